@@ -1,0 +1,65 @@
+/** Every error that a client can meet, in one table: status, text, and whether the same request can succeed later. */
+
+export interface ErrorKind {
+  readonly status: number;
+  /** What went wrong and what to do; a detail may follow it in the answer. */
+  readonly text: string;
+  /** Whether sending the same request again later can help. */
+  readonly retry: boolean;
+}
+
+const kind = (status: number, text: string, retry = false): ErrorKind => ({ status, text, retry });
+
+export const errors = {
+  invalid_request: kind(400, 'the request is not as documented; see errors'),
+  invalid_json: kind(400, 'the body is not a JSON object in UTF-8'),
+  invalid_address: kind(400, 'an address is 0x and 40 hex digits'),
+  invalid_market_id: kind(400, 'a market id is 0x and 64 hex digits'),
+  invalid_order_hash: kind(400, 'an order hash is 0x and 64 hex digits'),
+  invalid_chain_id: kind(400, 'chain_id is a positive integer'),
+  invalid_price: kind(400, 'price is an integer of 1 to 999999 (1000000 = 1.00)'),
+  invalid_size: kind(400, 'size is an integer of 1 to 18446744073709551615 (6 decimals)'),
+  invalid_expiration: kind(400, 'expiration is in Unix seconds and at least 60 seconds ahead of the server; compare your clock with serverTime of /api/v1/config'),
+  invalid_signature: kind(400, 'signature is not the trader\'s EIP-712 signature of this order'),
+  invalid_permit: kind(400, 'permitSignature is not as documented; see errors'),
+  cancel_signature_required: kind(401, 'a cancel needs X-Cancel-Signature (EIP-712 CancelOrder) and X-Cancel-Deadline'),
+  invalid_cancel_signature: kind(403, 'X-Cancel-Signature is not the trader\'s EIP-712 CancelOrder signature, or its deadline has passed'),
+  not_order_owner: kind(403, 'only the order\'s trader can cancel it'),
+  not_found: kind(404, 'there is nothing at this path; see /openapi.json'),
+  unknown_market: kind(404, 'no such market; see /api/v1/markets'),
+  unknown_order: kind(404, 'no such order in this market and on this side'),
+  unknown_chain: kind(404, 'no such chain; see /api/v1/config'),
+  unknown_transaction: kind(404, 'no such transaction'),
+  method_not_allowed: kind(405, 'this path does not take this method; see Allow'),
+  market_closed: kind(409, 'the market takes no more orders'),
+  duplicate_nonce: kind(409, 'another live order of this trader has this nonce; sign the order again with a fresh one'),
+  already_filled: kind(409, 'the order is filled: nothing is left to cancel'),
+  body_too_large: kind(413, 'the body is larger than this endpoint takes'),
+  unsupported_media_type: kind(415, 'send Content-Type: application/json, uncompressed, in UTF-8'),
+  rate_limited: kind(429, 'too many requests; wait as Retry-After says', true),
+  request_timeout: kind(408, 'the request did not arrive in time', true),
+  internal: kind(500, 'an unexpected error; it has been logged'),
+  overloaded: kind(503, 'the exchange is busy and has not taken the request; send it again as Retry-After says', true),
+  outcome_unknown: kind(503, 'the log has not confirmed the request yet: it may still be carried out; send the same request again to learn, it is never done twice', true),
+  not_caught_up: kind(503, 'the read model has not reached X-Min-Log-Position yet; ask again', true),
+  unavailable: kind(503, 'a part that this request needs cannot be reached; ask again', true),
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof errors;
+
+/** One field's trouble, for `errors[]` in the answer: a JSON pointer and what was expected. */
+export interface FieldError {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** A request that fails with one of the table's errors. `detail` says what this request got wrong. */
+export class RequestError extends Error {
+  readonly kind: ErrorKind;
+  constructor(readonly code: ErrorCode, readonly detail = '', readonly fields: readonly FieldError[] = [],
+    readonly extra: Readonly<Record<string, unknown>> = {}) {
+    super(detail === '' ? errors[code].text : `${errors[code].text}: ${detail}`);
+    this.name = 'RequestError';
+    this.kind = errors[code];
+  }
+}

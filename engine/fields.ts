@@ -1,0 +1,68 @@
+/** The field types that records are made of, as JSON schemas: one place for what an address or an amount may look like. */
+import Type, { type TSchema } from 'typebox';
+
+/** 20 bytes as lower-case hex with `0x`. */
+export const Address = Type.String({ pattern: '^0x[0-9a-f]{40}$' });
+
+/** 32 bytes as lower-case hex with `0x`: market ids, order hashes, digests, transaction hashes. */
+export const Bytes32 = Type.String({ pattern: '^0x[0-9a-f]{64}$' });
+
+/** A 65-byte signature (r, s, v) as lower-case hex with `0x`. */
+export const Signature = Type.String({ pattern: '^0x[0-9a-f]{130}$' });
+
+/** An exact integer of 0 to 2^64-1 in decimal digits; records carry these as strings, so that any JSON parser keeps them. */
+export const Uint64 = Type.String({ format: 'uint64' });
+
+/** An exact integer of 0 to 2^256-1 in decimal digits. */
+export const Uint256 = Type.String({ format: 'uint256' });
+
+/** 0 = BUY, 1 = SELL. */
+export const Side = Type.Union([Type.Literal(0), Type.Literal(1)]);
+export type Side = Type.Static<typeof Side>;
+export const BUY: Side = 0;
+export const SELL: Side = 1;
+
+/** 0 = YES, 1 = NO. */
+export const Outcome = Type.Union([Type.Literal(0), Type.Literal(1)]);
+export type Outcome = Type.Static<typeof Outcome>;
+export const YES: Outcome = 0;
+export const NO: Outcome = 1;
+
+/** Price in ticks of 1e-6 of the collateral, 1 to 999999. */
+export const Price = Type.Integer({ minimum: 1, maximum: 999_999 });
+
+/** Milliseconds since the Unix epoch. */
+export const Milliseconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+/** Seconds since the Unix epoch. */
+export const Seconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+/** A log position or a dense number given by the engine. */
+export const Position = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+export const ChainId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+
+export const Category = Type.Union([
+  Type.Literal('defi'), Type.Literal('protocol'), Type.Literal('stablecoin'), Type.Literal('general'),
+]);
+
+export const MarketKind = Type.Union([Type.Literal('standard'), Type.Literal('quick')]);
+
+/** Why the chain refused a fill: the reasons of `GET /api/v1/failed-trades`. */
+export const FailureReason = Type.Union([
+  Type.Literal('buyer_insufficient_balance'), Type.Literal('buyer_insufficient_allowance'),
+  Type.Literal('seller_insufficient_shares'), Type.Literal('seller_not_approved'),
+  Type.Literal('order_expired'), Type.Literal('order_cancelled'), Type.Literal('overfill'),
+  Type.Literal('market_resolved'), Type.Literal('invalid_signature'), Type.Literal('transfer_rejected'),
+  Type.Literal('transaction_reverted'), Type.Literal('unknown'),
+]);
+export type FailureReason = Type.Static<typeof FailureReason>;
+
+/** Whose order made a fill fail; `both` also stands for "nobody's in particular". */
+export const Culprit = Type.Union([Type.Literal('buyer'), Type.Literal('seller'), Type.Literal('both')]);
+export type Culprit = Type.Static<typeof Culprit>;
+
+/** An object schema that refuses fields it does not name. */
+export function record<T extends Record<string, TSchema>>(properties: T) {
+  return Type.Object(properties, { additionalProperties: false });
+}
