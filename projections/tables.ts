@@ -1,0 +1,119 @@
+/**
+ * The read models' tables: the contract between projections, which write them, and the query API, which reads them.
+ *
+ * Each list belongs to one projection and is created in the schema that is first on the search path: `read_models` for the ones
+ * that serve, a shadow schema while one is rebuilt. Hex values are `bytea`; amounts that may pass 2^63 are `numeric`, in units of
+ * 1e-6; `*_ms` are milliseconds and `expiration` seconds since the Unix epoch.
+ */
+
+/** One row a projection: `position` is how many outcomes it has folded, so the next one that it wants. */
+export const checkpointTable = `
+create table if not exists projection (
+  name text primary key,
+  version integer not null,
+  position bigint not null
+)`;
+
+export const marketTables = [`
+create table markets (
+  number integer primary key,
+  market_id bytea not null unique,
+  question text not null,
+  description text not null,
+  category text not null,
+  contract_address bytea not null unique,
+  maker bytea not null,
+  expiration bigint not null,
+  chain_id bigint not null,
+  kind text not null,
+  closed boolean not null default false,
+  resolved boolean not null default false,
+  winning_outcome smallint,
+  created_at_ms bigint not null
+)`];
+
+/** `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. */
+export const orderTables = [`
+create table orders (
+  number bigint primary key,
+  order_hash bytea not null unique,
+  market_id bytea not null,
+  trader bytea not null,
+  side smallint not null,
+  outcome smallint not null,
+  price integer not null,
+  size numeric(20) not null,
+  remaining numeric(20) not null,
+  nonce numeric(20) not null,
+  expiration numeric(20) not null,
+  status smallint not null,
+  placed_at_ms bigint not null,
+  closed_at_ms bigint,
+  closed_position bigint,
+  close_reason text
+)`, `
+create index orders_open_by_trader on orders (trader, number) where status = 0`, `
+create table levels (
+  market_id bytea not null,
+  outcome smallint not null,
+  side smallint not null,
+  price integer not null,
+  size numeric(30) not null,
+  primary key (market_id, outcome, side, price)
+)`, `
+create table books (
+  market_id bytea primary key,
+  updated_at_ms bigint not null
+)`];
+
+/** `settlement`: 0 matched, 1 pending, 2 confirmed, 3 failed. `number` is the fill number. */
+export const tradeTables = [`
+create table trades (
+  number bigint primary key,
+  market_id bytea not null,
+  outcome smallint not null,
+  price integer not null,
+  size numeric(20) not null,
+  cost numeric(20) not null,
+  taker_side smallint not null,
+  maker_number bigint not null,
+  taker_number bigint not null,
+  buyer bytea not null,
+  seller bytea not null,
+  position bigint not null,
+  at_ms bigint not null,
+  settlement smallint not null,
+  tx_hash bytea,
+  settled_position bigint,
+  failure_reason text
+)`, `
+create index trades_by_market on trades (market_id, number) where settlement <> 3`, `
+create index trades_by_buyer on trades (buyer, number) where settlement <> 3`, `
+create index trades_by_seller on trades (seller, number) where settlement <> 3`, `
+create index trades_by_maker on trades (maker_number)`, `
+create index trades_by_taker on trades (taker_number)`, `
+create table market_volumes (
+  market_id bytea primary key,
+  volume numeric not null,
+  trades bigint not null
+)`, `
+create table minute_volumes (
+  market_id bytea not null,
+  minute bigint not null,
+  volume numeric not null,
+  primary key (market_id, minute)
+)`];
+
+export const positionTables = [`
+create table positions (
+  market_id bytea not null,
+  user_address bytea not null,
+  yes_shares numeric not null,
+  no_shares numeric not null,
+  yes_cost numeric not null,
+  no_cost numeric not null,
+  primary key (market_id, user_address)
+)`, `
+create index positions_by_user on positions (user_address)`, `
+create index holders_by_size on positions (market_id, (greatest(yes_shares, 0) + greatest(no_shares, 0)) desc, user_address)
+  where yes_shares > 0 or no_shares > 0`];
