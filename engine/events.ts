@@ -7,7 +7,7 @@ import {
 const head = <T extends string, V extends number>(type: T, v: V) => ({ type: Type.Literal(type), v: Type.Literal(v) });
 
 /** The parts of an order that every event about it names. `orderNumber` is the log position of its PlaceOrder: its time priority. */
-const order = { orderHash: Bytes32, orderNumber: Position, marketId: Bytes32, trader: Address, side: Side, outcome: Outcome, price: Price };
+const order = { orderHash: Bytes32, orderNumber: Position, marketId: Bytes32, side: Side, outcome: Outcome, price: Price };
 
 /** The parts of a fill that every event about it names. `cost` = ceil(size x price / 1e6), in collateral units of 1e-6. */
 const fill = {
@@ -21,9 +21,8 @@ const fill = {
   cost: Uint64,
   /** The side of the taker, the order that came in; the other side's order was resting. */
   takerSide: Side,
-  makerHash: Bytes32,
+  /** The orders' numbers: the log positions of their PlaceOrder commands, where their hashes and signatures are. */
   makerNumber: Position,
-  takerHash: Bytes32,
   takerNumber: Position,
   buyer: Address,
   seller: Address,
@@ -39,7 +38,7 @@ export const MarketOpened = record({
 export const MarketClosed = record({ ...head('MarketClosed', 1), marketId: Bytes32 });
 
 /** An order was taken in. Its matches follow, then OrderRested or OrderCancelled if anything of it is left. */
-export const OrderAccepted = record({ ...head('OrderAccepted', 1), ...order, size: Uint64, nonce: Uint64, expiration: Uint64 });
+export const OrderAccepted = record({ ...head('OrderAccepted', 1), ...order, trader: Address, size: Uint64, nonce: Uint64, expiration: Uint64 });
 
 /** `size` more of the order stands on the book, at its price and its original time priority. */
 export const OrderRested = record({ ...head('OrderRested', 1), ...order, size: Uint64 });
@@ -53,7 +52,7 @@ export const CancelReason = Type.Union([
 ]);
 export type CancelReason = Type.Static<typeof CancelReason>;
 
-/** The order is closed with `remaining` unfilled. `rested` of it stood on the book and leaves its level. */
+/** The order is closed with `remaining` unfilled, and is so from here on. `rested` of it stood on the book and leaves its level. */
 export const OrderCancelled = record({
   ...head('OrderCancelled', 1), ...order, remaining: Uint64, rested: Uint64, reason: CancelReason,
 });
@@ -61,12 +60,18 @@ export const OrderCancelled = record({
 /** The chain settled the fill. */
 export const FillSettled = record({ ...head('FillSettled', 1), ...fill, txHash: Bytes32 });
 
-/** The chain refused the fill: it never happened; volume, trades and positions that counted it take it back. */
+/**
+ * The chain refused the fill: it never happened. Volume, trades and positions that counted it take it back, and both orders'
+ * remaining sizes grow by `size`; whether an order is open again is told by the events that follow.
+ */
 export const FillFailed = record({
   ...head('FillFailed', 1), ...fill, txHash: Bytes32, reason: FailureReason, culprit: Culprit,
 });
 
-/** The innocent side of a failed fill has `size` back as unfilled and is open again. Matches and OrderRested follow as for a new order. */
+/**
+ * The innocent order of a failed fill is open again, with the `size` that FillFailed gave back to it still to be matched. Matches and
+ * OrderRested follow as for a new order.
+ */
 export const OrderReinstated = record({ ...head('OrderReinstated', 1), ...order, size: Uint64 });
 
 /** The same signed order came again: it keeps the answer of `orderNumber`, its first position. */
