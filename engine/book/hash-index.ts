@@ -1,0 +1,114 @@
+/** An index from 32-bit hashes to slots whose keys lie elsewhere: open addressing, in segments that grow one at a time. */
+
+const SEGMENT_BITS = 8;
+const SEGMENTS = 1 << SEGMENT_BITS;
+const FIRST_CAPACITY = 8;
+
+/**
+ * Finds candidates by hash; the caller compares the keys, which only it can read:
+ *
+ *     for (let slot = index.first(hash); slot >= 0; slot = index.after(hash, slot)) if (sameKey(slot)) return slot;
+ *
+ * Nothing is allocated except when a segment doubles, which moves 1/256 of the entries. A removal shifts later entries back, so no
+ * tombstones pile up. Deterministic: no seed. Hashes must be well mixed in all bits (see mix32): the upper bits choose the segment,
+ * the lower ones the place in it.
+ */
+export class HashIndex {
+  /** Entries as pairs (hash, slot + 1); 0 in the second word is an empty place. A segment is at most 3/4 full. */
+  private readonly segments: Int32Array[] = [];
+  private readonly used = new Int32Array(SEGMENTS);
+  private entries = 0;
+
+  constructor() {
+    for (let i = 0; i < SEGMENTS; i++) this.segments.push(new Int32Array(FIRST_CAPACITY * 2));
+  }
+
+  get size(): number {
+    return this.entries;
+  }
+
+  /** The first slot that was inserted with this hash, or -1. */
+  first(hash: number): number {
+    const segment = this.segments[hash >>> (32 - SEGMENT_BITS)]!;
+    const mask = segment.length - 1;
+    for (let at = (hash << 1) & mask; ; at = (at + 2) & mask) {
+      const entry = segment[at + 1]!;
+      if (entry === 0) return -1;
+      if (segment[at] === (hash | 0)) return entry - 1;
+    }
+  }
+
+  /** The next slot with this hash after `slot`, which first or after gave, or -1. */
+  after(hash: number, slot: number): number {
+    const segment = this.segments[hash >>> (32 - SEGMENT_BITS)]!;
+    const mask = segment.length - 1;
+    for (let at = (place(segment, hash, slot) + 2) & mask; ; at = (at + 2) & mask) {
+      const entry = segment[at + 1]!;
+      if (entry === 0) return -1;
+      if (segment[at] === (hash | 0)) return entry - 1;
+    }
+  }
+
+  /** Adds a slot, which must not be in the index yet. */
+  insert(hash: number, slot: number): void {
+    const number = hash >>> (32 - SEGMENT_BITS);
+    let segment = this.segments[number]!;
+    const used = ++this.used[number]!;
+    if (used * 8 > segment.length * 3) segment = this.segments[number] = doubled(segment);
+    put(segment, hash, slot + 1);
+    this.entries++;
+  }
+
+  /** Removes a slot that was inserted with this hash. Throws RangeError if it was not. */
+  remove(hash: number, slot: number): void {
+    const number = hash >>> (32 - SEGMENT_BITS);
+    const segment = this.segments[number]!;
+    const mask = segment.length - 1;
+    let hole = place(segment, hash, slot);
+    for (let at = (hole + 2) & mask; segment[at + 1] !== 0; at = (at + 2) & mask) {
+      const home = (segment[at]! << 1) & mask;
+      // The entry may fill the hole only if its home is not between the two: a search for it starts there.
+      if (((at - home) & mask) < ((at - hole) & mask)) continue;
+      segment[hole] = segment[at]!;
+      segment[hole + 1] = segment[at + 1]!;
+      hole = at;
+    }
+    segment[hole] = 0;
+    segment[hole + 1] = 0;
+    this.used[number]!--;
+    this.entries--;
+  }
+}
+
+/** Spreads a 32-bit value over all bits (the finalizer of MurmurHash3): hashes that differ in one place end up far apart. */
+export function mix32(value: number): number {
+  let x = value;
+  x = Math.imul(x ^ (x >>> 16), 0x85eb_ca6b);
+  x = Math.imul(x ^ (x >>> 13), 0xc2b2_ae35);
+  return x ^ (x >>> 16);
+}
+
+function place(segment: Int32Array, hash: number, slot: number): number {
+  const mask = segment.length - 1;
+  for (let at = (hash << 1) & mask; ; at = (at + 2) & mask) {
+    const entry = segment[at + 1]!;
+    if (entry === slot + 1) return at;
+    if (entry === 0) throw new RangeError(`slot ${slot} is not in the index under this hash`);
+  }
+}
+
+function put(segment: Int32Array, hash: number, entry: number): void {
+  const mask = segment.length - 1;
+  let at = (hash << 1) & mask;
+  while (segment[at + 1] !== 0) at = (at + 2) & mask;
+  segment[at] = hash;
+  segment[at + 1] = entry;
+}
+
+function doubled(segment: Int32Array): Int32Array {
+  const larger = new Int32Array(segment.length * 2);
+  for (let at = 0; at < segment.length; at += 2) {
+    if (segment[at + 1] !== 0) put(larger, segment[at]!, segment[at + 1]!);
+  }
+  return larger;
+}
