@@ -1,116 +1,101 @@
-/** Further 32-bit and 64-bit values on the slots of a pool: what the engine knows of an order beyond what the book needs. */
-import { uint64 } from './uint64.js';
+/** Further values on the slots of a pool: what the engine knows of an order beyond what the book needs. */
 
 /** Slots a chunk: pools grow by whole chunks and never copy what they hold. */
 export const CHUNK_BITS = 12;
 export const CHUNK_SLOTS = 1 << CHUNK_BITS;
 const CHUNK_MASK = CHUNK_SLOTS - 1;
 
-/** One unsigned 32-bit value a slot; 0 when the slot is allocated. */
+/** One number a slot; 0 when the slot is allocated. */
 export interface Column {
   get(slot: number): number;
   set(slot: number, value: number): void;
 }
 
-/** One unsigned 64-bit value a slot; 0 when the slot is allocated. */
-export interface WideColumn {
-  hi(slot: number): number;
-  lo(slot: number): number;
-  set(slot: number, hi: number, lo: number): void;
-  get(slot: number): bigint;
-}
+/** What a column holds: the values that such an array can hold, and wrapped like its elements. */
+export type ColumnKind = Uint8ArrayConstructor | Int32ArrayConstructor | Uint32ArrayConstructor | Float64ArrayConstructor;
 
-/** All columns of a pool: a slot's values lie side by side, so that an order's columns share cache lines. */
+/** All columns of a pool: a slot's values lie side by side in 32-bit words, so that an order's columns share cache lines. */
 export class Columns {
-  private readonly chunks: Uint32Array[];
+  /** Words a slot: even, so that doubles are aligned. */
+  stride = 0;
+  readonly words: Int32Array[] = [];
+  /** The same memory as doubles. */
+  readonly doubles: Float64Array[] = [];
   private declared = 0;
 
-  private constructor(private stride: number, chunks: readonly Uint32Array[]) {
-    this.chunks = chunks.map((chunk) => chunk.slice());
-  }
-
-  static empty(): Columns {
-    return new Columns(0, []);
-  }
-
-  /** From the chunks that dump gave; the columns are to be declared again in the same order, and no others. */
-  static restore(stride: number, chunks: readonly Uint32Array[]): Columns {
-    return new Columns(stride, chunks);
-  }
-
-  /** Declares the next 32-bit column. Throws Error once slots are in use, unless a restored pool has that column. */
-  column(): Column {
-    return new Uint32Column(this, this.declare(1));
-  }
-
-  /** Declares the next 64-bit column; see column. */
-  wideColumn(): WideColumn {
-    return new Uint64Column(this, this.declare(2));
+  /** Declares the next column. Throws Error once slots are in use, unless they were restored with this column. */
+  column(kind: ColumnKind): Column {
+    if (kind === Float64Array) this.declared += this.declared & 1;
+    const word = this.declared;
+    this.declared += kind === Float64Array ? 2 : 1;
+    if (this.declared > this.stride) {
+      if (this.words.length > 0) throw new Error('columns are declared before the first slot is allocated');
+      this.stride = this.declared + (this.declared & 1);
+    }
+    switch (kind) {
+      case Uint8Array: return new ByteColumn(this, word);
+      case Int32Array: return new SignedColumn(this, word);
+      case Uint32Array: return new UnsignedColumn(this, word);
+      case Float64Array: return new DoubleColumn(this, word >>> 1);
+    }
   }
 
   /** Makes room for a slot that is the highest so far. */
   extendTo(slot: number): void {
-    if (this.stride > 0 && slot >>> CHUNK_BITS === this.chunks.length) this.chunks.push(new Uint32Array(CHUNK_SLOTS * this.stride));
+    if (this.stride > 0 && slot >>> CHUNK_BITS === this.words.length) this.push(new Int32Array(CHUNK_SLOTS * this.stride));
   }
 
   clear(slot: number): void {
     if (this.stride === 0) return;
-    const at = (slot & CHUNK_MASK) * this.stride;
-    this.chunks[slot >>> CHUNK_BITS]!.fill(0, at, at + this.stride);
+    const words = this.words[slot >>> CHUNK_BITS]!;
+    const start = (slot & CHUNK_MASK) * this.stride;
+    for (let i = start; i < start + this.stride; i++) words[i] = 0;
   }
 
-  get(slot: number, word: number): number {
-    return this.chunks[slot >>> CHUNK_BITS]![(slot & CHUNK_MASK) * this.stride + word]!;
+  /** Takes over a dump's chunks; the columns are then to be declared again in the same order, and no others. */
+  load(stride: number, chunks: readonly Int32Array[]): void {
+    this.stride = stride;
+    for (const chunk of chunks) this.push(chunk.slice());
   }
 
-  set(slot: number, word: number, value: number): void {
-    this.chunks[slot >>> CHUNK_BITS]![(slot & CHUNK_MASK) * this.stride + word] = value;
-  }
-
-  dump(): { readonly stride: number; readonly chunks: readonly Uint32Array[] } {
-    return { stride: this.stride, chunks: this.chunks };
-  }
-
-  private declare(words: number): number {
-    const word = this.declared;
-    this.declared += words;
-    if (this.declared > this.stride) {
-      if (this.chunks.length > 0) throw new Error('columns are declared before the first slot is allocated');
-      this.stride = this.declared;
-    }
-    return word;
+  private push(chunk: Int32Array): void {
+    this.words.push(chunk);
+    this.doubles.push(new Float64Array(chunk.buffer));
   }
 }
 
-class Uint32Column implements Column {
+class SignedColumn implements Column {
   constructor(private readonly columns: Columns, private readonly word: number) {}
 
   get(slot: number): number {
-    return this.columns.get(slot, this.word);
+    return this.columns.words[slot >>> CHUNK_BITS]![(slot & CHUNK_MASK) * this.columns.stride + this.word]!;
   }
 
   set(slot: number, value: number): void {
-    this.columns.set(slot, this.word, value);
+    this.columns.words[slot >>> CHUNK_BITS]![(slot & CHUNK_MASK) * this.columns.stride + this.word] = value;
   }
 }
 
-class Uint64Column implements WideColumn {
-  constructor(private readonly columns: Columns, private readonly word: number) {}
+class UnsignedColumn extends SignedColumn {
+  override get(slot: number): number {
+    return super.get(slot) >>> 0;
+  }
+}
 
-  hi(slot: number): number {
-    return this.columns.get(slot, this.word);
+class ByteColumn extends SignedColumn {
+  override set(slot: number, value: number): void {
+    super.set(slot, value & 0xff);
+  }
+}
+
+class DoubleColumn implements Column {
+  constructor(private readonly columns: Columns, private readonly double: number) {}
+
+  get(slot: number): number {
+    return this.columns.doubles[slot >>> CHUNK_BITS]![(slot & CHUNK_MASK) * (this.columns.stride >>> 1) + this.double]!;
   }
 
-  lo(slot: number): number {
-    return this.columns.get(slot, this.word + 1);
-  }
-
-  set(slot: number, hi: number, lo: number): void {
-    this.columns.set(slot, this.word, hi);
-    this.columns.set(slot, this.word + 1, lo);
-  }
-
-  get(slot: number): bigint {
-    return uint64(this.hi(slot), this.lo(slot));
+  set(slot: number, value: number): void {
+    this.columns.doubles[slot >>> CHUNK_BITS]![(slot & CHUNK_MASK) * (this.columns.stride >>> 1) + this.double] = value;
   }
 }

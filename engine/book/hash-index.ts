@@ -9,9 +9,9 @@ const FIRST_CAPACITY = 8;
  *
  *     for (let slot = index.first(hash); slot >= 0; slot = index.after(hash, slot)) if (sameKey(slot)) return slot;
  *
- * Nothing is allocated except when a segment doubles, which moves 1/256 of the entries. A removal shifts later entries back, so no
- * tombstones pile up. Deterministic: no seed. Hashes must be well mixed in all bits (see mix32): the upper bits choose the segment,
- * the lower ones the place in it.
+ * Nothing is allocated except when a segment doubles, which moves 1/256 of the entries. A removal shifts later entries back, so
+ * no tombstones pile up. Deterministic: no seed. Hashes must be well mixed in all bits (see mix32): the upper bits choose the
+ * segment, the lower ones the place in it.
  */
 export class HashIndex {
   /** Entries as pairs (hash, slot + 1); 0 in the second word is an empty place. A segment is at most 3/4 full. */

@@ -1,13 +1,15 @@
-/** The storage of all orders of an engine, open ones and closed ones that it still remembers: one record a slot, found by order hash. */
+/** The storage of all orders of an engine, open ones and closed ones that it still remembers: one record each, found by hash. */
 import { BUY, NO, SELL, YES, type Outcome, type Side } from '../fields.js';
-import { CHUNK_BITS, CHUNK_SLOTS, Columns, type Column, type WideColumn } from './columns.js';
+import { CHUNK_BITS, CHUNK_SLOTS, Columns, type Column, type ColumnKind } from './columns.js';
 import { HashIndex, mix32 } from './hash-index.js';
 import { HASH_WORDS, formatHash, readHash } from './order-hash.js';
 import { uint64 } from './uint64.js';
 
+export type { Column } from './columns.js';
+
 /*
- * An order's record is 16 words, one cache line: a thousand books under load touch an order in one memory access, where a column an
- * array would make it ten. Words 0 to 7 are the hash. A free slot's record is zero but for NEXT, which links the free list.
+ * An order's record is 16 words, one cache line: a thousand books under load touch an order in one memory access, where an array
+ * for each value would make it ten. Words 0 to 7 are the hash. A free slot's record is zero but for NEXT, which links the free list.
  */
 const RECORD_BITS = 4;
 const CHUNK_MASK = CHUNK_SLOTS - 1;
@@ -34,7 +36,7 @@ export interface OrderPoolDump {
   readonly freeHead: number;
   readonly chunks: readonly Int32Array[];
   readonly stride: number;
-  readonly columns: readonly Uint32Array[];
+  readonly columns: readonly Int32Array[];
 }
 
 export class OrderPool {
@@ -45,7 +47,7 @@ export class OrderPool {
   private high = 0;
   /** The slot that was freed last, plus 1; 0 if none is free. */
   private freeHead = 0;
-  private columns = Columns.empty();
+  private readonly columns = new Columns();
 
   /** Slots in use. */
   get size(): number {
@@ -53,8 +55,8 @@ export class OrderPool {
   }
 
   /**
-   * A slot for the order, all its values zero: the one freed last, else the next never used. Throws RangeError for a malformed hash
-   * or one that is in use.
+   * A slot for the order, all its values zero: the one freed last, else the next never used. Throws RangeError for a malformed
+   * hash or one that is in use.
    */
   allocate(orderHash: string): number {
     if (this.find(orderHash) >= 0) throw new RangeError(`order ${orderHash} has a slot already`);
@@ -228,19 +230,17 @@ export class OrderPool {
     words[base + PREVIOUS] = 0;
   }
 
-  /** Hangs a further 32-bit value on every slot. Before the first allocate; after restore, again in the same order. */
-  column(): Column {
-    return this.columns.column();
-  }
-
-  /** Hangs a further 64-bit value on every slot; see column. */
-  wideColumn(): WideColumn {
-    return this.columns.wideColumn();
+  /**
+   * Hangs a further value on every slot, stored as an element of `kind` would be. All columns are declared before the first
+   * allocate, and after restore again, in the same order.
+   */
+  column(kind: ColumnKind): Column {
+    return this.columns.column(kind);
   }
 
   dump(): OrderPoolDump {
-    const { stride, chunks } = this.columns.dump();
-    return { high: this.high, freeHead: this.freeHead, chunks: this.chunks, stride, columns: chunks };
+    const { stride, words } = this.columns;
+    return { high: this.high, freeHead: this.freeHead, chunks: this.chunks, stride, columns: words };
   }
 
   /** A pool that behaves as the dumped one would from there on, slot numbers included. */
@@ -249,7 +249,7 @@ export class OrderPool {
     pool.high = dump.high;
     pool.freeHead = dump.freeHead;
     for (const chunk of dump.chunks) pool.chunks.push(chunk.slice());
-    pool.columns = Columns.restore(dump.stride, dump.columns);
+    pool.columns.load(dump.stride, dump.columns);
     for (let slot = 0; slot < pool.high; slot++) {
       const words = pool.words(slot);
       if ((words[at(slot) + FLAGS]! & IN_USE) !== 0) pool.index.insert(hashOfWords(words, at(slot)), slot);

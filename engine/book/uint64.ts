@@ -3,7 +3,7 @@
 const WORD = 2 ** 32;
 const MAX = 2n ** 64n - 1n;
 
-/** Six decimal digits: the largest power of ten that times a 32-bit word stays below 2^53, so that plain numbers carry it exactly. */
+/** Six decimal digits: the largest power of ten that times a 32-bit word stays below 2^53, where plain numbers are exact. */
 const DIGITS = 6;
 const BASE = 10 ** DIGITS;
 
