@@ -1,0 +1,104 @@
+/** The read models as the query API sees them: a pool of read-only Postgres sessions, and waiting for a log position. */
+import pg from 'pg';
+import { RequestError } from '../engine/errors.js';
+import { followPositions, type PositionFollower } from './following.js';
+import { positionOf, type Statement } from './statement.js';
+
+export interface Database {
+  /** The rows of one prepared statement. Throws RequestError `unavailable` where Postgres cannot be reached or takes too long. */
+  rows<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+
+  /** The last log position that every read model includes; -1 while one is empty. */
+  position(): Promise<number>;
+
+  /**
+   * Resolves once every read model includes this log position, so that any read after it is at `X-Log-Position` >= position.
+   * Throws RequestError `not_caught_up` when that takes longer than `timeoutMs`, `overloaded` when too many wait already.
+   */
+  waitForPosition(position: number, options?: { timeoutMs: number }): Promise<void>;
+
+  close(): Promise<void>;
+}
+
+export interface ReadModelOptions {
+  /** A Postgres connection URL. */
+  readonly url: string;
+  readonly schema?: string;
+  readonly connections?: number;
+  /** How long one statement may run, and a request wait for a connection. */
+  readonly statementTimeoutMs?: number;
+  /** Told of every trouble with Postgres, for the log; clients get `unavailable`. */
+  readonly onError?: (error: Error) => void;
+}
+
+/** The role that may read the models and nothing else; used where the cluster has it. */
+const READER = 'query_reader';
+
+const READ_MODELS: Statement = {
+  name: 'read_models_position', text: `select ${positionOf(['markets', 'orders', 'trades', 'positions'])} as position`,
+};
+
+/** SQLSTATEs that pass: too many connections, statement timeout and shutdown, connection trouble, tables not created yet. */
+const PASSING = /^(53|57|08|42P01$|3F000$)/;
+
+/**
+ * Opens the read models of one database. Every session is read-only and, where the cluster has the role, only may what
+ * `query_reader` may. Throws when Postgres cannot be reached.
+ */
+export async function openReadModels({
+  url, schema = 'read_models', connections = 4, statementTimeoutMs = 5_000, onError = () => undefined,
+}: ReadModelOptions): Promise<Database> {
+  const settings = [
+    `search_path=${schema}`, 'default_transaction_read_only=on', `statement_timeout=${statementTimeoutMs}`, 'jit=off',
+    ...await hasReader(url) ? [`role=${READER}`] : [],
+  ];
+  const target = withSettings(url, settings);
+  const pool = new pg.Pool({
+    connectionString: target, max: connections, connectionTimeoutMillis: statementTimeoutMs, idleTimeoutMillis: 0,
+    keepAlive: true,
+  });
+  pool.on('error', onError);
+
+  const rows = async <Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]> => {
+    try {
+      const result = await pool.query({ name: statement.name, text: statement.text, values: values as unknown[] });
+      return result.rows as Row[];
+    } catch (error) {
+      if (error instanceof pg.DatabaseError && !PASSING.test(error.code ?? '')) throw error;
+      onError(error as Error);
+      throw new RequestError('unavailable', 'the read models');
+    }
+  };
+  const position = async () => Number((await rows<{ position: string }>(READ_MODELS, []))[0].position);
+  const follower: PositionFollower = followPositions({
+    connect: () => new pg.Client({ connectionString: target, keepAlive: true, connectionTimeoutMillis: statementTimeoutMs }),
+    position, onError,
+  });
+  return {
+    rows, position,
+    waitForPosition: (wanted, { timeoutMs } = { timeoutMs: 2_000 }) => follower.wait(wanted, timeoutMs),
+    close: async () => {
+      await follower.close();
+      await pool.end();
+    },
+  };
+}
+
+async function hasReader(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query('select from pg_roles where rolname = $1', [READER])).rowCount === 1;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The URL with session settings added to its start-up options, so that no session is ever without them. */
+function withSettings(url: string, settings: readonly string[]): string {
+  const target = new URL(url);
+  const given = target.searchParams.get('options');
+  target.searchParams.set('options', [...given === null ? [] : [given], ...settings.map((setting) => `-c ${setting}`)].join(' '));
+  return target.href;
+}

@@ -1,0 +1,62 @@
+/** `GET /events`: the history as it was recorded, byte for byte, so that an auditor can recompute every digest. */
+import { MalformedRecord } from '../engine/codec.js';
+import type { Log, LogRecord } from '../engine/log.js';
+import type { Answer } from './statement.js';
+
+export const EVENTS_LIMIT = { byDefault: 100, max: 1_000 } as const;
+
+/** A page ends early with the chunk in which it passes this size: records may have 1 MB each. */
+const PAGE_BYTES = 8_000_000;
+const CHUNK = 100;
+
+/** What `encodeOutcome` puts after the text that the digest covers. */
+const DIGEST = /^,"digest":"(0x[0-9a-f]{64})"\}$/;
+const DIGEST_LENGTH = ',"digest":"0x"}'.length + 64;
+
+/** A page of history; `next` is the `from` of the page after it. */
+export interface EventsPage extends Answer {
+  readonly next: number;
+}
+
+/**
+ * The commands from position `from` on with their outcomes: `{events, count, next}`, or with `ndjson` one item a line.
+ * An item is `{position, id, command, outcome, digest}`, where digest = SHA-256(the digest before it, 32 zero bytes at first |
+ * uint32be byte length of command | command | outcome), over the very bytes shown. Only commands whose outcome is recorded; a
+ * page may have fewer than `limit`, and is at the end only when it is empty.
+ */
+export async function events(
+  log: Log, { from = 0, limit = EVENTS_LIMIT.byDefault, ndjson = false }: { from?: number; limit?: number; ndjson?: boolean },
+): Promise<EventsPage> {
+  const length = await log.length('outcomes');
+  const end = Math.min(from + limit, length);
+  const items: string[] = [];
+  let size = 0;
+  for (let next = from; next < end && size < PAGE_BYTES; next = from + items.length) {
+    const chunk = Math.min(CHUNK, end - next);
+    const [commands, outcomes] = await Promise.all([log.read('commands', next, chunk), log.read('outcomes', next, chunk)]);
+    const pairs = Math.min(commands.length, outcomes.length);
+    if (pairs === 0) break;
+    for (let i = 0; i < pairs; i++) {
+      const text = item(commands[i], outcomes[i]);
+      size += text.length;
+      items.push(text);
+    }
+  }
+  const next = from + items.length;
+  const body = ndjson
+    ? items.map((text) => `${text}\n`).join('')
+    : `{"events":[${items.join(',')}],"count":${items.length},"next":${next}}`;
+  return { body, position: length - 1, next };
+}
+
+function item(command: LogRecord, outcome: LogRecord): string {
+  const recorded = textOf(outcome);
+  const digest = DIGEST.exec(recorded.slice(-DIGEST_LENGTH))?.[1];
+  if (digest === undefined) throw new MalformedRecord(`the outcome at ${outcome.position} does not end with its digest`);
+  const text = `${recorded.slice(0, -DIGEST_LENGTH)}}`;
+  return `{"position":${command.position},"id":"${command.id}","command":${textOf(command)},"outcome":${text},"digest":"${digest}"}`;
+}
+
+function textOf({ data }: LogRecord): string {
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString();
+}

@@ -1,0 +1,119 @@
+/** Waiting until the read models include a log position: woken by LISTEN on an own connection, and by a slow re-check besides. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import { RequestError } from '../engine/errors.js';
+
+export interface PositionFollower {
+  /** Resolves once the read models include `position`; throws RequestError `not_caught_up` or `overloaded`. */
+  wait(position: number, timeoutMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface FollowerOptions {
+  /** A new, unconnected client for LISTEN. */
+  readonly connect: () => pg.Client;
+  /** The last log position that the read models include. */
+  readonly position: () => Promise<number>;
+  readonly onError: (error: Error) => void;
+}
+
+interface Waiter {
+  readonly position: number;
+  readonly settle: (error?: RequestError) => void;
+}
+
+/** The projections notify this channel of each batch; the payload is a hint, the checkpoints are the truth. */
+const CHANNEL = 'read_models';
+const MAX_WAITERS = 10_000;
+const RECHECK_MS = 250;
+const RECONNECT_MS = 250;
+
+/** Follows the read models' position until `close`. Outlives lost connections: the re-check covers the time without one. */
+export function followPositions({ connect, position, onError }: FollowerOptions): PositionFollower {
+  const stop = new AbortController();
+  const waiters = new Set<Waiter>();
+  let reached = -1;
+  let checking = false;
+  let checkAgain = false;
+  let recheck: NodeJS.Timeout | undefined;
+
+  const check = async () => {
+    checkAgain = true;
+    if (checking) return;
+    checking = true;
+    while (checkAgain && waiters.size > 0) {
+      checkAgain = false;
+      try {
+        reached = Math.max(reached, await position());
+      } catch (error) {
+        onError(error as Error);
+      }
+      for (const waiter of waiters) if (waiter.position <= reached) waiter.settle();
+    }
+    checking = false;
+  };
+
+  const wait = (wanted: number, timeoutMs: number) => new Promise<void>((resolve, reject) => {
+    if (wanted <= reached) return resolve();
+    if (waiters.size >= MAX_WAITERS) return reject(new RequestError('overloaded', 'too many reads wait for a position'));
+    const waiter: Waiter = {
+      position: wanted,
+      settle: (error) => {
+        clearTimeout(timer);
+        waiters.delete(waiter);
+        if (waiters.size === 0) recheck = void clearInterval(recheck);
+        if (error === undefined) resolve();
+        else reject(error);
+      },
+    };
+    const timer = setTimeout(() => waiter.settle(new RequestError('not_caught_up', `it is at ${reached}`)), timeoutMs);
+    waiters.add(waiter);
+    recheck ??= setInterval(() => void check(), RECHECK_MS);
+    void check();
+  });
+
+  const hear = (payload: string | undefined) => {
+    let lowest = Infinity;
+    for (const waiter of waiters) lowest = Math.min(lowest, waiter.position);
+    if (!(Number(payload) < lowest)) void check();
+  };
+
+  const listening = listen({ connect, hear, onError, stop: stop.signal, onListening: () => void check() });
+  return {
+    wait,
+    close: async () => {
+      stop.abort();
+      for (const waiter of waiters) waiter.settle(new RequestError('unavailable', 'the service stops'));
+      await listening;
+    },
+  };
+}
+
+interface Listening {
+  readonly connect: () => pg.Client;
+  readonly hear: (payload: string | undefined) => void;
+  readonly onListening: () => void;
+  readonly onError: (error: Error) => void;
+  readonly stop: AbortSignal;
+}
+
+/** Listens on one connection after the other until `stop`. */
+async function listen({ connect, hear, onListening, onError, stop }: Listening): Promise<void> {
+  const stopped = new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
+  while (!stop.aborted) {
+    const client = connect();
+    const ended = new Promise<void>((resolve) => client.once('end', resolve));
+    client.on('error', onError);
+    client.on('notification', ({ payload }) => hear(payload));
+    try {
+      await client.connect();
+      await client.query(`listen ${CHANNEL}`);
+      onListening();
+      await Promise.race([ended, stopped]);
+    } catch (error) {
+      onError(error as Error);
+    }
+    await client.end().catch(onError);
+    await delay(RECONNECT_MS, undefined, { signal: stop }).catch(() => undefined);
+  }
+}

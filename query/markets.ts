@@ -1,0 +1,75 @@
+/** The markets that are open to resolution, one market's statistics, and the platform's totals. */
+import { SELL, YES } from '../engine/fields.js';
+import type { Database } from './database.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from './statement.js';
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+const listing = answering('markets', ['markets', 'orders'], jsonObject(`
+  with listed as materialized (select ${jsonArray(`
+    select ${hex('market_id')} as id, question, description, category, ${hex('contract_address')} as "contractAddress", ${hex('maker')} as maker,
+      expiration, chain_id as "chainId", resolved, coalesce(ask.price, 0) as "bestAskPrice", created_at_ms / 1000 as "createdAt"
+    from markets left join lateral (
+      select price from levels
+      where levels.market_id = markets.market_id and outcome = ${YES} and side = ${SELL} order by price limit 1) ask on true
+    where kind = 'standard' and not resolved and ($1::bigint is null or chain_id = $1)
+    order by number desc`)} as markets)
+  select markets, json_array_length(markets) as count from listed`));
+
+/** Whole minutes come from `minute_volumes`; the minute that the window's edge ($2, in ms) cuts comes from its trades. */
+const statistics = answering('stats_of_market', ['markets', 'trades'], jsonObject(`
+  select ${hex('market_id')} as "marketId", ${hex('contract_address')} as "contractAddress",
+    (select coalesce(sum(volume), 0) from minute_volumes where market_id = $1 and minute > $2::bigint / ${MINUTE_MS})
+    + (select coalesce(sum(cost), 0) from trades where market_id = $1 and settlement <> 3
+      and number >= ${firstFillAfter('$2::bigint')}
+      and number < ${firstFillAfter(`($2::bigint / ${MINUTE_MS} + 1) * ${MINUTE_MS} - 1`)}) as "volume24h",
+    coalesce((select volume from market_volumes where market_id = $1), 0) as "totalVolume",
+    coalesce((select price from trades where market_id = $1 and settlement <> 3 order by number desc limit 1), 0) as "lastPrice"
+  from markets where market_id = $1`));
+
+const totals = 'coalesce(sum(volume), 0) as "totalVolume", coalesce(sum(trades), 0) as "totalTrades"';
+
+const platform = answering('platform_stats', ['markets', 'trades'], jsonObject(`
+  with chains as materialized (
+    select chain_id as "chainId", ${totals} from markets left join market_volumes using (market_id) group by chain_id order by chain_id)
+  select ${jsonArray('select * from chains')} as chains, coalesce(sum("totalVolume"), 0) as total_volume,
+    coalesce(sum("totalTrades"), 0) as total_trades
+  from chains`));
+
+const platformOnChain = answering('platform_stats_on_chain', ['markets', 'trades'], jsonObject(`
+  select $1::bigint as "chainId", ${totals} from markets join market_volumes using (market_id) where chain_id = $1`));
+
+/** `GET /markets`: every unresolved standard market, on one chain or all, newest first; `bestAskPrice` 0 without a YES ask. */
+export function markets(db: Database, { chainId }: { chainId?: number | undefined }): Promise<Answer> {
+  return answer(db, listing, [chainId ?? null]);
+}
+
+/**
+ * `GET /stats/{marketId}`: `volume24h` is the collateral of the trades later than now - 24 h, to the millisecond; `lastPrice`
+ * is the latest trade's, of either outcome, 0 without one. Failed trades count nowhere. Throws RequestError `unknown_market`.
+ */
+export function marketStats(db: Database, { marketId, nowMs }: { marketId: string; nowMs: number }): Promise<Answer> {
+  return answer(db, statistics, [bytes(marketId), nowMs - DAY_MS], 'unknown_market');
+}
+
+/** `GET /platform/stats`: totals by chain and over all, or flat for one chain; a chain without markets has zeros. */
+export function platformStats(db: Database, { chainId }: { chainId?: number | undefined }): Promise<Answer> {
+  return chainId === undefined ? answer(db, platform, []) : answer(db, platformOnChain, [chainId]);
+}
+
+/**
+ * SQL: the number of the first fill later than `ms`, or one past the last. By bisection over the fill numbers: engine time never
+ * goes back, so neither does it from fill to fill, and `trades` needs no index on time (which every insert would pay for).
+ */
+function firstFillAfter(ms: string): string {
+  return `(
+    with recursive bisection (low, high) as (
+      select coalesce(min(number), 0), coalesce(max(number) + 1, 0) from trades
+      union all
+      select case when later then low else middle + 1 end, case when later then middle else high end
+      from bisection cross join lateral (select (low + high) / 2 as middle) half cross join lateral (
+        select at_ms > ${ms} as later from trades where number >= middle order by number limit 1) fill
+      where low < high)
+    select low from bisection where low = high)`;
+}

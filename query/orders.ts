@@ -1,0 +1,64 @@
+/** Open orders of a trader, newest first: in one market or all, or on one chain with their markets' questions. */
+import type { Database } from './database.js';
+import { answer, answering, bytes, hex, type Answer, type Projection, type Statement } from './statement.js';
+
+/** The most open orders that one answer has; `before` gives the ones after them. */
+export const MAX_ORDERS = 1_000;
+
+/** A page of open orders: at most `limit`, all placed before log position `before`. */
+export interface OrderPage {
+  readonly limit?: number;
+  readonly before?: number | undefined;
+}
+
+const ofTrader = openOrders({
+  name: 'orders_of_trader', projections: ['orders'], answered: ['orders', 'count'],
+  from: 'orders', filter: '($2::bytea is null or market_id = $2)',
+  item: `${hex('order_hash')} as "orderHash", ${hex('market_id')} as "marketId", side, price, size, remaining as "remainingSize",
+    placed_at_ms / 1000 as timestamp`,
+});
+
+const ofUser = openOrders({
+  name: 'orders_of_user', projections: ['orders', 'markets'], answered: ['orders'],
+  from: 'orders join markets using (market_id)', filter: 'chain_id = $2::bigint',
+  item: `${hex('order_hash')} as "orderHash", ${hex('market_id')} as "marketId", question as "marketQuestion", side, outcome, price, size,
+    remaining as "remainingSize", placed_at_ms / 1000 as timestamp`,
+});
+
+/** `GET /orders`: a trader's open orders. A full page adds `next`, to send as `before`. */
+export function ordersOfTrader(
+  db: Database, { trader, marketId, limit = MAX_ORDERS, before }: OrderPage & { trader: string; marketId?: string | undefined },
+): Promise<Answer> {
+  return answer(db, ofTrader, [bytes(trader), marketId === undefined ? null : bytes(marketId), before ?? null, limit]);
+}
+
+/** `GET /users/{address}/orders`: a user's open orders on a chain. A full page adds `next`, to send as `before`. */
+export function ordersOfUser(
+  db: Database, { user, chainId, limit = MAX_ORDERS, before }: OrderPage & { user: string; chainId: number },
+): Promise<Answer> {
+  return answer(db, ofUser, [bytes(user), chainId, before ?? null, limit]);
+}
+
+interface OpenOrders {
+  readonly name: string;
+  readonly projections: readonly Projection[];
+  /** The answer's keys, besides `next`. */
+  readonly answered: readonly ('orders' | 'count')[];
+  readonly from: string;
+  /** The condition on $2. */
+  readonly filter: string;
+  readonly item: string;
+}
+
+/** Parameters: $1 trader, $2 the filter's, $3 before, $4 limit. Put together as text, because `next` is not always there. */
+function openOrders({ name, projections, answered, from, filter, item }: OpenOrders): Statement {
+  const count = answered.includes('count') ? ` || ',"count":' || count(*)` : '';
+  return answering(name, projections, `(
+    select '{"orders":[' || coalesce(string_agg(item, ',' order by number desc), '') || ']'${count}
+      || case when count(*) = $4 then ',"next":' || min(number) else '' end || '}'
+    from (
+      select number, row_to_json(item)::text as item
+      from ${from} cross join lateral (select ${item}) item
+      where trader = $1 and status = 0 and number < coalesce($3::bigint, ${Number.MAX_SAFE_INTEGER}) and ${filter}
+      order by number desc limit $4::integer) page)`);
+}

@@ -1,0 +1,52 @@
+/** Who holds what: a user's position in one market, in all of a chain, and a market's largest holders. */
+import type { Database } from './database.js';
+import type { MarketReference } from './parameters.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from './statement.js';
+
+/** Interface, Limits. */
+export const HOLDER_ENTRIES = 10;
+
+/** A row of zeros is what selling everything leaves: no position. */
+const EXISTS = '(yes_shares <> 0 or no_shares <> 0 or yes_cost <> 0 or no_cost <> 0)';
+const HOLDS = '(yes_shares > 0 or no_shares > 0)';
+
+const ofUserInMarket = answering('position', ['markets', 'positions'], `(
+  select coalesce(${jsonObject(`
+    select yes_shares as "yesShares", no_shares as "noShares", yes_cost + no_cost as "totalInvested", yes_cost as "yesCost",
+      no_cost as "noCost"
+    from positions where positions.market_id = markets.market_id and user_address = $3 and ${EXISTS}`)}, '{"yesShares":0,"noShares":0}')
+  from markets where market_id = $1 or contract_address = $2)`);
+
+const ofUserOnChain = answering('positions_of_user', ['markets', 'positions'], jsonObject(`
+  select ${jsonArray(`
+    select ${hex('market_id')} as "marketId", question as "marketQuestion", ${hex('contract_address')} as "contractAddress", expiration,
+      resolved, yes_shares as "yesShares", no_shares as "noShares", yes_cost + no_cost as "totalInvested"
+    from positions join markets using (market_id)
+    where user_address = $1 and chain_id = $2::bigint and ${EXISTS} order by number desc`)} as positions`));
+
+const holdersOf = answering('holders', ['markets', 'positions'], jsonObject(`
+  select ${hex('m.market_id')} as "marketId", ${jsonArray(`
+      select ${hex('user_address')} as "userAddress", greatest(yes_shares, 0) as "yesShares", greatest(no_shares, 0) as "noShares"
+      from positions where market_id = $1 and ${HOLDS}
+      order by greatest(yes_shares, 0) + greatest(no_shares, 0) desc, user_address limit ${HOLDER_ENTRIES}`)} as "topHolders",
+    (select count(*) from positions where market_id = $1 and ${HOLDS}) as "totalHolders"
+  from markets m where m.market_id = $1`));
+
+/**
+ * `GET /positions/{marketAddress}`: a user's position; only `yesShares` and `noShares`, both 0, where there is none. The market
+ * goes by its contract's address or its id. Throws RequestError `unknown_market`.
+ */
+export function position(db: Database, { market, user }: { market: MarketReference; user: string }): Promise<Answer> {
+  const [marketId, contract] = 'marketId' in market ? [bytes(market.marketId), null] : [null, bytes(market.contractAddress)];
+  return answer(db, ofUserInMarket, [marketId, contract, bytes(user)], 'unknown_market');
+}
+
+/** `GET /users/{address}/positions`: a user's positions on a chain, newest market first. */
+export function positionsOfUser(db: Database, { user, chainId }: { user: string; chainId: number }): Promise<Answer> {
+  return answer(db, ofUserOnChain, [bytes(user), chainId]);
+}
+
+/** `GET /holders/{marketId}`: the ten with most shares of both outcomes together, and how many hold any. Throws unknown_market. */
+export function holders(db: Database, { marketId }: { marketId: string }): Promise<Answer> {
+  return answer(db, holdersOf, [bytes(marketId)], 'unknown_market');
+}

@@ -1,0 +1,58 @@
+/** What every read is made of: one named statement that gives the finished JSON text and the log position that it is true at. */
+import { RequestError, type ErrorCode } from '../engine/errors.js';
+import type { Database } from './database.js';
+
+/** An answer as sent: the JSON text, and the last log position that it includes (-1 while the read model is empty). */
+export interface Answer {
+  readonly body: string;
+  readonly position: number;
+}
+
+/** A prepared statement: planned once a connection, under its name. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The checkpoints of `projection`: which tables a read stands on. */
+export type Projection = 'markets' | 'orders' | 'trades' | 'positions';
+
+/** The columns `body` and `position` of one statement, so both come from one snapshot. `body` is a scalar subquery's SQL. */
+export function answering(name: string, projections: readonly Projection[], body: string): Statement {
+  return { name, text: `select ${body} as body, ${positionOf(projections)} as position` };
+}
+
+/** SQL: the last log position that all these projections include, -1 while one of them has not started. */
+export function positionOf(projections: readonly Projection[]): string {
+  const names = projections.map((name) => `'${name}'`).join(', ');
+  return `(select case when count(*) = ${projections.length} then min(position) else 0 end - 1 from projection where name in (${names}))`;
+}
+
+/** Runs an `answering` statement. Where its body is null, throws RequestError of the code given. */
+export async function answer(
+  db: Database, statement: Statement, values: readonly unknown[], missing: ErrorCode = 'not_found',
+): Promise<Answer> {
+  const [row] = await db.rows<{ body: string | null; position: string }>(statement, values);
+  if (row.body === null) throw new RequestError(missing);
+  return { body: row.body, position: Number(row.position) };
+}
+
+/** SQL: a `bytea` column as lower-case hex with `0x`. */
+export function hex(column: string): string {
+  return `'0x' || encode(${column}, 'hex')`;
+}
+
+/** SQL: one JSON object of a select's only row, its columns as keys. Null without a row. Compact, unlike json_build_object. */
+export function jsonObject(select: string): string {
+  return `(select row_to_json(object)::text from (${select}) object)`;
+}
+
+/** SQL: a JSON array of a select's rows in their order, `[]` without any. */
+export function jsonArray(select: string): string {
+  return `(select coalesce(json_agg(row_to_json(item)), '[]') from (${select}) item)`;
+}
+
+/** Hex with `0x` as the bytes of a parameter. */
+export function bytes(text: string): Buffer {
+  return Buffer.from(text.slice(2), 'hex');
+}

@@ -1,0 +1,65 @@
+/** Trades of a market and of a user, newest first. A failed one never happened: it is left out. */
+import type { Database } from './database.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from './statement.js';
+
+/** Interface, Limits: the most recent trades that each listing has. */
+export const ACTIVITY_ENTRIES = 50;
+export const TRADE_ENTRIES = 100;
+export const USER_ACTIVITY_LIMIT = { byDefault: 50, max: 100 } as const;
+
+/** SQL: `trades.settlement` in words. */
+export function settlementStatus(column: string): string {
+  return `(array['matched', 'pending', 'confirmed', 'failed'])[${column} + 1]`;
+}
+
+/** SQL: the settlement transaction's hash, empty until it is sent. */
+export function transactionHash(column: string): string {
+  return `coalesce('0x' || encode(${column}, 'hex'), '')`;
+}
+
+const proof = `at_ms / 1000 as timestamp, ${transactionHash('tx_hash')} as "txHash", ${settlementStatus('settlement')} as "settlementStatus"`;
+
+const activityOf = answering('activity_of_market', ['markets', 'trades'], jsonObject(`
+  select ${hex('m.market_id')} as "marketId", ${latest(ACTIVITY_ENTRIES, 'price, size')} as activity
+  from markets m where m.market_id = $1`));
+
+const tradesOf = answering('trades_of_market', ['markets', 'trades'], jsonObject(`
+  with market as materialized (
+    select ${hex('m.market_id')} as "marketId", ${latest(TRADE_ENTRIES, 'price, size, outcome')} as trades
+    from markets m where m.market_id = $1)
+  select "marketId", trades, json_array_length(trades) as count from market`));
+
+const activityOfUser = answering('activity_of_user', ['markets', 'trades'], jsonObject(`
+  select ${jsonArray(`
+    select ${hex('trade.market_id')} as "marketId", question as "marketQuestion", price, size, "userRole", ${proof}
+    from (${asRole('buyer')} union all ${asRole('seller')}) trade
+    order by number desc limit $3::integer`)} as activity, '[]'::json as settlements`));
+
+/** `GET /activity/{marketId}`: its 50 latest trades. Throws RequestError `unknown_market`. */
+export function activityOfMarket(db: Database, { marketId }: { marketId: string }): Promise<Answer> {
+  return answer(db, activityOf, [bytes(marketId)], 'unknown_market');
+}
+
+/** `GET /trades/{marketId}`: its 100 latest trades. Throws RequestError `unknown_market`. */
+export function tradesOfMarket(db: Database, { marketId }: { marketId: string }): Promise<Answer> {
+  return answer(db, tradesOf, [bytes(marketId)], 'unknown_market');
+}
+
+/** `GET /users/{address}/activity`: the user's latest trades on a chain. `settlements` stays empty until redemption exists. */
+export function userActivity(
+  db: Database, { user, chainId, limit = USER_ACTIVITY_LIMIT.byDefault }: { user: string; chainId: number; limit?: number },
+): Promise<Answer> {
+  return answer(db, activityOfUser, [bytes(user), chainId, limit]);
+}
+
+function latest(limit: number, columns: string): string {
+  return jsonArray(`
+    select ${columns}, ${hex('buyer')} as buyer, ${hex('seller')} as seller, ${proof}
+    from trades where market_id = $1 and settlement <> 3 order by number desc limit ${limit}`);
+}
+
+function asRole(role: 'buyer' | 'seller'): string {
+  return `(
+    select trades.*, question, '${role}' as "userRole" from trades join markets using (market_id)
+    where ${role} = $1 and settlement <> 3 and chain_id = $2::bigint order by trades.number desc limit $3::integer)`;
+}

@@ -1,0 +1,93 @@
+/** Read models with chosen rows for the query tests: the tables as projections create them, filled directly. */
+import pg from 'pg';
+import { checkpointTable, marketTables, orderTables, positionTables, tradeTables } from '../projections/tables.js';
+import { openReadModels, type Database } from '../query/database.js';
+import { testDatabase } from './postgres.js';
+
+export type Row = Readonly<Record<string, unknown>>;
+export type Table = 'markets' | 'orders' | 'levels' | 'books' | 'trades' | 'market_volumes' | 'minute_volumes' | 'positions';
+
+export interface ReadModels {
+  readonly db: Database;
+  readonly url: string;
+  /** Adds rows; columns that a row does not name get the table's ordinary values. */
+  insert(table: Table, ...rows: Row[]): Promise<void>;
+  /** Sets the checkpoint of every projection, or of one. */
+  advance(position: number, projection?: string): Promise<void>;
+  /** Removes every row and puts every checkpoint to 0. */
+  clear(): Promise<void>;
+  /** Runs a statement as the writer. */
+  run(sql: string, values?: unknown[]): Promise<pg.QueryResult>;
+  close(): Promise<void>;
+}
+
+/** The nth id of its kind: 20 bytes. */
+export const address = (n: number) => `0x${n.toString(16).padStart(40, 'a')}`;
+/** The nth id of its kind: 32 bytes. */
+export const bytes32 = (n: number) => `0x${n.toString(16).padStart(64, 'b')}`;
+
+/** 2^64 - 1, beyond what a JSON number in JavaScript keeps. */
+export const UINT64_MAX = '18446744073709551615';
+
+const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
+  markets: (n) => ({
+    number: n, market_id: bytes32(n), question: `Question ${n}?`, description: `Description ${n}`, category: 'general',
+    contract_address: address(1_000 + n), maker: address(99), expiration: 2_000_000_000, chain_id: 31_337, kind: 'standard',
+    closed: false, resolved: false, winning_outcome: null, created_at_ms: 1_700_000_000_999,
+  }),
+  orders: (n) => ({
+    number: n, order_hash: bytes32(n), market_id: bytes32(1), trader: address(1), side: 0, outcome: 0, price: 500_000, size: 100,
+    remaining: 100, nonce: n, expiration: 1_900_000_000, status: 0, placed_at_ms: 1_700_000_000_000 + 1_000 * n,
+    closed_at_ms: null, closed_position: null, close_reason: null,
+  }),
+  levels: () => ({ market_id: bytes32(1), outcome: 0, side: 0, price: 500_000, size: 100 }),
+  books: () => ({ market_id: bytes32(1), updated_at_ms: 1_700_000_000_999 }),
+  trades: (n) => ({
+    number: n, market_id: bytes32(1), outcome: 0, price: 500_000, size: 100, cost: 50, taker_side: 0, maker_number: 1, taker_number: 2,
+    buyer: address(1), seller: address(2), position: 100 + n, at_ms: 1_700_000_000_000 + 1_000 * n, settlement: 0, tx_hash: null,
+    settled_position: null, failure_reason: null,
+  }),
+  market_volumes: () => ({ market_id: bytes32(1), volume: 0, trades: 0 }),
+  minute_volumes: () => ({ market_id: bytes32(1), minute: 0, volume: 0 }),
+  positions: () => ({ market_id: bytes32(1), user_address: address(1), yes_shares: 0, no_shares: 0, yes_cost: 0, no_cost: 0 }),
+};
+
+/** A fresh database with empty read models. */
+export async function readModels(): Promise<ReadModels> {
+  const { url, drop } = await testDatabase();
+  const writer = new pg.Client({ connectionString: url });
+  await writer.connect();
+  await writer.query('create schema read_models; set search_path = read_models');
+  for (const text of [checkpointTable, ...marketTables, ...orderTables, ...tradeTables, ...positionTables]) await writer.query(text);
+  const db = await openReadModels({ url });
+  const run = (sql: string, values: unknown[] = []) => writer.query(sql, values);
+  const clear = async () => {
+    await writer.query(`truncate projection, ${Object.keys(ordinary).join(', ')}`);
+    await writer.query(`insert into projection select name, 1, 0 from unnest(array['markets', 'orders', 'trades', 'positions']) name`);
+  };
+  await clear();
+  return {
+    db, url, run, clear,
+    insert: async (table, ...rows) => {
+      for (const row of rows) {
+        const whole = { ...ordinary[table](Number(row['number'] ?? 0)), ...row };
+        const values = Object.values(whole).map((value) => typeof value === 'string' && value.startsWith('0x') ? bytea(value) : value);
+        const places = values.map((_, i) => `$${i + 1}`).join(', ');
+        await writer.query(`insert into ${table} (${Object.keys(whole).join(', ')}) values (${places})`, values);
+      }
+    },
+    advance: async (position, projection) => {
+      await writer.query('update projection set position = $1 where $2::text is null or name = $2', [position, projection ?? null]);
+      await writer.query(`select pg_notify('read_models', $1)`, [String(position)]);
+    },
+    close: async () => {
+      await db.close();
+      await writer.end();
+      await drop();
+    },
+  };
+}
+
+function bytea(hex: string): Buffer {
+  return Buffer.from(hex.slice(2), 'hex');
+}
