@@ -1,0 +1,53 @@
+/** What holds after every command of any history, told from the events alone: conservation, priority, no crossed book. */
+import fc from 'fast-check';
+import { encodeCommand } from '../engine/codec.js';
+import { commandScripts } from './command-scripts.js';
+import { engines } from './compared-engines.js';
+import { createWitness } from './event-witness.js';
+import { createRandomCommands, crowd } from './random-commands.js';
+import { createReferenceEngine } from './reference-engine.js';
+
+for (const [name, create] of Object.entries(engines)) {
+  describe(`every history of ${name}`, () => {
+    it('keeps the invariants over 20,000 commands of a crowd', () => {
+      const generator = createRandomCommands(6, crowd);
+      const engine = create();
+      const witness = createWitness();
+      for (let i = 0; i < 20_000; i++) {
+        const command = generator.next();
+        const { outcome } = engine.step(command, encodeCommand(command));
+        generator.learn(outcome);
+        witness.see(command, outcome);
+        if (i % 1_000 === 0) witness.audit();
+      }
+      witness.audit();
+    });
+
+    it('keeps the invariants over every short script', () => {
+      fc.assert(fc.property(commandScripts, (commands) => {
+        const engine = create();
+        const witness = createWitness();
+        for (const command of commands) {
+          witness.see(command, engine.step(command, encodeCommand(command)).outcome);
+          witness.audit();
+        }
+      }), { numRuns: 200 });
+    });
+  });
+}
+
+describe('the events', () => {
+  it('suffice to rebuild every order, fill and level', () => {
+    const generator = createRandomCommands(7, crowd);
+    const engine = createReferenceEngine();
+    const witness = createWitness();
+    for (let i = 0; i < 20_000; i++) {
+      const command = generator.next();
+      const { outcome } = engine.step(command, encodeCommand(command));
+      generator.learn(outcome);
+      witness.see(command, outcome);
+      if (i % 1_000 === 0) witness.agreeWith(engine);
+    }
+    witness.agreeWith(engine);
+  });
+});

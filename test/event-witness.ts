@@ -1,0 +1,241 @@
+/** Rebuilds every order, fill and level from events alone, and fails as soon as they contradict each other or the matching rules. */
+import { deepEqual, equal, ok } from 'node:assert/strict';
+import type { Outcome } from '../engine/codec.js';
+import type { Command } from '../engine/commands.js';
+import type { Event, FillFailed, FillMatched, FillSettled, OrderAccepted } from '../engine/events.js';
+import { BUY, SELL } from '../engine/fields.js';
+import { levelKey, type ReferenceEngine } from './reference-engine.js';
+
+interface WitnessedOrder {
+  readonly accepted: OrderAccepted;
+  status: 'open' | 'filled' | 'cancelled';
+  remaining: bigint;
+  /** What stands on the book. */
+  rested: bigint;
+}
+
+export interface Witness {
+  /** What the command at the next position caused. Throws an AssertionError if it breaks an invariant. */
+  see(command: Command, outcome: Outcome): void;
+  /** Totals over the whole history: shares conserved, levels as their orders. Slow. */
+  audit(): void;
+  /** Fails unless the reference engine holds just what the events tell. Slow. */
+  agreeWith(engine: ReferenceEngine): void;
+}
+
+interface Scene {
+  position: number;
+  now: number;
+  readonly orders: Map<number, WitnessedOrder>;
+  readonly fills: { readonly matched: FillMatched; status: 'unsettled' | 'settled' | 'failed' }[];
+  readonly levels: Map<string, bigint>;
+  /** Resting orders by market and outcome. */
+  readonly books: Map<string, Set<WitnessedOrder>>;
+  readonly marketExpirations: Map<string, number>;
+}
+
+export function createWitness(): Witness {
+  const scene: Scene = {
+    position: 0, now: 0, orders: new Map(), fills: [], levels: new Map(), books: new Map(), marketExpirations: new Map(),
+  };
+  return {
+    see(command, outcome) {
+      equal(outcome.at, Math.max(scene.now, command.at), 'the engine\'s time is the highest of any command');
+      scene.now = outcome.at;
+      ok(outcome.events.length > 0 || command.kind === 'AdvanceClock', 'a command has an answer');
+      if (outcome.events.some(({ type }) => type === 'CommandRejected')) equal(outcome.events.length, 1, 'a rejection stands alone');
+      const touched = new Set<string>();
+      let incoming: WitnessedOrder | undefined;
+      for (const event of outcome.events) {
+        incoming = seeEvent(scene, event, incoming) ?? incoming;
+        if ('outcome' in event) touched.add(bookKey(event));
+      }
+      if (incoming !== undefined) {
+        equal(incoming.rested, incoming.status === 'open' ? incoming.remaining : 0n, 'an open order rests with all that remains, a closed one not');
+      }
+      for (const key of touched) checkBook(scene, key);
+      scene.position++;
+    },
+    audit: () => { audit(scene); },
+    agreeWith: (engine) => { agree(scene, engine); },
+  };
+}
+
+function bookKey({ marketId, outcome }: { marketId: string; outcome: number }): string {
+  return `${marketId} ${outcome}`;
+}
+
+function orderOf(scene: Scene, event: { orderNumber: number; orderHash: string }): WitnessedOrder {
+  const order = scene.orders.get(event.orderNumber);
+  ok(order !== undefined, `order ${event.orderNumber} was accepted`);
+  equal(event.orderHash, order.accepted.orderHash);
+  if ('price' in event) deepEqual(naming(event as unknown as OrderAccepted), naming(order.accepted), 'an order\'s name never changes');
+  return order;
+}
+
+function naming({ orderNumber, orderHash, marketId, side, outcome, price }: OrderAccepted) {
+  return { orderNumber, orderHash, marketId, side, outcome, price };
+}
+
+function moveLevel(scene: Scene, order: WitnessedOrder, by: bigint): void {
+  const key = levelKey(order.accepted);
+  const size = (scene.levels.get(key) ?? 0n) + by;
+  ok(size >= 0n, 'a level is never negative');
+  if (size === 0n) scene.levels.delete(key);
+  else scene.levels.set(key, size);
+  order.rested += by;
+  ok(order.rested >= 0n && order.rested <= order.remaining, 'no more rests than remains');
+  const book = scene.books.get(bookKey(order.accepted)) ?? new Set();
+  scene.books.set(bookKey(order.accepted), book);
+  if (order.rested === 0n) book.delete(order);
+  else book.add(order);
+}
+
+/** Returns the order that is being matched from this event on. */
+function seeEvent(scene: Scene, event: Event, incoming: WitnessedOrder | undefined): WitnessedOrder | undefined {
+  switch (event.type) {
+    case 'MarketOpened': scene.marketExpirations.set(event.marketId, event.expiration); return;
+    case 'MarketClosed': ok(scene.now >= scene.marketExpirations.get(event.marketId)! * 1_000); return;
+    case 'OrderAccepted': {
+      equal(event.orderNumber, scene.position, 'an order\'s number is its position');
+      const order: WitnessedOrder = { accepted: event, status: 'open', remaining: BigInt(event.size), rested: 0n };
+      scene.orders.set(event.orderNumber, order);
+      return order;
+    }
+    case 'OrderReinstated': {
+      const order = orderOf(scene, event);
+      ok(order.status !== 'cancelled', 'a cancelled order stays so');
+      equal(order.remaining - order.rested, BigInt(event.size), 'what the failed fill gave back is not on the book yet');
+      order.status = 'open';
+      return order;
+    }
+    case 'OrderRested': {
+      const order = orderOf(scene, event);
+      equal(order, incoming, 'only the incoming order comes to rest');
+      equal(order.status, 'open');
+      moveLevel(scene, order, BigInt(event.size));
+      equal(order.rested, order.remaining, 'all that remains of an open order rests');
+      return;
+    }
+    case 'OrderCancelled': {
+      const order = orderOf(scene, event);
+      ok(order.status !== 'cancelled', 'an order is cancelled once');
+      equal(BigInt(event.rested), order.rested);
+      equal(BigInt(event.remaining), order.remaining);
+      order.status = 'cancelled';
+      moveLevel(scene, order, -order.rested);
+      return;
+    }
+    case 'FillMatched': seeFill(scene, event, incoming); return;
+    case 'FillSettled': case 'FillFailed': seeSettlement(scene, event); return;
+    case 'OrderRepeated': orderOf(scene, event); return;
+    case 'CancelRepeated': {
+      const order = orderOf(scene, event);
+      deepEqual([order.status, order.accepted.size, String(order.remaining)], ['cancelled', event.size, event.remaining]);
+      return;
+    }
+    case 'CommandRejected': return;
+  }
+}
+
+function seeFill(scene: Scene, event: FillMatched, incoming: WitnessedOrder | undefined): void {
+  equal(event.fill, scene.fills.length, 'fill numbers are dense');
+  scene.fills.push({ matched: event, status: 'unsettled' });
+  const maker = scene.orders.get(event.makerNumber)!;
+  const taker = scene.orders.get(event.takerNumber)!;
+  equal(taker, incoming, 'the taker is the incoming order');
+  equal(event.takerSide, taker.accepted.side);
+  equal(maker.accepted.side, taker.accepted.side === BUY ? SELL : BUY);
+  equal(event.price, maker.accepted.price, 'a trade is at the resting order\'s price');
+  const [buy, sell] = taker.accepted.side === BUY ? [taker, maker] : [maker, taker];
+  deepEqual([event.buyer, event.seller], [buy.accepted.trader, sell.accepted.trader]);
+  ok(event.buyer !== event.seller, 'nobody trades with himself');
+  deepEqual([bookKey(maker.accepted), bookKey(taker.accepted)], [bookKey(event), bookKey(event)]);
+
+  const size = BigInt(event.size);
+  const cost = BigInt(event.cost);
+  ok(size > 0n && size === (maker.remaining < taker.remaining ? maker.remaining : taker.remaining));
+  ok(cost * 1_000_000n >= size * BigInt(sell.accepted.price), 'the seller gets his limit');
+  ok((cost - 1n) * 1_000_000n < size * BigInt(buy.accepted.price), 'the buyer pays his limit, less than one unit of rounding apart');
+  equal(cost, (size * BigInt(event.price) + 999_999n) / 1_000_000n);
+  for (const { accepted } of [maker, taker]) {
+    ok(BigInt(scene.now) < BigInt(accepted.expiration) * 1_000n - 20_000n, 'both orders live');
+  }
+  ok(scene.now < scene.marketExpirations.get(event.marketId)! * 1_000, 'the market is open');
+  for (const other of scene.books.get(bookKey(event))!) {
+    if (other.accepted.side === maker.accepted.side && other !== maker) ok(!before(other, maker), 'no better order was passed over');
+  }
+  moveLevel(scene, maker, -size);
+  maker.remaining -= size;
+  taker.remaining -= size;
+  for (const order of [maker, taker]) if (order.remaining === 0n) order.status = 'filled';
+}
+
+function before(a: WitnessedOrder, b: WitnessedOrder): boolean {
+  const better = a.accepted.side === BUY ? a.accepted.price - b.accepted.price : b.accepted.price - a.accepted.price;
+  return better > 0 || (better === 0 && a.accepted.orderNumber < b.accepted.orderNumber);
+}
+
+function seeSettlement(scene: Scene, event: FillSettled | FillFailed): void {
+  const fill = scene.fills[event.fill];
+  ok(fill?.status === 'unsettled', 'a fill is settled once');
+  const { matched } = fill;
+  for (const name of Object.keys(matched) as (keyof FillMatched)[]) if (name !== 'type') equal(event[name], matched[name]);
+  fill.status = event.type === 'FillSettled' ? 'settled' : 'failed';
+  if (event.type === 'FillSettled') return;
+  for (const number of [event.makerNumber, event.takerNumber]) scene.orders.get(number)!.remaining += BigInt(event.size);
+}
+
+function checkBook(scene: Scene, key: string): void {
+  let bid = 0;
+  let ask = 1_000_000;
+  for (const { accepted, status, rested, remaining } of scene.books.get(key) ?? []) {
+    deepEqual([status, rested], ['open', remaining], 'what rests is open, and all of it rests');
+    if (accepted.side === BUY) bid = Math.max(bid, accepted.price);
+    else ask = Math.min(ask, accepted.price);
+  }
+  ok(bid < ask, `book ${key} is crossed: bid ${bid}, ask ${ask}`);
+}
+
+function audit(scene: Scene): void {
+  const filled = new Map<number, bigint>();
+  const traded = new Map<string, bigint>();
+  const add = <K>(sums: Map<K, bigint>, key: K, by: bigint) => sums.set(key, (sums.get(key) ?? 0n) + by);
+  for (const { matched, status } of scene.fills) {
+    if (status === 'failed') continue;
+    const size = BigInt(matched.size);
+    add(filled, matched.makerNumber, size);
+    add(filled, matched.takerNumber, size);
+    add(traded, bookKey(matched), size);
+  }
+  const bought = new Map<string, bigint>();
+  const sold = new Map<string, bigint>();
+  const resting = new Map<string, bigint>();
+  for (const [number, { accepted, status, remaining, rested }] of scene.orders) {
+    const size = BigInt(accepted.size);
+    equal((filled.get(number) ?? 0n) + remaining, size, 'filled + remaining = size');
+    equal(rested, status === 'open' ? remaining : 0n);
+    equal(remaining === 0n, status === 'filled');
+    if (remaining < size) add(accepted.side === BUY ? bought : sold, bookKey(accepted), size - remaining);
+    if (status === 'open') add(resting, levelKey(accepted), remaining);
+  }
+  deepEqual(sorted(bought), sorted(traded), 'every share bought was traded');
+  deepEqual(sorted(sold), sorted(traded), 'every share sold was traded');
+  deepEqual(sorted(scene.levels), sorted(resting), 'a level is the sum of its orders');
+}
+
+function sorted<V>(map: Map<string, V>): [string, V][] {
+  return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function agree(scene: Scene, engine: ReferenceEngine): void {
+  deepEqual(sorted(scene.levels), sorted(engine.levels()));
+  deepEqual(
+    engine.orders().map(({ number, status, remaining }) => ({ number, status, remaining })),
+    engine.orders().map(({ number }) => {
+      const { status, remaining } = scene.orders.get(number)!;
+      return { number, status, remaining };
+    }),
+  );
+  deepEqual(engine.fills().map(({ status }) => status), scene.fills.map(({ status }) => status));
+}
