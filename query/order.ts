@@ -2,7 +2,7 @@
 import type { CancelReason } from '../engine/events.js';
 import type { Side } from '../engine/fields.js';
 import type { Database } from './database.js';
-import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer, type Statement } from './statement.js';
+import { answer, answering, bytes, hex, jsonObject, type Answer, type Statement } from './statement.js';
 import { settlementStatus, transactionHash } from './trades.js';
 
 /** The most fills that a history has: the latest. */
@@ -45,7 +45,7 @@ const withHistory = answering('order', ['orders', 'trades'], jsonObject(`
     case when o.status = 2 then o.close_reason end as "cancelReason", o.placed_at_ms / 1000 as timestamp, history.history
   from o cross join lateral (
     with fills as (${fills})
-    select ${jsonArray(`select entry from (${history}) entries order by position, rank, fill`)} as history) history`));
+    select json_agg(entry order by position, rank, fill) as history from (${history}) entries) history`));
 
 /**
  * An order with all its fields and `history`: `accepted`, `fill`, `fill_failed` and, once it is closed, `filled` or `cancelled`,

@@ -57,8 +57,8 @@ function openOrders({ name, projections, answered, from, filter, item }: OpenOrd
     select '{"orders":[' || coalesce(string_agg(item, ',' order by number desc), '') || ']'${count}
       || case when count(*) = $4 then ',"next":' || min(number) else '' end || '}'
     from (
-      select number, row_to_json(item)::text as item
+      select orders.number, row_to_json(item)::text as item
       from ${from} cross join lateral (select ${item}) item
-      where trader = $1 and status = 0 and number < coalesce($3::bigint, ${Number.MAX_SAFE_INTEGER}) and ${filter}
-      order by number desc limit $4::integer) page)`);
+      where trader = $1 and status = 0 and orders.number < coalesce($3::bigint, ${Number.MAX_SAFE_INTEGER}) and ${filter}
+      order by orders.number desc limit $4::integer) page)`);
 }

@@ -46,7 +46,7 @@ export function positionsOfUser(db: Database, { user, chainId }: { user: string;
   return answer(db, ofUserOnChain, [bytes(user), chainId]);
 }
 
-/** `GET /holders/{marketId}`: the ten with most shares of both outcomes together, and how many hold any. Throws unknown_market. */
+/** `GET /holders/{marketId}`: the ten with most shares of both outcomes together, and how many hold any; or unknown_market. */
 export function holders(db: Database, { marketId }: { marketId: string }): Promise<Answer> {
   return answer(db, holdersOf, [bytes(marketId)], 'unknown_market');
 }
