@@ -1,0 +1,109 @@
+/** Reads the log ahead of the writer: outcomes are followed and decoded while Postgres works on the batch before. */
+import { setImmediate } from 'node:timers/promises';
+import { decodeOutcome } from '../engine/codec.js';
+import { BrokenSequence, type Log, type LogRecord } from '../engine/log.js';
+import type { FoldedOutcome } from './projection.js';
+
+/** What one batch may hold. A single outcome is never split, however many events it has. */
+export interface BatchLimits {
+  readonly outcomes: number;
+  readonly events: number;
+}
+
+export interface Inbox {
+  /**
+   * The next outcomes, as many as have come and the limits allow, at least one; none once the signal has aborted. Throws what
+   * stopped the reading, after the outcomes before it have been given.
+   */
+  take(): Promise<FoldedOutcome[]>;
+  close(): Promise<void>;
+}
+
+/** An outcome that this program cannot read: it stops here, since nothing may be skipped. */
+export class UnreadableOutcome extends Error {
+  constructor(readonly position: number, cause: unknown) {
+    super(`outcome ${position} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = 'UnreadableOutcome';
+  }
+}
+
+/** Outcomes decoded before others get their turn. */
+const SLICE = 256;
+
+export function openInbox({ log, from, limits, signal }: { log: Log; from: number; limits: BatchLimits; signal: AbortSignal }): Inbox {
+  const stop = new AbortController();
+  const onAbort = () => stop.abort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) stop.abort();
+  let waiting: FoldedOutcome[] = [];
+  let waitingEvents = 0;
+  let ended = false;
+  let failure: unknown;
+  let wake = () => undefined as void;
+  const changed = () => new Promise<void>((resolve) => { wake = resolve; });
+  const isFull = () => waiting.length >= limits.outcomes || waitingEvents >= limits.events;
+
+  const read = async () => {
+    let next = from;
+    for await (const records of log.follow('outcomes', from, stop.signal)) {
+      for (let start = 0; start < records.length; start += SLICE) {
+        while (isFull() && !stop.signal.aborted) await changed();
+        for (const record of records.slice(start, start + SLICE)) {
+          const outcome = decode(record, next++);
+          waiting.push(outcome);
+          waitingEvents += outcome.events.length;
+        }
+        wake();
+        await setImmediate();
+      }
+      if (stop.signal.aborted) return;
+    }
+  };
+  stop.signal.addEventListener('abort', () => wake(), { once: true });
+  const reading = read().catch((error: unknown) => { if (!stop.signal.aborted) failure = error; }).finally(() => {
+    ended = true;
+    wake();
+  });
+
+  const take = async (): Promise<FoldedOutcome[]> => {
+    while (waiting.length === 0 && !ended && !stop.signal.aborted) await changed();
+    if (stop.signal.aborted) return [];
+    if (waiting.length === 0) throw failure ?? new Error('the log stopped being followed');
+    const batch = withinLimits(waiting, limits);
+    waiting = waiting.slice(batch.length);
+    waitingEvents = waiting.reduce((sum, { events }) => sum + events.length, 0);
+    wake();
+    return batch;
+  };
+  return {
+    take,
+    close: async () => {
+      signal.removeEventListener('abort', onAbort);
+      stop.abort();
+      await reading;
+    },
+  };
+}
+
+/** The outcome at `due`. Throws BrokenSequence, UnreadableOutcome. */
+export function decode({ position, data }: LogRecord, due: number): FoldedOutcome {
+  if (position !== due) throw new BrokenSequence('outcomes', due, position);
+  try {
+    const { at, events } = decodeOutcome(data);
+    return { position, at, events };
+  } catch (cause) {
+    throw new UnreadableOutcome(position, cause);
+  }
+}
+
+/** The longest beginning that keeps the limits, at least one outcome. */
+export function withinLimits(outcomes: readonly FoldedOutcome[], limits: BatchLimits): FoldedOutcome[] {
+  let length = 0;
+  let events = 0;
+  while (length < outcomes.length && length < limits.outcomes) {
+    events += outcomes[length].events.length;
+    if (length > 0 && events > limits.events) break;
+    length++;
+  }
+  return outcomes.slice(0, length);
+}

@@ -1,0 +1,185 @@
+/** The `orders` projection: every order with what is left of it, and the book levels that the resting ones stand on. */
+import type { OrderAccepted } from '../engine/events.js';
+import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from './columns.js';
+import { foldLevels } from './levels.js';
+import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from './projection.js';
+import { orderTables } from './tables.js';
+
+const LOAD_ORDERS = {
+  name: 'load_orders',
+  text: `
+    select number, remaining, status, closed_at_ms, closed_position, close_reason
+    from orders where number = any ($1::bigint[])`,
+};
+
+const INSERT_ORDERS = {
+  name: 'insert_orders',
+  text: `
+    insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms,
+      remaining, status, closed_at_ms, closed_position, close_reason)
+    select * from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
+      $8::numeric[], $9::numeric[], $10::numeric[], $11::bigint[], $12::numeric[], $13::smallint[], $14::bigint[], $15::bigint[],
+      $16::text[])`,
+};
+
+const UPDATE_ORDERS = {
+  name: 'update_orders',
+  text: `
+    update orders set remaining = now.remaining, status = now.status, closed_at_ms = now.closed_at_ms,
+      closed_position = now.closed_position, close_reason = now.close_reason
+    from unnest($1::bigint[], $2::numeric[], $3::smallint[], $4::bigint[], $5::bigint[], $6::text[])
+      as now (number, remaining, status, closed_at_ms, closed_position, close_reason)
+    where orders.number = now.number`,
+};
+
+export const orders: Projection = {
+  name: 'orders', version: 1, tables: orderTables,
+  fold: async (batch, query) => {
+    await foldOrders(batch, query);
+    await foldLevels(batch, query);
+  },
+};
+
+const OPEN = 0;
+const FILLED = 1;
+const CANCELLED = 2;
+
+/** The part of an order's row that changes. */
+interface OrderState {
+  remaining: bigint;
+  status: number;
+  closedAt: number | null;
+  closedPosition: number | null;
+  closeReason: string | null;
+}
+
+interface NewOrder {
+  readonly event: OrderAccepted;
+  readonly at: number;
+}
+
+async function foldOrders(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
+  const { accepted, older } = touchedBy(batch);
+  const states = await load(older, query);
+  for (const [number, { event }] of accepted) states.set(number, openWith(BigInt(event.size)));
+  for (const outcome of batch) apply(outcome, states);
+  if (accepted.size > 0) {
+    const rows = [...accepted.values()];
+    await query(INSERT_ORDERS, [
+      int8Array(rows.map(({ event }) => event.orderNumber)),
+      byteaArray(rows.map(({ event }) => event.orderHash)),
+      byteaArray(rows.map(({ event }) => event.marketId)),
+      byteaArray(rows.map(({ event }) => event.trader)),
+      int2Array(rows.map(({ event }) => event.side)),
+      int2Array(rows.map(({ event }) => event.outcome)),
+      int4Array(rows.map(({ event }) => event.price)),
+      numericArray(rows.map(({ event }) => event.size)),
+      numericArray(rows.map(({ event }) => event.nonce)),
+      numericArray(rows.map(({ event }) => event.expiration)),
+      int8Array(rows.map(({ at }) => at)),
+      ...stateColumns(rows.map(({ event }) => states.get(event.orderNumber)!)),
+    ]);
+  }
+  if (older.length > 0) {
+    await query(UPDATE_ORDERS, [int8Array(older), ...stateColumns(older.map((number) => states.get(number)!))]);
+  }
+}
+
+/** The orders that a batch takes in, and those of before that it changes. */
+function touchedBy(batch: readonly FoldedOutcome[]): { accepted: Map<number, NewOrder>; older: number[] } {
+  const accepted = new Map<number, NewOrder>();
+  const older = new Set<number>();
+  const touch = (number: number) => { if (!accepted.has(number)) older.add(number); };
+  for (const { at, events } of batch) {
+    for (const event of events) {
+      switch (event.type) {
+        case 'OrderAccepted':
+          accepted.set(event.orderNumber, { event, at });
+          break;
+        case 'FillMatched': case 'FillFailed':
+          touch(event.makerNumber);
+          touch(event.takerNumber);
+          break;
+        case 'OrderCancelled': case 'OrderReinstated':
+          touch(event.orderNumber);
+          break;
+        case 'MarketOpened': case 'MarketClosed': case 'OrderRested': case 'FillSettled': case 'OrderRepeated': case 'CancelRepeated':
+        case 'CommandRejected':
+          break;
+      }
+    }
+  }
+  return { accepted, older: [...older] };
+}
+
+async function load(numbers: readonly number[], query: Query): Promise<Map<number, OrderState>> {
+  const states = new Map<number, OrderState>();
+  if (numbers.length === 0) return states;
+  type Row = [string, string, number, string | null, string | null, string | null];
+  for (const [number, remaining, status, closedAt, closedPosition, closeReason] of await query<Row>(LOAD_ORDERS, [int8Array(numbers)])) {
+    states.set(Number(number), {
+      remaining: BigInt(remaining), status, closeReason,
+      closedAt: closedAt === null ? null : Number(closedAt), closedPosition: closedPosition === null ? null : Number(closedPosition),
+    });
+  }
+  const missing = numbers.find((number) => !states.has(number));
+  if (missing !== undefined) throw new InconsistentHistory(`order ${missing} changes`);
+  return states;
+}
+
+function apply({ position, at, events }: FoldedOutcome, states: ReadonlyMap<number, OrderState>): void {
+  for (const event of events) {
+    switch (event.type) {
+      case 'FillMatched': {
+        const size = BigInt(event.size);
+        for (const number of [event.makerNumber, event.takerNumber]) {
+          const state = states.get(number)!;
+          state.remaining -= size;
+          if (state.remaining === 0n) close(state, FILLED, { position, at, reason: null });
+        }
+        break;
+      }
+      case 'FillFailed': {
+        const size = BigInt(event.size);
+        states.get(event.makerNumber)!.remaining += size;
+        states.get(event.takerNumber)!.remaining += size;
+        break;
+      }
+      case 'OrderCancelled': {
+        const state = states.get(event.orderNumber)!;
+        state.remaining = BigInt(event.remaining);
+        close(state, CANCELLED, { position, at, reason: event.reason });
+        break;
+      }
+      case 'OrderReinstated': {
+        const state = states.get(event.orderNumber)!;
+        Object.assign(state, openWith(state.remaining));
+        break;
+      }
+      case 'OrderAccepted': case 'MarketOpened': case 'MarketClosed': case 'OrderRested': case 'FillSettled': case 'OrderRepeated':
+      case 'CancelRepeated': case 'CommandRejected':
+        break;
+    }
+  }
+}
+
+function openWith(remaining: bigint): OrderState {
+  return { remaining, status: OPEN, closedAt: null, closedPosition: null, closeReason: null };
+}
+
+function close(state: OrderState, status: number, by: { position: number; at: number; reason: string | null }): void {
+  state.status = status;
+  state.closedAt = by.at;
+  state.closedPosition = by.position;
+  state.closeReason = by.reason;
+}
+
+function stateColumns(states: readonly OrderState[]): unknown[] {
+  return [
+    numericArray(states.map(({ remaining }) => remaining)),
+    int2Array(states.map(({ status }) => status)),
+    int8Array(states.map(({ closedAt }) => closedAt)),
+    int8Array(states.map(({ closedPosition }) => closedPosition)),
+    textArray(states.map(({ closeReason }) => closeReason)),
+  ];
+}

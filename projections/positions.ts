@@ -1,0 +1,84 @@
+/** The `positions` projection: every user's shares and average cost in every market. */
+import type { FillFailed, FillMatched } from '../engine/events.js';
+import { NO, YES, type Outcome } from '../engine/fields.js';
+import { buy, sell, undoBuy, undoSell, type Holding } from './average-cost.js';
+import { byteaArray, int4Array, numericArray } from './columns.js';
+import type { FoldedOutcome, Projection, Query } from './projection.js';
+import { positionTables } from './tables.js';
+
+/** Until settlement exists, a fill counts from its match on, and no longer once it has failed. */
+const COUNTED = 'FillMatched';
+const TAKEN_BACK = 'FillFailed';
+
+const LOAD_POSITIONS = {
+  name: 'load_positions',
+  text: `
+    select place, yes_shares, no_shares, yes_cost, no_cost
+    from unnest($1::integer[], $2::bytea[], $3::bytea[]) as touched (place, market, trader)
+      join positions on market_id = market and user_address = trader`,
+};
+
+const UPSERT_POSITIONS = {
+  name: 'upsert_positions',
+  text: `
+    insert into positions (market_id, user_address, yes_shares, no_shares, yes_cost, no_cost)
+    select * from unnest($1::bytea[], $2::bytea[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[])
+    on conflict (market_id, user_address) do update set yes_shares = excluded.yes_shares, no_shares = excluded.no_shares,
+      yes_cost = excluded.yes_cost, no_cost = excluded.no_cost`,
+};
+
+export const positions: Projection = { name: 'positions', version: 1, tables: positionTables, fold };
+
+type Fill = FillMatched | FillFailed;
+
+interface Position {
+  readonly marketId: string;
+  readonly user: string;
+  /** By outcome: YES, NO. */
+  readonly holdings: [Holding, Holding];
+}
+
+const NOTHING: Holding = { shares: 0n, cost: 0n };
+
+async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
+  const fills = batch.flatMap(({ events }) => events.filter((event): event is Fill => event.type === COUNTED || event.type === TAKEN_BACK));
+  if (fills.length === 0) return;
+  const touched = new Map<string, Position>();
+  for (const { marketId, buyer, seller } of fills) {
+    for (const user of [buyer, seller]) {
+      const key = marketId + user;
+      if (!touched.has(key)) touched.set(key, { marketId, user, holdings: [NOTHING, NOTHING] });
+    }
+  }
+  const rows = [...touched.values()];
+  await load(rows, query);
+  for (const fill of fills) count(fill, touched);
+  await query(UPSERT_POSITIONS, [
+    byteaArray(rows.map(({ marketId }) => marketId)),
+    byteaArray(rows.map(({ user }) => user)),
+    ...[YES, NO].map((outcome) => numericArray(rows.map(({ holdings }) => holdings[outcome].shares))),
+    ...[YES, NO].map((outcome) => numericArray(rows.map(({ holdings }) => holdings[outcome].cost))),
+  ]);
+}
+
+async function load(rows: readonly Position[], query: Query): Promise<void> {
+  const found = await query<[number, string, string, string, string]>(LOAD_POSITIONS, [
+    int4Array(rows.map((_, place) => place)), byteaArray(rows.map(({ marketId }) => marketId)), byteaArray(rows.map(({ user }) => user)),
+  ]);
+  for (const [place, yesShares, noShares, yesCost, noCost] of found) {
+    rows[place].holdings[YES] = { shares: BigInt(yesShares), cost: BigInt(yesCost) };
+    rows[place].holdings[NO] = { shares: BigInt(noShares), cost: BigInt(noCost) };
+  }
+}
+
+/** The buyer's side first: a fill between a user and itself is folded in that order too. */
+function count(fill: Fill, touched: ReadonlyMap<string, Position>): void {
+  const counted = fill.type === COUNTED;
+  const traded = { size: BigInt(fill.size), cost: BigInt(fill.cost) };
+  change(touched.get(fill.marketId + fill.buyer)!, fill.outcome, (held) => counted ? buy(held, traded) : undoBuy(held, traded));
+  change(touched.get(fill.marketId + fill.seller)!, fill.outcome, (held) => counted ? sell(held, traded.size) : undoSell(held, traded));
+}
+
+function change(position: Position, outcome: Outcome, next: (held: Holding) => Holding): void {
+  position.holdings[outcome] = next(position.holdings[outcome]);
+}

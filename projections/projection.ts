@@ -1,0 +1,46 @@
+/** What a projection is: a name, a version, its tables, and how a batch of outcomes changes their rows. */
+import type { Event } from '../engine/events.js';
+
+/** One outcome of the log, decoded: what happened at `position`. */
+export interface FoldedOutcome {
+  readonly position: number;
+  /** Engine time in milliseconds. */
+  readonly at: number;
+  readonly events: readonly Event[];
+}
+
+/** A prepared statement. The name stands for the text on a connection: one name, one text. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Runs a statement in the batch's transaction and returns its rows as arrays of columns, int8 and numeric as decimal strings. */
+export type Query = <Row extends unknown[]>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>;
+
+export interface Projection {
+  /** Also its name for `rebuild`; lower-case letters and `_`. */
+  readonly name: string;
+  /** Counted up whenever tables or meaning change: the rows of another version are rebuilt from position 0, not continued. */
+  readonly version: number;
+  /** Statements that create its tables and indexes, unqualified: the search path decides where. */
+  readonly tables: readonly string[];
+  /**
+   * Folds a batch and writes the rows that it changes. The caller owns the transaction and has checked that the batch is the
+   * next one; the same outcomes in batches of any size give the same rows. Throws InconsistentHistory.
+   */
+  fold(batch: readonly FoldedOutcome[], query: Query): Promise<void>;
+}
+
+/** An event is about something that the outcomes before it never mentioned: the log or the engine is broken, so the worker stops. */
+export class InconsistentHistory extends Error {
+  constructor(what: string) {
+    super(`${what}: the outcomes before it do not tell of it; check the history with an audit before running on`);
+    this.name = 'InconsistentHistory';
+  }
+}
+
+/** The tables that a projection's statements create. */
+export function tableNames(projection: Projection): string[] {
+  return projection.tables.flatMap((text) => [...text.matchAll(/create table (\w+)/g)].map((match) => match[1]));
+}

@@ -1,0 +1,177 @@
+/** `rebuild NAME`: a projection's tables made again from position 0 beside the ones that serve, compared with them, and swapped in. */
+import type { Log } from '../engine/log.js';
+import { advance, type Checkpoint } from './checkpoint.js';
+import { openSession, sqlState, type OpenSession, type Session } from './database.js';
+import { foldInto } from './folding.js';
+import { decode, withinLimits, type BatchLimits } from './inbox.js';
+import { tableNames, type FoldedOutcome, type Projection } from './projection.js';
+import { createReadModels, grants, READ_MODELS, START_LOCK } from './schema.js';
+
+export interface RebuildOptions {
+  readonly url: string;
+  readonly log: Log;
+  readonly projection: Projection;
+  readonly signal?: AbortSignal;
+  readonly limits?: BatchLimits;
+  readonly open?: OpenSession;
+  /** Does nothing when the tables are of the projection's version by the time that it is this rebuild's turn. */
+  readonly onlyIfOlder?: boolean;
+  readonly onProgress?: (position: number) => void;
+}
+
+export interface Rebuilt {
+  /** How many outcomes the new tables are made of. */
+  readonly position: number;
+  /**
+   * Rows that the old and the new tables did not share, a changed row counting twice; 0: they were identical. Null where there was
+   * nothing to compare, the old tables being of another version.
+   */
+  readonly differingRows: number | null;
+}
+
+const LIMITS: BatchLimits = { outcomes: 20_000, events: 60_000 };
+/** The last stretch is folded while the live worker waits, so it is to be short. */
+const CLOSE_ENOUGH = 2_000;
+/** How long readers may hold up the swap, and the swap new readers, before it steps back and tries again. */
+const LOCK_TIMEOUT = '2s';
+const PAGE = 2_000;
+
+/**
+ * Rebuilds one projection; live workers and readers go on meanwhile. Killed at any point it leaves the live tables as they were,
+ * and the next rebuild starts afresh. Rebuilds of one projection take turns. Throws DatabaseUnavailable, LogUnavailable, ProjectionFailed.
+ */
+export async function rebuild(options: RebuildOptions): Promise<Rebuilt> {
+  const { url, projection, open = openSession, onlyIfOlder = false } = options;
+  const shadow = `rebuild_${projection.name}`;
+  const session = await open(url, shadow);
+  try {
+    await session.run(`select pg_advisory_lock(hashtext('${shadow}'))`);
+    await session.run(`set search_path to ${READ_MODELS}`);
+    await createReadModels({ session, schema: READ_MODELS, projections: [projection] });
+    const live = await liveCheckpoint(session, projection);
+    if (onlyIfOlder && live.version === projection.version) return { position: live.position, differingRows: null };
+    await session.run(`set search_path to ${shadow}; drop schema if exists ${shadow} cascade`);
+    await createReadModels({ session, schema: shadow, projections: [projection] });
+    return await fillAndSwap({ ...options, session, shadow });
+  } finally {
+    await session.close();
+  }
+}
+
+type Rebuilding = RebuildOptions & { readonly session: Session; readonly shadow: string };
+
+async function fillAndSwap(rebuilding: Rebuilding): Promise<Rebuilt> {
+  const { session, log, projection, signal } = rebuilding;
+  for (let position = 0; ;) {
+    signal?.throwIfAborted();
+    const live = await liveCheckpoint(session, projection);
+    const target = live.version === projection.version ? live.position : await log.length('outcomes');
+    if (target - position > CLOSE_ENOUGH) {
+      position = await fill(rebuilding, position, target);
+      continue;
+    }
+    try {
+      return await compareAndSwap(rebuilding, position);
+    } catch (error) {
+      if (!GAVE_WAY.has(sqlState(error) ?? '')) throw error;
+      await session.run('rollback');
+    }
+  }
+}
+
+/** Lock timeout, deadlock: readers were in the way of the swap. */
+const GAVE_WAY = new Set(['55P03', '40P01']);
+
+/** Folds outcomes up to `target` into the shadow tables, each batch in a transaction; returns `target`. */
+async function fill(rebuilding: Rebuilding, from: number, target: number): Promise<number> {
+  const { session, signal, onProgress } = rebuilding;
+  for await (const batch of batches(rebuilding, from, target)) {
+    signal?.throwIfAborted();
+    await session.run('begin');
+    const end = await foldBatch(rebuilding, batch);
+    await session.run('commit');
+    onProgress?.(end);
+  }
+  return target;
+}
+
+async function foldBatch({ session, projection }: Rebuilding, batch: readonly FoldedOutcome[]): Promise<number> {
+  const [{ position: from }] = batch;
+  const to = from + batch.length;
+  if (!await advance([{ name: projection.name, version: projection.version, from, to }], session.query)) {
+    throw new Error(`somebody else writes the shadow tables of ${projection.name}`);
+  }
+  await foldInto(projection, batch, session.query);
+  return to;
+}
+
+/** The outcomes of `from` up to `target`, in batches. */
+async function* batches({ log, limits = LIMITS }: Rebuilding, from: number, target: number): AsyncGenerator<FoldedOutcome[]> {
+  let waiting: FoldedOutcome[] = [];
+  let events = 0;
+  for (let next = from; next < target;) {
+    const records = await log.read('outcomes', next, Math.min(PAGE, target - next));
+    if (records.length === 0) throw new Error(`the log ends at ${next}, the read models are at ${target}: this is not their log`);
+    for (const record of records) {
+      const outcome = decode(record, next++);
+      waiting.push(outcome);
+      events += outcome.events.length;
+    }
+    while (waiting.length >= limits.outcomes || events >= limits.events || (next === target && waiting.length > 0)) {
+      const batch = withinLimits(waiting, limits);
+      waiting = waiting.slice(batch.length);
+      events = waiting.reduce((sum, outcome) => sum + outcome.events.length, 0);
+      yield batch;
+    }
+  }
+}
+
+/** In one transaction, at the live worker's checkpoint and with the worker waiting: the last outcomes, the comparison, the swap. */
+async function compareAndSwap(rebuilding: Rebuilding, filled: number): Promise<Rebuilt> {
+  const { session, shadow, projection } = rebuilding;
+  const { name, version } = projection;
+  await session.run(`begin; select from ${READ_MODELS}.projection where name = '${name}' for update`);
+  const live = await liveCheckpoint(session, projection);
+  const comparable = live.version === version;
+  const position = comparable ? live.position : filled;
+  if (position < filled) throw new Error(`${name} went back from ${filled} to ${position} meanwhile: start the rebuild again`);
+  for await (const batch of batches(rebuilding, filled, position)) await foldBatch(rebuilding, batch);
+  const tables = tableNames(projection);
+  const differingRows = comparable ? await countDifferences(session, shadow, tables) : null;
+  await session.run(`set local lock_timeout = '${LOCK_TIMEOUT}'; select pg_advisory_xact_lock(${START_LOCK})`);
+  for (const table of tables) {
+    await session.run(`
+      drop table if exists ${READ_MODELS}.${table};
+      alter table ${shadow}.${table} set schema ${READ_MODELS}`);
+  }
+  await session.run(`
+    update ${READ_MODELS}.projection set version = ${version}, position = ${position} where name = '${name}';
+    drop schema ${shadow} cascade;
+    ${grants(READ_MODELS)};
+    select pg_notify('${READ_MODELS}', '');
+    commit`);
+  return { position, differingRows };
+}
+
+/** Rows that are in one schema's tables and not in the other's, counted both ways. */
+async function countDifferences(session: Session, shadow: string, tables: readonly string[]): Promise<number> {
+  let rows = 0;
+  for (const table of tables) {
+    const [live, made] = [`${READ_MODELS}.${table}`, `${shadow}.${table}`];
+    const [[count]] = await session.query<[string]>({
+      name: `compare_${table}`,
+      text: `
+        select (select count(*) from (table ${live} except table ${made}) as gone)
+          + (select count(*) from (table ${made} except table ${live}) as new)`,
+    }, []);
+    rows += Number(count);
+  }
+  return rows;
+}
+
+async function liveCheckpoint(session: Session, { name }: Projection): Promise<Checkpoint> {
+  const [[version, position]] = await session.query<[number, string]>({
+    name: 'live_checkpoint', text: `select version, position from ${READ_MODELS}.projection where name = $1`,
+  }, [name]);
+  return { version, position: Number(position) };
+}

@@ -1,0 +1,168 @@
+/** The projection worker: follows the outcomes and keeps every read model up to date, each batch and its checkpoints in one transaction. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { LogUnavailable, type Log } from '../engine/log.js';
+import { advance, readCheckpoints, type Checkpoint } from './checkpoint.js';
+import { DatabaseUnavailable, openSession, type OpenSession, type Session } from './database.js';
+import { foldInto } from './folding.js';
+import { openInbox, type BatchLimits, type Inbox } from './inbox.js';
+import type { FoldedOutcome, Projection } from './projection.js';
+import { rebuild } from './rebuild.js';
+import { createReadModels, grantReader, READ_MODELS } from './schema.js';
+
+export interface RunOptions {
+  /** A Postgres connection URL. The worker has a connection of its own. */
+  readonly url: string;
+  readonly log: Log;
+  readonly projections: readonly Projection[];
+  /** Aborting it finishes the batch in hand and ends the run. */
+  readonly signal: AbortSignal;
+  /** What one batch may hold; under load batches fill up to it. */
+  readonly limits?: BatchLimits;
+  /** Waits after the first, second, … failure in a row; the last one repeats. */
+  readonly backoffMs?: readonly number[];
+  readonly open?: OpenSession;
+  readonly onProgress?: (progress: Progress) => void;
+  /** Told of everything that does not stop the run: Postgres or the log unreachable, another worker ahead, a rebuild. */
+  readonly onTrouble?: (error: Error) => void;
+}
+
+/** A batch has been committed. */
+export interface Progress {
+  /** The next outcome that the projection furthest behind wants. */
+  readonly position: number;
+  readonly positions: ReadonlyMap<string, number>;
+  /** How many outcomes the batch had. */
+  readonly outcomes: number;
+}
+
+export interface ProjectionRun {
+  /** Resolves when the signal has aborted; rejects when the worker must not go on: an unreadable outcome, a broken sequence, a defect. */
+  readonly done: Promise<void>;
+  /** The next outcome that the projection furthest behind wants; 0 until the checkpoints have been read. */
+  position(): number;
+  /** Outcomes in the log that the projection furthest behind has not folded. Throws LogUnavailable. */
+  lag(): Promise<number>;
+}
+
+/** Another worker or a rebuild has moved a checkpoint: this one stands back and reads it again. */
+class Overtaken extends Error {
+  constructor() {
+    super('another worker has folded these outcomes');
+    this.name = 'Overtaken';
+  }
+}
+
+/** The tables are of a later version than this program's: it must not write them. */
+export class NewerReadModels extends Error {
+  constructor(name: string, stored: number, known: number) {
+    super(`read model ${name} has version ${stored}, this program knows ${known}: run the newer program`);
+    this.name = 'NewerReadModels';
+  }
+}
+
+const NOTIFY = { name: 'notify_read_models', text: `select pg_notify('read_models', $1)` };
+const LIMITS: BatchLimits = { outcomes: 4_000, events: 16_000 };
+const BACKOFF_MS = [50, 100, 250, 500, 1_000, 2_000, 5_000];
+
+/**
+ * Starts the worker. It outlives every loss of Postgres and of the log; several may run at once, one at a time gets ahead. A
+ * projection whose tables are of an older version is rebuilt first, while the old rows go on serving.
+ */
+export function runProjections(options: RunOptions): ProjectionRun {
+  const state: State = { checkpoints: new Map(), failures: 0 };
+  const position = () => lowest(options.projections, state.checkpoints);
+  return {
+    done: keepRunning(options, state),
+    position,
+    lag: async () => Math.max(0, await options.log.length('outcomes') - position()),
+  };
+}
+
+interface State {
+  checkpoints: Map<string, Checkpoint>;
+  /** In a row; a commit ends the row. */
+  failures: number;
+}
+
+async function keepRunning(options: RunOptions, state: State): Promise<void> {
+  const { signal, backoffMs = BACKOFF_MS, onTrouble } = options;
+  while (!signal.aborted) {
+    try {
+      await runSession(options, state);
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) return;
+      if (!(error instanceof DatabaseUnavailable || error instanceof LogUnavailable || error instanceof Overtaken)) throw error;
+      onTrouble?.(error);
+      const wait = backoffMs[Math.min(state.failures++, backoffMs.length - 1)];
+      await delay(wait, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+/** One connection's life: from its checkpoints on until the signal aborts or something breaks. */
+async function runSession(options: RunOptions, state: State): Promise<void> {
+  const { url, log, projections, signal, limits = LIMITS, open = openSession } = options;
+  const session = await open(url, READ_MODELS);
+  let inbox: Inbox | undefined;
+  try {
+    await prepare(session, options);
+    state.checkpoints = await readCheckpoints(session.query);
+    inbox = openInbox({ log, from: lowest(projections, state.checkpoints), limits, signal });
+    for (let batch = await inbox.take(); batch.length > 0; batch = await inbox.take()) {
+      state.checkpoints = await writeBatch({ session, projections, checkpoints: state.checkpoints, batch });
+      state.failures = 0;
+      options.onProgress?.({
+        position: lowest(projections, state.checkpoints), outcomes: batch.length,
+        positions: new Map(projections.map(({ name }) => [name, state.checkpoints.get(name)!.position])),
+      });
+    }
+  } finally {
+    await session.close();
+    await inbox?.close();
+  }
+}
+
+/** Creates what is missing and rebuilds what is of an older version. Throws NewerReadModels. */
+async function prepare(session: Session, options: RunOptions): Promise<void> {
+  const { url, log, projections, signal, open, onTrouble } = options;
+  await createReadModels({ session, schema: READ_MODELS, projections });
+  const refusal = await grantReader(session, READ_MODELS);
+  if (refusal !== undefined) onTrouble?.(new Error(refusal));
+  const stored = await readCheckpoints(session.query);
+  for (const projection of projections) {
+    const { name, version } = projection;
+    const found = stored.get(name)!.version;
+    if (found > version) throw new NewerReadModels(name, found, version);
+    if (found === version) continue;
+    onTrouble?.(new Error(`read model ${name} has version ${found}, this program makes ${version}: rebuilding it`));
+    await rebuild({ url, log, projection, signal, ...open && { open }, onlyIfOlder: true });
+  }
+}
+
+/**
+ * Writes a batch to every projection that has not folded it, with their checkpoints, in one transaction; returns the new checkpoints.
+ * Throws Overtaken, DatabaseUnavailable (whether it was committed is then unknown: the checkpoints tell) and ProjectionFailed.
+ */
+async function writeBatch({ session, projections, checkpoints, batch }: {
+  session: Session; projections: readonly Projection[]; checkpoints: ReadonlyMap<string, Checkpoint>; batch: readonly FoldedOutcome[];
+}): Promise<Map<string, Checkpoint>> {
+  const first = batch[0].position;
+  const end = first + batch.length;
+  const due = projections.filter(({ name }) => checkpoints.get(name)!.position < end);
+  const after = new Map(checkpoints);
+  for (const { name, version } of due) after.set(name, { version, position: end });
+  await session.run('begin');
+  const moves = due.map(({ name, version }) => ({ name, version, from: checkpoints.get(name)!.position, to: end }));
+  if (!await advance(moves, session.query)) throw new Overtaken();
+  for (const projection of due) {
+    const from = Math.max(0, checkpoints.get(projection.name)!.position - first);
+    await foldInto(projection, from === 0 ? batch : batch.slice(from), session.query);
+  }
+  await session.query(NOTIFY, [String(lowest(projections, after) - 1)]);
+  await session.run('commit');
+  return after;
+}
+
+function lowest(projections: readonly Projection[], checkpoints: ReadonlyMap<string, Checkpoint>): number {
+  return projections.reduce((least, { name }) => Math.min(least, checkpoints.get(name)?.position ?? 0), Infinity);
+}

@@ -1,0 +1,74 @@
+/** The schema of the read models: created at start, by however many processes start at once, and readable by one role. */
+import { sqlState, type Session } from './database.js';
+import type { Projection } from './projection.js';
+import { readCheckpoints } from './checkpoint.js';
+import { checkpointTable } from './tables.js';
+
+/** Where the tables are that serve. */
+export const READ_MODELS = 'read_models';
+
+/** May read the models and do nothing else; the query API's sessions take it on. */
+export const READER = 'query_reader';
+
+/** Any number, the same in every process: it makes starts take turns. */
+export const START_LOCK = 7_203_914_460_221;
+
+/** Creates what is missing of the schema, the checkpoints and the projections' tables. The session's search path is that schema. */
+export async function createReadModels({ session, schema, projections }: {
+  session: Session; schema: string; projections: readonly Projection[];
+}): Promise<void> {
+  await session.run('begin');
+  await session.run(`select pg_advisory_xact_lock(${START_LOCK})`);
+  await session.run(`create schema if not exists ${schema}; ${checkpointTable}`);
+  const known = await readCheckpoints(session.query);
+  for (const { name, version, tables } of projections) {
+    if (known.has(name)) continue;
+    for (const table of tables) await session.run(table);
+    await session.run(`insert into projection values ('${name}', ${version}, 0)`);
+  }
+  await session.run('commit');
+}
+
+/**
+ * Lets `query_reader` read the schema and what is created in it later; creates the role where the cluster has none. Returns why it
+ * could not: then the query API reads with the service's own role, in read-only transactions.
+ */
+export async function grantReader(session: Session, schema: string): Promise<string | undefined> {
+  try {
+    await session.run(CREATE_READER);
+    await session.run(`begin; select pg_advisory_xact_lock(${START_LOCK}); ${grants(schema)}; commit`);
+    return undefined;
+  } catch (error) {
+    if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+    await session.run('rollback');
+    return `${READER} may not read ${schema}: ${(error as Error).message}`;
+  }
+}
+
+/** Where the reader exists, it may read all tables of a schema: those that a rebuild swaps in too. */
+export function grants(schema: string): string {
+  return `
+do $$ begin
+  if exists (select from pg_roles where rolname = '${READER}') then
+    grant usage on schema ${schema} to ${READER};
+    grant select on all tables in schema ${schema} to ${READER};
+    alter default privileges in schema ${schema} grant select on tables to ${READER};
+  end if;
+end $$`;
+}
+
+/** Roles belong to the cluster, so another database's service may be creating it right now. */
+const CREATE_READER = `
+do $$ begin
+  if not exists (select from pg_roles where rolname = '${READER}') then
+    begin
+      create role ${READER} nologin;
+    exception when duplicate_object or unique_violation or internal_error then null;
+    end;
+  end if;
+  if not pg_has_role(current_user, '${READER}', 'member') then
+    execute format('grant ${READER} to %I', current_user);
+  end if;
+end $$`;
+
+const INSUFFICIENT_PRIVILEGE = '42501';
