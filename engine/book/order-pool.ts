@@ -9,7 +9,8 @@ export type { Column } from './columns.js';
 
 /*
  * An order's record is 16 words, one cache line: a thousand books under load touch an order in one memory access, where an array
- * for each value would make it ten. Words 0 to 7 are the hash. A free slot's record is zero but for NEXT, which links the free list.
+ * for each value would make it ten. Words 0 to 7 are the hash. A free slot's record is zero but for NEXT, which links the free
+ * list.
  */
 const RECORD_BITS = 4;
 const CHUNK_MASK = CHUNK_SLOTS - 1;
@@ -52,6 +53,13 @@ export class OrderPool {
   /** Slots in use. */
   get size(): number {
     return this.index.size;
+  }
+
+  /** The slots in use, in ascending order. */
+  * slots(): Generator<number> {
+    for (let slot = 0; slot < this.high; slot++) {
+      if ((this.words(slot)[at(slot) + FLAGS]! & IN_USE) !== 0) yield slot;
+    }
   }
 
   /**

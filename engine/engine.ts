@@ -1,0 +1,43 @@
+/** The deterministic engine: recorded commands in, outcomes and digests out. No clock, no randomness, no I/O. */
+import { decodeCommand, outcomeText, type Outcome } from './codec.js';
+import { decide } from './decide.js';
+import { GENESIS_DIGEST, formatDigest, nextDigest } from './digest.js';
+import { advance, evolve } from './evolve.js';
+import { emptyState, type State } from './state.js';
+
+/** What a command caused, as it is recorded: the text that the digest covers, and the digest of the whole history up to here. */
+export interface Step {
+  readonly position: number;
+  readonly outcome: Outcome;
+  readonly text: string;
+  readonly digest: string;
+}
+
+export interface Engine {
+  readonly state: State;
+  /** The digest up to the last step; 32 bytes. */
+  readonly digest: Uint8Array;
+  /** Takes the next command's recorded bytes. Throws MalformedRecord, and then nothing has changed. */
+  step(data: Uint8Array): Step;
+}
+
+/** An engine at the start of history, or where a snapshot left off. */
+export function createEngine(state: State = emptyState(), lastDigest: Uint8Array = GENESIS_DIGEST): Engine {
+  let digest = lastDigest;
+  return {
+    state,
+    get digest() { return digest; },
+    step(data) {
+      const command = decodeCommand(data);
+      const { position } = state;
+      advance(state, command.at);
+      const events = decide(state, command, position);
+      for (const event of events) evolve(state, event);
+      state.position = position + 1;
+      const outcome = { at: state.now, events };
+      const text = outcomeText(outcome);
+      digest = nextDigest(digest, data, text);
+      return { position, outcome, text, digest: formatDigest(digest) };
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/** The fills that the chain has not settled yet, by their dense numbers, in fixed chunks that go when all their fills have gone. */
+
+const CHUNK_BITS = 10;
+const CHUNK = 1 << CHUNK_BITS;
+
+interface Chunk {
+  pending: number;
+  readonly buySlots: Int32Array;
+  readonly sellSlots: Int32Array;
+  readonly prices: Uint32Array;
+  readonly sizes: BigUint64Array;
+  /** 0 none here, 1 pending with a BUY taker, 2 pending with a SELL taker. */
+  readonly states: Uint8Array;
+}
+
+/** One unsettled fill: the slots of its two orders in the order pool, its price in ticks and its size in 1e-6 shares. */
+export interface PendingFill {
+  readonly buySlot: number;
+  readonly sellSlot: number;
+  readonly price: number;
+  readonly size: bigint;
+  readonly takerSide: 0 | 1;
+}
+
+export class PendingFills {
+  #chunks = new Map<number, Chunk>();
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(fill: number, pending: PendingFill): void {
+    const key = Math.floor(fill / CHUNK);
+    let chunk = this.#chunks.get(key);
+    if (chunk === undefined) {
+      chunk = {
+        pending: 0, buySlots: new Int32Array(CHUNK), sellSlots: new Int32Array(CHUNK), prices: new Uint32Array(CHUNK),
+        sizes: new BigUint64Array(CHUNK), states: new Uint8Array(CHUNK),
+      };
+      this.#chunks.set(key, chunk);
+    }
+    const i = fill % CHUNK;
+    chunk.buySlots[i] = pending.buySlot;
+    chunk.sellSlots[i] = pending.sellSlot;
+    chunk.prices[i] = pending.price;
+    chunk.sizes[i] = pending.size;
+    chunk.states[i] = pending.takerSide + 1;
+    chunk.pending++;
+    this.#count++;
+  }
+
+  get(fill: number): PendingFill | undefined {
+    const chunk = this.#chunks.get(Math.floor(fill / CHUNK));
+    const i = fill % CHUNK;
+    if (chunk === undefined || chunk.states[i] === 0) return undefined;
+    return {
+      buySlot: chunk.buySlots[i]!, sellSlot: chunk.sellSlots[i]!, price: chunk.prices[i]!, size: chunk.sizes[i]!,
+      takerSide: chunk.states[i] === 1 ? 0 : 1,
+    };
+  }
+
+  delete(fill: number): void {
+    const key = Math.floor(fill / CHUNK);
+    const chunk = this.#chunks.get(key);
+    const i = fill % CHUNK;
+    if (chunk === undefined || chunk.states[i] === 0) return;
+    chunk.states[i] = 0;
+    chunk.pending--;
+    this.#count--;
+    if (chunk.pending === 0) this.#chunks.delete(key);
+  }
+
+  dump(): unknown {
+    return { chunks: this.#chunks, count: this.#count };
+  }
+
+  static restore(dump: unknown): PendingFills {
+    const { chunks, count } = dump as { chunks: Map<number, Chunk>; count: number };
+    const fills = new PendingFills();
+    fills.#chunks = chunks;
+    fills.#count = count;
+    return fills;
+  }
+}
