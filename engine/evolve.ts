@@ -26,7 +26,7 @@ export function advance(state: State, at: number): void {
     columns.overdue.set(slot, 1);
     freeIfDone(state, slot);
   }
-  while (state.sweeps.length > 0 && sweptOrders(state, state.sweeps[0]!).next().done === true) state.sweeps.shift();
+  if (state.sweeps.length > 0) state.sweeps = state.sweeps.filter((sweep) => sweptOrders(state, sweep).next().done !== true);
 }
 
 /** Applies one event. Events of a command come in order, after `advance` and before the next command. */
