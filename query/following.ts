@@ -15,6 +15,8 @@ export interface FollowerOptions {
   /** The last log position that the read models include. */
   readonly position: () => Promise<number>;
   readonly onError: (error: Error) => void;
+  /** How often waiters look for themselves, should a notification not come. */
+  readonly recheckMs?: number;
 }
 
 interface Waiter {
@@ -25,11 +27,10 @@ interface Waiter {
 /** The projections notify this channel of each batch; the payload is a hint, the checkpoints are the truth. */
 const CHANNEL = 'read_models';
 const MAX_WAITERS = 10_000;
-const RECHECK_MS = 250;
 const RECONNECT_MS = 250;
 
 /** Follows the read models' position until `close`. Outlives lost connections: the re-check covers the time without one. */
-export function followPositions({ connect, position, onError }: FollowerOptions): PositionFollower {
+export function followPositions({ connect, position, onError, recheckMs = 250 }: FollowerOptions): PositionFollower {
   const stop = new AbortController();
   const waiters = new Set<Waiter>();
   let reached = -1;
@@ -68,7 +69,7 @@ export function followPositions({ connect, position, onError }: FollowerOptions)
     };
     const timer = setTimeout(() => waiter.settle(new RequestError('not_caught_up', `it is at ${reached}`)), timeoutMs);
     waiters.add(waiter);
-    recheck ??= setInterval(() => void check(), RECHECK_MS);
+    recheck ??= setInterval(() => void check(), recheckMs);
     void check();
   });
 

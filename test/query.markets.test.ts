@@ -38,7 +38,8 @@ describe('query: markets', () => {
   it('gives a market\'s statistics', async () => {
     await models.insert('markets', { number: 1 });
     await models.insert('market_volumes', { volume: '36893488147419103230', trades: 2 });
-    await models.insert('trades', { number: 0, price: 300_000, cost: UINT64_MAX }, { number: 1, outcome: 1, price: 400_000, cost: UINT64_MAX },
+    await models.insert('trades',
+      { number: 0, price: 300_000, cost: UINT64_MAX }, { number: 1, outcome: 1, price: 400_000, cost: UINT64_MAX },
       { number: 2, price: 999_999, settlement: 3 }, { number: 3, price: 1, market_id: bytes32(2) });
     await models.insert('minute_volumes', { minute: Math.floor(1_700_000_000 / 60), volume: '36893488147419103230' });
     await models.advance(12);

@@ -26,9 +26,10 @@ describe('query: one order', () => {
       number: 7, remaining: 60, status: 2, close_reason: 'user', closed_position: 30, closed_at_ms: 1_700_000_030_500,
     });
     await models.insert('trades',
-      { number: 0, position: 7, taker_number: 7, maker_number: 3, size: 10, settlement: 2, tx_hash: bytes32(80), settled_position: 19 },
-      { number: 1, position: 7, taker_number: 7, maker_number: 4, size: 20, settlement: 3, tx_hash: bytes32(81), settled_position: 20,
-        failure_reason: 'seller_not_approved' },
+      { number: 0, position: 7, taker_number: 7, maker_number: 3, size: 10, settlement: 2, tx_hash: bytes32(80),
+        settled_position: 19 },
+      { number: 1, position: 7, taker_number: 7, maker_number: 4, size: 20, settlement: 3, tx_hash: bytes32(81),
+        settled_position: 20, failure_reason: 'seller_not_approved' },
       { number: 2, position: 20, taker_number: 7, maker_number: 5, size: 20 },
       { number: 3, position: 21, taker_number: 22, maker_number: 7, size: 10, settlement: 1, tx_hash: bytes32(82) },
       { number: 4, position: 25, taker_number: 23, maker_number: 24 });
@@ -40,13 +41,14 @@ describe('query: one order', () => {
       history: [],
     });
     const fill = { type: 'fill', price: 500_000 };
+    const seconds = 1_700_000_000;
     assert.deepEqual(order.history, [
       { position: 7, type: 'accepted', size: 100, timestamp: 1_700_000_007 },
-      { ...fill, position: 7, fill: 0, role: 'taker', size: 10, settlementStatus: 'confirmed', txHash: bytes32(80), timestamp: 1_700_000_000 },
-      { ...fill, position: 7, fill: 1, role: 'taker', size: 20, settlementStatus: 'failed', txHash: bytes32(81), timestamp: 1_700_000_001 },
+      { ...fill, position: 7, fill: 0, role: 'taker', size: 10, settlementStatus: 'confirmed', txHash: bytes32(80), timestamp: seconds },
+      { ...fill, position: 7, fill: 1, role: 'taker', size: 20, settlementStatus: 'failed', txHash: bytes32(81), timestamp: seconds + 1 },
       { position: 20, type: 'fill_failed', fill: 1, size: 20, reason: 'seller_not_approved', txHash: bytes32(81), timestamp: null },
-      { ...fill, position: 20, fill: 2, role: 'taker', size: 20, settlementStatus: 'matched', txHash: '', timestamp: 1_700_000_002 },
-      { ...fill, position: 21, fill: 3, role: 'maker', size: 10, settlementStatus: 'pending', txHash: bytes32(82), timestamp: 1_700_000_003 },
+      { ...fill, position: 20, fill: 2, role: 'taker', size: 20, settlementStatus: 'matched', txHash: '', timestamp: seconds + 2 },
+      { ...fill, position: 21, fill: 3, role: 'maker', size: 10, settlementStatus: 'pending', txHash: bytes32(82), timestamp: seconds + 3 },
       { position: 30, type: 'cancelled', remainingSize: 60, reason: 'user', timestamp: 1_700_000_030 },
     ]);
   });
@@ -79,7 +81,8 @@ describe('query: one order', () => {
       { number: 8, remaining: 30, status: 2, close_reason: 'expired' });
     const whose = { marketId: bytes32(1), trader: address(1) };
     assert.deepEqual(await findOrder(models.db, bytes32(7)), {
-      ...whose, orderNumber: 7, orderHash: bytes32(7), side: 1, size: 2n ** 64n - 1n, remaining: 2n ** 64n - 2n, status: 'open', closeReason: null,
+      ...whose, orderNumber: 7, orderHash: bytes32(7), side: 1, size: 2n ** 64n - 1n, remaining: 2n ** 64n - 2n, status: 'open',
+      closeReason: null,
     });
     assert.deepEqual(await findOrder(models.db, bytes32(8)), {
       ...whose, orderNumber: 8, orderHash: bytes32(8), side: 0, size: 100n, remaining: 30n, status: 'cancelled', closeReason: 'expired',

@@ -60,7 +60,8 @@ describe('query: positions', () => {
     await models.insert('positions', ...sizes.map((size) => ({
       user_address: address(size), yes_shares: size % 2 ? size : -50, no_shares: size % 2 ? 0 : size,
     })));
-    await models.insert('positions', { user_address: address(20), yes_shares: 6, no_shares: 6 }, { user_address: address(21), yes_shares: -9 },
+    await models.insert('positions', { user_address: address(20), yes_shares: 6, no_shares: 6 },
+      { user_address: address(21), yes_shares: -9 },
       { user_address: address(22) }, { user_address: address(23), market_id: bytes32(2), yes_shares: 99 });
     const answer = JSON.parse((await holders(models.db, { marketId })).body) as Record<string, unknown>;
     const holder = (n: number, yesShares: number, noShares: number) => ({ userAddress: address(n), yesShares, noShares });

@@ -16,7 +16,8 @@ describe('query: trades', () => {
   after(() => models.close());
 
   const threeTrades = () => models.insert('trades',
-    { number: 0, outcome: 1, size: UINT64_MAX, settlement: 2, tx_hash: bytes32(80) }, { number: 1, settlement: 3, tx_hash: bytes32(81) },
+    { number: 0, outcome: 1, size: UINT64_MAX, settlement: 2, tx_hash: bytes32(80) },
+    { number: 1, settlement: 3, tx_hash: bytes32(81) },
     { number: 2, settlement: 1, tx_hash: bytes32(82) }, { number: 3 }, { number: 4, market_id: bytes32(2) });
 
   it('lists a market\'s trades newest first, failed ones left out, txHash empty until sent', async () => {
