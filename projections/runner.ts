@@ -26,12 +26,12 @@ export interface RunOptions {
   readonly onTrouble?: (error: Error) => void;
 }
 
-/** A batch has been committed. */
+/** Where the read models are: told when a worker has read the checkpoints, and after each batch that it has committed. */
 export interface Progress {
   /** The next outcome that the projection furthest behind wants. */
   readonly position: number;
   readonly positions: ReadonlyMap<string, number>;
-  /** How many outcomes the batch had. */
+  /** How many outcomes the batch had; 0 when the checkpoints were read. */
   readonly outcomes: number;
 }
 
@@ -57,6 +57,15 @@ export class NewerReadModels extends Error {
   constructor(name: string, stored: number, known: number) {
     super(`read model ${name} has version ${stored}, this program knows ${known}: run the newer program`);
     this.name = 'NewerReadModels';
+  }
+}
+
+/** The checkpoints are beyond the log's end: the log was replaced, or the database belongs to another exchange. */
+export class ForeignReadModels extends Error {
+  constructor(position: number, length: number) {
+    super(`the read models are made of ${position} outcomes, the log has ${length}: it is not theirs; `
+      + `restore the log, or drop schema ${READ_MODELS} to have them made afresh`);
+    this.name = 'ForeignReadModels';
   }
 }
 
@@ -101,20 +110,24 @@ async function keepRunning(options: RunOptions, state: State): Promise<void> {
 
 /** One connection's life: from its checkpoints on until the signal aborts or something breaks. */
 async function runSession(options: RunOptions, state: State): Promise<void> {
-  const { url, log, projections, signal, limits = LIMITS, open = openSession } = options;
+  const { url, log, projections, signal, limits = LIMITS, open = openSession, onProgress } = options;
   const session = await open(url, READ_MODELS);
   let inbox: Inbox | undefined;
   try {
     await prepare(session, options);
-    state.checkpoints = await readCheckpoints(session.query);
+    const reached = (checkpoints: Map<string, Checkpoint>, outcomes: number) => {
+      state.checkpoints = checkpoints;
+      const positions = new Map(projections.map(({ name }) => [name, checkpoints.get(name)!.position]));
+      onProgress?.({ position: lowest(projections, checkpoints), positions, outcomes });
+    };
+    reached(await readCheckpoints(session.query), 0);
+    const furthest = Math.max(...projections.map(({ name }) => state.checkpoints.get(name)!.position));
+    const length = await log.length('outcomes');
+    if (furthest > length) throw new ForeignReadModels(furthest, length);
     inbox = openInbox({ log, from: lowest(projections, state.checkpoints), limits, signal });
     for (let batch = await inbox.take(); batch.length > 0; batch = await inbox.take()) {
-      state.checkpoints = await writeBatch({ session, projections, checkpoints: state.checkpoints, batch });
+      reached(await writeBatch({ session, projections, checkpoints: state.checkpoints, batch }), batch.length);
       state.failures = 0;
-      options.onProgress?.({
-        position: lowest(projections, state.checkpoints), outcomes: batch.length,
-        positions: new Map(projections.map(({ name }) => [name, state.checkpoints.get(name)!.position])),
-      });
     }
   } finally {
     await session.close();
