@@ -86,11 +86,6 @@ export function decodeCommand(data: Uint8Array): Command {
   return parseShape(commandShapes, value['kind'], value) as unknown as Command;
 }
 
-/** The text that the digest covers, and that `/api/v1/events` shows. */
-export function outcomeText(outcome: Outcome): string {
-  return JSON.stringify({ at: outcome.at, events: outcome.events });
-}
-
 /** An outcome's text and digest as the record's bytes. Throws RecordTooLarge. */
 export function encodeOutcome(text: string, digest: string): Buffer {
   const data = Buffer.from(`${text.slice(0, -1)},"digest":"${digest}"}`);

@@ -1,25 +1,47 @@
 /** The digest chain that makes the history tamper-evident: docs/matching-rules.md, "Digest". */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** What the digest of the first outcome starts from: 32 zero bytes. */
 export const GENESIS_DIGEST: Uint8Array = new Uint8Array(32);
 
-/**
- * SHA-256(previous ‖ byte length of the command as 32 bits big-endian ‖ command bytes ‖ outcome text in UTF-8); 32 bytes.
- * `text` is the outcome's text as `outcomeText` gives it.
- */
-export function nextDigest(previous: Uint8Array, command: Uint8Array, text: string): Buffer {
-  const length = Buffer.allocUnsafe(4);
-  length.writeUInt32BE(command.length);
-  return createHash('sha256').update(previous).update(length).update(command).update(text, 'utf8').digest();
+const DIGEST_BYTES = 32;
+const HEAD_BYTES = DIGEST_BYTES + 4;
+
+/** The chain from a digest on. It keeps one buffer for the bytes to be hashed, as large as the largest step so far. */
+export class DigestChain {
+  #last: Uint8Array;
+  #buffer = Buffer.alloc(16_384);
+
+  constructor(from: Uint8Array = GENESIS_DIGEST) {
+    this.#last = from;
+  }
+
+  /** The last digest; 32 bytes. */
+  get last(): Uint8Array {
+    return this.#last;
+  }
+
+  /**
+   * The next digest: SHA-256(last ‖ byte length of the command as 32 bits big-endian ‖ command bytes ‖ outcome text in UTF-8).
+   * 64 hex digits with `0x`.
+   */
+  next(command: Uint8Array, text: string): string {
+    // A UTF-16 unit takes at most three bytes of UTF-8.
+    const room = HEAD_BYTES + command.length + text.length * 3;
+    if (room > this.#buffer.length) this.#buffer = Buffer.alloc(room * 2);
+    const buffer = this.#buffer;
+    buffer.set(this.#last, 0);
+    buffer.writeUInt32BE(command.length, DIGEST_BYTES);
+    buffer.set(command, HEAD_BYTES);
+    const textStart = HEAD_BYTES + command.length;
+    const length = textStart + buffer.write(text, textStart, 'utf8');
+    const hex = hash('sha256', buffer.subarray(0, length), 'hex');
+    this.#last = Buffer.from(hex, 'hex');
+    return `0x${hex}`;
+  }
 }
 
 /** 64 hex digits with `0x`, as records carry it. */
 export function formatDigest(digest: Uint8Array): string {
   return `0x${Buffer.from(digest.buffer, digest.byteOffset, digest.byteLength).toString('hex')}`;
-}
-
-/** The bytes of a digest in a record. */
-export function parseDigest(text: string): Buffer {
-  return Buffer.from(text.slice(2), 'hex');
 }

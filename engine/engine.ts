@@ -1,7 +1,9 @@
 /** The deterministic engine: recorded commands in, outcomes and digests out. No clock, no randomness, no I/O. */
-import { decodeCommand, outcomeText, type Outcome } from './codec.js';
+import { decodeCommand, type Outcome } from './codec.js';
+import type { Command } from './commands.js';
 import { decide } from './decide.js';
-import { GENESIS_DIGEST, formatDigest, nextDigest } from './digest.js';
+import { DigestChain } from './digest.js';
+import { outcomeText } from './event-text.js';
 import { advance, evolve } from './evolve.js';
 import { emptyState, type State } from './state.js';
 
@@ -17,18 +19,20 @@ export interface Engine {
   readonly state: State;
   /** The digest up to the last step; 32 bytes. */
   readonly digest: Uint8Array;
-  /** Takes the next command's recorded bytes. Throws MalformedRecord, and then nothing has changed. */
-  step(data: Uint8Array): Step;
+  /**
+   * Takes the next command's recorded bytes; `command` saves decoding them to whoever has both. Throws MalformedRecord, and then
+   * nothing has changed.
+   */
+  step(data: Uint8Array, command?: Command): Step;
 }
 
 /** An engine at the start of history, or where a snapshot left off. */
-export function createEngine(state: State = emptyState(), lastDigest: Uint8Array = GENESIS_DIGEST): Engine {
-  let digest = lastDigest;
+export function createEngine(state: State = emptyState(), lastDigest?: Uint8Array): Engine {
+  const chain = new DigestChain(lastDigest);
   return {
     state,
-    get digest() { return digest; },
-    step(data) {
-      const command = decodeCommand(data);
+    get digest() { return chain.last; },
+    step(data, command = decodeCommand(data)) {
       const { position } = state;
       advance(state, command.at);
       const events = decide(state, command, position);
@@ -36,8 +40,7 @@ export function createEngine(state: State = emptyState(), lastDigest: Uint8Array
       state.position = position + 1;
       const outcome = { at: state.now, events };
       const text = outcomeText(outcome);
-      digest = nextDigest(digest, data, text);
-      return { position, outcome, text, digest: formatDigest(digest) };
+      return { position, outcome, text, digest: chain.next(data, text) };
     },
   };
 }

@@ -40,7 +40,7 @@ export function evolve(state: State, event: Event): void {
     case 'OrderCancelled': return cancelOrder(state, event);
     case 'FillSettled': return settleFill(state, event);
     case 'FillFailed': return failFill(state, event);
-    case 'OrderReinstated': return reinstate(state, slotOf(state, event.orderHash));
+    case 'OrderReinstated': return reinstate(state, slotOf(state, event));
     case 'OrderRepeated':
     case 'CancelRepeated':
     case 'CommandRejected':
@@ -48,9 +48,11 @@ export function evolve(state: State, event: Event): void {
   }
 }
 
-function slotOf(state: State, orderHash: string): number {
-  const slot = state.orders.find(orderHash);
-  if (slot < 0) throw new InconsistentHistory(`order ${orderHash} is not known`);
+/** Events mostly follow each other about the same order: the incoming one is recognised by its number, without a search. */
+function slotOf(state: State, event: { readonly orderHash: string; readonly orderNumber: number }): number {
+  if (state.incoming >= 0 && state.orders.number(state.incoming) === event.orderNumber) return state.incoming;
+  const slot = state.orders.find(event.orderHash);
+  if (slot < 0) throw new InconsistentHistory(`order ${event.orderHash} is not known`);
   return slot;
 }
 
@@ -97,7 +99,7 @@ function acceptOrder(state: State, event: OrderAccepted): void {
 }
 
 function restOrder(state: State, event: OrderRested): void {
-  const slot = slotOf(state, event.orderHash);
+  const slot = slotOf(state, event);
   if (state.orders.resting(slot)) {
     const size = parseUint64(event.size);
     bookOf(state, slot).increase(slot, highWord(size), lowWord(size));
@@ -135,7 +137,7 @@ function countFill(state: State, slot: number, filled: boolean): void {
 
 function cancelOrder(state: State, event: OrderCancelled): void {
   const { columns } = state;
-  const slot = slotOf(state, event.orderHash);
+  const slot = slotOf(state, event);
   const status = columns.status.get(slot);
   if (state.orders.resting(slot)) bookOf(state, slot).remove(slot);
   if (status === OPEN) unlinkOpen(state, slot);

@@ -1,6 +1,7 @@
 /** Steps two engines through the same commands and stops at the first difference, told so that it can be read. */
 import { AssertionError } from 'node:assert/strict';
-import { encodeCommand, outcomeText, type Outcome } from '../engine/codec.js';
+import { encodeCommand, type Outcome } from '../engine/codec.js';
+import { outcomeText } from '../engine/event-text.js';
 import type { Command } from '../engine/commands.js';
 import { createEngine } from '../engine/engine.js';
 import { createReferenceEngine } from './reference-engine.js';

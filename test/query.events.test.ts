@@ -1,7 +1,8 @@
 /** The history for auditors: the bytes as recorded, digests that can be recomputed from the answer alone, pages. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { encodeCommand, encodeOutcome, outcomeText, recordId } from '../engine/codec.js';
+import { encodeCommand, encodeOutcome, recordId } from '../engine/codec.js';
+import { outcomeText } from '../engine/event-text.js';
 import type { Event } from '../engine/events.js';
 import type { Log, LogRecord, Stream } from '../engine/log.js';
 import { events } from '../query/events.js';

@@ -1,6 +1,6 @@
 /** The matching engine again, slow and obvious, written from docs/matching-rules.md alone: what the real one is compared with. */
 import { createHash } from 'node:crypto';
-import { outcomeText, type Outcome } from '../engine/codec.js';
+import type { Outcome } from '../engine/codec.js';
 import type { CancelOrder, Command, FailFill, OpenMarket, PlaceOrder, SettleFill } from '../engine/commands.js';
 import type { CancelReason, Event, FillMatched, RejectionCode } from '../engine/events.js';
 import { BUY, SELL, type Side } from '../engine/fields.js';
@@ -22,7 +22,6 @@ export interface ReferenceOrder {
   readonly expiration: bigint;
   status: 'open' | 'filled' | 'cancelled';
   remaining: bigint;
-  pulled: boolean;
   readonly fills: ReferenceFill[];
 }
 
@@ -34,7 +33,15 @@ export interface ReferenceFill {
   status: 'unsettled' | 'settled' | 'failed';
 }
 
-type Sweep = { readonly market: ReferenceMarket } | { readonly trader: string };
+/** Orders on their way out: all of a closed market, or those that depend on what the culprit of a failed fill did not have. */
+type Sweep = { readonly market: ReferenceMarket } | Pull;
+
+interface Pull {
+  readonly command: FailFill;
+  readonly fill: ReferenceFill;
+  /** The FailFill's position: younger orders are not pulled. */
+  readonly before: number;
+}
 
 interface State {
   now: number;
@@ -47,7 +54,7 @@ interface State {
   /** Open orders by market, outcome and side, in no order. */
   readonly books: Map<string, ReferenceOrder[]>;
   readonly fills: ReferenceFill[];
-  readonly sweeps: Sweep[];
+  sweeps: Sweep[];
 }
 
 /** One command's doing: the events so far, and the pieces of work that count against the limit. */
@@ -82,9 +89,10 @@ export function createReferenceEngine(): ReferenceEngine {
     step(command, data) {
       const turn: Turn = { events: [], work: 0 };
       state.now = Math.max(state.now, command.at);
+      state.sweeps = state.sweeps.filter((sweep) => sweptBy(state, sweep).length > 0);
       handle(state, turn, command);
       const outcome = { at: state.now, events: turn.events };
-      const text = outcomeText(outcome);
+      const text = JSON.stringify(outcome);
       const length = Buffer.alloc(4);
       length.writeUInt32BE(data.length);
       state.digest = createHash('sha256').update(state.digest).update(length).update(data).update(text, 'utf8').digest();
@@ -204,7 +212,7 @@ function placeOrder(state: State, turn: Turn, command: PlaceOrder): void {
   if (taken) return reject(turn, 'duplicate_nonce', orderHash);
 
   const order: ReferenceOrder = {
-    number: state.position, placed: command, size, expiration, status: 'open', remaining: size, pulled: false, fills: [],
+    number: state.position, placed: command, size, expiration, status: 'open', remaining: size, fills: [],
   };
   state.orders.set(orderHash, order);
   state.byNonce.set(`${trader} ${nonce}`, [...sameNonce, order]);
@@ -225,7 +233,7 @@ function matchThenRest(state: State, turn: Turn, incoming: ReferenceOrder): void
     if (incoming.remaining === 0n) break;
     if (turn.work === WORK_LIMIT) return cancel(state, turn, incoming, 'match_limit', 0n);
     turn.work++;
-    if (resting.pulled) cancel(state, turn, resting, 'settlement_failed', resting.remaining);
+    if (isPulled(state, resting)) cancel(state, turn, resting, 'settlement_failed', resting.remaining);
     else if (!lives(state, resting.expiration)) cancel(state, turn, resting, 'expired', resting.remaining);
     else if (resting.placed.trader === incoming.placed.trader) cancel(state, turn, resting, 'self_trade', resting.remaining);
     else trade(state, turn, resting, incoming);
@@ -300,13 +308,8 @@ function advanceClock(state: State, turn: Turn): void {
     state.sweeps.push({ market });
     turn.events.push({ type: 'MarketClosed', v: 1, marketId: market.id });
   }
-  while (state.sweeps.length > 0) {
-    const sweep = state.sweeps[0]!;
-    const [orders, reason] = 'market' in sweep
-      ? [restingIn(state, sweep.market), 'market_closed'] as const
-      : [pulledOf(state, sweep.trader), 'settlement_failed'] as const;
-    if (!cancelAll(state, turn, orders, reason)) return;
-    state.sweeps.shift();
+  for (const sweep of state.sweeps) {
+    if (!cancelAll(state, turn, sweptBy(state, sweep), 'market' in sweep ? 'market_closed' : 'settlement_failed')) return;
   }
   const expired = openOrders(state).filter((order) => !lives(state, order.expiration))
     .sort((a, b) => compare(a.expiration, b.expiration) || byNumber(a, b));
@@ -323,12 +326,15 @@ function cancelAll(state: State, turn: Turn, orders: readonly ReferenceOrder[], 
   return true;
 }
 
-function restingIn(state: State, { id }: ReferenceMarket): ReferenceOrder[] {
+/** What a sweep still has to cancel, in its order. */
+function sweptBy(state: State, sweep: Sweep): ReferenceOrder[] {
+  if (!('market' in sweep)) return openOrders(state).filter((order) => pulls(state, sweep, order)).sort(byNumber);
+  const { id } = sweep.market;
   return ([0, 1] as const).flatMap((outcome) => [BUY, SELL].flatMap((side) => [...book(state, id, outcome, side)].sort(bestFirst(side))));
 }
 
-function pulledOf(state: State, trader: string): ReferenceOrder[] {
-  return openOrders(state).filter((order) => order.pulled && order.placed.trader === trader).sort(byNumber);
+function isPulled(state: State, order: ReferenceOrder): boolean {
+  return state.sweeps.some((sweep) => !('market' in sweep) && pulls(state, sweep, order));
 }
 
 function settleFill(state: State, turn: Turn, command: SettleFill): void {
@@ -354,14 +360,14 @@ function failFill(state: State, turn: Turn, command: FailFill): void {
     turn.work++;
     cancel(state, turn, order, 'settlement_failed', order.status === 'open' ? order.remaining - fill.size : 0n);
   }
-  const dependents = openOrders(state).filter((order) => dependsOnSameAsset(state, command, fill, order)).sort(byNumber);
-  for (const order of dependents) order.pulled = true;
-  if (!cancelAll(state, turn, dependents, 'settlement_failed')) state.sweeps.push({ trader: dependents[0]!.placed.trader });
+  const pull: Pull = { command, fill, before: state.position };
+  if (!cancelAll(state, turn, sweptBy(state, pull), 'settlement_failed')) state.sweeps.push(pull);
   if (culprit !== 'both') giveBack(state, turn, culprit === 'buyer' ? sell : buy, fill.size);
 }
 
-/** Whether the culprit's failure of this fill makes this open order unreliable too. */
-function dependsOnSameAsset(state: State, { reason, culprit }: FailFill, fill: ReferenceFill, { placed }: ReferenceOrder): boolean {
+/** Whether this open order depends on what the culprit of a failed fill did not have. */
+function pulls(state: State, { command: { reason, culprit }, fill, before }: Pull, { number, placed }: ReferenceOrder): boolean {
+  if (number >= before) return false;
   const { marketId, outcome, buyer, seller } = fill.matched;
   const sameChain = state.markets.get(placed.marketId)!.chainId === state.markets.get(marketId)!.chainId;
   if (reason === 'buyer_insufficient_balance' || reason === 'buyer_insufficient_allowance') {

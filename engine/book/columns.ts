@@ -32,12 +32,9 @@ export class Columns {
       if (this.words.length > 0) throw new Error('columns are declared before the first slot is allocated');
       this.stride = this.declared + (this.declared & 1);
     }
-    switch (kind) {
-      case Uint8Array: return new ByteColumn(this, word);
-      case Int32Array: return new SignedColumn(this, word);
-      case Uint32Array: return new UnsignedColumn(this, word);
-      case Float64Array: return new DoubleColumn(this, word >>> 1);
-    }
+    if (kind === Float64Array) return new DoubleColumn(this, word >>> 1);
+    if (kind === Uint32Array) return new UnsignedColumn(this, word);
+    return kind === Uint8Array ? new ByteColumn(this, word) : new SignedColumn(this, word);
   }
 
   /** Makes room for a slot that is the highest so far. */

@@ -3,25 +3,31 @@
 export const HASH_WORDS = 8;
 const HASH_TEXT = 2 + HASH_WORDS * 8;
 
-/** Digit's value by character code; 255 for what is no lower-case hex digit. Two spellings of one hash would be two orders. */
-const DIGIT = new Uint8Array(128).fill(255);
-const HEX = '0123456789abcdef';
-for (let i = 0; i < 16; i++) DIGIT[HEX.charCodeAt(i)] = i;
+/**
+ * Digit's value by UTF-16 code; 255 for what is no lower-case hex digit: two spellings of one hash would be two orders. All 2^16
+ * codes have an entry, so that reading needs no range check.
+ */
+const DIGIT = new Uint8Array(2 ** 16).fill(255);
+for (const [value, digit] of Array.from('0123456789abcdef').entries()) DIGIT[digit.charCodeAt(0)] = value;
 
 /** Writes the hash's words to `into`. Throws RangeError for anything but `0x` and 64 lower-case hex digits. */
 export function readHash(text: string, into: Int32Array): void {
-  if (text.length !== HASH_TEXT || !text.startsWith('0x')) throw notHash(text);
-  let at = 2;
-  for (let word = 0; word < HASH_WORDS; word++) {
-    let value = 0;
-    for (const end = at + 8; at < end; at++) {
-      const code = text.charCodeAt(at);
-      const digit = code < 128 ? DIGIT[code]! : 255;
-      if (digit > 15) throw notHash(text);
-      value = (value << 4) | digit;
-    }
-    into[word] = value;
+  if (text.length !== HASH_TEXT || text.charCodeAt(0) !== 48 || text.charCodeAt(1) !== 120) throw notHash(text);
+  let seen = 0;
+  // Unrolled by hand: a loop over the eight digits takes half as long again, and every command reads a hash.
+  for (let word = 0, at = 2; word < HASH_WORDS; word++, at += 8) {
+    const a = DIGIT[text.charCodeAt(at)]!;
+    const b = DIGIT[text.charCodeAt(at + 1)]!;
+    const c = DIGIT[text.charCodeAt(at + 2)]!;
+    const d = DIGIT[text.charCodeAt(at + 3)]!;
+    const e = DIGIT[text.charCodeAt(at + 4)]!;
+    const f = DIGIT[text.charCodeAt(at + 5)]!;
+    const g = DIGIT[text.charCodeAt(at + 6)]!;
+    const h = DIGIT[text.charCodeAt(at + 7)]!;
+    seen |= a | b | c | d | e | f | g | h;
+    into[word] = (a << 28) | (b << 24) | (c << 20) | (d << 16) | (e << 12) | (f << 8) | (g << 4) | h;
   }
+  if (seen > 15) throw notHash(text);
 }
 
 /** The text of the hash whose words stand in `words` from `at` on. */

@@ -1,0 +1,136 @@
+/**
+ * Gathers the appends of many callers in one process into batches: one is on its way, whatever arrives meanwhile is the next one.
+ *
+ * An entry is either queued or sent. A queued one can still be refused or withdrawn for certain, since it leaves the queue; a
+ * sent one ends as its batch does, and when the log cannot tell how, each of its callers hears just that. So nothing acknowledged
+ * is ever lost, and nothing refused is ever written.
+ */
+import { LogUnavailable, type Log, type NewRecord, type Stream } from '../log.js';
+import { checkRecord } from './records.js';
+
+/** The queue is full: nothing was written, the caller is to try again later. */
+export class QueueFull extends Error {
+  constructor(readonly maxQueued: number) {
+    super(`${maxQueued} records already wait for the log; try again later`);
+    this.name = 'QueueFull';
+  }
+}
+
+export interface GroupCommit {
+  /**
+   * Resolves with the record's position once it is durable. `signal` withdraws the record while it is queued (its caller has
+   * gone): then it rejects with the signal's reason; once it is sent the signal changes nothing.
+   * Throws QueueFull, InvalidAppend or RecordTooLarge at once, and LogUnavailable: with `outcomeUnknown` false nothing was
+   * written.
+   */
+  append(record: NewRecord, signal?: AbortSignal): Promise<number>;
+  /** Records that wait, without those on their way. */
+  queued(): number;
+  /** Takes no more records, and waits for those that it has. */
+  drain(): Promise<void>;
+}
+
+export interface GroupCommitOptions {
+  readonly log: Log;
+  readonly stream: Stream;
+  /** More are refused with QueueFull. */
+  readonly maxQueued: number;
+  readonly maxBatch?: number;
+  /** A single larger record goes alone. */
+  readonly maxBatchBytes?: number;
+  /** A record that is still queued after this time is refused. Default 10 s. */
+  readonly refuseAfterMs?: number;
+}
+
+interface Entry {
+  readonly record: NewRecord;
+  readonly refuseAtMs: number;
+  settle(outcome: { position: number } | { error: unknown }): void;
+}
+
+export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
+  const { log, stream, maxQueued, maxBatch = 1_000, maxBatchBytes = 1_000_000, refuseAfterMs = 10_000 } = options;
+  // In order of arrival, and equally long to wait, so that the front is also the next to be refused.
+  const queue = new Set<Entry>();
+  let draining = false;
+  let running: Promise<void> | undefined;
+  let refusal: NodeJS.Timeout | undefined;
+
+  function takeBatch(): Entry[] {
+    const batch: Entry[] = [];
+    let bytes = 0;
+    for (const entry of queue) {
+      bytes += entry.record.data.length;
+      if (batch.length > 0 && (bytes > maxBatchBytes || batch.length >= maxBatch)) break;
+      batch.push(entry);
+      queue.delete(entry);
+    }
+    return batch;
+  }
+
+  async function run(): Promise<void> {
+    // What arrives in the same turn of the event loop goes into the same batch.
+    await new Promise(setImmediate);
+    while (queue.size > 0) {
+      const batch = takeBatch();
+      try {
+        const first = await log.append(stream, batch.map((entry) => entry.record));
+        batch.forEach((entry, i) => { entry.settle({ position: first + i }); });
+      } catch (error) {
+        for (const entry of batch) entry.settle({ error });
+      }
+    }
+    running = undefined;
+  }
+
+  function refuseLate(): void {
+    refusal = undefined;
+    const nowMs = performance.now();
+    for (const entry of queue) {
+      if (entry.refuseAtMs > nowMs) {
+        refusal = setTimeout(refuseLate, entry.refuseAtMs - nowMs).unref();
+        return;
+      }
+      queue.delete(entry);
+      entry.settle({ error: new LogUnavailable(false, { cause: new Error(`the record waited ${refuseAfterMs} ms for the log`) }) });
+    }
+  }
+
+  function enqueue(record: NewRecord, signal: AbortSignal | undefined): Promise<number> {
+    return new Promise<number>((resolve, reject) => {
+      const entry: Entry = {
+        record,
+        refuseAtMs: performance.now() + refuseAfterMs,
+        settle(outcome) {
+          signal?.removeEventListener('abort', withdraw);
+          if ('error' in outcome) reject(outcome.error as Error);
+          else resolve(outcome.position);
+        },
+      };
+      function withdraw(): void {
+        if (queue.delete(entry)) entry.settle({ error: signal!.reason });
+      }
+      signal?.addEventListener('abort', withdraw);
+      queue.add(entry);
+    });
+  }
+
+  return {
+    async append(record, signal) {
+      if (draining) throw new LogUnavailable(false);
+      signal?.throwIfAborted();
+      checkRecord(record);
+      if (queue.size >= maxQueued) throw new QueueFull(maxQueued);
+      const position = enqueue(record, signal);
+      running ??= run();
+      refusal ??= setTimeout(refuseLate, refuseAfterMs).unref();
+      return await position;
+    },
+    queued: () => queue.size,
+    async drain() {
+      draining = true;
+      await running;
+      clearTimeout(refusal);
+    },
+  };
+}

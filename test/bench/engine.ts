@@ -1,0 +1,100 @@
+/** The whole engine without I/O: recorded commands in, events, texts and digests out; and what it leaves on the heap. */
+import { encodeCommand } from '../../engine/codec.js';
+import type { Command } from '../../engine/commands.js';
+import { createEngine, type Engine } from '../../engine/engine.js';
+import type { BenchLine } from './line.js';
+import { createHash } from 'node:crypto';
+
+const T0 = 1_700_000_000_000;
+const COMMANDS = 300_000;
+const FLAT_COMMANDS = 1_000_000;
+
+const bytes32 = (n: number, tag: string): string => `0x${tag}${n.toString(16).padStart(62, '0')}`;
+const address = (n: number): string => `0x${(n + 1).toString(16).padStart(40, '0')}`;
+const signature = `0x${'5a'.repeat(65)}`;
+const MARKETS = 16;
+
+export function openMarkets(engine: Engine): void {
+  for (let i = 0; i < MARKETS; i++) {
+    engine.step(encodeCommand({
+      kind: 'OpenMarket', v: 1, at: T0, marketId: bytes32(i, 'aa'), question: 'q', description: '', category: 'general',
+      contractAddress: address(1_000 + i), maker: address(0), expiration: 2_000_000_000, chainId: 31_337, marketKind: 'standard',
+    }));
+  }
+}
+
+function order(n: number, at: number, side: 0 | 1, price: number, size: string): Command {
+  return {
+    kind: 'PlaceOrder', v: 1, at, orderHash: `0x${createHash('sha256').update(String(n)).digest('hex')}`, marketId: bytes32(n % MARKETS, 'aa'),
+    trader: address((n * 7 + side) % 500), side, outcome: 0, price, size, nonce: String(n), expiration: String(Math.floor(at / 1_000) + 90),
+    signature,
+  };
+}
+
+/** A seeded mix like the book's: half adds, crossing orders, cancels of resting ones; fills are settled as a chain would. */
+export function mix(count: number): Buffer[] {
+  let seed = 7;
+  const random = (): number => { seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0; return seed / 2 ** 32; };
+  const recent: { hash: string; market: string }[] = [];
+  const data: Buffer[] = [];
+  for (let n = 0; n < count; n++) {
+    const at = T0 + n;
+    const dice = random();
+    if (dice < 0.2 && recent.length > 100) {
+      const { hash, market } = recent.splice(Math.floor(random() * recent.length), 1)[0]!;
+      data.push(encodeCommand({ kind: 'CancelOrder', v: 1, at, orderHash: hash, marketId: market }));
+      continue;
+    }
+    const side = random() < 0.5 ? 0 : 1;
+    const crossing = dice < 0.5;
+    const offset = Math.floor(random() * 200) + 1;
+    const price = 500_000 + (side === 0 ? -offset : offset) * (crossing ? -1 : 1);
+    const command = order(n, at, side, price, String(1_000_000 + Math.floor(random() * 1e9)));
+    if (!crossing && command.kind === 'PlaceOrder') recent.push({ hash: command.orderHash, market: command.marketId });
+    if (recent.length > 5_000) recent.shift();
+    data.push(encodeCommand(command));
+  }
+  return data;
+}
+
+/** Pairs that fill each other entirely and settle at once: after them nothing rests. */
+function* passing(count: number, fillOf: () => number): Generator<Buffer> {
+  for (let n = 0; n < count; n += 4) {
+    const at = T0 + n;
+    yield encodeCommand(order(n, at, 0, 500_000, '1000000'));
+    yield encodeCommand({ ...order(n, at, 1, 500_000, '1000000'), orderHash: bytes32(n, 'bb'), trader: address(999), nonce: String(n) } as Command);
+    yield encodeCommand({ kind: 'SettleFill', v: 1, at, fill: fillOf(), txHash: bytes32(n, 'cc') });
+    yield encodeCommand({ kind: 'AdvanceClock', v: 1, at });
+  }
+}
+
+export function engineBench(): Promise<BenchLine[]> {
+  mixRun(mix(50_000));
+  const data = mix(COMMANDS);
+  const rate = mixRun(data);
+  return Promise.resolve([
+    { name: 'engine without I/O, commands in to events and digests out', figure: rate, unit: 'commands/s', target: { atLeast: 150_000 } },
+    { name: `heap growth over ${FLAT_COMMANDS} commands that leave nothing resting`, figure: flat(), unit: 'MB', target: { atMost: 8 } },
+  ]);
+}
+
+function mixRun(data: Buffer[]): number {
+  const engine = createEngine();
+  openMarkets(engine);
+  const start = process.hrtime.bigint();
+  for (const command of data) engine.step(command);
+  return Math.round(data.length / (Number(process.hrtime.bigint() - start) / 1e9));
+}
+
+function flat(): number {
+  const engine = createEngine();
+  openMarkets(engine);
+  const used = (): number => { globalThis.gc?.(); const { heapUsed, arrayBuffers } = process.memoryUsage(); return heapUsed + arrayBuffers; };
+  let before = 0;
+  let n = 0;
+  for (const command of passing(FLAT_COMMANDS + 400_000, () => engine.state.nextFill - 1)) {
+    if (n++ === 400_000) before = used();
+    engine.step(command);
+  }
+  return Math.round((used() - before) / 1e5) / 10;
+}
