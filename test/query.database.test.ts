@@ -67,7 +67,8 @@ describe('query: database', () => {
 
   it('reads on after every session was cut', async () => {
     await models.db.position();
-    await models.run('select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()');
+    await models.run(`
+      select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`);
     let position: number | undefined;
     while (position === undefined) position = await models.db.position().catch(() => undefined);
     assert.equal(position, -1);
@@ -112,8 +113,10 @@ describe('query: waiting for a position', () => {
 
   it('is woken by notifications alone, and again after the connection was cut', async () => {
     const follower = followPositions({
-      connect: () => new pg.Client({ connectionString: models.url, application_name: FOLLOWER }), onError: () => undefined, recheckMs: 2 ** 31 - 1,
+      connect: () => new pg.Client({ connectionString: models.url, application_name: FOLLOWER }),
       position: () => models.db.position(),
+      onError: () => undefined,
+      recheckMs: 2 ** 31 - 1,
     });
     await models.advance(1);
     await follower.wait(0, 60_000);

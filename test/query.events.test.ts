@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { encodeCommand, encodeOutcome, recordId } from '../engine/codec.js';
-import { outcomeText } from '../engine/event-text.js';
 import type { Event } from '../engine/events.js';
 import type { Log, LogRecord, Stream } from '../engine/log.js';
 import { events } from '../query/events.js';
@@ -89,7 +88,7 @@ function history(outcomes: number, commands = outcomes): History {
     records.commands.push({ position, id: recordId(String(position)), data: command });
     if (position >= outcomes) continue;
     const rejected: Event = { type: 'CommandRejected', v: 1, code: 'unknown_order', subject: `é ","digest" ${position}` };
-    const text = outcomeText({ at: 1_000 + position, events: [rejected] });
+    const text = JSON.stringify({ at: 1_000 + position, events: [rejected] });
     const length = Buffer.alloc(4);
     length.writeUInt32BE(command.length);
     digest = createHash('sha256').update(digest).update(length).update(command).update(text).digest();

@@ -24,7 +24,8 @@ describe('query: markets', () => {
     assert.equal(position, 6);
     const first = {
       id: marketId, question: 'Question 1?', description: 'Description 1', category: 'general', contractAddress: address(1_001),
-      maker: address(99), expiration: 2_000_000_000, chainId: 31_337, resolved: false, bestAskPrice: 650_000, createdAt: 1_700_000_000,
+      maker: address(99), expiration: 2_000_000_000, chainId: 31_337, resolved: false, bestAskPrice: 650_000,
+      createdAt: 1_700_000_000,
     };
     const second = {
       id: bytes32(4), question: 'Quoted "so"?\n', description: 'Description 4', category: 'defi', contractAddress: address(1_004),

@@ -36,8 +36,8 @@ describe('query: one order', () => {
     const { body } = await orderWithHistory(models.db, { orderHash: bytes32(7) });
     const order = JSON.parse(body) as { history: unknown[] };
     assert.deepEqual({ ...order, history: [] }, {
-      orderHash: bytes32(7), marketId: bytes32(1), trader: address(1), side: 0, outcome: 0, price: 500_000, size: 100, filledSize: 40,
-      remainingSize: 60, nonce: 7, expiration: 1_900_000_000, status: 'cancelled', cancelReason: 'user', timestamp: 1_700_000_007,
+      orderHash: bytes32(7), marketId: bytes32(1), trader: address(1), side: 0, outcome: 0, price: 500_000, size: 100,
+      filledSize: 40, remainingSize: 60, nonce: 7, expiration: 1_900_000_000, status: 'cancelled', cancelReason: 'user', timestamp: 1_700_000_007,
       history: [],
     });
     const fill = { type: 'fill', price: 500_000 };
@@ -67,7 +67,8 @@ describe('query: one order', () => {
     await models.run(`
       insert into trades select n, market_id, 0, 1, 1, 1, 0, case when n % 2 = 0 then 1 else n + 10 end,
         case when n % 2 = 0 then n + 10 else 1 end, trader, trader, n, 0, 0 from orders, generate_series(2, 1101) n`);
-    const { history } = JSON.parse((await orderWithHistory(models.db, { orderHash: bytes32(1) })).body) as { history: { fill?: number }[] };
+    const { body } = await orderWithHistory(models.db, { orderHash: bytes32(1) });
+    const { history } = JSON.parse(body) as { history: { fill?: number }[] };
     assert.deepEqual([history.length, history[1].fill, history[1_000].fill], [1_001, 102, 1_101]);
   });
 

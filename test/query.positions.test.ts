@@ -42,7 +42,8 @@ describe('query: positions', () => {
 
   it('lists a user\'s positions on a chain, newest market first', async () => {
     await models.insert('positions', { yes_shares: 5, yes_cost: 2, no_cost: 0 }, { market_id: bytes32(2), yes_shares: 1 },
-      { market_id: bytes32(3), no_shares: UINT64_MAX, no_cost: UINT64_MAX, yes_cost: 1 }, { user_address: address(2), yes_shares: 9 });
+      { market_id: bytes32(3), no_shares: UINT64_MAX, no_cost: UINT64_MAX, yes_cost: 1 },
+      { user_address: address(2), yes_shares: 9 });
     await models.insert('markets', { number: 4 });
     await models.insert('positions', { market_id: bytes32(4) });
     assert.deepEqual(await positionsOfUser(models.db, { user, chainId: 31_337 }), {
