@@ -1,0 +1,40 @@
+/** `GET /api/v1/config`: what a client must know to sign orders and stay within the limits. */
+import type { Config } from '../config.js';
+import { MAX_BODY_BYTES } from '../http/body.js';
+import { MAX_ORDERS } from './orders.js';
+import type { Reply } from './route.js';
+
+/** The EIP-712 types of what traders sign (interface, Signing; design, section 6). */
+export const orderTypes = {
+  Order: [
+    { name: 'marketId', type: 'bytes32' }, { name: 'trader', type: 'address' }, { name: 'side', type: 'uint8' }, { name: 'outcome', type: 'uint8' },
+    { name: 'price', type: 'uint64' }, { name: 'size', type: 'uint64' }, { name: 'nonce', type: 'uint64' }, { name: 'expiration', type: 'uint64' },
+    { name: 'makerFeeRecipient', type: 'address' },
+  ],
+  CancelOrder: [{ name: 'orderHash', type: 'bytes32' }, { name: 'trader', type: 'address' }, { name: 'deadline', type: 'uint64' }],
+};
+
+/** The EIP-712 domain of orders and cancels on the configured chain. */
+export function orderDomain({ settlementDomainName, chainId, settlementAddress }: Config) {
+  return { name: settlementDomainName, version: '1', chainId, verifyingContract: settlementAddress };
+}
+
+/** The answer's handler. Contracts are null until the service deploys or is given them. `nowMs` is the wall clock. */
+export function configHandler(config: Config, nowMs: () => number): () => Reply {
+  const chain = {
+    chainId: config.chainId, name: config.chainName, testnet: config.chainTestnet, rpcUrl: null,
+    contracts: {
+      settlement: null, conditionalTokens: null, collateral: null, marketFactory: null, oracle: null, oracleResolver: null,
+      multicall: null,
+    },
+    orderDomain: orderDomain(config),
+  };
+  const limits = {
+    minPrice: 1, maxPrice: 999_999, minExpirationS: 60, maxBodyBytes: MAX_BODY_BYTES, maxFillsPerOrder: 2_500,
+    maxOrdersPerPage: MAX_ORDERS,
+    maxHolders: 10, maxActivity: 50, maxTrades: 100, maxUserActivity: 100, maxEventsPerPage: 1_000,
+    rateLimitWindowS: config.rateLimitWindowS, ordersPerWindow: config.rateLimitOrders, readsPerWindow: config.rateLimitReads,
+  };
+  const fixed = JSON.stringify({ chains: [chain], orderTypes, cancelAuth: config.cancelAuth, limits }).slice(1);
+  return () => ({ body: `{"serverTime":${Math.floor(nowMs() / 1_000)},${fixed}` });
+}

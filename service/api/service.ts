@@ -1,0 +1,130 @@
+/** The routes about the service itself: history, configuration, documentation, health, metrics. */
+import Type from 'typebox';
+import { limitOf, optionalPositionOf } from '../../query/parameters.js';
+import { orderTypes } from './config-answer.js';
+import * as example from './examples.js';
+import type { Answer } from './orders.js';
+import * as parameter from './parameters.js';
+import type { Reply, Route } from './route.js';
+import * as schema from './schemas.js';
+
+export interface HistoryQueries {
+  /** A page of the log; `lines` asks for NDJSON, one entry a line. */
+  events(asked: { from: number; limit: number; lines: boolean }): Promise<Answer>;
+}
+
+export interface ServiceHandlers {
+  readonly config: () => Reply;
+  readonly live: () => Reply;
+  readonly ready: () => Promise<Reply>;
+  readonly metrics: () => Promise<Reply>;
+  /** The OpenAPI document of the whole table. */
+  readonly openapi: () => Reply;
+}
+
+const EVENTS = { byDefault: 100, max: 1_000 };
+const NDJSON = 'application/x-ndjson';
+
+export function serviceRoutes(handlers: ServiceHandlers, queries: HistoryQueries): Route[] {
+  return [eventsRoute(queries), configRoute(handlers), openapiRoute(handlers), ...healthRoutes(handlers), metricsRoute(handlers)];
+}
+
+function eventsRoute(queries: HistoryQueries): Route {
+  const entry = {
+    position: 4_217, at: example.placedAt * 1_000, digest: example.digest,
+    command: { kind: 'CancelOrder', v: 1, at: example.placedAt * 1_000, orderHash: example.orderHash, marketId: example.marketId },
+    events: [{ type: 'CommandRejected', v: 1, code: 'unknown_order', subject: example.orderHash }],
+  };
+  return {
+    id: 'listEvents', method: 'GET', path: '/api/v1/events', tag: 'History', summary: 'The history: every command and all that it caused',
+    description: 'Contiguous positions from `from` on. Each digest is the SHA-256 over the digest before, the command\'s bytes and the events\' bytes, so '
+      + `a history that was changed does not verify. Send \`Accept: ${NDJSON}\` for one entry a line.`,
+    parameters: [parameter.optional(parameter.from), parameter.optional(parameter.limit(EVENTS.byDefault, EVENTS.max))],
+    answer: {
+      description: 'A page of the history.', schema: schema.EventsAnswer,
+      examples: { 'one entry': { events: [entry], next: 4_218 }, 'the end': { events: [], next: 4_218 } },
+      alternatives: { [NDJSON]: 'The entries of `events`, one a line.' },
+    },
+    errors: ['invalid_request', 'unavailable'],
+    limit: 'reads', consistent: true,
+    handler: async ({ query, headers }) => {
+      const lines = headers.accept?.includes(NDJSON) ?? false;
+      const answer = await queries.events({
+        from: optionalPositionOf({ name: 'from', value: query['from'] }) ?? 0, limit: limitOf({ name: 'limit', value: query['limit'] }, EVENTS), lines,
+      });
+      return lines ? { ...answer, contentType: `${NDJSON}; charset=utf-8` } : answer;
+    },
+  };
+}
+
+function configRoute({ config }: ServiceHandlers): Route {
+  return {
+    id: 'getConfig', method: 'GET', path: '/api/v1/config', tag: 'Service', summary: 'Chains, signing domains, limits, server time',
+    description: 'Everything that a client needs to sign orders. Parts that the service does not have are null.',
+    parameters: [],
+    answer: {
+      description: 'The configuration.', schema: schema.ConfigAnswer,
+      examples: {
+        development: {
+          serverTime: example.placedAt,
+          chains: [{
+            chainId: 31_337, name: 'Development chain', testnet: true, rpcUrl: null,
+            contracts: {
+              settlement: null, conditionalTokens: null, collateral: null, marketFactory: null, oracle: null,
+              oracleResolver: null, multicall: null,
+            },
+            orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress },
+          }],
+          orderTypes,
+          cancelAuth: 'required',
+          limits: { minPrice: 1, maxPrice: 999_999, minExpirationS: 60, maxBodyBytes: 65_536 },
+        },
+      },
+    },
+    errors: [], limit: 'reads', consistent: false, handler: config,
+  };
+}
+
+function openapiRoute({ openapi }: ServiceHandlers): Route {
+  return {
+    id: 'getOpenapi', method: 'GET', path: '/openapi.json', tag: 'Service', summary: 'This document', description: 'The API as OpenAPI 3.1; /docs shows it.',
+    parameters: [],
+    answer: {
+      description: 'The document.', schema: Type.Object({ openapi: Type.String() }), examples: { document: { openapi: '3.1.0' } },
+    },
+    errors: [], limit: 'none', consistent: false, handler: openapi,
+  };
+}
+
+function healthRoutes({ live, ready }: ServiceHandlers): Route[] {
+  const readiness = {
+    ready: true, reasons: [], engine: { position: 4_218, logLength: 4_218, standby: false }, projections: [{ name: 'orders', position: 4_218, lag: 0 }],
+  };
+  return [{
+    id: 'getLiveness', method: 'GET', path: '/health/live', tag: 'Service', summary: 'Whether the process answers',
+    description: 'A process that fails this should be restarted.', parameters: [],
+    answer: { description: 'It does.', schema: schema.LivenessAnswer, examples: { live: { live: true } } },
+    errors: [], limit: 'none', consistent: false, handler: live,
+  }, {
+    id: 'getReadiness', method: 'GET', path: '/health/ready', tag: 'Service', summary: 'Whether the service should be sent requests',
+    description: 'Ready once the engine has decided all commands and every read model is near; with each one\'s lag in records.', parameters: [],
+    answer: {
+      description: 'Ready.', schema: schema.ReadinessAnswer,
+      examples: { ready: readiness, starting: { ...readiness, ready: false, reasons: ['the engine is 18 commands behind the log'] } },
+      statuses: { 503: 'Not ready; `reasons` says why.' },
+    },
+    errors: [], limit: 'none', consistent: false, handler: ready,
+  }];
+}
+
+function metricsRoute({ metrics }: ServiceHandlers): Route {
+  return {
+    id: 'getMetrics', method: 'GET', path: '/metrics', tag: 'Service', summary: 'Metrics in Prometheus\' text format',
+    description: 'Durations by route, orders by result, queue, batches, positions, lags, event-loop delay.', parameters: [],
+    answer: {
+      description: 'The metrics.', schema: Type.String(), contentType: 'text/plain',
+      examples: { metrics: '# TYPE exchange_engine_position gauge\nexchange_engine_position 4218\n' },
+    },
+    errors: [], limit: 'none', consistent: false, handler: metrics,
+  };
+}

@@ -1,0 +1,122 @@
+/** The settings: one table of names, parsers, defaults and a sentence each. Nobody else reads the environment. */
+import {
+  SettingError, address, databaseUrl, flag, host, integer, isLoopback, oneOf, proxies, text, type Parse,
+} from './settings.js';
+
+interface Setting<T> {
+  readonly parse: Parse<T>;
+  /** What an absent or empty variable means; it may depend on the settings above it in the table. */
+  readonly fallback: T | ((above: Readonly<Record<string, unknown>>) => T);
+  /** The default as `--help` shows it. */
+  readonly shown: string;
+  readonly about: string;
+  /** Never printed or logged. */
+  readonly secret: boolean;
+}
+
+function setting<T>(parse: Parse<T>, fallback: Setting<T>['fallback'], about: string, options: { shown?: string; secret?: boolean } = {}): Setting<T> {
+  const shown = options.shown ?? (typeof fallback === 'function' ? '' : String(fallback));
+  return { parse, fallback, shown, about, secret: options.secret ?? false };
+}
+
+const onLoopback = (above: Readonly<Record<string, unknown>>) => isLoopback(above['host'] as string);
+
+/** The stack that an empty environment gives: embedded Postgres, reachable from this machine only. */
+const isDevelopment = (above: Readonly<Record<string, unknown>>) => onLoopback(above) && above['databaseUrl'] === '';
+
+/** Only other machines are rate-limited by default: the caller of an unproxied loopback service is its operator. */
+const publicLimit = (limit: number) => (above: Readonly<Record<string, unknown>>) => onLoopback(above) && above['trustProxy'] === 0 ? 0 : limit;
+
+const settings = {
+  HOST: setting(host, '127.0.0.1', 'Address to listen on.'),
+  PORT: setting(integer(0, 65_535), 8080, 'Port to listen on; 0 takes any free one.'),
+  DATA_DIR: setting(text(1_000), '.data', 'Where the embedded Postgres and the snapshots live.'),
+  DATABASE_URL: setting(databaseUrl, '', 'Postgres for the log and the read models; empty starts an embedded one in DATA_DIR.', { shown: '(embedded)', secret: true }),
+  LOG_LEVEL: setting(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'The least serious log lines to write; debug writes a line a request.'),
+  TRUST_PROXY: setting(proxies, 0, 'How many reverse proxies stand in front: a client\'s address is then taken from X-Forwarded-For.', { shown: 'false' }),
+  CANCEL_AUTH: setting(oneOf('required', 'open'), (above): 'required' | 'open' => isDevelopment(above) ? 'open' : 'required',
+    'Whether a cancel needs the trader\'s signature; open lets anybody cancel and is refused unless HOST is loopback.',
+    { shown: 'required (open with the embedded Postgres on loopback)' }),
+  CHAIN_ID: setting(integer(1, Number.MAX_SAFE_INTEGER), 31_337, 'Chain on which orders settle; part of the signing domain.'),
+  CHAIN_NAME: setting(text(100), 'Development chain', 'Name of the chain, for people.'),
+  CHAIN_TESTNET: setting(flag, true, 'Whether the chain\'s money is play money.'),
+  SETTLEMENT_DOMAIN_NAME: setting(text(100), 'Prediction Exchange Settlement', 'Name in the signing domain of orders.'),
+  SETTLEMENT_ADDRESS: setting(address, '0x5fbdb2315678afecb367f032d93f642f64180aa3', 'Settlement contract: verifyingContract in the signing domain of orders.'),
+  CATALOGUE: setting(text(1_000), '', 'JSON file of the markets to open at start.', { shown: '(built in)' }),
+  SNAPSHOT_EVERY: setting(integer(1_000, 1_000_000_000), 200_000, 'Commands between two snapshots of the engine.'),
+  MAX_QUEUED_ORDERS: setting(integer(1, 1_000_000), 10_000, 'Orders waiting for the log before further ones are refused as overloaded.'),
+  MAX_CONNECTIONS: setting(integer(1, 1_000_000), 10_000, 'Open client connections; more are closed at once.'),
+  RATE_LIMIT_WINDOW_S: setting(integer(1, 3_600), 60, 'Window of the rate limits, in seconds.'),
+  RATE_LIMIT_ORDERS: setting(integer(0, 100_000_000), publicLimit(6_000), 'Orders and cancels a client address may send in a window; 0 = no limit.',
+    { shown: '6000 (0 on loopback without proxy)' }),
+  RATE_LIMIT_READS: setting(integer(0, 100_000_000), publicLimit(6_000), 'Reads a client address may make in a window; 0 = no limit.',
+    { shown: '6000 (0 on loopback without proxy)' }),
+  REQUEST_TIMEOUT_MS: setting(integer(100, 300_000), 10_000, 'Time for a whole request to arrive.'),
+  KEEP_ALIVE_TIMEOUT_MS: setting(integer(100, 600_000), 65_000, 'Time after which an idle connection is closed.'),
+  STOP_TIMEOUT_MS: setting(integer(0, 600_000), 10_000, 'Time for requests in flight to be answered when the service stops.'),
+  READY_MAX_LAG: setting(integer(0, 1_000_000_000), 10_000, 'Log records a read model may be behind before /health/ready says 503.'),
+} as const;
+
+type Settings = typeof settings;
+type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}` : Lowercase<S>;
+
+/** Every setting's value, by its name in camel case: `MAX_QUEUED_ORDERS` is `maxQueuedOrders`. */
+export type Config = {
+  readonly [Name in keyof Settings as CamelCase<Name>]: Settings[Name] extends Setting<infer T> ? T : never;
+};
+
+/** One or more settings are wrong. The message lists all of them. */
+export class ConfigError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(`The configuration is wrong in ${problems.length} place${problems.length === 1 ? '' : 's'}:\n${problems.map((each) => `  ${each}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}
+
+/** The settings that an environment gives. An empty variable counts as absent. Throws ConfigError with every fault at once. */
+export function parseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const config: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const [name, each] of Object.entries(settings) as [string, Setting<unknown>][]) {
+    const given = environment[name]?.trim() ?? '';
+    try {
+      config[camelCase(name)] = given !== ''
+        ? each.parse(given)
+        : typeof each.fallback === 'function' ? (each.fallback as (above: object) => unknown)(config) : each.fallback;
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error;
+      problems.push(`${name}: ${error.message}${each.secret ? '' : `, not ${JSON.stringify(given)}`}`);
+      config[camelCase(name)] = typeof each.fallback === 'function' ? undefined : each.fallback;
+    }
+  }
+  const parsed = config as unknown as Config;
+  if (parsed.cancelAuth === 'open' && !isLoopback(parsed.host)) {
+    problems.push(`CANCEL_AUTH: open lets anybody cancel any order, so it needs a loopback HOST, not ${JSON.stringify(parsed.host)}`);
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return parsed;
+}
+
+/** The settings that may be logged: secrets are shown only as given or not. */
+export function publicConfig(config: Config): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(settings).map(([name, each]) => {
+    const value = config[camelCase(name) as keyof Config];
+    return [name, each.secret && value !== '' ? '(secret)' : value];
+  }));
+}
+
+/** The table for `--help`. */
+export function settingsHelp(): string {
+  const width = Math.max(...Object.keys(settings).map((name) => name.length));
+  return Object.entries(settings).map(([name, each]) => `${name.padEnd(width)}  ${each.about} Default: ${each.shown}`).join('\n');
+}
+
+/** The table for the README, in Markdown. */
+export function settingsMarkdown(): string {
+  const rows = Object.entries(settings).map(([name, each]) => `| \`${name}\` | ${each.shown} | ${each.about} |`);
+  return ['| setting | default | meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+function camelCase(name: string): string {
+  return name.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+}

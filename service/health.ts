@@ -1,0 +1,55 @@
+/** Health: whether the process answers, and whether it should be sent requests. */
+import type { Reply } from './api/route.js';
+
+export interface EngineState {
+  /** Commands that the engine has decided. */
+  readonly position: number;
+  /** Commands in the log. */
+  readonly logLength: number;
+  /** Another engine is at work; this one waits. */
+  readonly standby: boolean;
+}
+
+export interface ProjectionState {
+  readonly name: string;
+  /** Outcomes folded. */
+  readonly position: number;
+}
+
+export interface HealthSources {
+  /** Undefined until the engine has started. */
+  readonly engine: () => EngineState | undefined;
+  /** Rejects when the read models cannot be reached. */
+  readonly projections: () => Promise<readonly ProjectionState[]>;
+  /** Whether the service is stopping: it then asks for no more requests. */
+  readonly stopping: () => boolean;
+  /** Records that the engine or a read model may be behind. */
+  readonly maxLag: number;
+}
+
+export interface Health {
+  live(): Reply;
+  ready(): Promise<Reply>;
+}
+
+export function createHealth(sources: HealthSources): Health {
+  return { live: () => ({ body: '{"live":true}' }), ready: () => ready(sources) };
+}
+
+async function ready({ engine, projections, stopping, maxLag }: HealthSources): Promise<Reply> {
+  const reasons = stopping() ? ['the service is stopping'] : [];
+  const state = engine() ?? { position: 0, logLength: 0, standby: false };
+  if (engine() === undefined) reasons.push('the engine has not started');
+  else if (state.standby) reasons.push('another engine is at work; this one stands by');
+  else if (state.logLength - state.position > maxLag) reasons.push(`the engine is ${state.logLength - state.position} commands behind the log`);
+  const models = await projections().catch(() => {
+    reasons.push('the read models cannot be reached');
+    return [];
+  });
+  const lags = models.map(({ name, position }) => ({ name, position, lag: Math.max(0, state.position - position) }));
+  for (const { name, lag } of lags) if (lag > maxLag) reasons.push(`read model ${name} is ${lag} records behind`);
+  return {
+    status: reasons.length === 0 ? 200 : 503,
+    body: JSON.stringify({ ready: reasons.length === 0, reasons, engine: state, projections: lags }),
+  };
+}

@@ -1,0 +1,84 @@
+/** Reads a request's body directly from its stream, within a limit; clients may stop, dawdle or send too much. */
+import type { IncomingMessage } from 'node:http';
+import { RequestError } from '../../engine/errors.js';
+
+/** The largest body of an ordinary endpoint. */
+export const MAX_BODY_BYTES = 64 * 1024;
+
+/** How much of an unwanted body is read and dropped, so that the client can read the answer on a connection still open. */
+const MAX_DISCARDED_BYTES = 1024 * 1024;
+
+/** The client went away before its request was complete: there is nobody to answer. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client closed the connection before its request was complete');
+    this.name = 'ClientGone';
+  }
+}
+
+/**
+ * The whole body as bytes. Rejects with RequestError `unsupported_media_type` or `body_too_large` before reading more than
+ * `limitBytes`, and with ClientGone when the connection ends first. How long a body may take is the server's `requestTimeout`.
+ */
+export function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const refusal = refuse(request, limitBytes);
+    if (refusal !== undefined) {
+      reject(refusal);
+      return;
+    }
+    let first: Buffer | undefined;
+    let rest: Buffer[] | undefined;
+    let bytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > limitBytes) {
+        first = rest = undefined;
+        reject(tooLarge(limitBytes));
+      } else if (first === undefined) first = chunk;
+      else (rest ??= [first]).push(chunk);
+    });
+    request.on('end', () => { resolve(rest !== undefined ? Buffer.concat(rest, bytes) : first ?? Buffer.alloc(0)); });
+    request.on('error', () => { reject(new ClientGone()); });
+    request.on('close', () => { if (!request.complete) reject(new ClientGone()); });
+  });
+}
+
+/** Why a body will not be read, from its headers alone. */
+function refuse(request: IncomingMessage, limitBytes: number): RequestError | undefined {
+  const headers = request.headers;
+  if (!isJson(headers['content-type'])) return new RequestError('unsupported_media_type');
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    return new RequestError('unsupported_media_type', `Content-Encoding ${encoding} is not taken`);
+  }
+  const length = headers['content-length'];
+  if (length !== undefined && Number(length) > limitBytes) return tooLarge(limitBytes);
+  return undefined;
+}
+
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
+
+function isJson(contentType: string | undefined): boolean {
+  return contentType !== undefined && (contentType === 'application/json' || JSON_TYPE.test(contentType));
+}
+
+function tooLarge(limitBytes: number): RequestError {
+  return new RequestError('body_too_large', `at most ${limitBytes} bytes`);
+}
+
+/**
+ * Drops what is still to come of a request that has been answered. A client that sends on and on is cut off: reading for ever
+ * costs as much as the body would have.
+ */
+export function discardBody(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  if (request.headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined) return;
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_DISCARDED_BYTES) request.socket.destroy();
+  });
+  request.on('error', () => undefined);
+  request.resume();
+}

@@ -1,0 +1,69 @@
+/** The graceful stop: a signal runs the steps in order; a second one ends the process at once. */
+
+/** One thing to end, in a sentence's words: `stop taking orders`. */
+export interface StopStep {
+  readonly what: string;
+  readonly run: () => Promise<unknown>;
+}
+
+export interface StopOptions {
+  /** Earlier ones end before later ones start: intake first, the log last. */
+  readonly steps: readonly StopStep[];
+  /** Bound for all steps together. */
+  readonly timeoutMs: number;
+  readonly exit: (code: number) => void;
+  readonly log: (line: { what: string; error?: unknown }) => void;
+}
+
+/** Where signals come from: the process, or an emitter in a test. */
+export interface SignalSource {
+  on(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
+}
+
+/**
+ * Exits with 0 when all steps ended in time, with 1 when one failed (the later ones still run) or time ran out, and with 130 on a
+ * second signal. Returns what starts the same stop without a signal, with the exit code to use when all went well.
+ */
+export function stopOnSignals(
+  signals: SignalSource, { steps, timeoutMs, exit, log }: StopOptions,
+): (code?: number) => Promise<void> {
+  let running: Promise<void> | undefined;
+  const stop = (code = 0) => running ??= runSteps(steps, { timeoutMs, log }).then((ok) => { exit(ok ? code : 1); });
+  const onSignal = () => {
+    if (running !== undefined) {
+      log({ what: 'stopped at once by a second signal' });
+      exit(130);
+    } else void stop();
+  };
+  signals.on('SIGTERM', onSignal);
+  signals.on('SIGINT', onSignal);
+  return stop;
+}
+
+async function runSteps(steps: readonly StopStep[], { timeoutMs, log }: Pick<StopOptions, 'timeoutMs' | 'log'>): Promise<boolean> {
+  let ok = true;
+  let current = '';
+  const all = (async () => {
+    for (const { what, run } of steps) {
+      current = what;
+      log({ what });
+      try {
+        await run();
+      } catch (error) {
+        ok = false;
+        log({ what: `could not ${what}`, error });
+      }
+    }
+    return ok;
+  })();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => {
+      log({ what: `gave up after ${timeoutMs} ms while it was to ${current}` });
+      resolve(false);
+    }, timeoutMs);
+  });
+  const result = await Promise.race([all, late]);
+  clearTimeout(timer);
+  return result;
+}

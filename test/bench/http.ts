@@ -1,0 +1,74 @@
+/** The HTTP shell alone: how near the tuned Express comes to bare `node:http`, and what plain Express would cost. */
+import http, { type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import express from 'express';
+import Type from 'typebox';
+import type { Route } from '../../service/api/route.js';
+import { MAX_BODY_BYTES } from '../../service/http/body.js';
+import { createApp } from '../../service/http/app.js';
+import { createServer } from '../../service/http/server.js';
+import type { BenchLine } from './line.js';
+import { buildRequest, runLoadInChild } from './load.js';
+
+const ANSWER = JSON.stringify({ orderHash: `0x${'ab'.repeat(32)}`, status: 'accepted', matches: 0, timestamp: 1_800_000_000 });
+const BODY = JSON.stringify({ order: 'x'.repeat(560) });
+const CONNECTIONS = 64;
+
+/** The order route with a handler that does nothing. */
+const emptyRoute: Route = {
+  id: 'placeOrder', method: 'POST', path: '/api/v1/orders', tag: 'Orders', summary: '', description: '', parameters: [],
+  body: { schema: Type.Unknown(), examples: {}, limitBytes: MAX_BODY_BYTES },
+  answer: { description: '', schema: Type.Unknown(), examples: {} },
+  errors: [], limit: 'none', consistent: false,
+  handler: () => ({ body: ANSWER, position: 1 }),
+};
+
+/** Requests a second of each server for the same 600-byte POST, 64 connections, the generator in its own process. */
+export async function benchHttp(count = 150_000): Promise<BenchLine[]> {
+  const bare = await measure(bareServer(), count);
+  const plain = await measure(plainServer(), Math.ceil(count / 5));
+  const tuned = await measure(tunedServer(), count);
+  return [
+    { name: 'http, empty order route: requests a second', figure: tuned, unit: '1/s', peer: { name: 'bare node:http', figure: bare }, target: { ratioAtLeast: 0.8 } },
+    { name: 'http, empty order route: requests a second', figure: tuned, unit: '1/s', peer: { name: 'plain express', figure: plain }, target: { ratioAtLeast: 3 } },
+  ];
+}
+
+async function measure(server: Server, count: number): Promise<number> {
+  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', () => { resolve(); }); });
+  const { port } = server.address() as AddressInfo;
+  const requests = [buildRequest('POST', '/api/v1/orders', { body: BODY })];
+  const { ratePerS } = await runLoadInChild({ host: '127.0.0.1', port, connections: CONNECTIONS, requests, count, warmUp: Math.ceil(count / 5) });
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  return ratePerS;
+}
+
+/** The least that a server can do: read the body, answer. */
+function bareServer(): Server {
+  return http.createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => { chunks.push(chunk); });
+    request.on('end', () => {
+      response.writeHead(200, ['Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(Buffer.byteLength(ANSWER))]);
+      response.end(ANSWER);
+    });
+  });
+}
+
+/** Express as its guide shows it. */
+function plainServer(): Server {
+  const app = express();
+  app.use(express.json());
+  app.post('/api/v1/orders', (_request, response) => { response.json(JSON.parse(ANSWER)); });
+  return http.createServer(app);
+}
+
+function tunedServer(): Server {
+  const app = createApp({
+    routes: [emptyRoute], limiters: {}, pages: {}, trustProxy: 0, waitForPosition: () => Promise.resolve(),
+    observer: { answered: () => undefined, failed: () => '' }, now: () => performance.now(),
+  });
+  return createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections: 1_000 });
+}

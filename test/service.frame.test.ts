@@ -1,0 +1,161 @@
+/** The process frame: graceful stop, health, metrics, log. */
+import assert from 'node:assert/strict';
+import { EventEmitter, once as event } from 'node:events';
+import { createHealth, type HealthSources } from '../service/health.js';
+import { closeServer } from '../service/http/server.js';
+import { createLogger } from '../service/logger.js';
+import { createMetrics } from '../service/metrics.js';
+import { stopOnSignals, type StopStep } from '../service/stop.js';
+import { startShell } from './shell.js';
+import { once, Wire } from './wire.js';
+
+describe('service: stop', () => {
+  it('answers what is in flight, closes idle connections, refuses new ones', async () => {
+    const gate = new EventEmitter();
+    const shell = await startShell({ handlers: { placeOrder: async () => {
+      const released = event(gate, 'release');
+      gate.emit('inside');
+      await released;
+      return { body: 'answered' };
+    } } });
+    const idle = await Wire.connect(shell.port);
+    await idle.request('GET', '/health/live').answer();
+    const busy = await Wire.connect(shell.port);
+    const inside = event(gate, 'inside');
+    busy.request('POST', '/api/v1/orders', { body: '{}' });
+    await inside;
+    const stopped = closeServer(shell.app, shell.server, 5_000);
+    await idle.closed;
+    await assert.rejects(Wire.connect(shell.port), { code: 'ECONNREFUSED' });
+    gate.emit('release');
+    const answer = await busy.answer();
+    assert.deepEqual([answer.body, answer.headers['connection']], ['answered', 'close']);
+    await busy.closed;
+    assert.equal(await stopped, 0);
+  });
+
+  it('cuts what is not answered in time', async () => {
+    const asked = new EventEmitter();
+    const shell = await startShell({ handlers: { placeOrder: () => {
+      asked.emit('asked');
+      return new Promise(() => undefined);
+    } } });
+    const wire = await Wire.connect(shell.port);
+    const inside = event(asked, 'asked');
+    wire.request('POST', '/api/v1/orders', { body: '{}' });
+    await inside;
+    assert.equal(await closeServer(shell.app, shell.server, 1), 1);
+    await wire.closed;
+  });
+
+  /** Runs a stop and tells its exit codes and what it logged. */
+  const stopping = async (steps: StopStep[], signals: number, timeoutMs = 5_000) => {
+    const source = new EventEmitter();
+    const codes: number[] = [];
+    const lines: string[] = [];
+    const exited = new Promise<void>((resolve) => {
+      stopOnSignals(source, {
+        steps, timeoutMs, log: ({ what }) => lines.push(what),
+        exit: (code) => {
+          codes.push(code);
+          resolve();
+        },
+      });
+    });
+    for (let i = 0; i < signals; i++) source.emit('SIGTERM');
+    await exited;
+    return { codes, lines };
+  };
+  const step = (what: string, run: () => Promise<unknown> = () => Promise.resolve()) => ({ what, run });
+
+  it('runs its steps in order and exits with 0', async () => {
+    assert.deepEqual(await stopping([step('one'), step('two')], 1), { codes: [0], lines: ['one', 'two'] });
+  });
+
+  it('runs the later steps when one fails, and exits with 1', async () => {
+    const failing = step('one', () => Promise.reject(new Error('no')));
+    assert.deepEqual(await stopping([failing, step('two')], 1), { codes: [1], lines: ['one', 'could not one', 'two'] });
+  });
+
+  it('gives up after its time, and at once on a second signal', async () => {
+    const hanging = step('hang', () => new Promise(() => undefined));
+    assert.deepEqual(await stopping([hanging], 1, 1), { codes: [1], lines: ['hang', 'gave up after 1 ms while it was to hang'] });
+    assert.deepEqual(await stopping([hanging], 2), { codes: [130], lines: ['hang', 'stopped at once by a second signal'] });
+  });
+});
+
+describe('service: health', () => {
+  const sources: HealthSources = {
+    engine: () => ({ position: 100, logLength: 105, standby: false }),
+    projections: () => Promise.resolve([{ name: 'orders', position: 95 }, { name: 'trades', position: 101 }]),
+    stopping: () => false, maxLag: 5,
+  };
+  const ready = async (change: Partial<HealthSources>) => {
+    const { status, body } = await createHealth({ ...sources, ...change }).ready();
+    return { status, ...JSON.parse(body) as { reasons: string[]; ready: boolean } };
+  };
+
+  it('is ready with the engine and every read model near, and tells each one\'s lag', async () => {
+    assert.deepEqual(await ready({}), {
+      status: 200, ready: true, reasons: [], engine: { position: 100, logLength: 105, standby: false },
+      projections: [{ name: 'orders', position: 95, lag: 5 }, { name: 'trades', position: 101, lag: 0 }],
+    });
+    assert.equal(createHealth(sources).live().body, '{"live":true}');
+  });
+
+  it('says every reason why it is not', async () => {
+    const cases: [change: Partial<HealthSources>, reasons: string[]][] = [
+      [{ engine: () => undefined }, ['the engine has not started']],
+      [{ engine: () => ({ position: 100, logLength: 106, standby: false }) }, ['the engine is 6 commands behind the log']],
+      [{ engine: () => ({ position: 100, logLength: 100, standby: true }) }, ['another engine is at work; this one stands by']],
+      [{ stopping: () => true, maxLag: 4 }, ['the service is stopping', 'the engine is 5 commands behind the log', 'read model orders is 5 records behind']],
+      [{ projections: () => Promise.reject(new Error('down')) }, ['the read models cannot be reached']],
+    ];
+    for (const [change, reasons] of cases) {
+      const answer = await ready(change);
+      assert.deepEqual([answer.status, answer.ready, answer.reasons], [503, false, reasons]);
+    }
+  });
+});
+
+describe('service: metrics and log', () => {
+  it('reports requests, orders, batches and the figures of its parts', async () => {
+    const metrics = createMetrics();
+    metrics.answered({ id: 'placeOrder', method: 'POST' }, 200, 0.004);
+    metrics.order('accepted');
+    metrics.batch(40);
+    metrics.observe({
+      queuedOrders: () => 3, engine: () => ({ position: 9, logLength: 11, standby: false }),
+      projections: () => Promise.resolve([{ name: 'orders', lag: 2 }]), recoveryBackend: 'native',
+    });
+    const shell = await startShell({ handlers: { metrics: () => metrics.scrape() } });
+    const { body, headers } = await once(shell.port, 'GET', '/metrics');
+    assert.match(headers['content-type']!, /^text\/plain; version=0\.0\.4/);
+    for (const line of [
+      'exchange_http_request_seconds_bucket{le="0.005",route="placeOrder",method="POST",status="200"} 1', 'exchange_orders_total{result="accepted"} 1',
+      'exchange_commit_batch_records_sum 40', 'exchange_queued_orders 3', 'exchange_engine_position 9', 'exchange_log_length 11', 'exchange_engine_standby 0',
+      'exchange_projection_lag_records{projection="orders"} 2', 'exchange_recovery_backend_info{backend="native"} 1',
+    ]) assert.ok(body.includes(`\n${line}\n`), line);
+    assert.match(body, /\nnodejs_eventloop_lag_p99_seconds \d/);
+    await shell.stop();
+  });
+
+  it('shares nothing between two sets of metrics', async () => {
+    const [one, other] = [createMetrics(), createMetrics()];
+    one.order('accepted');
+    assert.doesNotMatch((await other.scrape()).body, /result="accepted"/);
+  });
+
+  it('writes JSON lines with their time and level, and no secrets', () => {
+    const lines: string[] = [];
+    const logger = createLogger({ logLevel: 'info' }, { write: (line) => { lines.push(line); } });
+    logger.debug('unseen');
+    logger.info({ orderHash: '0x1', signature: '0xs3cret', headers: { 'authorization': 'Bearer s3cret', 'x-cancel-signature': '0xs3cret' } }, 'placed');
+    assert.equal(lines.length, 1);
+    const { at, ...line } = JSON.parse(lines[0]!) as { at: string };
+    assert.equal(new Date(at).toISOString(), at);
+    assert.deepEqual(line, {
+      level: 'info', orderHash: '0x1', signature: '(secret)', headers: { 'authorization': '(secret)', 'x-cancel-signature': '(secret)' }, msg: 'placed',
+    });
+  });
+});
