@@ -10,7 +10,7 @@ export interface BookDump {
 }
 
 const FIRST_LEVELS = 4;
-/** Up to here a loop moves levels faster than a call of copyWithin. */
+/** Up to this many words a loop moves levels faster than a call of copyWithin. */
 const SHORT_MOVE = 32;
 
 /**
@@ -58,14 +58,9 @@ export class Book {
     const levels = this.side(pool.side(slot));
     const key = keyOf(pool, slot);
     const index = levels.search(key);
+    if (levels.has(index, key)) this.link(levels, index, slot);
+    else levels.insert(index, key, slot);
     pool.enter(slot);
-    if (levels.has(index, key)) {
-      this.link(levels, index, slot);
-    } else {
-      levels.insert(index, key, slot);
-      pool.setNext(slot, -1);
-      pool.setPrevious(slot, slot);
-    }
   }
 
   /** Takes (hi, lo) off a resting order; an order with nothing left leaves the book. Throws RangeError for more than remains. */
@@ -109,48 +104,30 @@ export class Book {
   /** Links the order into its level by number: nearly always last, so the search starts there. */
   private link(levels: Levels, index: number, slot: number): void {
     const pool = this.pool;
-    const head = levels.head(index);
     const number = pool.number(slot);
-    const tail = pool.previous(head);
-    let older = tail;
-    while (pool.number(older) > number) {
-      if (older === head) {
-        pool.setNext(slot, head);
-        pool.setPrevious(slot, tail);
-        pool.setPrevious(head, slot);
-        levels.setHead(index, slot);
-        return;
-      }
-      older = pool.previous(older);
-    }
-    const younger = pool.next(older);
-    pool.setNext(slot, younger);
+    let older = levels.tail(index);
+    while (older >= 0 && pool.number(older) > number) older = pool.previous(older);
+    const younger = older < 0 ? levels.head(index) : pool.next(older);
     pool.setPrevious(slot, older);
-    pool.setNext(older, slot);
-    pool.setPrevious(younger < 0 ? head : younger, slot);
+    pool.setNext(slot, younger);
+    if (older < 0) levels.setHead(index, slot);
+    else pool.setNext(older, slot);
+    if (younger < 0) levels.setTail(index, slot);
+    else pool.setPrevious(younger, slot);
   }
 
   private unlink(slot: number): void {
     const pool = this.pool;
-    const next = pool.next(slot);
-    const previous = pool.previous(slot);
-    if (pool.next(previous) !== slot) {
+    const older = pool.previous(slot);
+    const younger = pool.next(slot);
+    if (older >= 0) pool.setNext(older, younger);
+    if (younger >= 0) pool.setPrevious(younger, older);
+    if (older < 0 || younger < 0) {
       const levels = this.side(pool.side(slot));
       const index = levels.search(keyOf(pool, slot));
-      if (next < 0) {
-        levels.remove(index);
-      } else {
-        levels.setHead(index, next);
-        pool.setPrevious(next, previous);
-      }
-    } else {
-      pool.setNext(previous, next);
-      if (next >= 0) {
-        pool.setPrevious(next, previous);
-      } else {
-        const levels = this.side(pool.side(slot));
-        pool.setPrevious(levels.head(levels.search(keyOf(pool, slot))), previous);
-      }
+      if (older >= 0) levels.setTail(index, older);
+      else if (younger >= 0) levels.setHead(index, younger);
+      else levels.remove(index);
     }
     pool.leave(slot);
   }
@@ -161,83 +138,96 @@ function keyOf(pool: OrderPool, slot: number): number {
   return pool.side(slot) === BUY ? pool.price(slot) : -pool.price(slot);
 }
 
-/** A sorted array of pairs (key, slot of the oldest order), highest key last. */
+/** A level: key, slot of the oldest order, slot of the youngest. */
+const LEVEL_WORDS = 3;
+
+/** A sorted array of levels, highest key last. */
 class Levels {
   count = 0;
-  private pairs = new Int32Array(FIRST_LEVELS * 2);
+  private words = new Int32Array(FIRST_LEVELS * LEVEL_WORDS);
 
   keyAt(rank: number): number {
-    return this.pairs[this.pair(rank)]!;
+    return this.words[this.place(rank)]!;
   }
 
   headAt(rank: number): number {
-    return this.pairs[this.pair(rank) + 1]!;
+    return this.words[this.place(rank) + 1]!;
   }
 
   /** Where the key is or belongs. */
   search(key: number): number {
-    const pairs = this.pairs;
+    const words = this.words;
     let low = 0;
     let high = this.count;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (pairs[middle << 1]! < key) low = middle + 1;
+      if (words[middle * LEVEL_WORDS]! < key) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
   has(index: number, key: number): boolean {
-    return index < this.count && this.pairs[index << 1] === key;
+    return index < this.count && this.words[index * LEVEL_WORDS] === key;
   }
 
   head(index: number): number {
-    return this.pairs[(index << 1) + 1]!;
+    return this.words[index * LEVEL_WORDS + 1]!;
+  }
+
+  tail(index: number): number {
+    return this.words[index * LEVEL_WORDS + 2]!;
   }
 
   setHead(index: number, slot: number): void {
-    this.pairs[(index << 1) + 1] = slot;
+    this.words[index * LEVEL_WORDS + 1] = slot;
   }
 
+  setTail(index: number, slot: number): void {
+    this.words[index * LEVEL_WORDS + 2] = slot;
+  }
+
+  /** A new level with one order. */
   insert(index: number, key: number, slot: number): void {
-    const end = this.count << 1;
-    if (end === this.pairs.length) this.grow();
-    const pairs = this.pairs;
-    const at = index << 1;
-    if (end - at > SHORT_MOVE) pairs.copyWithin(at + 2, at, end);
-    else for (let i = end - 1; i >= at; i--) pairs[i + 2] = pairs[i]!;
-    pairs[at] = key;
-    pairs[at + 1] = slot;
+    const end = this.count * LEVEL_WORDS;
+    if (end === this.words.length) this.grow();
+    const words = this.words;
+    const at = index * LEVEL_WORDS;
+    if (end - at > SHORT_MOVE) words.copyWithin(at + LEVEL_WORDS, at, end);
+    else for (let i = end - 1; i >= at; i--) words[i + LEVEL_WORDS] = words[i]!;
+    words[at] = key;
+    words[at + 1] = slot;
+    words[at + 2] = slot;
     this.count++;
   }
 
   remove(index: number): void {
-    const pairs = this.pairs;
-    const end = this.count << 1;
-    const at = index << 1;
-    if (end - at > SHORT_MOVE) pairs.copyWithin(at, at + 2, end);
-    else for (let i = at + 2; i < end; i++) pairs[i - 2] = pairs[i]!;
+    const words = this.words;
+    const end = this.count * LEVEL_WORDS;
+    const at = index * LEVEL_WORDS;
+    if (end - at > SHORT_MOVE) words.copyWithin(at, at + LEVEL_WORDS, end);
+    else for (let i = at + LEVEL_WORDS; i < end; i++) words[i - LEVEL_WORDS] = words[i]!;
     this.count--;
   }
 
   dump(): Int32Array {
-    return this.pairs.slice(0, this.count << 1);
+    return this.words.slice(0, this.count * LEVEL_WORDS);
   }
 
-  load(pairs: Int32Array): void {
-    this.count = pairs.length >>> 1;
-    this.pairs = new Int32Array(Math.max(FIRST_LEVELS * 2, pairs.length));
-    this.pairs.set(pairs);
+  load(levels: Int32Array): void {
+    this.count = levels.length / LEVEL_WORDS;
+    this.words = new Int32Array(Math.max(FIRST_LEVELS * LEVEL_WORDS, levels.length));
+    this.words.set(levels);
   }
 
-  private pair(rank: number): number {
+  private place(rank: number): number {
     if (rank < 0 || rank >= this.count) throw new RangeError(`the side has ${this.count} levels, not one of rank ${rank}`);
-    return (this.count - 1 - rank) << 1;
+    return (this.count - 1 - rank) * LEVEL_WORDS;
   }
 
   private grow(): void {
-    const larger = new Int32Array(this.pairs.length * 2);
-    larger.set(this.pairs);
-    this.pairs = larger;
+    const larger = new Int32Array(this.words.length * 2);
+    larger.set(this.words);
+    this.words = larger;
   }
 }

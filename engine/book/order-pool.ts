@@ -209,7 +209,7 @@ export class OrderPool {
     return this.words(slot)[at(slot) + NEXT]! - 1;
   }
 
-  /** For Book only: the previous order of the level; of the oldest one, the youngest. */
+  /** The next older order of the same level, or -1. */
   previous(slot: number): number {
     return this.words(slot)[at(slot) + PREVIOUS]! - 1;
   }

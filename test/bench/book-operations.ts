@@ -1,0 +1,105 @@
+/** A seeded mix of book operations: 50 % orders that rest, 30 % that cross, 20 % cancels of orders that rest at that time. */
+import type { Side } from '../../engine/fields.js';
+import { Matching, type Place } from './book-matching.js';
+
+export interface Cancel {
+  readonly kind: 'cancel';
+  readonly book: number;
+  readonly orderHash: string;
+}
+
+export type BookOperation = Place | Cancel;
+
+const MID = 500_000;
+/** Orders rest up to this many ticks from the middle, more of them the nearer. */
+const DEPTH = 400;
+
+/** `resting` orders to begin with, then the mix. The same seed gives the same operations. */
+export function bookOperations(seed: number, given: { books: number; resting: number; operations: number }): BookOperation[] {
+  const random = seeded(seed);
+  const market = new Market(given.books);
+  const operations: BookOperation[] = [];
+  for (let i = 0; i < given.resting + given.operations; i++) {
+    const dice = i < given.resting ? 0 : random();
+    const operation = dice >= 0.8 && market.resting.length > 0
+      ? market.cancel(Math.floor(random() * market.resting.length))
+      : order(random, { number: i, books: given.books, crosses: dice >= 0.5 });
+    operations.push(operation);
+    if (operation.kind === 'place') market.place(operation);
+  }
+  return operations;
+}
+
+/** Numbers of 0 to 1 (mulberry32): good enough to shuffle with, and the same on every machine. */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b_79f5) | 0;
+    let x = Math.imul(state ^ (state >>> 15), 1 | state);
+    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x;
+    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A hash as the engine meets it: a flat string, as JSON.parse makes them, not one that is still in pieces. */
+export function randomHash(random: () => number): string {
+  const text = Buffer.from('0x'.padEnd(66, '0'), 'latin1');
+  for (let i = 0; i < 8; i++) text.write(Math.floor(random() * 2 ** 32).toString(16).padStart(8, '0'), 2 + i * 8, 'latin1');
+  return text.toString('latin1');
+}
+
+/** The same operations with strings of their own, so that one contestant's use of them does not change the other's. */
+export function freshCopy(operations: readonly BookOperation[]): BookOperation[] {
+  return operations.map((operation) => ({ ...operation, orderHash: Buffer.from(operation.orderHash, 'latin1').toString('latin1') }));
+}
+
+function order(random: () => number, given: { number: number; books: number; crosses: boolean }): Place {
+  const side: Side = random() < 0.5 ? 0 : 1;
+  const distance = 1 + Math.floor(random() ** 3 * DEPTH);
+  // A crossing order is priced through the middle; an order that rests stays on its own side of it.
+  const below = (side === 0) !== given.crosses;
+  return {
+    kind: 'place', orderHash: randomHash(random), book: Math.floor(random() * given.books), number: given.number, side,
+    price: below ? MID - distance : MID + distance, sizeHi: 0, sizeLo: 1_000_000 * (1 + Math.floor(random() * 100)),
+  };
+}
+
+/** The books as the operations so far leave them, and which orders rest. */
+class Market {
+  readonly resting: Place[] = [];
+  private readonly places = new Map<string, number>();
+  private readonly matching: Matching;
+
+  constructor(books: number) {
+    this.matching = new Matching(books);
+  }
+
+  place(order: Place): void {
+    const { matching } = this;
+    matching.walk(order);
+    const makers = Array.from(matching.makers.subarray(0, matching.fills), (maker) => matching.pool.hashOf(maker));
+    matching.apply(order);
+    for (const maker of makers) {
+      if (matching.pool.find(maker) < 0) this.forget(maker);
+    }
+    if (matching.pool.find(order.orderHash) < 0) return;
+    this.places.set(order.orderHash, this.resting.length);
+    this.resting.push(order);
+  }
+
+  cancel(place: number): Cancel {
+    const { orderHash, book } = this.resting[place]!;
+    this.matching.cancel(orderHash);
+    this.forget(orderHash);
+    return { kind: 'cancel', book, orderHash };
+  }
+
+  private forget(orderHash: string): void {
+    const place = this.places.get(orderHash)!;
+    const last = this.resting.pop()!;
+    this.places.delete(orderHash);
+    if (last.orderHash === orderHash) return;
+    this.resting[place] = last;
+    this.places.set(last.orderHash, place);
+  }
+}

@@ -1,0 +1,120 @@
+/** The book alone against the npm package `nodejs-order-book`: the same seeded operations, on one book and on a thousand. */
+import { setImmediate } from 'node:timers/promises';
+import { PerformanceObserver, performance } from 'node:perf_hooks';
+import { OrderBook, Side } from 'nodejs-order-book';
+import { Book } from '../../engine/book/book.js';
+import { OrderPool } from '../../engine/book/order-pool.js';
+import { bookOperations, freshCopy, randomHash, seeded, type BookOperation } from './book-operations.js';
+import { Matching } from './book-matching.js';
+import type { BenchLine } from './line.js';
+
+interface Run {
+  readonly operationsPerSecond: number;
+  readonly gcMsPerMillion: number;
+  /** What rests at the end, to see that both books did the same. */
+  readonly resting: number;
+}
+
+/** Lines for the book's targets. Needs `node --expose-gc`. */
+export async function bookBench(): Promise<BenchLine[]> {
+  return [
+    ...await compare({ name: 'one book', books: 1, resting: 10_000, ratioAtLeast: 25 }),
+    ...await compare({ name: '1,000 books', books: 1_000, resting: 100_000, ratioAtLeast: 12 }),
+    { name: 'book: memory of a resting order', figure: bytesAnOrder(), unit: 'bytes', target: { atMost: 100 } },
+  ];
+}
+
+async function compare(given: { name: string; books: number; resting: number; ratioAtLeast: number }): Promise<BenchLine[]> {
+  const operations = 500_000;
+  const all = bookOperations(1, { ...given, operations });
+  const runs = [];
+  for (let i = 0; i < 3; i++) {
+    runs.push({ own: await runOwn(freshCopy(all), given), peer: await runPeer(freshCopy(all), given) });
+  }
+  for (const { own, peer } of runs) {
+    if (own.resting !== peer.resting) throw new Error(`${own.resting} orders rest in the book, ${peer.resting} in the peer`);
+  }
+  // The best run of each: what the program can do when nothing else disturbs the machine.
+  const own = Math.max(...runs.map((run) => run.own.operationsPerSecond));
+  const peer = Math.max(...runs.map((run) => run.peer.operationsPerSecond));
+  return [{
+    name: `book: 50 % adds, 30 % crossing, 20 % cancels on ${given.name}`, figure: own, unit: 'operations/s',
+    peer: { name: 'nodejs-order-book', figure: peer }, target: { ratioAtLeast: given.ratioAtLeast },
+  }, {
+    name: `book: garbage collection on ${given.name}`, figure: Math.max(...runs.map((run) => run.own.gcMsPerMillion)),
+    unit: 'ms a million operations', target: { atMost: 20 },
+  }];
+}
+
+async function runOwn(operations: readonly BookOperation[], given: { books: number; resting: number }): Promise<Run> {
+  const matching = new Matching(given.books);
+  const step = (operation: BookOperation) => {
+    if (operation.kind === 'cancel') matching.cancel(operation.orderHash);
+    else matching.place(operation);
+  };
+  return { ...await timed(operations, given.resting, step), resting: matching.pool.size };
+}
+
+async function runPeer(operations: readonly BookOperation[], given: { books: number; resting: number }): Promise<Run> {
+  const books = Array.from({ length: given.books }, () => new OrderBook());
+  const options = operations.map((operation) => ({
+    ...operation.kind === 'cancel' ? { cancel: true, side: Side.BUY, price: 0, size: 0 }
+      : { cancel: false, side: operation.side === 0 ? Side.BUY : Side.SELL, price: operation.price, size: operation.sizeLo },
+    book: books[operation.book]!, id: operation.orderHash,
+  }));
+  const step = (option: (typeof options)[number]) => {
+    if (option.cancel) option.book.cancel(option.id);
+    else option.book.limit(option);
+  };
+  const measured = await timed(options, given.resting, step);
+  return { ...measured, resting: books.reduce((sum, book) => sum + ordersOf(book), 0) };
+}
+
+function ordersOf(book: OrderBook): number {
+  const { asks, bids } = book.snapshot();
+  return [...asks, ...bids].reduce((sum, level) => sum + level.orders.length, 0);
+}
+
+/** Runs the first `untimed` steps, then times the others and the garbage collection during them. */
+async function timed<T>(items: readonly T[], untimed: number, step: (item: T) => void): Promise<Omit<Run, 'resting'>> {
+  for (let i = 0; i < untimed; i++) step(items[i]!);
+  globalThis.gc!();
+  let gcMs = 0;
+  const observer = new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (entry.startTime >= start) gcMs += entry.duration;
+  });
+  await setImmediate();
+  observer.observe({ entryTypes: ['gc'] });
+  const start = performance.now();
+  for (let i = untimed; i < items.length; i++) step(items[i]!);
+  const seconds = (performance.now() - start) / 1_000;
+  await setImmediate();
+  observer.disconnect();
+  const count = items.length - untimed;
+  return { operationsPerSecond: count / seconds, gcMsPerMillion: gcMs * 1e6 / count };
+}
+
+/** Growth of array buffers and heap for a million resting orders on one book. */
+function bytesAnOrder(): number {
+  const orders = 1_000_000;
+  const random = seeded(2);
+  const before = memoryInUse();
+  const pool = new OrderPool();
+  const book = new Book(pool);
+  for (let i = 0; i < orders; i++) {
+    const slot = pool.allocate(randomHash(random));
+    pool.setPrice(slot, 499_000 + Math.floor(random() * 1_000));
+    pool.setNumber(slot, i);
+    pool.setRemaining(slot, 0, 1_000_000);
+    book.rest(slot);
+  }
+  const bytes = memoryInUse() - before;
+  if (pool.size !== orders || book.levels(0) > 1_000) throw new Error('not all orders rest');
+  return bytes / orders;
+}
+
+function memoryInUse(): number {
+  globalThis.gc!();
+  const { arrayBuffers, heapUsed } = process.memoryUsage();
+  return arrayBuffers + heapUsed;
+}
