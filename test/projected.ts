@@ -5,7 +5,7 @@ import { encodeCommand, encodeOutcome, recordId, type Outcome } from '../engine/
 import { outcomeText } from '../engine/event-text.js';
 import type { Event } from '../engine/events.js';
 import type { Log, NewRecord } from '../engine/log.js';
-import { createMemoryLog } from './outcome-log.js';
+import { createMemoryLog } from '../engine/log/memory.js';
 import { projections as catalogue } from '../projections/catalogue.js';
 import { tableNames, type Projection } from '../projections/projection.js';
 import { runProjections, type ProjectionRun, type RunOptions } from '../projections/runner.js';

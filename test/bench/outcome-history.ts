@@ -1,0 +1,79 @@
+/** A seeded history of outcomes for the read models' bench: orders that rest, orders that cross a few of them, and cancels. */
+import type { Outcome as RecordedEvents } from '../../engine/codec.js';
+import type { Event, OrderAccepted } from '../../engine/events.js';
+import { BUY, SELL, type Outcome, type Side } from '../../engine/fields.js';
+import { createRandom } from '../random-commands.js';
+
+interface Resting {
+  readonly order: OrderAccepted;
+  left: bigint;
+}
+
+const hex = (value: number, digits: number) => `0x${value.toString(16).padStart(digits, '0')}`;
+const spread = (n: number, digits: number) => hex(Math.imul(n + 1, 0x9e3779b1) >>> 0, 8).padEnd(digits + 2, 'ab0f');
+
+/** `markets` openings and then half adds, 30 % crossing orders, 20 % cancels, two milliseconds apart. */
+export function outcomeHistory({ seed, length, markets, traders }: { seed: number; length: number; markets: number; traders: number }): RecordedEvents[] {
+  const random = createRandom(seed);
+  const below = (n: number) => random() % n;
+  const books = Array.from({ length: markets * 4 }, (): Resting[] => []);
+  let fills = 0;
+
+  const accept = (number: number, market: number, side: Side, outcome: Outcome): OrderAccepted => ({
+    type: 'OrderAccepted', v: 1, orderHash: spread(number, 64), orderNumber: number, marketId: spread(market, 64), side, outcome,
+    price: 400_000 + 1_000 * below(200), trader: spread(below(traders), 40), size: String(1_000_000 * (1 + below(500))), nonce: String(number),
+    expiration: '1900000000',
+  });
+  const named = ({ orderHash, orderNumber, marketId, side, outcome, price }: OrderAccepted) => (
+    { v: 1 as const, orderHash, orderNumber, marketId, side, outcome, price });
+
+  const place = (number: number, crosses: boolean): Event[] => {
+    const [market, side, outcome] = [below(markets), below(2) === 0 ? BUY : SELL, below(2) as Outcome];
+    const order = accept(number, market, side, outcome);
+    const events: Event[] = [order];
+    let left = BigInt(order.size);
+    const makers = books[market * 4 + outcome * 2 + (1 - side)];
+    for (let n = 1 + below(3); crosses && left > 0n && makers.length > 0 && n > 0; n--) {
+      const place = below(makers.length);
+      const maker = makers[place];
+      const size = maker.left < left ? maker.left : left;
+      events.push(fillOf(fills++, { maker: maker.order, taker: order, size }));
+      left -= size;
+      maker.left -= size;
+      if (maker.left === 0n) makers.splice(place, 1);
+    }
+    if (left > 0n) {
+      events.push({ ...named(order), type: 'OrderRested', size: String(left) });
+      books[market * 4 + outcome * 2 + side].push({ order, left });
+    }
+    return events;
+  };
+  const cancel = (): Event[] => {
+    const book = books[below(books.length)];
+    if (book.length === 0) return [{ type: 'CommandRejected', v: 1, code: 'unknown_order', subject: spread(0, 64) }];
+    const [{ order, left }] = book.splice(below(book.length), 1);
+    return [{ ...named(order), type: 'OrderCancelled', remaining: String(left), rested: String(left), reason: 'user' }];
+  };
+  return Array.from({ length }, (_, number) => {
+    const at = 1_700_000_000_000 + 2 * number;
+    if (number < markets) return { at, events: [openingOf(number)] };
+    const kind = below(10);
+    return { at, events: kind < 8 ? place(number, kind < 3) : cancel() };
+  });
+}
+
+function fillOf(fill: number, { maker, taker, size }: { maker: OrderAccepted; taker: OrderAccepted; size: bigint }): Event {
+  const buys = taker.side === BUY;
+  return {
+    type: 'FillMatched', v: 1, fill, marketId: maker.marketId, outcome: maker.outcome, price: maker.price, size: String(size),
+    cost: String((size * BigInt(maker.price) + 999_999n) / 1_000_000n), takerSide: taker.side, makerNumber: maker.orderNumber,
+    takerNumber: taker.orderNumber, buyer: buys ? taker.trader : maker.trader, seller: buys ? maker.trader : taker.trader,
+  };
+}
+
+function openingOf(market: number): Event {
+  return {
+    type: 'MarketOpened', v: 1, marketId: spread(market, 64), question: `Question ${market}?`, description: '', category: 'general',
+    contractAddress: spread(market, 40), maker: spread(0, 40), expiration: 1_900_000_000, chainId: 31_337, marketKind: 'standard',
+  };
+}
