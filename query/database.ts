@@ -1,7 +1,7 @@
 /** The read models as the query API sees them: a pool of read-only Postgres sessions, and waiting for a log position. */
 import pg from 'pg';
 import { RequestError } from '../engine/errors.js';
-import { followPositions, type PositionFollower } from './following.js';
+import { followPositions, type Patience } from './following.js';
 import { positionOf, type Statement } from './statement.js';
 
 export interface Database {
@@ -13,9 +13,10 @@ export interface Database {
 
   /**
    * Resolves once every read model includes this log position, so that any read after it is at `X-Log-Position` >= position.
-   * Throws RequestError `not_caught_up` when that takes longer than `timeoutMs`, `overloaded` when too many wait already.
+   * Throws RequestError `not_caught_up` when that takes longer than `timeoutMs` (2 s), `overloaded` when too many wait already,
+   * `unavailable` when `signal` aborts or this closes.
    */
-  waitForPosition(position: number, options?: { timeoutMs: number }): Promise<void>;
+  waitForPosition(position: number, patience?: Partial<Patience>): Promise<void>;
 
   close(): Promise<void>;
 }
@@ -31,26 +32,30 @@ export interface ReadModelOptions {
   readonly onError?: (error: Error) => void;
 }
 
-/** The role that may read the models and nothing else; used where the cluster has it. */
+/** The role that may read the models and nothing else; taken on where the URL's user may. */
 const READER = 'query_reader';
 
 const READ_MODELS: Statement = {
   name: 'read_models_position', text: `select ${positionOf(['markets', 'orders', 'trades', 'positions'])} as position`,
 };
 
-/** SQLSTATEs that pass: too many connections, statement timeout and shutdown, connection trouble, tables not created yet. */
-const PASSING = /^(53|57|08|42P01$|3F000$)/;
+/**
+ * SQLSTATEs that pass: resources, statement timeout and shutdown, connection trouble, tables not created yet, and locks (a
+ * rebuild that swaps its tables in).
+ */
+const PASSING = /^(53|57|08|42P01$|3F000$|40|55P03$)/;
 
 /**
- * Opens the read models of one database. Every session is read-only and, where the cluster has the role, only may what
- * `query_reader` may. Throws when Postgres cannot be reached.
+ * Opens the read models of one database. Every session is read-only and, where the URL's user is a member of it when
+ * this is called, has the role `query_reader`: call it after the projections have made the schema. Throws when Postgres cannot be
+ * reached.
  */
 export async function openReadModels({
   url, schema = 'read_models', connections = 4, statementTimeoutMs = 5_000, onError = () => undefined,
 }: ReadModelOptions): Promise<Database> {
   const settings = [
     `search_path=${schema}`, 'default_transaction_read_only=on', `statement_timeout=${statementTimeoutMs}`, 'jit=off',
-    ...await hasReader(url) ? [`role=${READER}`] : [],
+    ...await mayBeReader(url) ? [`role=${READER}`] : [],
   ];
   const target = withSettings(url, settings);
   const pool = new pg.Pool({
@@ -70,13 +75,13 @@ export async function openReadModels({
     }
   };
   const position = async () => Number((await rows<{ position: string }>(READ_MODELS, []))[0].position);
-  const follower: PositionFollower = followPositions({
+  const follower = followPositions({
     connect: () => new pg.Client({ connectionString: target, keepAlive: true, connectionTimeoutMillis: statementTimeoutMs }),
     position, onError,
   });
   return {
     rows, position,
-    waitForPosition: (wanted, { timeoutMs } = { timeoutMs: 2_000 }) => follower.wait(wanted, timeoutMs),
+    waitForPosition: (wanted, patience) => follower.wait(wanted, { timeoutMs: 2_000, ...patience }),
     close: async () => {
       await follower.close();
       await pool.end();
@@ -84,12 +89,13 @@ export async function openReadModels({
   };
 }
 
-async function hasReader(url: string): Promise<boolean> {
+async function mayBeReader(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => undefined);
   await client.connect();
   try {
-    return (await client.query('select from pg_roles where rolname = $1', [READER])).rowCount === 1;
+    const text = `select from pg_roles where rolname = $1 and pg_has_role(current_user, oid, 'member')`;
+    return (await client.query(text, [READER])).rowCount === 1;
   } finally {
     await client.end();
   }

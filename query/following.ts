@@ -4,9 +4,15 @@ import type pg from 'pg';
 import { RequestError } from '../engine/errors.js';
 
 export interface PositionFollower {
-  /** Resolves once the read models include `position`; throws RequestError `not_caught_up` or `overloaded`. */
-  wait(position: number, timeoutMs: number): Promise<void>;
+  /** Resolves once the read models include `position`; throws RequestError `not_caught_up`, `overloaded` or `unavailable`. */
+  wait(position: number, options: Patience): Promise<void>;
   close(): Promise<void>;
+}
+
+/** How long to wait, and a signal that ends the wait: whoever asked has gone. */
+export interface Patience {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
 }
 
 export interface FollowerOptions {
@@ -54,13 +60,15 @@ export function followPositions({ connect, position, onError, recheckMs = 250 }:
     checking = false;
   };
 
-  const wait = (wanted: number, timeoutMs: number) => new Promise<void>((resolve, reject) => {
+  const wait = (wanted: number, { timeoutMs, signal }: Patience) => new Promise<void>((resolve, reject) => {
     if (wanted <= reached) return resolve();
     if (waiters.size >= MAX_WAITERS) return reject(new RequestError('overloaded', 'too many reads wait for a position'));
+    const giveUp = () => waiter.settle(new RequestError('unavailable', 'nobody waits for it any more'));
     const waiter: Waiter = {
       position: wanted,
       settle: (error) => {
         clearTimeout(timer);
+        signal?.removeEventListener('abort', giveUp);
         waiters.delete(waiter);
         if (waiters.size === 0) recheck = void clearInterval(recheck);
         if (error === undefined) resolve();
@@ -69,14 +77,17 @@ export function followPositions({ connect, position, onError, recheckMs = 250 }:
     };
     const timer = setTimeout(() => waiter.settle(new RequestError('not_caught_up', `it is at ${reached}`)), timeoutMs);
     waiters.add(waiter);
+    if (signal?.aborted === true) return giveUp();
+    signal?.addEventListener('abort', giveUp);
     recheck ??= setInterval(() => void check(), recheckMs);
     void check();
   });
 
-  const hear = (payload: string | undefined) => {
+  /** Whatever it says, a notification means looking, unless it names a position that nobody waits for yet. */
+  const hear = (payload = '') => {
     let lowest = Infinity;
     for (const waiter of waiters) lowest = Math.min(lowest, waiter.position);
-    if (!(Number(payload) < lowest)) void check();
+    if (!(Number.parseInt(payload, 10) < lowest)) void check();
   };
 
   const listening = listen({ connect, hear, onError, stop: stop.signal, onListening: () => void check() });

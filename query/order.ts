@@ -34,7 +34,7 @@ const history = `
       ${transactionHash('f.tx_hash')} as "txHash", f.at_ms / 1000 as timestamp) entry
   union all
   select o.closed_position, 3, 0, row_to_json(entry) from (
-    select o.closed_position as position, ${status('o.status')} as type, o.remaining as "remainingSize", o.close_reason as reason,
+    select o.closed_position as position, ${status('o.status')} as type, o.remaining as size, o.close_reason as reason,
       o.closed_at_ms / 1000 as timestamp) entry
   where o.status <> 0`;
 

@@ -4,7 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
 import { openReadModels } from '../query/database.js';
 import { followPositions } from '../query/following.js';
-import { readModels, type ReadModels } from './read-models.js';
+import { orderbook } from '../query/orderbook.js';
+import { bytes32, readModels, type ReadModels } from './read-models.js';
 
 const FOLLOWER = 'follower under test';
 
@@ -61,6 +62,41 @@ describe('query: database', () => {
     assert.deepEqual(troubles, ['canceling statement due to statement timeout', 'relation "projection" does not exist']);
   });
 
+  it('keeps to the user\'s own role, read-only, where it may not be query_reader', async () => {
+    const made = (await models.run(`select from pg_roles where rolname = 'query_reader'`)).rowCount === 0;
+    if (made) await models.run('create role query_reader');
+    await models.run(`create role outsider login password 'outside'`);
+    const url = new URL(models.url);
+    url.username = 'outsider';
+    url.password = 'outside';
+    const db = await openReadModels({ url: url.href });
+    try {
+      assert.deepEqual(await db.rows(statement('select current_user as me, current_setting(\'transaction_read_only\') as read_only'), []),
+        [{ me: 'outsider', read_only: 'on' }]);
+    } finally {
+      await db.close();
+      await models.run(`drop role outsider${made ? ', query_reader' : ''}`);
+    }
+  });
+
+  it('reads the new tables after a rebuild has swapped them in under its prepared statements', async () => {
+    const book = () => orderbook(models.db, { marketId: bytes32(1), outcome: 0 });
+    await models.insert('levels', { price: 1 });
+    await Promise.all(Array.from({ length: 20 }, book));
+    await models.run(`
+      begin;
+      create schema shadow;
+      create table shadow.levels (like levels including all);
+      insert into shadow.levels select market_id, outcome, side, 2, size from levels;
+      drop table levels;
+      alter table shadow.levels set schema read_models;
+      drop schema shadow;
+      commit`);
+    for (const { body } of await Promise.all(Array.from({ length: 20 }, book))) {
+      assert.deepEqual((JSON.parse(body) as { bids: unknown }).bids, [{ price: 2, size: 100 }]);
+    }
+  });
+
   it('does not take a mistake of ours for an outage', async () => {
     await assert.rejects(models.db.rows(statement('select nothing_such'), []), { code: '42703' });
   });
@@ -111,6 +147,14 @@ describe('query: waiting for a position', () => {
     await waiting;
   });
 
+  it('ends with the request that waits', async () => {
+    const request = new AbortController();
+    const waiting = models.db.waitForPosition(5, { timeoutMs: 60_000, signal: request.signal });
+    request.abort();
+    await assert.rejects(waiting, { name: 'RequestError', code: 'unavailable' });
+    await assert.rejects(models.db.waitForPosition(5, { signal: request.signal }), { name: 'RequestError', code: 'unavailable' });
+  });
+
   it('is woken by notifications alone, and again after the connection was cut', async () => {
     const follower = followPositions({
       connect: () => new pg.Client({ connectionString: models.url, application_name: FOLLOWER }),
@@ -119,11 +163,11 @@ describe('query: waiting for a position', () => {
       recheckMs: 2 ** 31 - 1,
     });
     await models.advance(1);
-    await follower.wait(0, 60_000);
+    await follower.wait(0, { timeoutMs: 60_000 });
     const first = await listener(models, 0);
     await awaken(1);
     await models.run('select pg_terminate_backend($1)', [first]);
-    const lost = follower.wait(2, 60_000);
+    const lost = follower.wait(2, { timeoutMs: 60_000 });
     await models.advance(3);
     await lost;
     await listener(models, first);
@@ -131,7 +175,7 @@ describe('query: waiting for a position', () => {
     await follower.close();
 
     async function awaken(position: number) {
-      const waiting = follower.wait(position, 60_000);
+      const waiting = follower.wait(position, { timeoutMs: 60_000 });
       await turn();
       await models.advance(position + 1);
       await waiting;

@@ -49,7 +49,7 @@ describe('query: one order', () => {
       { position: 20, type: 'fill_failed', fill: 1, size: 20, reason: 'seller_not_approved', txHash: bytes32(81), timestamp: null },
       { ...fill, position: 20, fill: 2, role: 'taker', size: 20, settlementStatus: 'matched', txHash: '', timestamp: seconds + 2 },
       { ...fill, position: 21, fill: 3, role: 'maker', size: 10, settlementStatus: 'pending', txHash: bytes32(82), timestamp: seconds + 3 },
-      { position: 30, type: 'cancelled', remainingSize: 60, reason: 'user', timestamp: 1_700_000_030 },
+      { position: 30, type: 'cancelled', size: 60, reason: 'user', timestamp: 1_700_000_030 },
     ]);
   });
 
