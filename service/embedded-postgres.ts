@@ -63,8 +63,8 @@ interface Programs { readonly postgres: string; readonly initdb: string }
 
 /**
  * Starts Postgres on the directory and returns when it takes connections on 127.0.0.1. What an earlier, killed process left
- * (a half-made cluster, a running postmaster) is cleared away first. Throws DirectoryInUse while another process has the directory,
- * and an error that says what to do when the account, the binaries or the data cannot be used.
+ * (a half-made cluster, a running postmaster) is cleared away first. Throws DirectoryInUse while another process has the
+ * directory, and an error that says what to do when the account, the binaries or the data cannot be used.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const topmostMade = await mkdir(options.directory, { recursive: true });
@@ -157,7 +157,7 @@ async function stopOrphan(cluster: string, log: (line: string) => void): Promise
   await endProcess(pid, () => processIdentity(pid) !== identity, 30_000);
 }
 
-/** Whether the process runs in the cluster's directory, as every Postgres process does. Where that cannot be seen, its pid file counts. */
+/** Whether the process runs in the cluster's directory, as Postgres does. Where that cannot be seen, its pid file counts. */
 async function worksIn(pid: number, cluster: string): Promise<boolean> {
   if (process.platform !== 'linux') return true;
   return await readlink(`/proc/${pid}/cwd`).catch(() => '') === cluster;

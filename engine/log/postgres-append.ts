@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LogUnavailable, WrongPosition, type NewRecord, type Stream } from '../log.js';
-import { encodeData, encodeIds } from './postgres-arrays.js';
+import { encodeData, encodeIds } from './postgres-binary.js';
 import { canPass, isStatementError, type Connection } from './postgres-connection.js';
 import { APPEND_BATCH, STREAM_NUMBERS } from './postgres-schema.js';
 

@@ -78,18 +78,18 @@ export const CREATE_SCHEMA = [
 export const APPEND_BATCH = 'select first_position, stream_length from log.append($1, $2, $3, $4, $5)';
 
 /**
- * A page as one row of two arrays, which takes a third of the client's time of 5,000 rows. Stream, from, records at most, bytes:
- * the record that passes them is the last one, so that a page is never empty for its size.
+ * A page as a COPY. The record that passes `maxBytes` is the last one, so that a page is never empty for its size. COPY takes no
+ * parameters: the arguments are checked numbers.
  */
-export const READ_PAGE = `
-select min(position), max(position), array_agg(id order by position), array_agg(data order by position)
-from (
-  select position, id, data, sum(octet_length(data)) over (order by position rows unbounded preceding) - octet_length(data) as bytes_before
-  from log.records
-  where stream = $1 and position >= $2 and position < $2::bigint + $3::bigint
-) page
-where bytes_before < $4::bigint
-having count(*) > 0`;
+export function copyPage({ stream, from, limit, maxBytes }: { stream: number; from: number; limit: number; maxBytes: number }): string {
+  return `copy (
+    select position, id, data from (
+      select position, id, data, sum(octet_length(data)) over (order by position rows unbounded preceding) - octet_length(data) as before
+      from log.records
+      where stream = ${stream}::smallint and position >= ${from} and position < ${from + limit}
+    ) page where before < ${maxBytes}
+  ) to stdout (format binary)`;
+}
 
 export const LENGTH = 'select length from log.streams where stream = $1';
 

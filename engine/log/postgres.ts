@@ -1,11 +1,11 @@
 /** The log in Postgres: the embedded default. Gapless positions under concurrency from any number of processes. */
 import pg from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BrokenSequence, LogUnavailable, type Log, type LogRecord, type Stream } from '../log.js';
+import { LogUnavailable, type Log, type LogRecord, type Stream } from '../log.js';
 import { createAppender } from './postgres-append.js';
-import { decodeRecords } from './postgres-arrays.js';
 import { canPass, clientConfig, createConnection, type ConnectionOptions } from './postgres-connection.js';
-import { CREATE_SCHEMA, LENGTH, READ_PAGE, STREAM_NUMBERS } from './postgres-schema.js';
+import { readPage } from './postgres-read.js';
+import { CREATE_SCHEMA, LENGTH, STREAM_NUMBERS } from './postgres-schema.js';
 import { createSignals } from './postgres-signals.js';
 import { checkAppend, checkPosition } from './records.js';
 import { createTail, PAGE_RECORDS } from './tail.js';
@@ -22,7 +22,6 @@ export interface PostgresLogOptions {
 }
 
 const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
-const PAGE_BYTES = 4 * 1024 * 1024;
 const READ_CONNECTIONS = 4;
 
 /**
@@ -94,24 +93,6 @@ async function createSchema(options: ConnectionOptions): Promise<void> {
   } finally {
     void client.end().catch(() => undefined);
   }
-}
-
-/** Columns stay as the bytes that came. */
-const RAW = { getTypeParser: () => (value: unknown) => value } as unknown as pg.CustomTypesConfig;
-
-async function readPage(pool: pg.Pool, stream: Stream, from: number, limit: number): Promise<LogRecord[]> {
-  if (limit <= 0) return [];
-  const values = [STREAM_NUMBERS[stream], from, limit, PAGE_BYTES];
-  const query = { name: 'log_read', text: READ_PAGE, values, binary: true, rowMode: 'array' as const, types: RAW };
-  const { rows } = await pool.query<[Buffer, Buffer, Buffer, Buffer]>(query);
-  if (rows.length === 0) return [];
-  const [first, last, ids, datas] = rows[0]!;
-  const firstPosition = Number(first.readBigInt64BE());
-  if (firstPosition !== from) throw new BrokenSequence(stream, from, firstPosition);
-  const records = decodeRecords(from, ids, datas);
-  const lastPosition = Number(last.readBigInt64BE());
-  if (lastPosition !== from + records.length - 1) throw new BrokenSequence(stream, from + records.length - 1, lastPosition);
-  return records;
 }
 
 async function lengthOf(pool: pg.Pool, stream: Stream): Promise<number> {

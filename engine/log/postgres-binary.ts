@@ -1,7 +1,10 @@
 /**
- * uuid[] and bytea[] in Postgres' binary array format: node-postgres would send and receive them as hex text, at several times
- * the cost. The format: dimensions, has-nulls flag, element type, then length and lower bound of the one dimension, then each
- * element after its length, all in big-endian 32-bit integers (Postgres source, array_send in arrayfuncs.c).
+ * The binary formats in which records travel to and from Postgres: hex text, which node-postgres would use, costs several times
+ * as much.
+ *
+ * Arrays: dimensions, has-nulls flag, element type, then length and lower bound of the one dimension, then each element after its
+ * length, all in big-endian 32-bit integers (array_send in Postgres' arrayfuncs.c). COPY: "Binary Format" in Postgres'
+ * documentation of COPY.
  */
 import type { LogRecord, NewRecord } from '../log.js';
 
@@ -35,22 +38,21 @@ export function encodeData(records: readonly NewRecord[]): Buffer {
   return buffer;
 }
 
-/** The records of a page from its two arrays, positions counted up from `first`. Their data are views into the array. */
-export function decodeRecords(first: number, ids: Buffer, datas: Buffer): LogRecord[] {
-  const count = ids.readInt32BE(12);
-  const records = new Array<LogRecord>(count);
-  let idAt = HEADER_BYTES;
-  let dataAt = HEADER_BYTES;
-  for (let i = 0; i < count; i++) {
-    const hex = ids.toString('hex', idAt + 4, idAt + 20);
-    const length = datas.readInt32BE(dataAt);
-    records[i] = {
-      position: first + i,
+/** The records of what `copy (select position, id, data …) to stdout (format binary)` sends. Their data are views of `bytes`. */
+export function decodeCopy(bytes: Buffer): LogRecord[] {
+  const records: LogRecord[] = [];
+  // A signature of 11 bytes, flags, and the length of an extension that nobody uses; then each row; a field count of -1 ends them.
+  let at = 19 + bytes.readInt32BE(15);
+  while (bytes.readInt16BE(at) === 3) {
+    const position = Number(bytes.readBigInt64BE(at + 6));
+    const hex = bytes.toString('hex', at + 18, at + 34);
+    const length = bytes.readInt32BE(at + 34);
+    records.push({
+      position,
       id: `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`,
-      data: datas.subarray(dataAt + 4, dataAt + 4 + length),
-    };
-    idAt += 20;
-    dataAt += 4 + length;
+      data: bytes.subarray(at + 38, at + 38 + length),
+    });
+    at += 38 + length;
   }
   return records;
 }
