@@ -1,7 +1,7 @@
 /** `GET /api/v1/config`: what a client must know to sign orders and stay within the limits. */
 import type { Config } from '../config.js';
 import { MAX_BODY_BYTES } from '../http/body.js';
-import { MAX_ORDERS } from './orders.js';
+import { MAX_ORDERS } from '../../query/orders.js';
 import type { Reply } from './route.js';
 
 /** The EIP-712 types of what traders sign (interface, Signing; design, section 6). */
@@ -16,7 +16,7 @@ export const orderTypes = {
 
 /** The EIP-712 domain of orders and cancels on the configured chain. */
 export function orderDomain({ settlementDomainName, chainId, settlementAddress }: Config) {
-  return { name: settlementDomainName, version: '1', chainId, verifyingContract: settlementAddress };
+  return { name: settlementDomainName, version: '1' as const, chainId, verifyingContract: settlementAddress };
 }
 
 /** The answer's handler. Contracts are null until the service deploys or is given them. `nowMs` is the wall clock. */

@@ -1,0 +1,47 @@
+/** The markets that the service opens at start while no chain creates them: a small file, checked, turned into commands. */
+import { readFile } from 'node:fs/promises';
+import Type from 'typebox';
+import type { Keccak256 } from '../command/keccak.js';
+import type { OpenMarket } from '../engine/commands.js';
+import { Address, Category, record } from '../engine/fields.js';
+import { compileSchema, explain } from '../engine/schema.js';
+import builtIn from './catalogue.json' with { type: 'json' };
+
+const CatalogueMarket = record({
+  /** Names the market for good: its id and address are derived from it. */
+  slug: Type.String({ pattern: '^[a-z0-9-]{1,100}$' }),
+  question: Type.String({ minLength: 1, maxLength: 1_000 }),
+  description: Type.String({ maxLength: 10_000 }),
+  category: Category,
+  maker: Type.Optional(Address),
+  /** Counted from when the market is first opened. */
+  expiresInDays: Type.Integer({ minimum: 1, maximum: 36_500 }),
+});
+const Catalogue = record({ markets: Type.Array(CatalogueMarket, { maxItems: 10_000 }) });
+type Catalogue = Type.Static<typeof Catalogue>;
+export type CatalogueMarket = Type.Static<typeof CatalogueMarket>;
+
+const isCatalogue = compileSchema(Catalogue);
+
+/** The first account of the well-known test mnemonic. */
+const DEVELOPMENT_MAKER = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266';
+
+/** The markets of a catalogue file; of the built-in one for an empty path. Throws an error that says what is wrong with the file. */
+export async function readCatalogue(path: string): Promise<readonly CatalogueMarket[]> {
+  const catalogue: unknown = path === '' ? builtIn : JSON.parse(await readFile(path, 'utf8'));
+  if (!isCatalogue(catalogue)) throw new Error(`the catalogue ${path} is malformed: ${explain(isCatalogue)}`);
+  const slugs = catalogue.markets.map(({ slug }) => slug);
+  const twice = slugs.find((slug, i) => slugs.indexOf(slug) !== i);
+  if (twice !== undefined) throw new Error(`the catalogue ${path} names ${twice} twice`);
+  return catalogue.markets;
+}
+
+/** The command that opens a market of the catalogue; the same slug gives the same market on every chain id. */
+export function openMarket(market: CatalogueMarket, { keccak256, chainId, at }: { keccak256: Keccak256; chainId: number; at: number }): OpenMarket {
+  const marketId = Buffer.from(keccak256(Buffer.from(`prediction-exchange/${chainId}/${market.slug}`))).toString('hex');
+  return {
+    kind: 'OpenMarket', v: 1, at, marketId: `0x${marketId}`, question: market.question, description: market.description,
+    category: market.category, contractAddress: `0x${marketId.slice(24)}`, maker: market.maker ?? DEVELOPMENT_MAKER,
+    expiration: Math.floor(at / 1_000) + market.expiresInDays * 86_400, chainId, marketKind: 'standard',
+  };
+}
