@@ -52,7 +52,7 @@ export interface OrderColumns {
   readonly sizeLo: Column;
   readonly nonceHi: Column;
   readonly nonceLo: Column;
-  /** When the order stops living, in milliseconds since the Unix epoch; at most 2^53-1. */
+  /** When the order stops living, in milliseconds since the Unix epoch; at most 2^53. */
   readonly diesAt: Column;
   readonly status: Column;
   readonly unsettled: Column;
@@ -121,10 +121,9 @@ export function diesBefore(orders: OrderPool, columns: OrderColumns): (a: number
   };
 }
 
-/** When an order with this expiration (Unix seconds, decimal) stops living, in milliseconds; never beyond 2^53-1. */
+/** When an order with this expiration (Unix seconds, decimal) stops living, in milliseconds; at most 2^53, which time never reaches. */
 export function deathOf(expiration: string): number {
-  const seconds = Number(expiration);
-  return seconds > 9_000_000_000_000 ? Number.MAX_SAFE_INTEGER : seconds * 1_000 - EXPIRY_MARGIN_MS;
+  return Math.min(Number(expiration) * 1_000 - EXPIRY_MARGIN_MS, Number.MAX_SAFE_INTEGER + 1);
 }
 
 export function isOpenMarket(state: State, market: Market): boolean {

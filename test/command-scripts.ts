@@ -26,8 +26,8 @@ const step = fc.record<Step>({
     { weight: 12, arbitrary: fc.constant<Command['kind']>('PlaceOrder') }, { weight: 3, arbitrary: fc.constant<Command['kind']>('FailFill') },
     { weight: 2, arbitrary: fc.constantFrom<Command['kind'][]>('CancelOrder', 'SettleFill', 'AdvanceClock', 'OpenMarket') },
   ),
-  wait: fc.nat(waitsMs.length - 1), about: fc.nat(7), trader: fc.nat(2), side: fc.constantFrom(0, 1), price: fc.nat(3), size: fc.nat(sizes.length - 1),
-  ttl: fc.nat(3), flag: fc.nat(11),
+  wait: fc.nat(waitsMs.length - 1), about: fc.nat(7), trader: fc.nat(2), side: fc.constantFrom(0, 1), price: fc.nat(3),
+  size: fc.nat(sizes.length - 1), ttl: fc.nat(3), flag: fc.nat(11),
 });
 
 /** Histories of up to 60 commands, the first two of which open markets. */
@@ -60,15 +60,16 @@ function commandOf(one: Step, at: number, before: readonly Command[]): Command {
     case 'SettleFill': return { kind, v: 1, at, fill: about, txHash: txHash(about) };
     case 'FailFill': return { kind, v: 1, at, fill: about, txHash: txHash(about), reason: failureReasons[flag]!, culprit: culprits[trader]! };
     case 'CancelOrder': return {
-      kind, v: 1, at, orderHash: earlier?.orderHash ?? txHash(0), marketId: flag === 0 ? marketId(9) : earlier?.marketId ?? marketId(0),
+      kind, v: 1, at, orderHash: earlier?.orderHash ?? txHash(0),
+      marketId: flag === 0 ? marketId(9) : earlier?.marketId ?? marketId(0),
       ...(flag === 1 ? { side } : {}), ...(flag < 4 ? { trader: traderAddress(trader) } : {}),
     };
     case 'PlaceOrder': return flag === 0 && earlier !== undefined
       ? { ...earlier, at }
       : {
-          kind, v: 1, at, orderHash: txHash(before.length), marketId: marketId(about === 7 ? 1 : 0), trader: traderAddress(trader), side,
-          outcome: flag === 11 ? 1 : 0, price: 499_999 + price, size: sizes[size]!, nonce: String(flag === 1 ? ttl : 1_000 + before.length),
-          expiration: String(Math.floor(at / 1_000) + 59 + ttl), signature: `0x${'0'.repeat(130)}`,
+          kind, v: 1, at, orderHash: txHash(before.length), marketId: marketId(about === 7 ? 1 : 0), trader: traderAddress(trader),
+          side, outcome: flag === 11 ? 1 : 0, price: 499_999 + price, size: sizes[size]!,
+          nonce: String(flag === 1 ? ttl : 1_000 + before.length), expiration: String(Math.floor(at / 1_000) + 59 + ttl), signature: `0x${'0'.repeat(130)}`,
         };
   }
 }

@@ -2,26 +2,29 @@
 import fc from 'fast-check';
 import { encodeCommand } from '../engine/codec.js';
 import { commandScripts } from './command-scripts.js';
-import { engines } from './compared-engines.js';
+import { engines, type ComparedEngine } from './compared-engines.js';
 import { createWitness } from './event-witness.js';
-import { createRandomCommands, crowd } from './random-commands.js';
+import { createRandomCommands, crowd, pile, type Profile } from './random-commands.js';
 import { createReferenceEngine } from './reference-engine.js';
+
+function watch(engine: ComparedEngine, profile: Profile, commands: number): void {
+  const generator = createRandomCommands(6, profile);
+  const witness = createWitness();
+  for (let i = 0; i < commands; i++) {
+    const command = generator.next();
+    const { outcome } = engine.step(command, encodeCommand(command));
+    generator.learn(outcome);
+    witness.see(command, outcome);
+    if (i % 1_000 === 0) witness.audit();
+  }
+  witness.audit();
+}
 
 for (const [name, create] of Object.entries(engines)) {
   describe(`every history of ${name}`, () => {
-    it('keeps the invariants over 20,000 commands of a crowd', () => {
-      const generator = createRandomCommands(6, crowd);
-      const engine = create();
-      const witness = createWitness();
-      for (let i = 0; i < 20_000; i++) {
-        const command = generator.next();
-        const { outcome } = engine.step(command, encodeCommand(command));
-        generator.learn(outcome);
-        witness.see(command, outcome);
-        if (i % 1_000 === 0) witness.audit();
-      }
-      witness.audit();
-    });
+    it('keeps the invariants over 20,000 commands of a crowd', () => { watch(create(), crowd, 20_000); });
+
+    it('keeps the invariants over 15,000 commands that pile up orders', () => { watch(create(), pile, 15_000); });
 
     it('keeps the invariants over every short script', () => {
       fc.assert(fc.property(commandScripts, (commands) => {

@@ -1,4 +1,4 @@
-/** The engine against the slow and obvious one: the same events, texts and digests over long random histories and short shrunk ones. */
+/** The engine against the slow and obvious one: the same events, texts and digests over long random histories and short ones. */
 import { ok, throws } from 'node:assert/strict';
 import fc from 'fast-check';
 import { CancelReason, eventSchemas, RejectionCode } from '../engine/events.js';
@@ -67,6 +67,8 @@ describe('the engine and the reference engine', () => {
     };
     const generator = createRandomCommands(1, crowd);
     const step = createLockstep(createReferenceEngine(), forgetful);
-    throws(() => { for (let i = 0; i < 10_000; i++) generator.learn(step(generator.next()).outcome); }, /differ at position \d+\n\{"kind":"AdvanceClock"/);
+    throws(() => {
+      for (let i = 0; i < 10_000; i++) generator.learn(step(generator.next()).outcome);
+    }, /differ at position \d+\n\{"kind":"AdvanceClock"/);
   });
 });

@@ -2,8 +2,8 @@
 import { BUY, NO, SELL } from '../engine/fields.js';
 import { engines } from './compared-engines.js';
 import {
-  accepted, again, buy, cancel, cancelled, cancelRepeated, clock, closed, fail, failed, filled, open, opened, play, rejected, reinstated, repeated, rested,
-  sell, settle, settled, type Line,
+  accepted, again, buy, cancel, cancelled, cancelRepeated, clock, closed, fail, failed, filled, open, opened, play, rejected,
+  reinstated, repeated, rested, sell, settle, settled, ZERO_S, type Line,
 } from './scenario.js';
 
 const UINT64_MAX = 2n ** 64n - 1n;
@@ -220,6 +220,18 @@ const passingTime: Record<string, Line[]> = {
   'an order is swept at the millisecond when it stops living': [
     M, [sell('ask', 'anna', 1, 600_000, { at: 0, expiration: 60 }), accepted('ask'), rested('ask', 1)],
     [clock(39_999)], [clock(40_000), cancelled('ask', 'expired', 1)], [clock(40_000)],
+  ],
+
+  'expirations are exact to the end of time, which has 53 bits': [
+    [open('M', { expiration: Number.MAX_SAFE_INTEGER - ZERO_S }), opened('M')],
+    [buy('a', 'anna', 1, 1, { expiration: 9_007_199_254_761n }), accepted('a'), rested('a', 1)],
+    [buy('b', 'anna', 1, 1, { expiration: 9_007_199_254_760n }), accepted('b'), rested('b', 1)],
+    [buy('c', 'anna', 1, 1, { expiration: 9_007_199_254_761n + 2n ** 63n }), accepted('c'), rested('c', 1)],
+    [clock(9_007_199_254_739_999 - ZERO_S * 1_000)],
+    [clock(9_007_199_254_740_000 - ZERO_S * 1_000), cancelled('b', 'expired', 1)],
+    [clock(Number.MAX_SAFE_INTEGER - ZERO_S * 1_000)],
+    [buy('d', 'anna', 1, 1, { expiration: 9_007_199_254_799n }), rejected('invalid_expiration', 'd')],
+    [buy('d', 'anna', 1, 1, { expiration: 9_007_199_254_800n }), accepted('d'), rested('d', 1)],
   ],
 
   'an order that was filled and came back stops living when it always would have': [

@@ -2,8 +2,8 @@
 import { NO, type FailureReason } from '../engine/fields.js';
 import { engines } from './compared-engines.js';
 import {
-  accepted, buy, cancel, cancelled, cancelRepeated, clock, closed, fail, failed, filled, open, opened, play, rejected, reinstated, rested, sell, settle,
-  settled, type Line,
+  accepted, buy, cancel, cancelled, cancelRepeated, clock, closed, fail, failed, filled, open, opened, play, rejected, reinstated,
+  rested, sell, settle, settled, type Line,
 } from './scenario.js';
 
 const M: Line = [open('M'), opened('M')];
@@ -185,7 +185,9 @@ const sellerReasons: readonly FailureReason[] = ['seller_insufficient_shares', '
 
 /** Reasons that pull nothing with this culprit. */
 const harmless = {
-  buyer: [...otherReasons, ...sellerReasons], seller: [...otherReasons, ...buyerReasons], both: [...otherReasons, ...buyerReasons, ...sellerReasons],
+  buyer: [...otherReasons, ...sellerReasons],
+  seller: [...otherReasons, ...buyerReasons],
+  both: [...otherReasons, ...buyerReasons, ...sellerReasons],
 };
 const afterwards = {
   buyer: [cancelled('bid', 'settlement_failed', 10, 0), reinstated('ask', 10), rested('ask', 10)],
@@ -202,7 +204,9 @@ for (const [engine, create] of Object.entries(engines)) {
   describe(`${engine}, other reasons and culprits`, () => {
     for (const culprit of ['buyer', 'seller', 'both'] as const) {
       it(`${culprit}: no other orders are pulled`, () => {
-        for (const reason of harmless[culprit]) play(create(), [...dependents, [fail(0, reason, culprit), failed(0), ...afterwards[culprit]]]);
+        for (const reason of harmless[culprit]) {
+          play(create(), [...dependents, [fail(0, reason, culprit), failed(0), ...afterwards[culprit]]]);
+        }
       });
     }
   });

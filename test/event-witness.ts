@@ -1,4 +1,4 @@
-/** Rebuilds every order, fill and level from events alone, and fails as soon as they contradict each other or the matching rules. */
+/** Rebuilds orders, fills and levels from events alone, and fails as soon as they contradict each other or the matching rules. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { Outcome } from '../engine/codec.js';
 import type { Command } from '../engine/commands.js';

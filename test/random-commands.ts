@@ -1,4 +1,4 @@
-/** Seeded command histories that lead an engine into corners: few traders, few prices, everything repeated, late and contradicted. */
+/** Seeded command histories that lead an engine into corners: few traders, few prices, everything repeated or late. */
 import { createHash } from 'node:crypto';
 import type { Outcome } from '../engine/codec.js';
 import type { CancelOrder, Command, FailFill, OpenMarket, Permit, PlaceOrder } from '../engine/commands.js';
@@ -75,8 +75,8 @@ export function createRandomCommands(seed: number, profile: Profile): RandomComm
   const random = createRandom(seed);
   const below = (n: number) => random() % n;
   const memory: Memory = {
-    below, pick: (list) => list[below(list.length)]!, once: (n) => below(n) === 0, profile, seed, now: START_MS, issued: 0, recent: [],
-    marketsOpened: 0, expirations: new Map(), fills: 0, unsettled: [],
+    below, pick: (list) => list[below(list.length)]!, once: (n) => below(n) === 0, profile, seed, now: START_MS, issued: 0,
+    recent: [], marketsOpened: 0, expirations: new Map(), fills: 0, unsettled: [],
   };
   return {
     next: () => {
@@ -121,12 +121,12 @@ function storm(memory: Memory, first: boolean): Command {
   const { below, once, profile } = memory;
   memory.now += once(16) ? below(2_000) : below(60);
   if (first && profile.calm > 0) {
-    // An order through the whole pile makes the fills that then fail; every other time all orders, or all markets, have expired before.
+    // An order through the whole pile makes fills that then fail; every other time all orders, or markets, have expired by then.
     memory.now += [0, 2_050, 0, 100_000][cycleOf(memory) % 4]! * 1_000;
     const buys = cycleOf(memory) % 4 < 2;
     return remember(memory, {
-      ...freshOrder(memory), marketId: liveMarkets(memory).at(-1) ?? marketId(0), trader: traderAddress(9), side: buys ? BUY : SELL, outcome: 0,
-      price: buys ? 999_999 : 1, size: UINT64_MAX, expiration: String(soon(memory) + 3_000),
+      ...freshOrder(memory), marketId: liveMarkets(memory).at(-1) ?? marketId(0), trader: traderAddress(9),
+      side: buys ? BUY : SELL, outcome: 0, price: buys ? 999_999 : 1, size: UINT64_MAX, expiration: String(soon(memory) + 3_000),
     });
   }
   if (needsMarket(memory) || once(200)) return openMarket(memory, profile.calm > 0 ? 100_000 : 20 + below(400));
@@ -210,7 +210,8 @@ function placeOrder(memory: Memory): PlaceOrder {
 
 function cancelOf(memory: Memory): CancelOrder {
   const { below, pick, once, recent } = memory;
-  const target = recent.length === 0 || once(40) ? { ...freshOrder(memory), orderHash: txHash(memory.issued) } : once(4) ? pick(recent) : pick(recent.slice(-30));
+  const unknown = recent.length === 0 || once(40);
+  const target = unknown ? { ...freshOrder(memory), orderHash: txHash(memory.issued) } : pick(recent.slice(once(4) ? 0 : -30));
   const command: CancelOrder = { kind: 'CancelOrder', v: 1, at: at(memory), orderHash: target.orderHash, marketId: target.marketId };
   if (once(15)) command.marketId = pick([...memory.expirations.keys(), marketId(999_999)]);
   if (once(2)) command.side = once(10) ? (target.side === BUY ? SELL : BUY) : target.side;

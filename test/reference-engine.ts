@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Outcome } from '../engine/codec.js';
 import type { CancelOrder, Command, FailFill, OpenMarket, PlaceOrder, SettleFill } from '../engine/commands.js';
 import type { CancelReason, Event, FillMatched, RejectionCode } from '../engine/events.js';
-import { BUY, SELL, type Side } from '../engine/fields.js';
+import { BUY, NO, SELL, YES, type Side } from '../engine/fields.js';
 
 const WORK_LIMIT = 2_500;
 const EXPIRY_MARGIN_MS = 20_000n;
@@ -330,7 +330,7 @@ function cancelAll(state: State, turn: Turn, orders: readonly ReferenceOrder[], 
 function sweptBy(state: State, sweep: Sweep): ReferenceOrder[] {
   if (!('market' in sweep)) return openOrders(state).filter((order) => pulls(state, sweep, order)).sort(byNumber);
   const { id } = sweep.market;
-  return ([0, 1] as const).flatMap((outcome) => [BUY, SELL].flatMap((side) => [...book(state, id, outcome, side)].sort(bestFirst(side))));
+  return [YES, NO].flatMap((outcome) => [BUY, SELL].flatMap((side) => [...book(state, id, outcome, side)].sort(bestFirst(side))));
 }
 
 function isPulled(state: State, order: ReferenceOrder): boolean {

@@ -132,8 +132,11 @@ export function fail(fill: number, reason: FailureReason, culprit: Culprit, when
 
 export function opened(market: string): Expected {
   return (story) => {
-    const { kind: _kind, v: _v, at: _at, ...terms } = story.markets.get(bytes32(market))!;
-    return { type: 'MarketOpened', v: 1, ...terms };
+    const terms = story.markets.get(bytes32(market))!;
+    const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind } = terms;
+    return {
+      type: 'MarketOpened', v: 1, marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind,
+    };
   };
 }
 
@@ -165,7 +168,7 @@ export function reinstated(order: string, size: Amount): Expected {
   return (story) => ({ type: 'OrderReinstated', v: 1, ...naming(story, order), size: String(size) });
 }
 
-/** `filled(0, 'bid', 'ask', 10, 6)`: fill 0 is 10 for a cost of 6, taken by `bid` from the resting `ask` at the latter's price. */
+/** `filled(0, 'bid', 'ask', 10, 6)`: fill 0 is 10 for a cost of 6, taken by `bid` from `ask`, at the latter's price. */
 export function filled(fill: number, takerName: string, makerName: string, size: Amount, cost: Amount): Expected {
   return (story) => {
     const taker = story.orders.get(takerName)!;
