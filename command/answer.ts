@@ -1,6 +1,6 @@
 /** What the two order endpoints share: their answer, and what they ask of the rest of the exchange. */
 import type { CancelOrder, PlaceOrder } from '../engine/commands.js';
-import type { Outcome, RecordedOutcome } from '../engine/codec.js';
+import type { Outcome } from '../engine/codec.js';
 import type { CommandRejected, RejectionCode } from '../engine/events.js';
 import { errors, RequestError, type ErrorCode } from '../engine/errors.js';
 import type { Side } from '../engine/fields.js';
@@ -15,7 +15,7 @@ export interface Answer {
 /** A command in the log, and the engine's answer to it. */
 export interface Submitted {
   readonly position: number;
-  readonly outcome: RecordedOutcome;
+  readonly outcome: Outcome;
 }
 
 /**
@@ -35,8 +35,8 @@ export interface KnownOrder {
   readonly size: string;
   readonly remaining: string;
   readonly status: 'open' | 'filled' | 'cancelled';
-  /** Where it was closed, if it is. */
-  readonly closedPosition?: number;
+  /** A log position at which all this is true. */
+  readonly asOf?: number;
 }
 
 /**

@@ -47,7 +47,7 @@ export function createCancelOrder(parts: CancelOrderParts): CancelOrderHandler {
     const command: CancelOrder = { kind: 'CancelOrder', v: 1, at, orderHash, marketId };
     if (side !== undefined) command.side = side;
     if (signed !== undefined) Object.assign(command, checkAuthority(parts, { order, orderHash, at, ...signed }));
-    if (order.status === 'cancelled') return cancelledAnswer(orderHash, order, order.remaining, order.closedPosition);
+    if (order.status === 'cancelled') return cancelledAnswer(orderHash, order, order.remaining, order.asOf);
     return answerTo(parts, order, command, await parts.submit(command, signal));
   };
 }
@@ -71,7 +71,7 @@ async function answerTo(parts: CancelOrderParts, order: KnownOrder, command: Can
 async function forgottenAnswer(parts: CancelOrderParts, orderHash: string, subject: string): Promise<Answer> {
   const order = await parts.findOrder(orderHash);
   switch (order?.status) {
-    case 'cancelled': return cancelledAnswer(orderHash, order, order.remaining, order.closedPosition);
+    case 'cancelled': return cancelledAnswer(orderHash, order, order.remaining, order.asOf);
     case 'filled': throw new RequestError('already_filled');
     case 'open': throw new RequestError('unavailable', `the read model has not heard yet how order ${subject} ended`);
     case undefined: throw new RequestError('unknown_order');

@@ -3,14 +3,12 @@ import Type from 'typebox';
 import type { ErrorObject } from 'ajv';
 import { BUY, NO, SELL, YES, record, type Outcome, type Side } from '../engine/fields.js';
 import { RequestError, type ErrorCode, type FieldError } from '../engine/errors.js';
+import { MIN_LIFETIME_S } from '../engine/limits.js';
 import { compileSchema } from '../engine/schema.js';
 import type { JsonObject } from './exact-json.js';
 import { ADDRESS_PATTERN, BYTES32_PATTERN } from './hex.js';
 import type { OrderFields } from './typed-data.js';
 import { UINT64_MAX, uintText } from './uint.js';
-
-/** How far ahead of the server's clock an order's expiration is at least (interface, "Limits"): 60 is accepted, 59 is not. */
-export const MIN_LIFETIME_S = 60;
 
 const MAX_PRICE = 999_999;
 
@@ -72,7 +70,7 @@ export function parseOrder(body: JsonObject): OrderFields {
   };
 }
 
-/** Whether an order that comes at `atMs` would end before the interface's 60 seconds are over. The engine has the same rule. */
+/** Whether an order that comes at `atMs` has less than the interface's 60 seconds ahead. The engine has the same rule. */
 export function expiresTooSoon(expiration: string, atMs: number): boolean {
   return Number(expiration) < Math.floor(atMs / 1_000) + MIN_LIFETIME_S;
 }

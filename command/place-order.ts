@@ -1,6 +1,6 @@
 /** `POST /api/v1/orders`: from a body's bytes to the answer, each order taken exactly once however often it is sent. */
 import type { PlaceOrder } from '../engine/commands.js';
-import type { RecordedOutcome } from '../engine/codec.js';
+import type { Outcome } from '../engine/codec.js';
 import { RequestError } from '../engine/errors.js';
 import type { Answer, FindOrder, OriginalOutcome, Submit } from './answer.js';
 import { rejectionError } from './answer.js';
@@ -50,7 +50,7 @@ export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
 }
 
 /** The answer to an order that was accepted at `position`, worked out from its outcome alone: always the same one. */
-export function acceptedAnswer(orderHash: string, position: number, outcome: Pick<RecordedOutcome, 'at' | 'events'>): Answer {
+export function acceptedAnswer(orderHash: string, position: number, outcome: Outcome): Answer {
   let matches = 0;
   for (const event of outcome.events) if (event.type === 'FillMatched') matches++;
   const timestamp = Math.floor(outcome.at / 1_000);
@@ -86,7 +86,7 @@ function checkSignature(recovery: SignerRecovery, { domain: { domain }, digest, 
   });
 }
 
-async function answerTo(parts: PlaceOrderParts, orderHash: string, position: number, outcome: RecordedOutcome): Promise<Answer> {
+async function answerTo(parts: PlaceOrderParts, orderHash: string, position: number, outcome: Outcome): Promise<Answer> {
   const first = outcome.events[0];
   switch (first?.type) {
     case 'OrderAccepted': return acceptedAnswer(orderHash, position, outcome);
