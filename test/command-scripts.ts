@@ -67,9 +67,10 @@ function commandOf(one: Step, at: number, before: readonly Command[]): Command {
     case 'PlaceOrder': return flag === 0 && earlier !== undefined
       ? { ...earlier, at }
       : {
-          kind, v: 1, at, orderHash: txHash(before.length), marketId: marketId(about === 7 ? 1 : 0), trader: traderAddress(trader),
-          side, outcome: flag === 11 ? 1 : 0, price: 499_999 + price, size: sizes[size]!,
-          nonce: String(flag === 1 ? ttl : 1_000 + before.length), expiration: String(Math.floor(at / 1_000) + 59 + ttl), signature: `0x${'0'.repeat(130)}`,
+          kind, v: 1, at, orderHash: txHash(before.length), marketId: marketId(about === 7 ? 1 : 0),
+          trader: traderAddress(trader), side, outcome: flag === 11 ? 1 : 0, price: 499_999 + price, size: sizes[size]!,
+          nonce: String(flag === 1 ? ttl : 1_000 + before.length), expiration: String(Math.floor(at / 1_000) + 59 + ttl),
+          signature: `0x${'0'.repeat(130)}`,
         };
   }
 }

@@ -54,7 +54,7 @@ describe('the engine and the reference engine', () => {
     fc.assert(fc.property(commandScripts, (commands) => {
       const step = createLockstep(createReferenceEngine(), createRealEngine());
       commands.forEach((command) => step(command));
-    }), { numRuns: 1_000 });
+    }), { numRuns: 500 });
   });
 
   it('would be told apart by a single event or digest', () => {

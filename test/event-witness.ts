@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { Outcome } from '../engine/codec.js';
 import type { Command } from '../engine/commands.js';
 import type { Event, FillFailed, FillMatched, FillSettled, OrderAccepted } from '../engine/events.js';
-import { BUY, SELL } from '../engine/fields.js';
+import { BUY, SELL, type Side } from '../engine/fields.js';
 import { levelKey, type ReferenceEngine } from './reference-engine.js';
 
 interface WitnessedOrder {
@@ -23,20 +23,24 @@ export interface Witness {
   agreeWith(engine: ReferenceEngine): void;
 }
 
+interface Level {
+  size: bigint;
+  readonly orders: Set<WitnessedOrder>;
+}
+
 interface Scene {
   position: number;
   now: number;
   readonly orders: Map<number, WitnessedOrder>;
   readonly fills: { readonly matched: FillMatched; status: 'unsettled' | 'settled' | 'failed' }[];
-  readonly levels: Map<string, bigint>;
-  /** Resting orders by market and outcome. */
-  readonly books: Map<string, Set<WitnessedOrder>>;
+  /** Levels that are not empty, by market, outcome and side, then by price. */
+  readonly sides: Map<string, Map<number, Level>>;
   readonly marketExpirations: Map<string, number>;
 }
 
 export function createWitness(): Witness {
   const scene: Scene = {
-    position: 0, now: 0, orders: new Map(), fills: [], levels: new Map(), books: new Map(), marketExpirations: new Map(),
+    position: 0, now: 0, orders: new Map(), fills: [], sides: new Map(), marketExpirations: new Map(),
   };
   return {
     see(command, outcome) {
@@ -44,16 +48,16 @@ export function createWitness(): Witness {
       scene.now = outcome.at;
       ok(outcome.events.length > 0 || command.kind === 'AdvanceClock', 'a command has an answer');
       if (outcome.events.some(({ type }) => type === 'CommandRejected')) equal(outcome.events.length, 1, 'a rejection stands alone');
-      const touched = new Set<string>();
+      const touched = new Map<string, { marketId: string; outcome: number }>();
       let incoming: WitnessedOrder | undefined;
       for (const event of outcome.events) {
         incoming = seeEvent(scene, event, incoming) ?? incoming;
-        if ('outcome' in event) touched.add(bookKey(event));
+        if ('outcome' in event) touched.set(bookKey(event), event);
       }
       if (incoming !== undefined) {
         equal(incoming.rested, incoming.status === 'open' ? incoming.remaining : 0n, 'an open order rests with all that remains, a closed one not');
       }
-      for (const key of touched) checkBook(scene, key);
+      for (const book of touched.values()) checkBook(scene, book);
       scene.position++;
     },
     audit: () => { audit(scene); },
@@ -69,26 +73,34 @@ function orderOf(scene: Scene, event: { orderNumber: number; orderHash: string }
   const order = scene.orders.get(event.orderNumber);
   ok(order !== undefined, `order ${event.orderNumber} was accepted`);
   equal(event.orderHash, order.accepted.orderHash);
-  if ('price' in event) deepEqual(naming(event as unknown as OrderAccepted), naming(order.accepted), 'an order\'s name never changes');
+  if ('price' in event) {
+    for (const name of ['marketId', 'side', 'outcome', 'price'] as const) equal(event[name as 'price'], order.accepted[name]);
+  }
   return order;
 }
 
-function naming({ orderNumber, orderHash, marketId, side, outcome, price }: OrderAccepted) {
-  return { orderNumber, orderHash, marketId, side, outcome, price };
+function sideKey({ marketId, outcome, side }: { marketId: string; outcome: number; side: Side }): string {
+  return `${marketId} ${outcome} ${side}`;
+}
+
+function levelsOf(scene: Scene, side: { marketId: string; outcome: number; side: Side }): Map<number, Level> {
+  return scene.sides.get(sideKey(side)) ?? new Map<number, Level>();
 }
 
 function moveLevel(scene: Scene, order: WitnessedOrder, by: bigint): void {
-  const key = levelKey(order.accepted);
-  const size = (scene.levels.get(key) ?? 0n) + by;
-  ok(size >= 0n, 'a level is never negative');
-  if (size === 0n) scene.levels.delete(key);
-  else scene.levels.set(key, size);
+  const { price } = order.accepted;
+  const levels = levelsOf(scene, order.accepted);
+  scene.sides.set(sideKey(order.accepted), levels);
+  const level = levels.get(price) ?? { size: 0n, orders: new Set() };
+  level.size += by;
   order.rested += by;
+  ok(level.size >= 0n, 'a level is never negative');
   ok(order.rested >= 0n && order.rested <= order.remaining, 'no more rests than remains');
-  const book = scene.books.get(bookKey(order.accepted)) ?? new Set();
-  scene.books.set(bookKey(order.accepted), book);
-  if (order.rested === 0n) book.delete(order);
-  else book.add(order);
+  if (order.rested === 0n) level.orders.delete(order);
+  else level.orders.add(order);
+  equal(level.orders.size === 0, level.size === 0n, 'a level has orders as long as it has a size');
+  if (level.size === 0n) levels.delete(price);
+  else levels.set(price, level);
 }
 
 /** Returns the order that is being matched from this event on. */
@@ -162,18 +174,18 @@ function seeFill(scene: Scene, event: FillMatched, incoming: WitnessedOrder | un
     ok(BigInt(scene.now) < BigInt(accepted.expiration) * 1_000n - 20_000n, 'both orders live');
   }
   ok(scene.now < scene.marketExpirations.get(event.marketId)! * 1_000, 'the market is open');
-  for (const other of scene.books.get(bookKey(event))!) {
-    if (other.accepted.side === maker.accepted.side && other !== maker) ok(!before(other, maker), 'no better order was passed over');
-  }
+  checkPriority(scene, maker);
   moveLevel(scene, maker, -size);
   maker.remaining -= size;
   taker.remaining -= size;
   for (const order of [maker, taker]) if (order.remaining === 0n) order.status = 'filled';
 }
 
-function before(a: WitnessedOrder, b: WitnessedOrder): boolean {
-  const better = a.accepted.side === BUY ? a.accepted.price - b.accepted.price : b.accepted.price - a.accepted.price;
-  return better > 0 || (better === 0 && a.accepted.orderNumber < b.accepted.orderNumber);
+function checkPriority(scene: Scene, maker: WitnessedOrder): void {
+  const { side, price, orderNumber } = maker.accepted;
+  const levels = levelsOf(scene, maker.accepted);
+  equal(price, side === BUY ? Math.max(...levels.keys()) : Math.min(...levels.keys()), 'no better price was passed over');
+  for (const other of levels.get(price)!.orders) ok(other.accepted.orderNumber >= orderNumber, 'no older order was passed over');
 }
 
 function seeSettlement(scene: Scene, event: FillSettled | FillFailed): void {
@@ -186,15 +198,10 @@ function seeSettlement(scene: Scene, event: FillSettled | FillFailed): void {
   for (const number of [event.makerNumber, event.takerNumber]) scene.orders.get(number)!.remaining += BigInt(event.size);
 }
 
-function checkBook(scene: Scene, key: string): void {
-  let bid = 0;
-  let ask = 1_000_000;
-  for (const { accepted, status, rested, remaining } of scene.books.get(key) ?? []) {
-    deepEqual([status, rested], ['open', remaining], 'what rests is open, and all of it rests');
-    if (accepted.side === BUY) bid = Math.max(bid, accepted.price);
-    else ask = Math.min(ask, accepted.price);
-  }
-  ok(bid < ask, `book ${key} is crossed: bid ${bid}, ask ${ask}`);
+function checkBook(scene: Scene, book: { marketId: string; outcome: number }): void {
+  const bid = Math.max(0, ...levelsOf(scene, { ...book, side: BUY }).keys());
+  const ask = Math.min(1_000_000, ...levelsOf(scene, { ...book, side: SELL }).keys());
+  ok(bid < ask, `the book of ${bookKey(book)} is crossed: bid ${bid}, ask ${ask}`);
 }
 
 function audit(scene: Scene): void {
@@ -221,7 +228,11 @@ function audit(scene: Scene): void {
   }
   deepEqual(sorted(bought), sorted(traded), 'every share bought was traded');
   deepEqual(sorted(sold), sorted(traded), 'every share sold was traded');
-  deepEqual(sorted(scene.levels), sorted(resting), 'a level is the sum of its orders');
+  deepEqual(sorted(levelSizes(scene)), sorted(resting), 'a level is the sum of its orders');
+}
+
+function levelSizes(scene: Scene): Map<string, bigint> {
+  return new Map([...scene.sides].flatMap(([side, levels]) => [...levels].map(([price, { size }]) => [`${side} ${price}`, size] as const)));
 }
 
 function sorted<V>(map: Map<string, V>): [string, V][] {
@@ -229,7 +240,7 @@ function sorted<V>(map: Map<string, V>): [string, V][] {
 }
 
 function agree(scene: Scene, engine: ReferenceEngine): void {
-  deepEqual(sorted(scene.levels), sorted(engine.levels()));
+  deepEqual(sorted(levelSizes(scene)), sorted(engine.levels()));
   deepEqual(
     engine.orders().map(({ number, status, remaining }) => ({ number, status, remaining })),
     engine.orders().map(({ number }) => {
