@@ -21,7 +21,7 @@ create table markets (
   question text not null,
   description text not null,
   category text not null,
-  contract_address bytea not null unique,
+  contract_address bytea not null,
   maker bytea not null,
   expiration bigint not null,
   chain_id bigint not null,
@@ -30,7 +30,8 @@ create table markets (
   resolved boolean not null default false,
   winning_outcome smallint,
   created_at_ms bigint not null
-)`];
+)`, `
+create index markets_by_contract on markets (contract_address)`];
 
 /** `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. */
 export const orderTables = [`
