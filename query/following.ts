@@ -70,7 +70,10 @@ export function followPositions({ connect, position, onError, recheckMs = 250 }:
         clearTimeout(timer);
         signal?.removeEventListener('abort', giveUp);
         waiters.delete(waiter);
-        if (waiters.size === 0) recheck = void clearInterval(recheck);
+        if (waiters.size === 0) {
+          clearInterval(recheck);
+          recheck = undefined;
+        }
         if (error === undefined) resolve();
         else reject(error);
       },
