@@ -17,8 +17,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  */
 const INEXACT = /[\s:,[]-?(?:\d{16}|\d+[.eE])/;
 
-/** In valid JSON: every string whole, so that nothing in it is taken for a number, and every number. */
-const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+/** Every string whole, so that nothing in it is taken for a number, and everything like a number, as far as it goes. */
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|[-\d][\d.eE+-]*/g;
 
 /** A whole number as JSON writes it, of at most 78 digits (2^256 has as many). */
 const INTEGER = /^-?\d{1,78}$/;

@@ -37,7 +37,8 @@ async function failure(submitted: Promise<Submitted>): Promise<RequestError> {
 
 describe('a command writer', () => {
   const writer = (
-    append: (signal?: AbortSignal) => Promise<number>, outcomeOf: (position: number) => Promise<Outcome> = never, answerWithinMs = 60_000,
+    append: (signal?: AbortSignal) => Promise<number>, outcomeOf: (position: number) => Promise<Outcome> = never,
+    answerWithinMs = 60_000,
   ) => createCommandWriter({ commits: { append: (_, signal) => append(signal) }, outcomeOf, writerId: 'w', answerWithinMs });
 
   it('answers with the position and the outcome at it', async () => {
