@@ -1,6 +1,8 @@
 /** Read models with chosen rows for the query tests: the tables as projections create them, filled directly. */
 import pg from 'pg';
-import { checkpointTable, marketTables, orderTables, positionTables, tradeTables } from '../projections/tables.js';
+import { projections } from '../projections/catalogue.js';
+import { openSession } from '../projections/database.js';
+import { createReadModels, grantReader, READ_MODELS } from '../projections/schema.js';
 import { openReadModels, type Database } from '../query/database.js';
 import { testDatabase } from './postgres.js';
 
@@ -55,11 +57,12 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
 /** A fresh database with empty read models. */
 export async function readModels(): Promise<ReadModels> {
   const { url, drop } = await testDatabase();
-  const writer = new pg.Client({ connectionString: url });
+  const session = await openSession(url, READ_MODELS);
+  await createReadModels({ session, schema: READ_MODELS, projections });
+  await grantReader(session, READ_MODELS);
+  await session.close();
+  const writer = new pg.Client({ connectionString: url, options: `-c search_path=${READ_MODELS}` });
   await writer.connect();
-  await writer.query('create schema read_models; set search_path = read_models');
-  const tables = [checkpointTable, ...marketTables, ...orderTables, ...tradeTables, ...positionTables];
-  for (const text of tables) await writer.query(text);
   const db = await openReadModels({ url });
   const run = (sql: string, values: unknown[] = []) => writer.query(sql, values);
   const clear = async () => {
