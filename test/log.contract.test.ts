@@ -186,9 +186,10 @@ for (const [name, createStore] of Object.entries(adapters)) {
 
     it('takes concurrent appends of several handles: no gap, nothing lost, nothing doubled, each batch together', async () => {
       const writers = [log, await open(), await open(), await open()];
-      const batches = writers.flatMap((writer, w) => Array.from({ length: 60 }, (_, i) => ({ writer, records: newRecords(1 + (w + i) % 4) })));
+      const batches = writers.flatMap((writer, w) => (
+        Array.from({ length: 60 }, (_, i) => ({ writer, records: newRecords(1 + (w + i) % 4) }))));
       const firsts = await Promise.all(batches.map(({ writer, records }) => writer.append('commands', records)));
-      const expected: LogRecord[] = batches.flatMap(({ records }, i) => placed(firsts[i]!, records)).sort((a, b) => a.position - b.position);
+      const expected = batches.flatMap(({ records }, i) => placed(firsts[i]!, records)).sort((a, b) => a.position - b.position);
       assert.deepEqual(expected.map(({ position }) => position), expected.map((_, i) => i));
       assert.deepEqual(await readAll(log), expected);
     });

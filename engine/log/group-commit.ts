@@ -50,29 +50,15 @@ interface Entry {
 
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { log, stream, maxQueued, maxBatch = 1_000, maxBatchBytes = 1_000_000, refuseAfterMs = 10_000 } = options;
-  // In order of arrival, and equally long to wait, so that the front is also the next to be refused.
-  const queue = new Set<Entry>();
+  const queue = createQueue(refuseAfterMs);
   let draining = false;
   let running: Promise<void> | undefined;
-  let refusal: NodeJS.Timeout | undefined;
-
-  function takeBatch(): Entry[] {
-    const batch: Entry[] = [];
-    let bytes = 0;
-    for (const entry of queue) {
-      bytes += entry.record.data.length;
-      if (batch.length > 0 && (bytes > maxBatchBytes || batch.length >= maxBatch)) break;
-      batch.push(entry);
-      queue.delete(entry);
-    }
-    return batch;
-  }
 
   async function run(): Promise<void> {
     // What arrives in the same turn of the event loop goes into the same batch.
     await new Promise(setImmediate);
-    while (queue.size > 0) {
-      const batch = takeBatch();
+    while (queue.size() > 0) {
+      const batch = queue.take(maxBatch, maxBatchBytes);
       try {
         const first = await log.append(stream, batch.map((entry) => entry.record));
         batch.forEach((entry, i) => { entry.settle({ position: first + i }); });
@@ -83,54 +69,72 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     running = undefined;
   }
 
-  function refuseLate(): void {
-    refusal = undefined;
-    const nowMs = performance.now();
-    for (const entry of queue) {
-      if (entry.refuseAtMs > nowMs) {
-        refusal = setTimeout(refuseLate, entry.refuseAtMs - nowMs).unref();
-        return;
-      }
-      queue.delete(entry);
-      entry.settle({ error: new LogUnavailable(false, { cause: new Error(`the record waited ${refuseAfterMs} ms for the log`) }) });
-    }
-  }
-
-  function enqueue(record: NewRecord, signal: AbortSignal | undefined): Promise<number> {
-    return new Promise<number>((resolve, reject) => {
-      const entry: Entry = {
-        record,
-        refuseAtMs: performance.now() + refuseAfterMs,
-        settle(outcome) {
-          signal?.removeEventListener('abort', withdraw);
-          if ('error' in outcome) reject(outcome.error as Error);
-          else resolve(outcome.position);
-        },
-      };
-      function withdraw(): void {
-        if (queue.delete(entry)) entry.settle({ error: signal!.reason });
-      }
-      signal?.addEventListener('abort', withdraw);
-      queue.add(entry);
-    });
-  }
-
   return {
     async append(record, signal) {
       if (draining) throw new LogUnavailable(false);
       signal?.throwIfAborted();
       checkRecord(record);
-      if (queue.size >= maxQueued) throw new QueueFull(maxQueued);
-      const position = enqueue(record, signal);
+      if (queue.size() >= maxQueued) throw new QueueFull(maxQueued);
+      const position = queue.add(record, signal);
       running ??= run();
-      refusal ??= setTimeout(refuseLate, refuseAfterMs).unref();
       return await position;
     },
-    queued: () => queue.size,
+    queued: queue.size,
     async drain() {
       draining = true;
       await running;
-      clearTimeout(refusal);
+    },
+  };
+}
+
+/** Entries in order of arrival. All may wait equally long, so that the front is also the next to be refused. */
+function createQueue(refuseAfterMs: number) {
+  const entries = new Set<Entry>();
+  let refusal: NodeJS.Timeout | undefined;
+
+  function refuseLate(): void {
+    refusal = undefined;
+    const nowMs = performance.now();
+    for (const entry of entries) {
+      if (entry.refuseAtMs > nowMs) {
+        refusal = setTimeout(refuseLate, entry.refuseAtMs - nowMs).unref();
+        return;
+      }
+      entries.delete(entry);
+      entry.settle({ error: new LogUnavailable(false, { cause: new Error(`the record waited ${refuseAfterMs} ms for the log`) }) });
+    }
+  }
+
+  return {
+    size: () => entries.size,
+    add(record: NewRecord, signal: AbortSignal | undefined): Promise<number> {
+      refusal ??= setTimeout(refuseLate, refuseAfterMs).unref();
+      return new Promise<number>((resolve, reject) => {
+        const withdraw = (): void => { if (entries.delete(entry)) entry.settle({ error: signal!.reason }); };
+        const entry: Entry = {
+          record,
+          refuseAtMs: performance.now() + refuseAfterMs,
+          settle(outcome) {
+            signal?.removeEventListener('abort', withdraw);
+            if ('error' in outcome) reject(outcome.error as Error);
+            else resolve(outcome.position);
+          },
+        };
+        signal?.addEventListener('abort', withdraw);
+        entries.add(entry);
+      });
+    },
+    /** Removes a batch from the front: at least one entry, then as many as fit. */
+    take(maxBatch: number, maxBatchBytes: number): Entry[] {
+      const batch: Entry[] = [];
+      let bytes = 0;
+      for (const entry of entries) {
+        bytes += entry.record.data.length;
+        if (batch.length > 0 && (bytes > maxBatchBytes || batch.length >= maxBatch)) break;
+        batch.push(entry);
+        entries.delete(entry);
+      }
+      return batch;
     },
   };
 }

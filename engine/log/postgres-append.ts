@@ -32,11 +32,12 @@ const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
 const UNRESOLVED = 1_000;
 
-export function createAppender({ stream, connection, length, unknownAfterMs, attemptTimeoutMs, appended }: AppenderOptions): Appender {
-  let knownLength = length;
+export function createAppender(options: AppenderOptions): Appender {
+  const { stream, connection, unknownAfterMs, attemptTimeoutMs, appended } = options;
+  let knownLength = options.length;
   let closed = false;
   let last: Promise<unknown> = Promise.resolve();
-  // Where to look for batches whose outcome was never learnt, by their first id: when the caller tries again, others are behind them.
+  // From where to look for batches whose outcome was never learnt, by their first id: others may be behind them by now.
   const unresolved = new Map<string, number>();
 
   interface Answer { readonly first: number | undefined; readonly length: number }

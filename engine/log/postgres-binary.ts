@@ -41,7 +41,7 @@ export function encodeData(records: readonly NewRecord[]): Buffer {
 /** The records of what `copy (select position, id, data …) to stdout (format binary)` sends. Their data are views of `bytes`. */
 export function decodeCopy(bytes: Buffer): LogRecord[] {
   const records: LogRecord[] = [];
-  // A signature of 11 bytes, flags, and the length of an extension that nobody uses; then each row; a field count of -1 ends them.
+  // A signature of 11 bytes, flags, an unused extension after its length; then the rows; a field count of -1 ends them.
   let at = 19 + bytes.readInt32BE(15);
   while (bytes.readInt16BE(at) === 3) {
     const position = Number(bytes.readBigInt64BE(at + 6));

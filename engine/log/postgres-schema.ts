@@ -7,8 +7,10 @@ create table if not exists log.streams (
   length bigint not null
 ) with (fillfactor = 10)`;
 
+/** Not by `on conflict`, which would wait for a writer that has the row locked. */
 const STREAM_ROWS = `
-insert into log.streams (stream, name, length) values (0, 'commands', 0), (1, 'outcomes', 0) on conflict do nothing`;
+insert into log.streams (stream, name, length)
+select * from (values (0, 'commands', 0), (1, 'outcomes', 0)) added where not exists (select from log.streams)`;
 
 /** Records of a few hundred bytes stay in the row; larger ones are kept apart uncompressed, which costs no time of the writer. */
 const RECORDS = `
@@ -16,11 +18,9 @@ create table if not exists log.records (
   stream smallint not null,
   position bigint not null,
   id uuid not null,
-  data bytea not null,
+  data bytea storage external not null,
   primary key (stream, position)
 )`;
-
-const RECORDS_STORAGE = 'alter table log.records alter column data set storage external';
 
 /**
  * Appends a batch, or finds it. Positions are given under the lock on the stream's row, which is held until the commit: they
@@ -68,10 +68,13 @@ create or replace function log.ids(of_stream smallint, first_position bigint, ma
   where r.stream = of_stream and r.position >= first_position and r.position < first_position + many
 $$`;
 
-/** Makes what is missing, in one transaction; the lock lets several processes do so at the same time. */
+/**
+ * Makes what is missing, in one transaction; the lock lets several processes do so at the same time. Nothing here waits for
+ * writers, or makes them wait, when all is there. For Postgres 16 and later.
+ */
 export const CREATE_SCHEMA = [
   'begin', 'select pg_advisory_xact_lock(7263510842)', 'create schema if not exists log',
-  STREAMS, STREAM_ROWS, RECORDS, RECORDS_STORAGE, IDS, APPEND, 'commit',
+  STREAMS, STREAM_ROWS, RECORDS, IDS, APPEND, 'commit',
 ].join(';\n');
 
 /** Stream, ids, data, expected or null, since. */
@@ -84,7 +87,8 @@ export const APPEND_BATCH = 'select first_position, stream_length from log.appen
 export function copyPage({ stream, from, limit, maxBytes }: { stream: number; from: number; limit: number; maxBytes: number }): string {
   return `copy (
     select position, id, data from (
-      select position, id, data, sum(octet_length(data)) over (order by position rows unbounded preceding) - octet_length(data) as before
+      select position, id, data,
+        sum(octet_length(data)) over (order by position rows unbounded preceding) - octet_length(data) as before
       from log.records
       where stream = ${stream}::smallint and position >= ${from} and position < ${from + limit}
     ) page where before < ${maxBytes}

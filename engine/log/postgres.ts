@@ -71,7 +71,8 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
       checkPosition(from);
       signals.listen();
       const ended = AbortSignal.any([signal, closed.signal]);
-      return tails[stream].follow(from, ended, (next) => readUntilAborted(() => readPage(pool, stream, next, PAGE_RECORDS), ended));
+      const readFrom = (next: number) => readUntilAborted(() => readPage(pool, stream, next, PAGE_RECORDS), ended);
+      return tails[stream].follow(from, ended, readFrom);
     },
     async close() {
       closed.abort();

@@ -1,6 +1,6 @@
 /**
- * The end of one stream as this process knows it: its length, a window of the newest records, and the followers that wait for
- * more. A follower at the end gets what this process appended from memory; contiguity decides, otherwise it reads.
+ * The end of one stream as this process knows it: its length, a window of the newest records, and the followers that wait for more.
+ * A follower at the end gets what this process appended from memory; contiguity decides, otherwise it reads.
  */
 import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from '../log.js';
 
@@ -9,6 +9,9 @@ const WINDOW_BYTES = 16 * 1024 * 1024;
 
 /** The most records that a follower gets at once. */
 export const PAGE_RECORDS = 5_000;
+
+/** Returns a page of the store from a position on. */
+export type ReadPage = (from: number) => Promise<readonly LogRecord[]>;
 
 export interface Tail {
   /** The length that is known so far; the stream may be longer by other processes' records. */
@@ -19,103 +22,122 @@ export interface Tail {
   grown(length: number): void;
   /** Something may have been missed: followers look for themselves. */
   check(): void;
-  /** The batches of `Log.follow`; `read` returns a page of the store. */
-  follow(from: number, signal: AbortSignal, read: (from: number) => Promise<readonly LogRecord[]>): AsyncGenerator<readonly LogRecord[]>;
+  /** The batches of `Log.follow`. */
+  follow(from: number, signal: AbortSignal, read: ReadPage): AsyncIterable<readonly LogRecord[]>;
 }
 
 /** `pollMs`: how often a waiting follower looks for itself, should a wake-up be lost. */
 export function createTail({ stream, length: initialLength, pollMs }: { stream: Stream; length: number; pollMs: number }): Tail {
+  const window = createWindow();
+  const bell = createBell();
   let knownLength = initialLength;
-  let window: LogRecord[] = [];
-  let windowBytes = 0;
   let checks = 0;
-  let wakeUps = 0;
-  const waiting = new Set<() => void>();
 
-  function wake(): void {
-    wakeUps += 1;
-    for (const resume of [...waiting]) resume();
-  }
-
-  function keep(first: number, records: readonly NewRecord[]): void {
-    const end = window.length === 0 ? first : window[0]!.position + window.length;
-    if (first > end) {
-      window = [];
-      windowBytes = 0;
-    }
-    for (let i = Math.max(0, end - first); i < records.length; i++) {
-      const { id, data } = records[i]!;
-      window.push({ position: first + i, id, data });
-      windowBytes += data.length;
-    }
-    if (window.length <= WINDOW_RECORDS && windowBytes <= WINDOW_BYTES) return;
-    let drop = 0;
-    // Down to half, so that the array is not moved at every append.
-    while (window.length - drop > WINDOW_RECORDS / 2 || windowBytes > WINDOW_BYTES / 2) windowBytes -= window[drop++]!.data.length;
-    window = window.slice(drop);
-  }
-
-  function fromWindow(from: number): readonly LogRecord[] {
-    if (window.length === 0 || from < window[0]!.position) return [];
-    const start = from - window[0]!.position;
-    return window.slice(start, start + PAGE_RECORDS);
-  }
-
-  /** Waits for a wake-up; true when none came in time. */
-  async function idle(signal: AbortSignal): Promise<boolean> {
-    let timedOut = false;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => { timedOut = true; resume(); }, pollMs);
-      function resume(): void {
-        clearTimeout(timer);
-        waiting.delete(resume);
-        signal.removeEventListener('abort', resume);
-        resolve();
+  async function* follow(from: number, signal: AbortSignal, read: ReadPage): AsyncGenerator<readonly LogRecord[]> {
+    let next = from;
+    let checked = -1;
+    while (!signal.aborted) {
+      const rungBefore = bell.rung();
+      let batch = window.from(next);
+      if (batch.length === 0 && (knownLength > next || checked !== checks)) {
+        checked = checks;
+        batch = await read(next);
+        if (batch.length === 0 && bell.rung() !== rungBefore) continue;
       }
-      waiting.add(resume);
-      signal.addEventListener('abort', resume);
-      if (signal.aborted) resume();
-    });
-    return timedOut;
+      if (batch.length === 0) {
+        if (await bell.wait(signal, pollMs) === 'timeout') checked = -1;
+        continue;
+      }
+      if (batch[0]!.position !== next) throw new BrokenSequence(stream, next, batch[0]!.position);
+      next += batch.length;
+      knownLength = Math.max(knownLength, next);
+      // The consumer may have gone while the read was under way.
+      if (!signal.aborted) yield batch;
+    }
   }
 
   return {
     length: () => knownLength,
     push(first, records) {
-      keep(first, records);
+      window.push(first, records);
       knownLength = Math.max(knownLength, first + records.length);
-      wake();
+      bell.ring();
     },
     grown(length) {
       if (length <= knownLength) return;
       knownLength = length;
-      wake();
+      bell.ring();
     },
     check() {
       checks += 1;
-      wake();
+      bell.ring();
     },
-    async* follow(from, signal, read) {
-      let next = from;
-      let checked = -1;
-      while (!signal.aborted) {
-        const wakeUpsBefore = wakeUps;
-        let batch = fromWindow(next);
-        if (batch.length === 0 && (knownLength > next || checked !== checks)) {
-          checked = checks;
-          batch = await read(next);
-          if (batch.length === 0 && wakeUps !== wakeUpsBefore) continue;
-        }
-        if (batch.length > 0) {
-          if (batch[0]!.position !== next) throw new BrokenSequence(stream, next, batch[0]!.position);
-          next += batch.length;
-          knownLength = Math.max(knownLength, next);
-          // The consumer may have been gone since the read began.
-          if (!signal.aborted) yield batch;
-        } else if (await idle(signal)) {
-          checked = -1;
-        }
+    follow,
+  };
+}
+
+/** The newest records, contiguous; bounded in number and bytes. */
+function createWindow() {
+  let records: LogRecord[] = [];
+  let bytes = 0;
+
+  return {
+    push(first: number, added: readonly NewRecord[]): void {
+      const end = records.length === 0 ? first : records[0]!.position + records.length;
+      if (first > end) {
+        records = [];
+        bytes = 0;
       }
+      // What is there already (a retried batch) is not put there again.
+      for (let i = Math.max(0, end - first); i < added.length; i++) {
+        const { id, data } = added[i]!;
+        records.push({ position: first + i, id, data });
+        bytes += data.length;
+      }
+      if (records.length <= WINDOW_RECORDS && bytes <= WINDOW_BYTES) return;
+      // Down to half, so that the array is not moved at every append.
+      let dropped = 0;
+      while (records.length - dropped > WINDOW_RECORDS / 2 || bytes > WINDOW_BYTES / 2) {
+        bytes -= records[dropped]!.data.length;
+        dropped += 1;
+      }
+      records = records.slice(dropped);
+    },
+    /** What follows from the position on; empty when the window does not hold it. */
+    from(position: number): readonly LogRecord[] {
+      if (records.length === 0 || position < records[0]!.position) return [];
+      const start = position - records[0]!.position;
+      return records.slice(start, start + PAGE_RECORDS);
+    },
+  };
+}
+
+/** Wakes all who wait. */
+function createBell() {
+  const waiting = new Set<() => void>();
+  let count = 0;
+
+  return {
+    rung: () => count,
+    ring(): void {
+      count += 1;
+      for (const resume of [...waiting]) resume();
+    },
+    wait(signal: AbortSignal, timeoutMs: number): Promise<'rung' | 'timeout' | 'aborted'> {
+      return new Promise((resolve) => {
+        const finish = (why: 'rung' | 'timeout' | 'aborted'): void => {
+          clearTimeout(timer);
+          waiting.delete(resume);
+          signal.removeEventListener('abort', abort);
+          resolve(why);
+        };
+        const resume = (): void => { finish('rung'); };
+        const abort = (): void => { finish('aborted'); };
+        const timer = setTimeout(() => { finish('timeout'); }, timeoutMs);
+        waiting.add(resume);
+        signal.addEventListener('abort', abort);
+        if (signal.aborted) abort();
+      });
     },
   };
 }

@@ -1,0 +1,92 @@
+/** How fast the log appends and reads, against bare SQL of the same rows over the same connection in the same run. */
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { openPostgresLog } from '../../engine/log/postgres.js';
+import { encodeData, encodeIds } from '../../engine/log/postgres-binary.js';
+import { MAX_APPEND_RECORDS } from '../../engine/log/records.js';
+import type { Log, NewRecord } from '../../engine/log.js';
+import type { BenchLine } from './line.js';
+
+const RECORD_BYTES = 600;
+const ROUND_MS = 400;
+const ROUNDS = 5;
+const READ_RECORDS = 100_000;
+
+/** Appends at 1, 10 and 100 a batch, and reading; `url` names a database of its own, with fsync on for honest figures. */
+export async function logBench(url: string): Promise<BenchLine[]> {
+  const log = await openPostgresLog({ url });
+  const bare = new pg.Client({ connectionString: url });
+  await bare.connect();
+  try {
+    await bare.query('create table bare_records (like log.records including all)');
+    const lines: BenchLine[] = [];
+    for (const batch of [1, 10, 100]) lines.push(await appends(log, bare, batch));
+    lines.push(await reads(log, bare));
+    return lines;
+  } finally {
+    await bare.end();
+    await log.close();
+  }
+}
+
+async function appends(log: Log, bare: pg.Client, batch: number): Promise<BenchLine> {
+  const data = Buffer.alloc(RECORD_BYTES, '{"kind":"PlaceOrder","v":1}');
+  const records = (): NewRecord[] => Array.from({ length: batch }, () => ({ id: randomUUID(), data }));
+  let position = Number((await bare.query<{ next: string }>('select coalesce(max(position) + 1, 0) as next from bare_records')).rows[0]!.next);
+  const insert = async (rows: readonly NewRecord[]): Promise<void> => {
+    const values = [position, encodeIds(rows), encodeData(rows)];
+    await bare.query({ name: 'bare', text: `
+      insert into bare_records select 0, $1::bigint + u.nth, u.id, u.data
+      from unnest($2::uuid[], $3::bytea[]) with ordinality as u (id, data, nth)`, values });
+    position += rows.length;
+  };
+  const { ours, peer } = await alternate(
+    async () => await perSecond(async () => { await log.append('commands', records()); }) * batch,
+    async () => await perSecond(async () => { await insert(records()); }) * batch);
+  return {
+    name: `log, append ${batch} at a time`, figure: ours, unit: 'records/s',
+    peer: { name: 'one bare INSERT of the same rows', figure: peer }, target: { ratioAtLeast: 0.7 },
+  };
+}
+
+async function reads(log: Log, bare: pg.Client): Promise<BenchLine> {
+  const data = Buffer.alloc(RECORD_BYTES, '{"kind":"PlaceOrder","v":1}');
+  while (await log.length('outcomes') < READ_RECORDS) {
+    await log.append('outcomes', Array.from({ length: MAX_APPEND_RECORDS }, () => ({ id: randomUUID(), data })));
+  }
+  const { ours, peer } = await alternate(
+    () => readAll(async (from) => (await log.read('outcomes', from, 5_000)).length),
+    () => readAll(async (from) => (await bare.query({
+      name: 'bare_read', text: 'select position, id, data from log.records where stream = 1 and position >= $1 order by position limit 5000',
+      values: [from],
+    })).rows.length));
+  return {
+    name: 'log, read in pages of 5,000', figure: ours, unit: 'records/s',
+    peer: { name: 'SELECT of the same rows by node-postgres', figure: peer }, target: { ratioAtLeast: 1 },
+  };
+}
+
+async function readAll(page: (from: number) => Promise<number>): Promise<number> {
+  const start = performance.now();
+  let position = 0;
+  for (let count = await page(0); count > 0; count = await page(position)) position += count;
+  return position / (performance.now() - start) * 1000;
+}
+
+/** Both by turns, so that the machine's moods meet both; medians. */
+async function alternate(ours: () => Promise<number>, peer: () => Promise<number>): Promise<{ ours: number; peer: number }> {
+  const figures = { ours: [] as number[], peer: [] as number[] };
+  for (let round = 0; round < ROUNDS; round++) {
+    figures.ours.push(await ours());
+    figures.peer.push(await peer());
+  }
+  const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+  return { ours: median(figures.ours), peer: median(figures.peer) };
+}
+
+async function perSecond(work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  let calls = 0;
+  for (; performance.now() - start < ROUND_MS; calls++) await work();
+  return calls / (performance.now() - start) * 1000;
+}

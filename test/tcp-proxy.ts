@@ -1,0 +1,88 @@
+/** A TCP proxy for tests of faults: it passes bytes on until a test tells it to lose, withhold or cut some. */
+import { createConnection, createServer, type Socket } from 'node:net';
+import { once } from 'node:events';
+
+/**
+ * What happens to a request: `pass`; `cut`, the connection ends and the server never sees it; `lose-reply`, the server gets it
+ * and the connection ends when its answer comes; `withhold`, it stays here until release(), and no answer passes any more.
+ */
+export type Fate = 'pass' | 'cut' | 'lose-reply' | 'withhold';
+
+export interface TcpProxy {
+  readonly port: number;
+  /** Decides about every chunk that a client sends. */
+  fate: (request: Buffer) => Fate;
+  /** Called when an answer has come for a request of fate `lose-reply`, before the connection ends. */
+  replied: () => Promise<void>;
+  /** Refuses new connections and cuts those there are, until `accept()`. */
+  refuse(): void;
+  accept(): void;
+  /** Sends what was withheld on to the server; resolves when the server has answered all of it. */
+  release(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
+  const sockets = new Set<Socket>();
+  const withheld: (() => Promise<void>)[] = [];
+  let refusing = false;
+
+  const server = createServer((client) => {
+    if (refusing) {
+      client.destroy();
+      return;
+    }
+    const upstream = createConnection(target);
+    let fate: Fate = 'pass';
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => { sockets.delete(socket); });
+    }
+    client.on('data', (request) => {
+      if (fate === 'pass') fate = proxy.fate(request);
+      if (fate === 'cut') {
+        client.destroy();
+        upstream.destroy();
+      } else if (fate === 'withhold') {
+        withheld.push(async () => {
+          upstream.write(request);
+          await once(upstream, 'data');
+          upstream.destroy();
+        });
+      } else {
+        upstream.write(request);
+      }
+    });
+    upstream.on('data', (answer) => {
+      if (fate === 'pass') client.write(answer);
+      if (fate !== 'lose-reply') return;
+      void proxy.replied().then(() => {
+        client.destroy();
+        upstream.destroy();
+      });
+    });
+    client.on('close', () => { if (fate !== 'withhold') upstream.destroy(); });
+    upstream.on('close', () => { client.destroy(); });
+  });
+
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const proxy: TcpProxy = {
+    port: (server.address() as { port: number }).port,
+    fate: () => 'pass',
+    replied: async () => undefined,
+    refuse() {
+      refusing = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    accept() { refusing = false; },
+    async release() { await Promise.all(withheld.splice(0).map((send) => send())); },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return proxy;
+}
