@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import type { Outcome } from '../../engine/fields.js';
 import { marketIdOf, optionalChainIdOf, optionalOutcomeOf } from '../../query/parameters.js';
 import * as example from './examples.js';
-import type { Answer } from './orders.js';
+import type { Answer } from '../../query/statement.js';
 import * as parameter from './parameters.js';
 import type { ApiRequest, Examples, Route } from './route.js';
 import * as schema from './schemas.js';

@@ -1,16 +1,12 @@
 /** The routes of orders: place, cancel, look up. The hot one comes first. */
 import { MAX_BODY_BYTES } from '../http/body.js';
 import { addressOf, limitOf, optionalMarketIdOf, optionalPositionOf, orderHashOf } from '../../query/parameters.js';
+import { MAX_ORDERS, type OrderPage } from '../../query/orders.js';
+import type { Answer } from '../../query/statement.js';
 import * as example from './examples.js';
 import * as parameter from './parameters.js';
 import type { ApiRequest, Handler, Reply, Route } from './route.js';
 import * as schema from './schemas.js';
-
-/** What a read answers with: finished JSON, and the log position that it is true at. */
-export interface Answer {
-  readonly body: string;
-  readonly position: number;
-}
 
 export interface OrderHandlers {
   /** Takes the raw body; throws RequestError. */
@@ -19,19 +15,10 @@ export interface OrderHandlers {
   readonly cancelOrder: Handler;
 }
 
-/** Newest first: at most `limit`, all placed before log position `before`. */
-export interface Page {
-  readonly limit: number;
-  readonly before: number | undefined;
-}
-
 export interface OrderQueries {
-  ordersOfTrader(asked: Page & { trader: string; marketId: string | undefined }): Promise<Answer>;
+  ordersOfTrader(asked: OrderPage & { trader: string; marketId: string | undefined }): Promise<Answer>;
   orderWithHistory(asked: { orderHash: string }): Promise<Answer>;
 }
-
-/** The most open orders that one answer has. */
-export const MAX_ORDERS = 1_000;
 
 export function orderRoutes({ placeOrder, cancelOrder }: OrderHandlers, queries: OrderQueries): Route[] {
   return [placeRoute(placeOrder), cancelRoute(cancelOrder), listRoute(queries), lookUpRoute(queries)];
@@ -125,7 +112,7 @@ function listRoute(queries: OrderQueries): Route {
 }
 
 /** The page of open orders that a request asks for. */
-export function page(query: ApiRequest['query']): Page {
+export function page(query: ApiRequest['query']): OrderPage {
   return {
     limit: limitOf({ name: 'limit', value: query['limit'] }, { byDefault: MAX_ORDERS, max: MAX_ORDERS }),
     before: optionalPositionOf({ name: 'before', value: query['before'] }),

@@ -14,7 +14,7 @@ export interface ApiRequest {
   readonly rawBody: Buffer;
   /** The client's address, seen through the trusted proxies. */
   readonly ip: string;
-  /** Aborts when the client has gone before it got its answer. */
+  /** Aborts when the client's connection closes. It outlives the request: whoever listens to it also stops listening. */
   readonly signal: AbortSignal;
 }
 

@@ -177,11 +177,14 @@ export const OrderbookAnswer = answer({
 export const EventsAnswer = answer({
   events: Type.Array(answer({
     position: LogPosition,
-    at: integer('Engine time in milliseconds.'),
+    id: Type.String({ description: 'The command\'s UUID.' }),
     command: Type.Object({}, { description: 'The command as recorded.' }),
-    events: Type.Array(Type.Object({}), { description: 'All that it caused, in order.' }),
+    outcome: Type.Object({
+      at: integer('Engine time in milliseconds.'), events: Type.Array(Type.Object({}), { description: 'All that it caused, in order.' }),
+    }, { description: 'The outcome as recorded.' }),
     digest: Type.String({ pattern: '^0x[0-9a-f]{64}$', description: 'SHA-256 chain over the whole history up to here.' }),
   })),
+  count: Count,
   next: integer('Position to send as `from` for what follows.'),
 });
 

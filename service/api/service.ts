@@ -1,9 +1,10 @@
 /** The routes about the service itself: history, configuration, documentation, health, metrics. */
 import Type from 'typebox';
+import { EVENTS_LIMIT } from '../../query/events.js';
 import { limitOf, optionalPositionOf } from '../../query/parameters.js';
 import { orderTypes } from './config-answer.js';
 import * as example from './examples.js';
-import type { Answer } from './orders.js';
+import type { Answer } from '../../query/statement.js';
 import * as parameter from './parameters.js';
 import type { Reply, Route } from './route.js';
 import * as schema from './schemas.js';
@@ -22,7 +23,6 @@ export interface ServiceHandlers {
   readonly openapi: () => Reply;
 }
 
-const EVENTS = { byDefault: 100, max: 1_000 };
 const NDJSON = 'application/x-ndjson';
 
 export function serviceRoutes(handlers: ServiceHandlers, queries: HistoryQueries): Route[] {
@@ -31,18 +31,23 @@ export function serviceRoutes(handlers: ServiceHandlers, queries: HistoryQueries
 
 function eventsRoute(queries: HistoryQueries): Route {
   const entry = {
-    position: 4_217, at: example.placedAt * 1_000, digest: example.digest,
+    position: 4_217, id: '1b671a64-40d5-591e-99b0-da01ff1f3341',
     command: { kind: 'CancelOrder', v: 1, at: example.placedAt * 1_000, orderHash: example.orderHash, marketId: example.marketId },
-    events: [{ type: 'CommandRejected', v: 1, code: 'unknown_order', subject: example.orderHash }],
+    outcome: {
+      at: example.placedAt * 1_000, events: [{ type: 'CommandRejected', v: 1, code: 'unknown_order', subject: example.orderHash }],
+    },
+    digest: example.digest,
   };
   return {
     id: 'listEvents', method: 'GET', path: '/api/v1/events', tag: 'History', summary: 'The history: every command and all that it caused',
-    description: 'Contiguous positions from `from` on. Each digest is the SHA-256 over the digest before, the command\'s bytes and the events\' bytes, so '
-      + `a history that was changed does not verify. Send \`Accept: ${NDJSON}\` for one entry a line.`,
-    parameters: [parameter.optional(parameter.from), parameter.optional(parameter.limit(EVENTS.byDefault, EVENTS.max))],
+    description: 'Contiguous positions from `from` on. Each digest is SHA-256(the digest before, 32 zero bytes at first | the '
+      + 'command\'s byte length as uint32 big-endian | the command | the outcome), over the very bytes shown. A page may have fewer than `limit` '
+      + `entries; only an empty one is the end. Send \`Accept: ${NDJSON}\` for one entry a line.`,
+    parameters: [parameter.optional(parameter.from), parameter.optional(parameter.limit(EVENTS_LIMIT.byDefault,
+      EVENTS_LIMIT.max))],
     answer: {
       description: 'A page of the history.', schema: schema.EventsAnswer,
-      examples: { 'one entry': { events: [entry], next: 4_218 }, 'the end': { events: [], next: 4_218 } },
+      examples: { 'one entry': { events: [entry], count: 1, next: 4_218 }, 'the end': { events: [], count: 0, next: 4_218 } },
       alternatives: { [NDJSON]: 'The entries of `events`, one a line.' },
     },
     errors: ['invalid_request', 'unavailable'],
@@ -50,7 +55,7 @@ function eventsRoute(queries: HistoryQueries): Route {
     handler: async ({ query, headers }) => {
       const lines = headers.accept?.includes(NDJSON) ?? false;
       const answer = await queries.events({
-        from: optionalPositionOf({ name: 'from', value: query['from'] }) ?? 0, limit: limitOf({ name: 'limit', value: query['limit'] }, EVENTS), lines,
+        from: optionalPositionOf({ name: 'from', value: query['from'] }) ?? 0, limit: limitOf({ name: 'limit', value: query['limit'] }, EVENTS_LIMIT), lines,
       });
       return lines ? { ...answer, contentType: `${NDJSON}; charset=utf-8` } : answer;
     },

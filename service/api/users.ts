@@ -1,20 +1,20 @@
 /** The routes about one user: open orders, positions, activity. */
 import { addressOf, chainIdOf, limitOf, marketReferenceOf, type MarketReference } from '../../query/parameters.js';
+import { MAX_ORDERS, type OrderPage } from '../../query/orders.js';
+import { USER_ACTIVITY_LIMIT } from '../../query/trades.js';
 import * as example from './examples.js';
-import { page, type Answer, type Page } from './orders.js';
+import type { Answer } from '../../query/statement.js';
+import { page } from './orders.js';
 import * as parameter from './parameters.js';
 import type { ApiRequest, Route } from './route.js';
 import * as schema from './schemas.js';
 
 export interface UserQueries {
-  ordersOfUser(asked: Page & { user: string; chainId: number }): Promise<Answer>;
+  ordersOfUser(asked: OrderPage & { user: string; chainId: number }): Promise<Answer>;
   positionsOfUser(asked: { user: string; chainId: number }): Promise<Answer>;
   userActivity(asked: { user: string; chainId: number; limit: number }): Promise<Answer>;
   positionInMarket(asked: { market: MarketReference; user: string }): Promise<Answer>;
 }
-
-/** Interface, Limits: user activity. */
-const ACTIVITY = { byDefault: 50, max: 100 };
 
 export function userRoutes(queries: UserQueries): Route[] {
   return [ordersRoute(queries), positionsRoute(queries), activityRoute(queries), positionRoute(queries)];
@@ -30,7 +30,7 @@ function ordersRoute(queries: UserQueries): Route {
     description: 'Newest first, with their markets\' questions.',
     parameters: [
       parameter.inPath(parameter.address), parameter.required(parameter.chainId),
-      parameter.optional(parameter.limit(1_000, 1_000)), parameter.optional(parameter.before),
+      parameter.optional(parameter.limit(MAX_ORDERS, MAX_ORDERS)), parameter.optional(parameter.before),
     ],
     answer: {
       description: 'The open orders.', schema: schema.UserOrdersAnswer,
@@ -79,7 +79,7 @@ function activityRoute(queries: UserQueries): Route {
     description: 'Newest first. `settlements` are payouts of resolved markets.',
     parameters: [
       parameter.inPath(parameter.address), parameter.required(parameter.chainId),
-      parameter.optional(parameter.limit(ACTIVITY.byDefault, ACTIVITY.max)),
+      parameter.optional(parameter.limit(USER_ACTIVITY_LIMIT.byDefault, USER_ACTIVITY_LIMIT.max)),
     ],
     answer: {
       description: 'The activity.', schema: schema.UserActivityAnswer,
@@ -95,7 +95,9 @@ function activityRoute(queries: UserQueries): Route {
     },
     errors: ['invalid_request', 'invalid_address', 'invalid_chain_id', 'unavailable'],
     limit: 'reads', consistent: true,
-    handler: (request) => queries.userActivity({ ...ofUser(request), limit: limitOf({ name: 'limit', value: request.query['limit'] }, ACTIVITY) }),
+    handler: (request) => queries.userActivity({
+      ...ofUser(request), limit: limitOf({ name: 'limit', value: request.query['limit'] }, USER_ACTIVITY_LIMIT),
+    }),
   };
 }
 

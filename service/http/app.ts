@@ -1,9 +1,12 @@
 /** The Express application: routes of the table, their answers, and every error as a problem document. */
+import { setMaxListeners } from 'node:events';
 import { type IncomingMessage, type ServerResponse, IncomingMessage as Incoming, ServerResponse as Outgoing } from 'node:http';
+import type { Socket } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
 import { RequestError } from '../../engine/errors.js';
 import type { ApiRequest, Reply, Route } from '../api/route.js';
 import { ClientGone, discardBody, readBody } from './body.js';
+import { limitHeaders } from './limits.js';
 import { problemOf, requestErrorOf } from './problems.js';
 import { dataHeaders } from './security.js';
 
@@ -99,6 +102,7 @@ function tunedClasses(app: Express): Pick<App, 'IncomingMessage' | 'ServerRespon
 class Shell {
   stopping = false;
   private readonly base: readonly string[];
+  private readonly connections = new Connections();
 
   constructor(private readonly options: AppOptions) {
     this.base = ['Cache-Control', 'no-store', 'Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', EXPOSED, ...dataHeaders()];
@@ -109,7 +113,7 @@ class Shell {
     let status: number;
     try {
       const rawBody = route.body === undefined ? EMPTY : await readBody(request, route.body.limitBytes);
-      const asked = new Asked(request, response, rawBody);
+      const asked = new Asked(request, this.connections, rawBody);
       if (route.consistent && request.headers['x-min-log-position'] !== undefined) {
         await this.options.waitForPosition(parsePosition(request.headers['x-min-log-position']), asked.signal);
       }
@@ -151,6 +155,7 @@ class Shell {
     if (contentType !== undefined) headers.push('Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(reply.body)));
     if (reply.position !== undefined) headers.push('X-Log-Position', String(reply.position));
     if (reply.headers !== undefined) for (const name in reply.headers) headers.push(name, reply.headers[name]!);
+    headers.push(...limitHeaders(request));
     if (this.stopping) headers.push('Connection', 'close');
     response.writeHead(status, headers);
     response.end(reply.body);
@@ -163,22 +168,31 @@ const EMPTY = Buffer.alloc(0);
 /** One request as a handler sees it, its parts worked out on demand. */
 class Asked implements ApiRequest {
   private queryParts: Record<string, string> | undefined;
-  private aborter: AbortController | undefined;
 
-  constructor(private readonly request: IncomingMessage, private readonly response: ServerResponse, readonly rawBody: Buffer) {}
+  constructor(private readonly request: IncomingMessage, private readonly connections: Connections, readonly rawBody: Buffer) {}
 
   get params() { return (this.request as unknown as { params: Record<string, string> }).params; }
   get headers() { return this.request.headers; }
   get query() { return this.queryParts ??= parseQuery(this.request.url!); }
   get ip() { return (this.request as unknown as { ip?: string }).ip ?? ''; }
 
-  get signal() {
-    if (this.aborter === undefined) {
-      const aborter = this.aborter = new AbortController();
-      if (this.response.destroyed) aborter.abort();
-      this.response.once('close', () => { if (!this.response.writableFinished) aborter.abort(); });
+  get signal() { return this.connections.signalOf(this.request.socket); }
+}
+
+/** One abort signal a connection, made when it is first asked for: one a request would cost a fifth of the whole shell. */
+class Connections {
+  private readonly aborters = new WeakMap<Socket, AbortController>();
+
+  signalOf(socket: Socket): AbortSignal {
+    let aborter = this.aborters.get(socket);
+    if (aborter === undefined) {
+      const made = aborter = new AbortController();
+      // As many requests may wait as the client has pipelined.
+      setMaxListeners(0, made.signal);
+      if (socket.destroyed) made.abort(); else socket.once('close', () => { made.abort(); });
+      this.aborters.set(socket, made);
     }
-    return this.aborter.signal;
+    return aborter.signal;
   }
 }
 

@@ -14,7 +14,7 @@ export function problemType(code: ErrorCode): string {
   return `/openapi.json#/components/responses/${code}`;
 }
 
-/** Seconds after which a request that can succeed later is worth repeating, unless its limiter knows better. */
+/** Seconds after which a request that can succeed later is worth repeating, unless the error's `retryAfterS` knows better. */
 const RETRY_AFTER_S = '1';
 
 /**
@@ -42,7 +42,9 @@ export function problemOf(
 
 function problemHeaders(error: RequestError): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (error.kind.status === 503) headers['Retry-After'] = RETRY_AFTER_S;
+  const { retryAfterS } = error.extra;
+  if (typeof retryAfterS === 'number') headers['Retry-After'] = String(retryAfterS);
+  else if (error.kind.status === 503) headers['Retry-After'] = RETRY_AFTER_S;
   if (error.code === 'method_not_allowed') headers['Allow'] = String(error.extra['allow']);
   return headers;
 }
