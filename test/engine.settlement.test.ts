@@ -160,6 +160,16 @@ const pulling: Record<string, Line[]> = {
     [fail(0, 'buyer_insufficient_balance', 'buyer'), failed(0), cancelled('bid', 'settlement_failed', 10, 0), cancelled('b2', 'settlement_failed', 5),
       reinstated('ask', 10), filled(1, 'ask', 'b3', 1, 1), rested('ask', 9)],
   ],
+  'orders that came back are pulled in their old place': [
+    M, [sell('a0', 'anna', 1, 600_000), accepted('a0'), rested('a0', 1)],
+    [buy('b0', 'ben', 1, 600_000), accepted('b0'), filled(0, 'b0', 'a0', 1, 1)],
+    [buy('b1', 'ben', 1, 100_000), accepted('b1'), rested('b1', 1)],
+    [sell('a1', 'anna', 1, 600_000), accepted('a1'), rested('a1', 1)],
+    [buy('b2', 'ben', 1, 600_000), accepted('b2'), filled(1, 'b2', 'a1', 1, 1)],
+    [fail(0, 'unknown', 'seller'), failed(0), cancelled('a0', 'settlement_failed', 1, 0), reinstated('b0', 1), rested('b0', 1)],
+    [fail(1, 'buyer_insufficient_balance', 'buyer'), failed(1), cancelled('b2', 'settlement_failed', 1, 0), ...pulled('b0', 'b1'),
+      reinstated('a1', 1), rested('a1', 1)],
+  ],
   'orders are pulled though they no longer live or their market is not open': [
     M, [open('N', { expiration: 40 }), opened('N')], ask, [buy('bid', 'ben', 10, 600_000), accepted('bid'), filled(0, 'bid', 'ask', 10, 6)],
     [buy('dead', 'ben', 1, 100_000, { expiration: 60 }), accepted('dead'), rested('dead', 1)],

@@ -120,6 +120,8 @@ function cycleOf({ issued, profile }: Memory): number {
 function storm(memory: Memory, first: boolean): Command {
   const { below, once, profile } = memory;
   memory.now += once(16) ? below(2_000) : below(60);
+  // Everything expires on a whole second: be there at that very millisecond, and one before.
+  if (once(12)) memory.now = Math.ceil(memory.now / 1_000) * 1_000 - below(2);
   if (first && profile.calm > 0) {
     // An order through the whole pile makes fills that then fail; every other time all orders, or markets, have expired by then.
     memory.now += [0, 2_050, 0, 100_000][cycleOf(memory) % 4]! * 1_000;
