@@ -2,6 +2,7 @@
 import type { PlaceOrder } from '../engine/commands.js';
 import type { Outcome } from '../engine/codec.js';
 import { RequestError } from '../engine/errors.js';
+import { LogUnavailable } from '../engine/log.js';
 import type { Answer, FindOrder, OriginalOutcome, Submit } from './answer.js';
 import { rejectionError } from './answer.js';
 import { parseJsonObject } from './exact-json.js';
@@ -97,8 +98,13 @@ async function answerTo(parts: PlaceOrderParts, orderHash: string, position: num
 }
 
 async function originalAnswer(parts: PlaceOrderParts, orderHash: string, orderNumber: number): Promise<Answer> {
-  const original = acceptedAnswer(orderHash, orderNumber, await parts.originalOutcome(orderNumber));
-  return { ...original, headers: { 'Idempotent-Replayed': 'true' } };
+  try {
+    const original = acceptedAnswer(orderHash, orderNumber, await parts.originalOutcome(orderNumber));
+    return { ...original, headers: { 'Idempotent-Replayed': 'true' } };
+  } catch (error) {
+    if (!(error instanceof LogUnavailable)) throw error;
+    throw new RequestError('unavailable', `the order was accepted at position ${orderNumber}, but its answer cannot be read`);
+  }
 }
 
 /**

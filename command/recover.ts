@@ -38,12 +38,16 @@ export const recoveryFailures: Readonly<Record<RecoveryFailure, string>> = {
 };
 
 /** The uncompressed public key, or undefined. `rs` is 64 bytes. */
-type RecoverKey = (rs: Uint8Array, parity: 0 | 1, digest: Uint8Array) => Uint8Array | undefined;
+export type RecoverKey = (rs: Uint8Array, parity: 0 | 1, digest: Uint8Array) => Uint8Array | undefined;
 
-const load: Readonly<Record<Backend, () => Promise<RecoverKey>>> = { native: loadNative, wasm: loadWasm };
+type Loaders = Readonly<Record<Backend, () => Promise<RecoverKey>>>;
+
+export const loaders: Loaders = { native: loadNative, wasm: loadWasm };
 
 /** The first of the backends that loads and passes its test. Throws an AggregateError of why none did. */
-export async function createSignerRecovery(keccak256: Keccak256, backends: readonly Backend[] = ['native', 'wasm']): Promise<SignerRecovery> {
+export async function createSignerRecovery(
+  keccak256: Keccak256, backends: readonly Backend[] = ['native', 'wasm'], load: Loaders = loaders,
+): Promise<SignerRecovery> {
   const faults: unknown[] = [];
   for (const backend of backends) {
     try {

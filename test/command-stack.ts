@@ -29,6 +29,8 @@ export interface CommandStack {
   readonly commands: Command[];
   readonly outcomes: Outcome[];
   readonly clock: { atMs: number };
+  /** Where an outcome of the past is read. */
+  originalOutcome: (position: number) => Promise<Outcome>;
   /** Orders that the read models know and the engine does not. */
   readonly readModel: Map<string, KnownOrder>;
   readonly place: PlaceOrderHandler;
@@ -65,7 +67,7 @@ export async function createCommandStack(): Promise<CommandStack> {
     domainOf: (chainId: number) => chainId === domain.chainId ? prepared : undefined,
     recovery, submit,
     findOrder: (hash: string) => Promise.resolve(findEngineOrder(engine.state, hash) ?? readModel.get(hash)),
-    originalOutcome: (position: number) => Promise.resolve(outcomes[position]!),
+    originalOutcome: (position: number) => stack.originalOutcome(position),
     now: () => clock.atMs,
   };
   for (const market of [marketId, otherMarketId]) {
@@ -77,6 +79,7 @@ export async function createCommandStack(): Promise<CommandStack> {
   }
   const stack: CommandStack = {
     engine, commands, outcomes, clock, readModel, run, beforeSubmit: () => undefined,
+    originalOutcome: (position) => Promise.resolve(outcomes[position]!),
     place: createPlaceOrder(parts), cancel: createCancelOrder({ ...parts, auth: 'required' }), cancelOpen: createCancelOrder({ ...parts, auth: 'open' }),
   };
   return stack;

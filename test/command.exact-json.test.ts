@@ -149,6 +149,11 @@ describe('exact JSON', () => {
     it(`refuses ${name} inside a string`, () => { refuses(Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')])); });
   }
 
+  it('reads the next body after one that broke off inside a character', () => {
+    refuses(Buffer.from([0x7b, 0x22, 0xe2, 0x82]));
+    assert.deepEqual(parse('{"\u00e9":1}'), { é: 1 });
+  });
+
   it('refuses UTF-16', () => { refuses(Buffer.from('{}', 'utf16le')); });
 
   it('reads any character of Unicode, and an escaped half of one', () => {

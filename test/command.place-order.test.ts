@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { TypedDataEncoder, Wallet, id } from 'ethers';
 import { orderTypes } from '../command/typed-data.js';
 import type { ErrorCode } from '../engine/errors.js';
+import { LogUnavailable } from '../engine/log.js';
 import {
   START_MS, START_S, alice, anOrder, bob, bodyOf, createCommandStack, domain, marketId, refused, signOrder, signedBody,
   type CommandStack, type Fields,
@@ -102,6 +103,21 @@ describe('placing an order again', () => {
     for (const signature of [undefined, '0x', await signOrder(order, bob), `0x${'00'.repeat(65)}`]) {
       await refused(stack.place(bodyOf({ order, signature })), 'invalid_expiration', ['/order/expiration']);
     }
+  });
+
+  it('says that it was accepted when the log cannot tell the answer', async () => {
+    await stack.place(body);
+    stack.originalOutcome = () => Promise.reject(new LogUnavailable(false));
+    const error = await refused(stack.place(body), 'unavailable');
+    assert.equal(error.detail, 'the order was accepted at position 3, but its answer cannot be read');
+  });
+
+  it('keeps the first permit', async () => {
+    await stack.place(body);
+    const permitSignature = { nonce: 3, value: '1', deadline: START_S + 600, v: 27, r: `0x${'aa'.repeat(32)}`, s: `0x${'0b'.repeat(32)}` };
+    const again = { ...JSON.parse(body.toString()) as Fields, permitSignature };
+    assert.deepEqual((await stack.place(bodyOf(again))).headers, { 'Idempotent-Replayed': 'true' });
+    assert.deepEqual(stack.outcomes[4]!.events.map(({ type }) => type), ['OrderRepeated']);
   });
 
   it('is refused with another content under the same nonce, until the first one is gone', async () => {

@@ -1,10 +1,13 @@
 /** Signer recovery: both backends against ethers, and every signature that must be refused. */
 import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
 import { SigningKey, Wallet, computeAddress, getBytes, id, toBeHex, zeroPadValue } from 'ethers';
 import fc from 'fast-check';
 import { createKeccak256, type Keccak256 } from '../command/keccak.js';
 import { toHex } from '../command/hex.js';
-import { createSignerRecovery, normalSignature, type Backend, type RecoveryFailure, type SignerRecovery } from '../command/recover.js';
+import {
+  createSignerRecovery, loaders, normalSignature, type Backend, type RecoverKey, type RecoveryFailure, type SignerRecovery,
+} from '../command/recover.js';
 import { orderTypes, prepareDomain } from '../command/typed-data.js';
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
@@ -41,7 +44,11 @@ const refused: readonly [string, Buffer, RecoveryFailure][] = [
   ['an r of no point', signature(NO_POINT, signed.s, 27), 'no_key'],
 ];
 
-for (const backend of ['native', 'wasm'] satisfies Backend[]) {
+/** Where the package brings its library along; elsewhere the service runs on WebAssembly. */
+const hasNative = ['linux-x64', 'darwin-arm64', 'win32-x64'].includes(`${process.platform}-${process.arch}`);
+const backends: readonly Backend[] = hasNative ? ['native', 'wasm'] : ['wasm'];
+
+for (const backend of backends) {
   describe(`signer recovery, ${backend}`, () => {
     let recovery: SignerRecovery;
     before(async () => { recovery = await createSignerRecovery(await createKeccak256(), [backend]); });
@@ -71,11 +78,11 @@ for (const backend of ['native', 'wasm'] satisfies Backend[]) {
 
 describe('signer recovery', () => {
   let keccak256: Keccak256;
-  let native: SignerRecovery;
+  let first: SignerRecovery;
   let wasm: SignerRecovery;
   before(async () => {
     keccak256 = await createKeccak256();
-    native = await createSignerRecovery(keccak256);
+    first = await createSignerRecovery(keccak256);
     wasm = await createSignerRecovery(keccak256, ['wasm']);
   });
 
@@ -87,7 +94,7 @@ describe('signer recovery', () => {
       const signer = new SigningKey(toHex(secret));
       const made = getBytes(signer.sign(message).serialized);
       if (broken !== null) made[broken.at]! ^= broken.by;
-      const found = native.recover(message, made);
+      const found = first.recover(message, made);
       assert.deepEqual(found, wasm.recover(message, made));
       if (broken === null) assert.deepEqual(found, { ok: true, signer: computeAddress(signer).toLowerCase() });
       else assert.notDeepEqual(found, { ok: true, signer: computeAddress(signer).toLowerCase() });
@@ -102,13 +109,36 @@ describe('signer recovery', () => {
       nonce: '9007199254740993', expiration: '18446744073709551615',
     } as const;
     const made = await wallet.signTypedData(domain, { Order: [...orderTypes.Order] }, { ...order, makerFeeRecipient: `0x${'0'.repeat(40)}` });
-    const found = native.recover(prepareDomain(keccak256, domain).orderDigest(order), getBytes(made));
+    const found = first.recover(prepareDomain(keccak256, domain).orderDigest(order), getBytes(made));
     assert.deepEqual(found, { ok: true, signer: order.trader });
   });
 
   it('writes v as 27 or 28, whichever way it came', () => {
     const forms = [0, 27, 1, 28].map((v) => normalSignature(signature(1n, 2n, v)).slice(-4));
     assert.deepEqual(forms, ['021b', '021b', '021c', '021c']);
+  });
+
+  it('passes over a native library that does not load or that errs', async () => {
+    const good = await loaders.wasm();
+    const flawed: (() => Promise<RecoverKey>)[] = [
+      () => Promise.reject(new Error('no native build was found')),
+      () => Promise.resolve(() => undefined),
+      () => Promise.resolve((rs, _, message) => good(rs, 1, message)),
+      () => Promise.resolve(() => { throw new Error('a crash'); }),
+    ];
+    for (const loadFlawed of flawed) {
+      const found = await createSignerRecovery(keccak256, ['native', 'wasm'], { native: loadFlawed, wasm: () => Promise.resolve(good) });
+      assert.equal(found.backend, 'wasm');
+      assert.deepEqual(found.recover(digest, getBytes(signed.serialized)), { ok: true, signer: address });
+    }
+  });
+
+  it('is native where the library is, and never by elliptic', () => {
+    assert.equal(first.backend, backends[0]);
+    const { cache } = createRequire(import.meta.url);
+    const loaded = Object.keys(cache);
+    assert.deepEqual(loaded.filter((path) => path.includes('elliptic')), []);
+    assert.equal(loaded.filter((path) => /secp256k1.*\.node$/.test(path)).length, hasNative ? 1 : 0, 'native libraries loaded');
   });
 
   it('does not start without a backend that works', async () => {

@@ -1,0 +1,110 @@
+/** The signature check of an order against ethers' `verifyTypedData`, and where the rest of an order's intake spends its time. */
+import { Wallet, id, verifyTypedData } from 'ethers';
+import { parseJsonObject } from '../../command/exact-json.js';
+import { signatureBytes, toHex } from '../../command/hex.js';
+import { createKeccak256 } from '../../command/keccak.js';
+import { parseOrder } from '../../command/order-request.js';
+import { createSignerRecovery } from '../../command/recover.js';
+import { orderTypes, prepareDomain, type OrderDomain } from '../../command/typed-data.js';
+import { encodeCommand, recordId } from '../../engine/codec.js';
+import type { PlaceOrder } from '../../engine/commands.js';
+import type { BenchLine } from './line.js';
+
+const ORDERS = 64;
+const ROUNDS = 12;
+/** Peers take turns, this long each, so that a disturbance of the machine meets both. */
+const TURN_MS = 150;
+
+const domain: OrderDomain = { name: 'Settlement', version: '1', chainId: 31_337, verifyingContract: `0x${'c0'.repeat(20)}` };
+const types = { Order: [...orderTypes.Order] };
+
+/** Orders with all that their check is given: the body's bytes for us, the object for ethers. */
+async function signedOrders() {
+  const wallet = new Wallet(id('bench'));
+  return Promise.all(Array.from({ length: ORDERS }, async (_, n) => {
+    const order = {
+      marketId: id(`market ${n % 8}`), trader: wallet.address, side: n % 2, outcome: 0, price: 500_000 + n, size: 1_000_000 * (n + 1),
+      nonce: 1_700_000_000_000 + n, expiration: 1_900_000_000, makerFeeRecipient: `0x${'0'.repeat(40)}`,
+    };
+    const signature = await wallet.signTypedData(domain, types, order);
+    return { order, signature, body: Buffer.from(JSON.stringify({ order, signature })) };
+  }));
+}
+
+/** The intake's steps, each from the result of the one before it. */
+async function createIntake() {
+  const keccak256 = await createKeccak256();
+  const { recover } = await createSignerRecovery(keccak256);
+  const { orderDigest } = prepareDomain(keccak256, domain);
+  return {
+    parse: parseJsonObject,
+    validate: parseOrder,
+    digest: orderDigest,
+    recover: (digest: Uint8Array, signature: string) => recover(digest, signatureBytes(signature)!),
+    encode: (order: ReturnType<typeof parseOrder>, digest: Uint8Array, signature: string) => {
+      const command: PlaceOrder = { kind: 'PlaceOrder', v: 1, at: 1_800_000_000_000, orderHash: toHex(digest), ...order, signature };
+      return { id: recordId(`PlaceOrder:${command.orderHash}:writer:1`), data: encodeCommand(command) };
+    },
+  };
+}
+
+/** Operations a second of each peer, the median of its turns. */
+function rates(peers: readonly ((n: number) => void)[], turnMs: number, rounds: number): number[] {
+  const turns = peers.map((): number[] => []);
+  for (let round = 0; round < rounds; round++) {
+    peers.forEach((peer, i) => {
+      const start = performance.now();
+      let n = 0;
+      let elapsedMs = 0;
+      for (; elapsedMs < turnMs; elapsedMs = performance.now() - start) for (let end = n + 16; n < end; n++) peer(n);
+      turns[i]!.push(n / elapsedMs * 1_000);
+    });
+  }
+  return turns.map((each) => each.sort((a, b) => a - b)[each.length >> 1]!);
+}
+
+function expectSigner(signer: string, trader: string): void {
+  if (signer.toLowerCase() !== trader.toLowerCase()) throw new Error(`recovered ${signer} where ${trader} signed`);
+}
+
+/** Digest and recovery of an order by us and by ethers, on one thread. */
+export async function signatureBench(): Promise<BenchLine[]> {
+  const { parse, validate, digest, recover } = await createIntake();
+  const orders = (await signedOrders()).map((each) => ({ ...each, fields: validate(parse(each.body)) }));
+  const [ours, ethers] = rates([
+    (n) => {
+      const { fields, signature } = orders[n % ORDERS]!;
+      const recovered = recover(digest(fields), signature);
+      expectSigner(recovered.ok ? recovered.signer : recovered.failure, fields.trader);
+    },
+    (n) => {
+      const { order, signature } = orders[n % ORDERS]!;
+      expectSigner(verifyTypedData(domain, types, order, signature), order.trader);
+    },
+  ], TURN_MS, ROUNDS) as [number, number];
+  return [{
+    name: 'signature check of an order, one thread', figure: ours, unit: 'orders/s', peer: { name: 'ethers verifyTypedData', figure: ethers },
+    target: { ratioAtLeast: 28 },
+  }];
+}
+
+/** Microseconds of each step of an order's intake, for profiling. */
+export async function intakeProfile(): Promise<Record<'parse' | 'validate' | 'digest' | 'recover' | 'encode', number>> {
+  const { parse, validate, digest, recover, encode } = await createIntake();
+  const orders = (await signedOrders()).map(({ body, signature }) => {
+    const request = parse(body);
+    const fields = validate(request);
+    return { body, signature, request, fields, hash: digest(fields) };
+  });
+  const at = (n: number) => orders[n % ORDERS]!;
+  const steps = {
+    parse: (n: number) => { parse(at(n).body); },
+    validate: (n: number) => { validate(at(n).request); },
+    digest: (n: number) => { digest(at(n).fields); },
+    recover: (n: number) => { recover(at(n).hash, at(n).signature); },
+    encode: (n: number) => { encode(at(n).fields, at(n).hash, at(n).signature); },
+  };
+  const perSecond = rates(Object.values(steps), TURN_MS, ROUNDS);
+  const microseconds = Object.keys(steps).map((name, i) => [name, 1e6 / perSecond[i]!]);
+  return Object.fromEntries(microseconds) as Record<keyof typeof steps, number>;
+}
