@@ -33,8 +33,8 @@ export async function readCheckpoints(query: Query): Promise<Map<string, Checkpo
 }
 
 /**
- * Moves checkpoints that are still where they were left; false when one is not, because another worker or a rebuild was here: then
- * the transaction is to be rolled back. It waits for a transaction that is moving them, so it comes first in its own.
+ * Moves checkpoints that are still where they were left; false when one is not, because another worker or a rebuild was here:
+ * then the transaction is to be rolled back. It waits for a transaction that is moving them, so it comes first in its own.
  */
 export async function advance(moves: readonly Advance[], query: Query): Promise<boolean> {
   const moved = await query(ADVANCE, [

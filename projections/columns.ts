@@ -1,6 +1,6 @@
 /**
- * Columns of values as Postgres array parameters. Binary where node-postgres would send text that Postgres has to parse (bytea in hex
- * above all); numeric stays text, since its binary form costs more to make than to parse.
+ * Columns of values as Postgres array parameters. Binary where node-postgres would send text that Postgres has to parse (bytea in
+ * hex above all); numeric stays text, since its binary form costs more to make than to parse.
  */
 
 const OID = { bytea: 17, int8: 20, int2: 21, int4: 23 } as const;
@@ -69,7 +69,8 @@ export function booleanArray(values: readonly boolean[]): string {
 
 /** `text[]`; null stays null. Postgres' text has no U+0000: it becomes U+FFFD, so that no question can stop a projection. */
 export function textArray(values: readonly (string | null)[]): string {
-  const items = values.map((value) => value === null ? 'NULL'
+  const items = values.map((value) => value === null
+    ? 'NULL'
     : `"${value.replaceAll('\0', '\uFFFD').replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`);
   return `{${items.join()}}`;
 }

@@ -13,7 +13,7 @@ export interface Session {
 /** Opens a session whose unqualified names are in `schema`. Throws DatabaseUnavailable. */
 export type OpenSession = (url: string, schema: string) => Promise<Session>;
 
-/** Postgres cannot be reached or has broken off: whether the last statement, a COMMIT for instance, was carried out is unknown. */
+/** Postgres cannot be reached or has broken off: whether the last statement, perhaps a COMMIT, was carried out is unknown. */
 export class DatabaseUnavailable extends Error {
   constructor(cause: unknown) {
     super(`Postgres is not available: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
@@ -27,13 +27,13 @@ export function sqlState(error: unknown): string | undefined {
   return cause instanceof pg.DatabaseError ? cause.code : undefined;
 }
 
-/** SQLSTATE classes that pass: connection, rolled back (deadlock), resources, lock timeout, operator, system; a standby after a failover. */
+/** SQLSTATEs that pass: connection, deadlock, resources, lock timeout, operator, system; read-only, in a failover. */
 const PASSING = /^(08|40|53|55P03$|57|58|25006$)/;
 
 /**
  * Settings of a worker's session. Its statements reach rows by key only, so other plans are ruled out: one that was made while a
- * table was small would stay in use as it grows. Losing the last commits of a crash is harmless: the checkpoint goes with the rows,
- * and the log has the outcomes; so commits do not wait for the disk.
+ * table was small would stay in use as it grows. Losing the last commits in a crash is harmless: the checkpoint goes with the
+ * rows, and the log has the outcomes; so commits do not wait for the disk.
  */
 const SETTINGS = [
   'synchronous_commit=off', 'enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off', 'plan_cache_mode=force_generic_plan',

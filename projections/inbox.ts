@@ -30,7 +30,15 @@ export class UnreadableOutcome extends Error {
 /** Outcomes decoded before others get their turn. */
 const SLICE = 256;
 
-export function openInbox({ log, from, limits, signal }: { log: Log; from: number; limits: BatchLimits; signal: AbortSignal }): Inbox {
+export interface InboxOptions {
+  readonly log: Log;
+  readonly from: number;
+  readonly limits: BatchLimits;
+  readonly signal: AbortSignal;
+}
+
+/** Starts reading. `close` it, or abort the signal, to end that. */
+export function openInbox({ log, from, limits, signal }: InboxOptions): Inbox {
   const stop = new AbortController();
   const onAbort = () => stop.abort();
   signal.addEventListener('abort', onAbort, { once: true });
@@ -39,7 +47,7 @@ export function openInbox({ log, from, limits, signal }: { log: Log; from: numbe
   let waitingEvents = 0;
   let ended = false;
   let failure: unknown;
-  let wake = () => undefined as void;
+  let wake: () => void = () => undefined;
   const changed = () => new Promise<void>((resolve) => { wake = resolve; });
   const isFull = () => waiting.length >= limits.outcomes || waitingEvents >= limits.events;
 

@@ -1,14 +1,18 @@
 /** Book levels: what rests at each price, and when a market's book last changed. Changes add up, so nothing has to be loaded. */
 import { BUY, SELL, type Outcome, type Side } from '../engine/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray } from './columns.js';
-import type { FoldedOutcome, Query } from './projection.js';
+import { InconsistentHistory, type FoldedOutcome, type Query } from './projection.js';
 
+/** Returns a level that would hold less than nothing, if there is one. */
 const UPSERT_LEVELS = {
   name: 'upsert_levels',
   text: `
-    insert into levels (market_id, outcome, side, price, size)
-    select * from unnest($1::bytea[], $2::smallint[], $3::smallint[], $4::integer[], $5::numeric[])
-    on conflict (market_id, outcome, side, price) do update set size = levels.size + excluded.size`,
+    with changed as (
+      insert into levels (market_id, outcome, side, price, size)
+      select * from unnest($1::bytea[], $2::smallint[], $3::smallint[], $4::integer[], $5::numeric[])
+      on conflict (market_id, outcome, side, price) do update set size = levels.size + excluded.size
+      returning market_id, outcome, side, price, size
+    ) select encode(market_id, 'hex'), outcome, side, price from changed where size < 0 limit 1`,
 };
 
 const DELETE_EMPTY_LEVELS = {
@@ -52,7 +56,9 @@ export async function foldLevels(batch: readonly FoldedOutcome[], query: Query):
     for (const level of levels.values()) if (level.change !== 0n) changed.push(level);
   }
   if (changed.length > 0) {
-    await query(UPSERT_LEVELS, [...placeColumns(changed), numericArray(changed.map(({ change }) => change))]);
+    const columns = [...placeColumns(changed), numericArray(changed.map(({ change }) => change))];
+    const [overdrawn] = await query<[string, Outcome, Side, number]>(UPSERT_LEVELS, columns);
+    if (overdrawn !== undefined) throw new InconsistentHistory(`level (market, outcome, side, price) ${overdrawn.join()} gives more than it has`);
     const shrunk = changed.filter(({ change }) => change < 0n);
     if (shrunk.length > 0) await query(DELETE_EMPTY_LEVELS, placeColumns(shrunk));
   }

@@ -116,15 +116,19 @@ async function load(numbers: readonly number[], query: Query): Promise<Map<numbe
   const states = new Map<number, OrderState>();
   if (numbers.length === 0) return states;
   type Row = [string, string, number, string | null, string | null, string | null];
-  for (const [number, remaining, status, closedAt, closedPosition, closeReason] of await query<Row>(LOAD_ORDERS, [int8Array(numbers)])) {
+  const rows = await query<Row>(LOAD_ORDERS, [int8Array(numbers)]);
+  for (const [number, remaining, status, closedAt, closedPosition, closeReason] of rows) {
     states.set(Number(number), {
-      remaining: BigInt(remaining), status, closeReason,
-      closedAt: closedAt === null ? null : Number(closedAt), closedPosition: closedPosition === null ? null : Number(closedPosition),
+      remaining: BigInt(remaining), status, closeReason, closedAt: numberOf(closedAt), closedPosition: numberOf(closedPosition),
     });
   }
   const missing = numbers.find((number) => !states.has(number));
   if (missing !== undefined) throw new InconsistentHistory(`order ${missing} changes`);
   return states;
+}
+
+function numberOf(text: string | null): number | null {
+  return text === null ? null : Number(text);
 }
 
 function apply({ position, at, events }: FoldedOutcome, states: ReadonlyMap<number, OrderState>): void {
@@ -135,6 +139,7 @@ function apply({ position, at, events }: FoldedOutcome, states: ReadonlyMap<numb
         for (const number of [event.makerNumber, event.takerNumber]) {
           const state = states.get(number)!;
           state.remaining -= size;
+          if (state.remaining < 0n) throw new InconsistentHistory(`order ${number} trades more than is left of it`);
           if (state.remaining === 0n) close(state, FILLED, { position, at, reason: null });
         }
         break;

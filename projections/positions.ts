@@ -1,6 +1,6 @@
 /** The `positions` projection: every user's shares and average cost in every market. */
-import type { FillFailed, FillMatched } from '../engine/events.js';
-import { NO, YES, type Outcome } from '../engine/fields.js';
+import type { Event, FillFailed, FillMatched } from '../engine/events.js';
+import { NO, YES } from '../engine/fields.js';
 import { buy, sell, undoBuy, undoSell, type Holding } from './average-cost.js';
 import { byteaArray, int4Array, numericArray } from './columns.js';
 import type { FoldedOutcome, Projection, Query } from './projection.js';
@@ -41,7 +41,7 @@ interface Position {
 const NOTHING: Holding = { shares: 0n, cost: 0n };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
-  const fills = batch.flatMap(({ events }) => events.filter((event): event is Fill => event.type === COUNTED || event.type === TAKEN_BACK));
+  const fills = batch.flatMap(({ events }) => events.filter(isFill));
   if (fills.length === 0) return;
   const touched = new Map<string, Position>();
   for (const { marketId, buyer, seller } of fills) {
@@ -63,7 +63,9 @@ async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void
 
 async function load(rows: readonly Position[], query: Query): Promise<void> {
   const found = await query<[number, string, string, string, string]>(LOAD_POSITIONS, [
-    int4Array(rows.map((_, place) => place)), byteaArray(rows.map(({ marketId }) => marketId)), byteaArray(rows.map(({ user }) => user)),
+    int4Array(rows.map((_, place) => place)),
+    byteaArray(rows.map(({ marketId }) => marketId)),
+    byteaArray(rows.map(({ user }) => user)),
   ]);
   for (const [place, yesShares, noShares, yesCost, noCost] of found) {
     rows[place].holdings[YES] = { shares: BigInt(yesShares), cost: BigInt(yesCost) };
@@ -75,10 +77,12 @@ async function load(rows: readonly Position[], query: Query): Promise<void> {
 function count(fill: Fill, touched: ReadonlyMap<string, Position>): void {
   const counted = fill.type === COUNTED;
   const traded = { size: BigInt(fill.size), cost: BigInt(fill.cost) };
-  change(touched.get(fill.marketId + fill.buyer)!, fill.outcome, (held) => counted ? buy(held, traded) : undoBuy(held, traded));
-  change(touched.get(fill.marketId + fill.seller)!, fill.outcome, (held) => counted ? sell(held, traded.size) : undoSell(held, traded));
+  const bought = touched.get(fill.marketId + fill.buyer)!.holdings;
+  bought[fill.outcome] = (counted ? buy : undoBuy)(bought[fill.outcome], traded);
+  const sold = touched.get(fill.marketId + fill.seller)!.holdings;
+  sold[fill.outcome] = (counted ? sell : undoSell)(sold[fill.outcome], traded);
 }
 
-function change(position: Position, outcome: Outcome, next: (held: Holding) => Holding): void {
-  position.holdings[outcome] = next(position.holdings[outcome]);
+function isFill(event: Event): event is Fill {
+  return event.type === COUNTED || event.type === TAKEN_BACK;
 }

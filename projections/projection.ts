@@ -15,7 +15,7 @@ export interface Statement {
   readonly text: string;
 }
 
-/** Runs a statement in the batch's transaction and returns its rows as arrays of columns, int8 and numeric as decimal strings. */
+/** Runs a statement in the batch's transaction; its rows are arrays of columns, int8 and numeric as decimal strings. */
 export type Query = <Row extends unknown[]>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>;
 
 export interface Projection {
@@ -32,10 +32,10 @@ export interface Projection {
   fold(batch: readonly FoldedOutcome[], query: Query): Promise<void>;
 }
 
-/** An event is about something that the outcomes before it never mentioned: the log or the engine is broken, so the worker stops. */
+/** An event contradicts the outcomes before it: the log or the engine is broken, so the worker stops. */
 export class InconsistentHistory extends Error {
   constructor(what: string) {
-    super(`${what}: the outcomes before it do not tell of it; check the history with an audit before running on`);
+    super(`${what}: the outcomes before it do not bear that out; audit the history before going on`);
     this.name = 'InconsistentHistory';
   }
 }

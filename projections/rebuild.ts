@@ -1,4 +1,4 @@
-/** `rebuild NAME`: a projection's tables made again from position 0 beside the ones that serve, compared with them, and swapped in. */
+/** `rebuild NAME`: a projection's tables made again from position 0 beside the serving ones, compared with them, swapped in. */
 import type { Log } from '../engine/log.js';
 import { advance, type Checkpoint } from './checkpoint.js';
 import { openSession, sqlState, type OpenSession, type Session } from './database.js';
@@ -14,7 +14,7 @@ export interface RebuildOptions {
   readonly signal?: AbortSignal;
   readonly limits?: BatchLimits;
   readonly open?: OpenSession;
-  /** Does nothing when the tables are of the projection's version by the time that it is this rebuild's turn. */
+  /** Does nothing when the tables are of the projection's version once it is this rebuild's turn. */
   readonly onlyIfOlder?: boolean;
   readonly onProgress?: (position: number) => void;
 }
@@ -23,22 +23,23 @@ export interface Rebuilt {
   /** How many outcomes the new tables are made of. */
   readonly position: number;
   /**
-   * Rows that the old and the new tables did not share, a changed row counting twice; 0: they were identical. Null where there was
-   * nothing to compare, the old tables being of another version.
+   * Rows that the old and the new tables did not share, a changed row counting twice; 0: they were identical. Null where there
+   * was nothing to compare, the old tables being of another version.
    */
   readonly differingRows: number | null;
 }
 
 const LIMITS: BatchLimits = { outcomes: 20_000, events: 60_000 };
-/** The last stretch is folded while the live worker waits, so it is to be short. */
-const CLOSE_ENOUGH = 2_000;
+/** The last stretch is folded while the live worker waits, so it is to be short: this part of a batch. */
+const LAST_STRETCH = 0.1;
 /** How long readers may hold up the swap, and the swap new readers, before it steps back and tries again. */
 const LOCK_TIMEOUT = '2s';
 const PAGE = 2_000;
 
 /**
  * Rebuilds one projection; live workers and readers go on meanwhile. Killed at any point it leaves the live tables as they were,
- * and the next rebuild starts afresh. Rebuilds of one projection take turns. Throws DatabaseUnavailable, LogUnavailable, ProjectionFailed.
+ * and the next rebuild starts afresh. Rebuilds of one projection take turns. Throws DatabaseUnavailable,
+ * LogUnavailable, ProjectionFailed.
  */
 export async function rebuild(options: RebuildOptions): Promise<Rebuilt> {
   const { url, projection, open = openSession, onlyIfOlder = false } = options;
@@ -61,12 +62,12 @@ export async function rebuild(options: RebuildOptions): Promise<Rebuilt> {
 type Rebuilding = RebuildOptions & { readonly session: Session; readonly shadow: string };
 
 async function fillAndSwap(rebuilding: Rebuilding): Promise<Rebuilt> {
-  const { session, log, projection, signal } = rebuilding;
+  const { session, log, projection, signal, limits = LIMITS } = rebuilding;
   for (let position = 0; ;) {
     signal?.throwIfAborted();
     const live = await liveCheckpoint(session, projection);
     const target = live.version === projection.version ? live.position : await log.length('outcomes');
-    if (target - position > CLOSE_ENOUGH) {
+    if (target - position > limits.outcomes * LAST_STRETCH) {
       position = await fill(rebuilding, position, target);
       continue;
     }
@@ -126,7 +127,7 @@ async function* batches({ log, limits = LIMITS }: Rebuilding, from: number, targ
   }
 }
 
-/** In one transaction, at the live worker's checkpoint and with the worker waiting: the last outcomes, the comparison, the swap. */
+/** In one transaction, at the live worker's checkpoint, while that one waits: the last outcomes, the comparison, the swap. */
 async function compareAndSwap(rebuilding: Rebuilding, filled: number): Promise<Rebuilt> {
   const { session, shadow, projection } = rebuilding;
   const { name, version } = projection;

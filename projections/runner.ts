@@ -1,4 +1,4 @@
-/** The projection worker: follows the outcomes and keeps every read model up to date, each batch and its checkpoints in one transaction. */
+/** The projection worker: follows the outcomes and keeps the read models up to date, a batch and its checkpoints at once. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { LogUnavailable, type Log } from '../engine/log.js';
 import { advance, readCheckpoints, type Checkpoint } from './checkpoint.js';
@@ -36,7 +36,7 @@ export interface Progress {
 }
 
 export interface ProjectionRun {
-  /** Resolves when the signal has aborted; rejects when the worker must not go on: an unreadable outcome, a broken sequence, a defect. */
+  /** Resolves when the signal has aborted; rejects when it must not go on: UnreadableOutcome, BrokenSequence, a defect. */
   readonly done: Promise<void>;
   /** The next outcome that the projection furthest behind wants; 0 until the checkpoints have been read. */
   position(): number;
@@ -153,11 +153,14 @@ async function prepare(session: Session, options: RunOptions): Promise<void> {
 }
 
 /**
- * Writes a batch to every projection that has not folded it, with their checkpoints, in one transaction; returns the new checkpoints.
+ * Writes a batch to every projection that has not folded it, and their checkpoints, in one transaction; returns the new ones.
  * Throws Overtaken, DatabaseUnavailable (whether it was committed is then unknown: the checkpoints tell) and ProjectionFailed.
  */
 async function writeBatch({ session, projections, checkpoints, batch }: {
-  session: Session; projections: readonly Projection[]; checkpoints: ReadonlyMap<string, Checkpoint>; batch: readonly FoldedOutcome[];
+  session: Session;
+  projections: readonly Projection[];
+  checkpoints: ReadonlyMap<string, Checkpoint>;
+  batch: readonly FoldedOutcome[];
 }): Promise<Map<string, Checkpoint>> {
   const first = batch[0].position;
   const end = first + batch.length;

@@ -13,7 +13,7 @@ export const READER = 'query_reader';
 /** Any number, the same in every process: it makes starts take turns. */
 export const START_LOCK = 7_203_914_460_221;
 
-/** Creates what is missing of the schema, the checkpoints and the projections' tables. The session's search path is that schema. */
+/** Creates the schema, checkpoints and projections' tables that are missing. The session's search path is that schema. */
 export async function createReadModels({ session, schema, projections }: {
   session: Session; schema: string; projections: readonly Projection[];
 }): Promise<void> {
@@ -30,8 +30,8 @@ export async function createReadModels({ session, schema, projections }: {
 }
 
 /**
- * Lets `query_reader` read the schema and what is created in it later; creates the role where the cluster has none. Returns why it
- * could not: then the query API reads with the service's own role, in read-only transactions.
+ * Lets `query_reader` read the schema and what is created in it later; creates the role where the cluster has none. Returns why
+ * it could not: then the query API reads with the service's own role, in read-only transactions.
  */
 export async function grantReader(session: Session, schema: string): Promise<string | undefined> {
   try {

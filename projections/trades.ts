@@ -5,6 +5,11 @@ import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } 
 import { tradeTables } from './tables.js';
 import { foldVolumes, type Traded } from './volumes.js';
 
+/** `settlement`; 1, pending, comes with the settlement worker. */
+const MATCHED = 0;
+const CONFIRMED = 2;
+const FAILED = 3;
+
 const INSERT_TRADES = {
   name: 'insert_trades',
   text: `
@@ -23,15 +28,11 @@ const SETTLE_TRADES = {
       failure_reason = now.failure_reason
     from unnest($1::bigint[], $2::smallint[], $3::bytea[], $4::bigint[], $5::text[])
       as now (number, settlement, tx_hash, settled_position, failure_reason)
-    where trades.number = now.number
+    where trades.number = now.number and trades.settlement < ${CONFIRMED}
     returning trades.number, trades.at_ms`,
 };
 
 export const trades: Projection = { name: 'trades', version: 1, tables: tradeTables, fold };
-
-const MATCHED = 0;
-const CONFIRMED = 2;
-const FAILED = 3;
 
 interface Settlement {
   readonly settlement: number;
@@ -56,6 +57,7 @@ async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void
   const failed: FillFailed[] = [];
   const settle = (fill: number, settlement: Settlement) => {
     const trade = matched.get(fill);
+    if (settled.has(fill) || (trade !== undefined && trade.settlement !== UNSETTLED)) throw settledTwice(fill);
     if (trade === undefined) settled.set(fill, settlement);
     else trade.settlement = settlement;
   };
@@ -92,12 +94,17 @@ function settlementOf(event: FillSettled | FillFailed, position: number): Settle
 /** Writes the settlement of trades of earlier batches; returns when they were made, by number. */
 async function settleOlder(settled: ReadonlyMap<number, Settlement>, query: Query): Promise<Map<number, number>> {
   if (settled.size === 0) return new Map();
-  const rows = await query<[string, string]>(SETTLE_TRADES, [int8Array([...settled.keys()]), ...settlementColumns([...settled.values()])]);
+  const columns = [int8Array([...settled.keys()]), ...settlementColumns([...settled.values()])];
+  const rows = await query<[string, string]>(SETTLE_TRADES, columns);
   const madeAt = new Map(rows.map(([number, at]) => [Number(number), Number(at)]));
   for (const fill of settled.keys()) {
-    if (!madeAt.has(fill)) throw new InconsistentHistory(`fill ${fill} settles or fails`);
+    if (!madeAt.has(fill)) throw settledTwice(fill);
   }
   return madeAt;
+}
+
+function settledTwice(fill: number): Error {
+  return new InconsistentHistory(`fill ${fill} settles or fails, and was never matched or has settled or failed already`);
 }
 
 function tradeColumns(rows: readonly Trade[]): unknown[] {

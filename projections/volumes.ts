@@ -1,4 +1,4 @@
-/** Volumes in collateral, all-time and by the minute. Changes add up; a sum that is back at 0 keeps its row, however batches fall. */
+/** Volumes in collateral, all-time and by the minute. Changes add up; a sum that is back at 0 keeps its row. */
 import { byteaArray, int8Array, numericArray } from './columns.js';
 import type { Query } from './projection.js';
 
@@ -47,9 +47,12 @@ export async function foldVolumes(traded: readonly Traded[], query: Query): Prom
   }
   const totals = [...markets.values()];
   await query(UPSERT_MARKET_VOLUMES, [
-    byteaArray([...markets.keys()]), numericArray(totals.map(({ volume }) => volume)), int8Array(totals.map(({ trades }) => trades)),
+    byteaArray([...markets.keys()]),
+    numericArray(totals.map(({ volume }) => volume)),
+    int8Array(totals.map(({ trades }) => trades)),
   ]);
-  const minutes = [...markets].flatMap(([marketId, market]) => [...market.minutes].map(([minute, volume]) => ({ marketId, minute, volume })));
+  const minutes = [...markets].flatMap(([marketId, market]) => (
+    [...market.minutes].map(([minute, volume]) => ({ marketId, minute, volume }))));
   await query(UPSERT_MINUTE_VOLUMES, [
     byteaArray(minutes.map(({ marketId }) => marketId)), int8Array(minutes.map(({ minute }) => minute)),
     numericArray(minutes.map(({ volume }) => volume)),

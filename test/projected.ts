@@ -12,6 +12,9 @@ import { runProjections, type ProjectionRun, type RunOptions } from '../projecti
 import { createRandomCommands, crowd } from './random-commands.js';
 import { createReferenceEngine } from './reference-engine.js';
 
+/** Records an append; the log has a limit. */
+const APPEND = 5_000;
+
 export type Rows = Record<string, Record<string, unknown>[]>;
 
 /** The bytes of an outcome; its digest covers nothing here, since no projection reads it. */
@@ -28,7 +31,9 @@ export async function logOf(outcomes: readonly Outcome[]): Promise<Log> {
 }
 
 export async function appendOutcomes(log: Log, outcomes: readonly Outcome[]): Promise<void> {
-  if (outcomes.length > 0) await log.append('outcomes', outcomes.map(outcomeRecord));
+  for (let from = 0; from < outcomes.length; from += APPEND) {
+    await log.append('outcomes', outcomes.slice(from, from + APPEND).map(outcomeRecord));
+  }
 }
 
 /** Outcomes of single events, a second apart from `at` on. */

@@ -42,7 +42,8 @@ describe('projections: batches', () => {
   it('batches limited by events, down to one outcome of several events, give the same rows', async () => {
     const batches: number[] = [];
     await projectTo(LENGTH, {
-      url, log: await logOf(outcomes), limits: { outcomes: 1_000, events: 3 }, onProgress: (progress) => batches.push(progress.outcomes),
+      url, log: await logOf(outcomes), limits: { outcomes: 1_000, events: 3 },
+      onProgress: (progress) => batches.push(progress.outcomes),
     });
     assert.deepEqual(await readTables(url), expected);
     assert.ok(batches.includes(1) && batches.includes(3), 'large outcomes go alone, small ones together');
@@ -52,7 +53,7 @@ describe('projections: batches', () => {
     const log = await logOf(outcomes);
     await projectTo(LENGTH, { url, log });
     await runSql(url, 'create table noticed (n integer); create function notice() returns trigger language plpgsql as '
-      + '$$ begin insert into public.noticed values (1); return null; end $$');
+    + '$$ begin insert into public.noticed values (1); return null; end $$');
     for (const table of ['markets', 'orders', 'levels', 'trades', 'positions', 'projection']) {
       await runSql(url, `create trigger noticed after insert or update or delete on read_models.${table} execute function notice()`);
     }

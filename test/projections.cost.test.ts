@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { buy, sell, undoBuy, undoSell, type Holding } from '../projections/average-cost.js';
 
 const held = (shares: bigint, cost: bigint): Holding => ({ shares, cost });
+const sold = (size: bigint) => ({ size, cost: 12_345n });
 const uint64 = fc.bigInt({ min: 1n, max: 2n ** 64n - 1n });
 const purchase = fc.record({ size: uint64, cost: uint64 });
 
@@ -13,14 +14,14 @@ describe('projections: average cost', () => {
   });
 
   it('a sell removes cost in proportion, rounded down, and all of it with the last share', () => {
-    assert.deepEqual(sell(held(3n, 10n), 1n), held(2n, 7n));
-    assert.deepEqual(sell(held(3n, 10n), 2n), held(1n, 4n));
-    assert.deepEqual(sell(held(3n, 10n), 3n), held(0n, 0n));
+    assert.deepEqual(sell(held(3n, 10n), sold(1n)), held(2n, 7n));
+    assert.deepEqual(sell(held(3n, 10n), sold(2n)), held(1n, 4n));
+    assert.deepEqual(sell(held(3n, 10n), sold(3n)), held(0n, 0n));
   });
 
   it('selling more than is held leaves negative shares without cost', () => {
-    assert.deepEqual(sell(held(3n, 10n), 5n), held(-2n, 0n));
-    assert.deepEqual(sell(held(-2n, 0n), 5n), held(-7n, 0n));
+    assert.deepEqual(sell(held(3n, 10n), sold(5n)), held(-2n, 0n));
+    assert.deepEqual(sell(held(-2n, 0n), sold(5n)), held(-7n, 0n));
   });
 
   it('bought from below zero, only the part above zero brings cost', () => {
@@ -55,7 +56,7 @@ describe('projections: average cost', () => {
       let shares = 0n;
       for (const { act, size, cost } of steps) {
         if (act === 'buy') now = buy(now, { size, cost });
-        else if (act === 'sell') now = sell(now, size);
+        else if (act === 'sell') now = sell(now, { size, cost });
         else if (act === 'undoBuy') now = undoBuy(now, { size, cost });
         else now = undoSell(now, { size, cost });
         shares += act === 'buy' || act === 'undoSell' ? size : -size;

@@ -1,6 +1,8 @@
 /** What each event does to the rows, one history a scenario: all rows of the tables that it touches, and none in the others. */
 import assert from 'node:assert/strict';
-import type { FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReinstated, OrderRested, Event } from '../engine/events.js';
+import type {
+  Event, FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReinstated, OrderRested,
+} from '../engine/events.js';
 import type { Outcome, Side } from '../engine/fields.js';
 import { testDatabase } from './postgres.js';
 import { logOf, outcomesOf, projectTo, readTables, runSql, type Rows } from './projected.js';
@@ -30,8 +32,8 @@ const accepted = (number: number, trader: string, terms: Terms = {}): OrderAccep
 });
 const rested = (number: number, terms: Terms = {}): OrderRested => ({ type: 'OrderRested', ...order(number, terms), size: terms.size ?? '100' });
 const reinstated = (number: number, terms: Terms = {}): OrderReinstated => ({ ...rested(number, terms), type: 'OrderReinstated' });
-const cancelled = (number: number, fields: Partial<OrderCancelled> & Terms = {}): OrderCancelled => ({
-  type: 'OrderCancelled', ...order(number, fields), remaining: '100', rested: '100', reason: 'user', ...(({ size: _, ...others }) => others)(fields),
+const cancelled = (number: number, fields: Partial<OrderCancelled> = {}): OrderCancelled => ({
+  type: 'OrderCancelled', ...order(number, fields), remaining: '100', rested: '100', reason: 'user', ...fields,
 });
 
 /** Order 2, Bob's, sells to order 1, Alice's, that rests. */
@@ -44,7 +46,8 @@ const failed = (fill: FillMatched): FillFailed => ({ ...fill, type: 'FillFailed'
 
 const orderRow = (number: number, trader: string, fields: object = {}) => ({
   number: String(number), order_hash: hash(number), market_id: MARKET, trader, side: 0, outcome: 0, price: 500_000, size: '100', remaining: '100',
-  nonce: UINT64_MAX, expiration: UINT64_MAX, status: 0, placed_at_ms: at(number), closed_at_ms: null, closed_position: null, close_reason: null, ...fields,
+  nonce: UINT64_MAX, expiration: UINT64_MAX, status: 0, placed_at_ms: at(number), closed_at_ms: null,
+  closed_position: null, close_reason: null, ...fields,
 });
 const level = (fields: object = {}) => ({ market_id: MARKET, outcome: 0, side: 0, price: 500_000, size: '100', ...fields });
 const book = (n: number) => ({ market_id: MARKET, updated_at_ms: at(n) });
@@ -79,6 +82,8 @@ const marketRow = (n: number, fields: object = {}) => ({
   contract_address: address(0xc0 + n), maker: address(9), expiration: '1800000000', chain_id: '137', kind: 'standard', closed: false, resolved: false,
   winning_outcome: null, created_at_ms: at(0), ...fields,
 });
+
+const HUGE: Terms = { size: UINT64_MAX, price: 999_999 };
 
 const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
   {
@@ -163,12 +168,14 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
   },
   {
     name: 'sizes of 2^64-1 and sums beyond 2^63 are exact',
-    history: [[], ...[1, 3].map((n) => [accepted(n, ALICE, { size: UINT64_MAX, price: 999_999 }), rested(n, { size: UINT64_MAX, price: 999_999 })]),
+    history: [
+      [], ...[1, 3].map((n) => [accepted(n, ALICE, HUGE), rested(n, HUGE)]),
       ...[1, 3].map((n) => [accepted(n + 1, BOB, { side: 1, size: UINT64_MAX, price: 1 }), matched({
         fill: (n - 1) / 2, makerNumber: n, takerNumber: n + 1, size: '18446744073709551614', cost: '18446725626965477906', price: 999_999 })])],
     rows: {
-      orders: [1, 3].map((n) => orderRow(n, ALICE, { size: UINT64_MAX, remaining: '1', price: 999_999, placed_at_ms: at((n + 1) / 2) })).flatMap((maker, n) => [
-        maker, orderRow(2 * n + 2, BOB, { side: 1, price: 1, size: UINT64_MAX, remaining: '1', placed_at_ms: at(n + 3) }),
+      orders: [1, 3].flatMap((n) => [
+        orderRow(n, ALICE, { size: UINT64_MAX, remaining: '1', price: 999_999, placed_at_ms: at((n + 1) / 2) }),
+        orderRow(n + 1, BOB, { side: 1, price: 1, size: UINT64_MAX, remaining: '1', placed_at_ms: at((n + 5) / 2) }),
       ]),
       levels: [level({ price: 999_999, size: '2' })], books: [book(4)],
       trades: [0, 1].map((n) => trade({

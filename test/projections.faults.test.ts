@@ -53,6 +53,23 @@ describe('projections: faults', () => {
     assert.deepEqual(await positions(), Array(4).fill('0'));
   });
 
+  for (const [what, twice, message] of [
+    ['a fill that fails twice', 'FillFailed', /projection trades failed at outcomes 400 to 400: fill \d+ settles or fails, and was never/],
+    ['a fill that settles twice', 'FillSettled', /projection trades failed at outcomes 400 to 400: fill \d+ settles or fails, and was never/],
+    ['an order that trades more than it has', 'FillMatched', /projection orders failed at outcomes 400 to 400: order \d+ trades more than/],
+    ['an order that leaves its level twice', 'OrderCancelled', /projection orders failed at outcomes 400 to 400: level .* gives more/],
+  ] as const) {
+    it(`${what} stops it`, async () => {
+      const events = outcomes.flatMap((outcome) => outcome.events).filter(({ type }) => type === twice).map((event) => (
+        event.type === 'OrderCancelled' ? { ...event, rested: '18446744073709551615' } : event));
+      assert.ok(events.length > 0);
+      const log = await logOf([...outcomes, { at: outcomes[399].at, events: events.slice(0, 1) }]);
+      await projectTo(400, { url, log: await logOf(outcomes) });
+      await assert.rejects(projectTo(401, { url, log }), message);
+      assert.deepEqual(await positions(), Array(4).fill('400'));
+    });
+  }
+
   it('a log that is shorter than what was folded stops it', async () => {
     await projectTo(400, { url, log: await logOf(outcomes) });
     await assert.rejects(projectTo(400, { url, log: await logOf(outcomes.slice(0, 399)) }), { name: 'ForeignReadModels' });
@@ -82,7 +99,10 @@ describe('projections: faults', () => {
     await runSql(url, 'drop schema read_models cascade');
     const stop = new AbortController();
     const reached = new Map<number, () => void>();
-    const run = startWorker({ url, log, signal: stop.signal, limits: { outcomes: 10, events: 1_000 }, onProgress: ({ position }) => reached.get(position)?.() });
+    const run = startWorker({
+      url, log, signal: stop.signal, limits: { outcomes: 10, events: 1_000 },
+      onProgress: ({ position }) => reached.get(position)?.(),
+    });
     for (const position of [100, 200, 300, 400]) {
       const there = new Promise<void>((resolve) => reached.set(position, resolve));
       const added = appendOutcomes(log, outcomes.slice(position - 100, position));
@@ -145,7 +165,7 @@ describe('projections: faults', () => {
     const reader = new URL(url);
     reader.searchParams.set('options', '-c role=query_reader -c search_path=read_models');
     await runSql(reader.href, 'table projection; table markets; table orders; table levels; table books; table trades; table market_volumes; '
-      + 'table minute_volumes; table positions');
+    + 'table minute_volumes; table positions');
     await assert.rejects(runSql(reader.href, 'delete from trades'), { code: '42501' });
     await assert.rejects(runSql(reader.href, 'create table read_models.mine (n integer)'), { code: '42501' });
   });

@@ -13,7 +13,9 @@ const hex = (value: number, digits: number) => `0x${value.toString(16).padStart(
 const spread = (n: number, digits: number) => hex(Math.imul(n + 1, 0x9e3779b1) >>> 0, 8).padEnd(digits + 2, 'ab0f');
 
 /** `markets` openings and then half adds, 30 % crossing orders, 20 % cancels, two milliseconds apart. */
-export function outcomeHistory({ seed, length, markets, traders }: { seed: number; length: number; markets: number; traders: number }): RecordedEvents[] {
+export function outcomeHistory({ seed, length, markets, traders }: {
+  seed: number; length: number; markets: number; traders: number;
+}): RecordedEvents[] {
   const random = createRandom(seed);
   const below = (n: number) => random() % n;
   const books = Array.from({ length: markets * 4 }, (): Resting[] => []);
@@ -21,8 +23,8 @@ export function outcomeHistory({ seed, length, markets, traders }: { seed: numbe
 
   const accept = (number: number, market: number, side: Side, outcome: Outcome): OrderAccepted => ({
     type: 'OrderAccepted', v: 1, orderHash: spread(number, 64), orderNumber: number, marketId: spread(market, 64), side, outcome,
-    price: 400_000 + 1_000 * below(200), trader: spread(below(traders), 40), size: String(1_000_000 * (1 + below(500))), nonce: String(number),
-    expiration: '1900000000',
+    price: 400_000 + 1_000 * below(200), trader: spread(below(traders), 40), size: String(1_000_000 * (1 + below(500))),
+    nonce: String(number), expiration: '1900000000',
   });
   const named = ({ orderHash, orderNumber, marketId, side, outcome, price }: OrderAccepted) => (
     { v: 1 as const, orderHash, orderNumber, marketId, side, outcome, price });
