@@ -58,7 +58,8 @@ async function runOwn(operations: readonly BookOperation[], given: { books: numb
 async function runPeer(operations: readonly BookOperation[], given: { books: number; resting: number }): Promise<Run> {
   const books = Array.from({ length: given.books }, () => new OrderBook());
   const options = operations.map((operation) => ({
-    ...operation.kind === 'cancel' ? { cancel: true, side: Side.BUY, price: 0, size: 0 }
+    ...operation.kind === 'cancel'
+      ? { cancel: true, side: Side.BUY, price: 0, size: 0 }
       : { cancel: false, side: operation.side === 0 ? Side.BUY : Side.SELL, price: operation.price, size: operation.sizeLo },
     book: books[operation.book]!, id: operation.orderHash,
   }));
