@@ -78,8 +78,8 @@ const BANS: readonly Ban[] = [
   ...['Date.now', 'new Date()', 'Math.random'].map((call) => ({ call, within: PURE, except: [], why: INJECTED })),
   ...['performance.now', 'randomUUID'].map((call) => ({ call, within: PURE, except: ['engine/log/'], why: INJECTED })),
   {
-    call: 'process.env', within: FOLDERS.map((folder) => `${folder}/`), except: ['service/main.ts', 'test/'],
-    why: 'settings are one table in service/config.ts, given the environment by service/main.ts; add the setting there',
+    call: 'process.env', within: FOLDERS.map((folder) => `${folder}/`), except: ['service/main.ts', 'service/rebuild.ts', 'test/'],
+    why: 'settings are one table in service/config.ts, which the programs\' entry files give the environment; add the setting there',
   },
 ];
 

@@ -38,7 +38,7 @@ export const limit = (byDefault: number, max: number): Described => ({
 });
 
 export const minLogPosition: Parameter = {
-  name: 'X-Min-Log-Position', in: 'header', required: false, schema: Position, example: 4_217,
+  name: 'X-Min-Log-Position', in: 'header', required: false, schema: Type.Integer({ minimum: -1 }), example: 4_217,
   description: 'Wait, for 2 seconds at most, until the answer includes this log position: send the X-Log-Position of a write to read it back.',
 };
 export const cancelSignature: Parameter = {

@@ -209,9 +209,9 @@ function parseQuery(target: string): Record<string, string> {
 }
 
 function parsePosition(header: string | string[]): number {
-  const position = typeof header === 'string' && /^\d{1,16}$/.test(header) ? Number(header) : NaN;
+  const position = typeof header === 'string' && /^(-1|\d{1,16})$/.test(header) ? Number(header) : NaN;
   if (Number.isSafeInteger(position)) return position;
-  const message = 'a log position: a whole number from 0';
+  const message = 'a log position: a whole number from 0, or -1 for none';
   throw new RequestError('invalid_request', `X-Min-Log-Position: ${message}`, [{ field: 'X-Min-Log-Position', message }]);
 }
 
