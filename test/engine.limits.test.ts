@@ -115,14 +115,15 @@ for (const [name, create] of Object.entries(engines)) {
     it('writes 2,500 fills and 2,500 cancels of the longest values within a record', () => {
       const { open: openMarket, place, fail: failFill } = longest(create());
       ok(longestBytes(openMarket()) < MAX_RECORD_BYTES);
-      const size = UINT64_MAX / 2_600n;
-      for (let n = 0; n <= LIMIT; n++) place(n, 1, 1, size);
+      // As many digits as 2,500 sizes and costs can have that one order's size still covers.
+      const size = (n: number) => (n < 1_600 ? 10_000_020_000_000_000n : 1_000_002_000_000_000n);
+      for (let n = 0; n <= LIMIT; n++) place(n, 1, 1, size(n));
       const bought = place(10_000, 2, 0, UINT64_MAX);
       deepEqual(kinds(bought), { OrderAccepted: 1, FillMatched: LIMIT, OrderCancelled: 1 });
       ok(longestBytes(bought) < MAX_RECORD_BYTES, `${longestBytes(bought)} bytes`);
 
-      place(10_001, 3, 0, size);
-      for (let n = 0; n <= LIMIT; n++) place(20_000 + n, 3, 0, size);
+      place(10_001, 3, 0, size(LIMIT));
+      for (let n = 0; n <= LIMIT; n++) place(20_000 + n, 3, 0, UINT64_MAX);
       const pulled = failFill(LIMIT);
       deepEqual(kinds(pulled), { FillFailed: 1, OrderCancelled: LIMIT + 1, OrderReinstated: 1 });
       ok(longestBytes(pulled) < MAX_RECORD_BYTES, `${longestBytes(pulled)} bytes`);
