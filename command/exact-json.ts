@@ -30,7 +30,9 @@ export function parseJsonObject(body: Uint8Array): JsonObject {
     const text = utf8.decode(body);
     value = INEXACT.test(text) ? parseExactly(text) : JSON.parse(text);
   } catch (error) {
-    throw new RequestError('invalid_json', error instanceof SyntaxError ? whereOf(error) : 'it is not UTF-8');
+    if (error instanceof SyntaxError) throw new RequestError('invalid_json', whereOf(error));
+    if (error instanceof TypeError) throw new RequestError('invalid_json', 'it is not UTF-8');
+    throw error;
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new RequestError('invalid_json');
   return value as JsonObject;
