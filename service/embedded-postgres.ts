@@ -152,7 +152,12 @@ async function makeCluster({ directory, cluster, account, programs, log }: {
 async function stopOrphan(cluster: string, log: (line: string) => void): Promise<void> {
   const pid = Number.parseInt(await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => ''), 10);
   const identity = processIdentity(pid);
-  if (identity === undefined || !await worksIn(pid, cluster)) return;
+  if (identity === undefined) return;
+  if (!await worksIn(pid, cluster)) {
+    // After a restart of the machine or container the number is somebody else's, and Postgres would take that one for itself.
+    if (!await isUsed(cluster)) await rm(join(cluster, 'postmaster.pid'));
+    return;
+  }
   log(`stopping the Postgres (process ${pid}) that an earlier, killed process left running`);
   await endProcess(pid, () => processIdentity(pid) !== identity, 30_000);
 }
@@ -161,6 +166,12 @@ async function stopOrphan(cluster: string, log: (line: string) => void): Promise
 async function worksIn(pid: number, cluster: string): Promise<boolean> {
   if (process.platform !== 'linux') return true;
   return await readlink(`/proc/${pid}/cwd`).catch(() => '') === cluster;
+}
+
+/** Whether any process works in the cluster's directory: the sessions of a killed postmaster live on for a moment. */
+async function isUsed(cluster: string): Promise<boolean> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  return (await Promise.all(pids.map((pid) => worksIn(Number(pid), cluster)))).includes(true);
 }
 
 async function startServer({ cluster, account, programs, options }: {

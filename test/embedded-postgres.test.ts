@@ -1,7 +1,7 @@
 /** The embedded Postgres keeps its data through kill -9 of itself and of its owner, and is never run twice on a directory. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, statSync, unlinkSync, writeFileSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -106,6 +106,22 @@ describe('embedded Postgres', () => {
     const server = await start();
     assert.deepEqual(await query(server.url, 'select 1 as one'), [{ one: 1 }]);
     assert.deepEqual(readdirSync(directory).sort(), ['cluster', 'lock']);
+  });
+
+  it('starts though the number in the pid file of a killed Postgres is now somebody else\'s', async () => {
+    const first = await start();
+    await query(first.url, 'create table kept as select 1 as n');
+    process.kill(first.pid, 'SIGKILL');
+    await first.ended;
+    await first.stop();
+    const { uid, gid } = statSync(join(directory, 'cluster'));
+    const somebody = spawn('sleep', ['1000'], { uid, gid, cwd: '/' });
+    children.push(somebody);
+    const pidFile = join(directory, 'cluster/postmaster.pid');
+    writeFileSync(pidFile, readFileSync(pidFile, 'utf8').replace(/^\d+/, String(somebody.pid)));
+    const second = await start();
+    assert.deepEqual(await query(second.url, 'select n from kept'), [{ n: 1 }]);
+    assert.equal(isRunning(somebody.pid!), true);
   });
 
   it('says why Postgres does not start, and lets the directory go', async () => {

@@ -48,7 +48,8 @@ function setUp(options: Partial<GroupCommitOptions> = {}) {
   return { ...control, commit: createGroupCommit({ log: control.log, stream: 'commands', maxQueued: 100, ...options }) };
 }
 
-const isUnavailable = (outcomeUnknown: boolean) => (error: unknown) => error instanceof LogUnavailable && error.outcomeUnknown === outcomeUnknown;
+const isUnavailable = (outcomeUnknown: boolean) => (error: unknown) => (
+  error instanceof LogUnavailable && error.outcomeUnknown === outcomeUnknown);
 
 describe('group commit', () => {
   it('sends what came in one turn together, and what comes meanwhile as the next batch', async () => {
@@ -163,8 +164,9 @@ describe('group commit', () => {
 
   it('never loses an acknowledged record and never writes a refused one, whatever becomes of the batches', async () => {
     const ending = fc.constantFrom<Ending>('written', 'written', 'unknown, written', 'unknown, lost', 'refused');
+    const turn = fc.record({ arrivals: fc.integer({ min: 0, max: 6 }), withdraw: fc.boolean(), ending });
     await fc.assert(fc.asyncProperty(
-      fc.array(fc.record({ arrivals: fc.integer({ min: 0, max: 6 }), withdraw: fc.boolean(), ending }), { minLength: 1, maxLength: 12 }),
+      fc.array(turn, { minLength: 1, maxLength: 12 }),
       async (turns) => {
         const { commit, memory, end } = setUp({ maxQueued: 8, maxBatch: 4 });
         const outcomes = new Map<string, number | 'refused' | 'unknown'>();

@@ -40,17 +40,6 @@ export function createAppender(options: AppenderOptions): Appender {
   // From where to look for batches whose outcome was never learnt, by their first id: others may be behind them by now.
   const unresolved = new Map<string, number>();
 
-  interface Answer { readonly first: number | undefined; readonly length: number }
-
-  async function attempt(values: readonly unknown[], timeoutMs: number, sending: () => void): Promise<Answer> {
-    const client = await connection.get();
-    sending();
-    const query = { name: 'log_append', text: APPEND_BATCH, values: [...values], rowMode: 'array' as const, query_timeout: timeoutMs };
-    const { rows } = await client.query<[string | null, string]>(query);
-    const [first, streamLength] = rows[0]!;
-    return { first: first === null ? undefined : Number(first), length: Number(streamLength) };
-  }
-
   /** Sends until the answer is known or the deadline has come. */
   async function untilKnown(records: readonly NewRecord[], expected: number | undefined, deadlineMs: number): Promise<Answer> {
     const key = records[0]!.id;
@@ -61,7 +50,8 @@ export function createAppender(options: AppenderOptions): Appender {
       let sent = false;
       try {
         const leftMs = Math.max(1, deadlineMs - performance.now());
-        const answer = await attempt(values, Math.min(attemptTimeoutMs, leftMs), () => { sent = true; });
+        const timeoutMs = Math.min(attemptTimeoutMs, leftMs);
+        const answer = await send({ connection, values, timeoutMs, sending: () => { sent = true; } });
         unresolved.delete(key);
         return answer;
       } catch (cause) {
@@ -102,4 +92,22 @@ export function createAppender(options: AppenderOptions): Appender {
       await connection.end();
     },
   };
+}
+
+interface Answer {
+  /** Undefined: another writer was there. */
+  readonly first: number | undefined;
+  readonly length: number;
+}
+
+/** One attempt. `sending` is called when the batch is about to leave; before that nothing can have been written. */
+async function send({ connection, values, timeoutMs, sending }: {
+  connection: Connection; values: readonly unknown[]; timeoutMs: number; sending: () => void;
+}): Promise<Answer> {
+  const client = await connection.get();
+  sending();
+  const query = { name: 'log_append', text: APPEND_BATCH, values: [...values], rowMode: 'array' as const, query_timeout: timeoutMs };
+  const { rows } = await client.query<[string | null, string]>(query);
+  const [first, length] = rows[0]!;
+  return { first: first === null ? undefined : Number(first), length: Number(length) };
 }

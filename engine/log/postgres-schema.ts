@@ -84,7 +84,9 @@ export const APPEND_BATCH = 'select first_position, stream_length from log.appen
  * A page as a COPY. The record that passes `maxBytes` is the last one, so that a page is never empty for its size. COPY takes no
  * parameters: the arguments are checked numbers.
  */
-export function copyPage({ stream, from, limit, maxBytes }: { stream: number; from: number; limit: number; maxBytes: number }): string {
+export function copyPage({ stream, from, limit, maxBytes }: {
+  stream: number; from: number; limit: number; maxBytes: number;
+}): string {
   return `copy (
     select position, id, data from (
       select position, id, data,

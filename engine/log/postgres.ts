@@ -35,13 +35,16 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
   const connectionOptions = (name: string): ConnectionOptions => (
     { url, name: `log ${name}`, connectTimeoutMs: attemptTimeoutMs, statementTimeoutMs: attemptTimeoutMs });
   await createSchema(connectionOptions('schema'));
-  const pool = new pg.Pool({ ...clientConfig(connectionOptions('read')), max: READ_CONNECTIONS, query_timeout: attemptTimeoutMs });
+  const pool = new pg.Pool({
+    ...clientConfig(connectionOptions('read')), max: READ_CONNECTIONS, query_timeout: attemptTimeoutMs, allowExitOnIdle: true,
+  });
   pool.on('error', () => undefined);
   const closed = new AbortController();
 
   const perStream = async <T>(make: (stream: Stream) => T | Promise<T>): Promise<Record<Stream, T>> => (
     { commands: await make('commands'), outcomes: await make('outcomes') });
-  const tails = await perStream(async (stream) => createTail({ stream, pollMs, length: await lengthOf(pool, stream) }));
+  const tails = await perStream(async (stream) => (
+    createTail({ stream, pollMs, length: await onceMore(() => lengthOf(pool, stream)) })));
   const signals = createSignals({
     connection: connectionOptions('signals'),
     grown: (stream, length) => { tails[stream].grown(length); },

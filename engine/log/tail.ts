@@ -1,6 +1,6 @@
 /**
- * The end of one stream as this process knows it: its length, a window of the newest records, and the followers that wait for more.
- * A follower at the end gets what this process appended from memory; contiguity decides, otherwise it reads.
+ * The end of one stream as this process knows it: its length, a window of the newest records, and the followers that wait for
+ * more. A follower at the end gets what this process appended from memory; contiguity decides, otherwise it reads.
  */
 import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from '../log.js';
 
