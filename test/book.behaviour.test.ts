@@ -145,7 +145,7 @@ class Comparison {
 
   private newOrder(): Order {
     const side: Side = this.random() < 0.5 ? BUY : SELL;
-    // Few prices make long levels; most orders do not cross, so that the book stays deep; the ends of the price range are among them.
+    // Few prices make long levels; most orders do not cross, so that the book stays deep; the ends of the range occur.
     const ticks = Math.floor(this.random() * 12) - 2;
     const price = this.random() < 0.01 ? [1, 999_999][Math.floor(this.random() * 2)]! : 500_000 + (side === BUY ? -ticks : ticks);
     return { hash: randomHash(this.random), side, price, number: this.number++ };
@@ -193,7 +193,8 @@ describe('book, compared with the naive one', () => {
     assert.deepEqual(restored.dump(), original.fast.dump());
     const random = seeded(12);
     for (let i = 0; i < 2_000; i++) {
-      const placed = { hash: randomHash(random), side: i % 2 as Side, price: 499_990 + Math.floor(random() * 30), number: 1_000_000 + i };
+      const price = 499_990 + Math.floor(random() * 30);
+      const placed = { hash: randomHash(random), side: i % 2 as Side, price, number: 1_000_000 + i };
       const fills = original.fast.walk(placed.side, placed.price, 1_000n);
       for (const book of [original.fast, restored]) {
         for (const fill of fills) book.reduce(fill.maker, fill.size);

@@ -58,9 +58,12 @@ export class Book {
     const levels = this.side(pool.side(slot));
     const key = keyOf(pool, slot);
     const index = levels.search(key);
-    if (levels.has(index, key)) this.link(levels, index, slot);
-    else levels.insert(index, key, slot);
-    pool.enter(slot);
+    if (levels.has(index, key)) {
+      this.link(levels, index, slot);
+    } else {
+      levels.insert(index, key, slot);
+      pool.enter(slot, -1, -1);
+    }
   }
 
   /** Takes (hi, lo) off a resting order; an order with nothing left leaves the book. Throws RangeError for more than remains. */
@@ -108,8 +111,7 @@ export class Book {
     let older = levels.tail(index);
     while (older >= 0 && pool.number(older) > number) older = pool.previous(older);
     const younger = older < 0 ? levels.head(index) : pool.next(older);
-    pool.setPrevious(slot, older);
-    pool.setNext(slot, younger);
+    pool.enter(slot, older, younger);
     if (older < 0) levels.setHead(index, slot);
     else pool.setNext(older, slot);
     if (younger < 0) levels.setTail(index, slot);

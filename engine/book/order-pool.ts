@@ -186,10 +186,13 @@ export class OrderPool {
 
   /** remaining += (hi, lo). Throws RangeError beyond 2^64-1, and then changes nothing. Of a resting order: Book.increase. */
   addRemaining(slot: number, hi: number, lo: number): void {
-    const sumLo = this.remainingLo(slot) + lo;
-    const sumHi = this.remainingHi(slot) + hi + (sumLo >= WORD ? 1 : 0);
+    const words = this.words(slot);
+    const base = at(slot);
+    const sumLo = (words[base + REMAINING_LO]! >>> 0) + lo;
+    const sumHi = (words[base + REMAINING_HI]! >>> 0) + hi + (sumLo >= WORD ? 1 : 0);
     if (sumHi >= WORD) throw new RangeError(`slot ${slot}: the remaining size would pass 2^64-1`);
-    this.setRemaining(slot, sumHi, sumLo);
+    words[base + REMAINING_HI] = sumHi;
+    words[base + REMAINING_LO] = sumLo;
   }
 
   /**
@@ -197,10 +200,13 @@ export class OrderPool {
    * Book.reduce.
    */
   subtractRemaining(slot: number, hi: number, lo: number): boolean {
-    const restLo = this.remainingLo(slot) - lo;
-    const restHi = this.remainingHi(slot) - hi - (restLo < 0 ? 1 : 0);
+    const words = this.words(slot);
+    const base = at(slot);
+    const restLo = (words[base + REMAINING_LO]! >>> 0) - lo;
+    const restHi = (words[base + REMAINING_HI]! >>> 0) - hi - (restLo < 0 ? 1 : 0);
     if (restHi < 0) throw new RangeError(`slot ${slot}: more was taken than remains`);
-    this.setRemaining(slot, restHi, restLo);
+    words[base + REMAINING_HI] = restHi;
+    words[base + REMAINING_LO] = restLo;
     return (restHi | restLo) !== 0;
   }
 
@@ -224,12 +230,16 @@ export class OrderPool {
     this.words(slot)[at(slot) + PREVIOUS] = previous + 1;
   }
 
-  /** For Book only: marks the order as standing on a book. */
-  enter(slot: number): void {
-    this.setFlags(slot, RESTING, RESTING);
+  /** For Book only: marks the order as resting between two others of its level; -1 for none. */
+  enter(slot: number, older: number, younger: number): void {
+    const words = this.words(slot);
+    const base = at(slot);
+    words[base + FLAGS]! |= RESTING;
+    words[base + PREVIOUS] = older + 1;
+    words[base + NEXT] = younger + 1;
   }
 
-  /** For Book only: unlinks the record. */
+  /** For Book only: the order rests no more. */
   leave(slot: number): void {
     const words = this.words(slot);
     const base = at(slot);
