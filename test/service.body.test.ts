@@ -41,13 +41,15 @@ describe('service: request bodies', () => {
   });
 
   it('cuts off a client that sends on and on after its refusal', async () => {
-    const wire = await Wire.connect(shell.port);
+    const own = await startShell({ limits: { requestTimeoutMs: 300_000 } });
+    const wire = await Wire.connect(own.port);
     const pump = () => { if (!wire.socket.destroyed) while (wire.socket.write(Buffer.alloc(65_536))); };
-    wire.send(`POST ${ORDERS} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: 100000000\r\n\r\n`);
+    wire.send(`POST ${ORDERS} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: 1000000000000\r\n\r\n`);
     assert.equal((await wire.answer()).status, 413);
     wire.socket.on('drain', pump);
     pump();
     await wire.closed;
+    await own.stop();
   });
 
   it('refuses what is not uncompressed JSON in UTF-8 with 415', async () => {

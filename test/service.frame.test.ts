@@ -34,6 +34,23 @@ describe('service: stop', () => {
     assert.equal(await stopped, 0);
   });
 
+  it('closes a connection whose answer was on its way already, once it has arrived', async () => {
+    const told = new EventEmitter();
+    const shell = await startShell({
+      limits: { keepAliveTimeoutMs: 600_000 }, handlers: { cancelOrder: () => ({ body: 'x'.repeat(20_000_000) }) },
+      app: { observer: { answered: () => told.emit('answered'), failed: () => '' } },
+    });
+    const slow = await Wire.connect(shell.port);
+    slow.socket.pause();
+    const answered = event(told, 'answered');
+    slow.request('DELETE', `/api/v1/orders/0x${'00'.repeat(32)}`);
+    await answered;
+    const stopped = closeServer(shell.app, shell.server, 10_000);
+    slow.socket.resume();
+    await slow.closed;
+    assert.equal(await stopped, 0);
+  });
+
   it('cuts what is not answered in time', async () => {
     const asked = new EventEmitter();
     const shell = await startShell({ handlers: { placeOrder: () => {

@@ -87,6 +87,15 @@ describe('service: OpenAPI document', () => {
     }
   });
 
+  it('adds the errors of the shell to those that a route names', () => {
+    const named = (id: string) => errorsOf(routes.find((route) => route.id === id)!);
+    assert.deepEqual(named('placeOrder').slice(-5), ['body_too_large', 'unsupported_media_type', 'request_timeout', 'rate_limited', 'internal']);
+    assert.deepEqual(named('getOrder'), [
+      'invalid_order_hash', 'unknown_order', 'unavailable', 'invalid_request', 'not_caught_up', 'rate_limited', 'internal',
+    ]);
+    assert.deepEqual(named('getLiveness'), ['internal']);
+  });
+
   it('describes each error where its type points, as a problem of that shape', () => {
     for (const code of Object.keys(errors) as ErrorCode[]) {
       assert.equal(problemType(code), `/openapi.json#/components/responses/${code}`);

@@ -40,7 +40,6 @@ export function readBody(request: IncomingMessage, limitBytes: number): Promise<
     });
     request.on('end', () => { resolve(rest !== undefined ? Buffer.concat(rest, bytes) : first ?? Buffer.alloc(0)); });
     request.on('error', () => { reject(new ClientGone()); });
-    request.on('close', () => { if (!request.complete) reject(new ClientGone()); });
   });
 }
 
