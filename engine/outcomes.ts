@@ -55,5 +55,6 @@ export function createOutcomes(log: Log): Outcomes {
 async function recordedOutcome(log: Log, position: number): Promise<Outcome> {
   const [record] = await log.read('outcomes', position, 1);
   if (record === undefined) throw new Error(`outcome ${position} was computed but is not in the log yet`);
-  return decodeOutcome(record.data);
+  const { at, events } = decodeOutcome(record.data);
+  return { at, events };
 }

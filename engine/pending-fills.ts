@@ -23,7 +23,7 @@ export interface PendingFill {
 }
 
 export class PendingFills {
-  #chunks = new Map<number, Chunk>();
+  readonly #chunks = new Map<number, Chunk>();
   #count = 0;
 
   get count(): number {
@@ -78,7 +78,12 @@ export class PendingFills {
   static restore(dump: unknown): PendingFills {
     const { chunks, count } = dump as { chunks: Map<number, Chunk>; count: number };
     const fills = new PendingFills();
-    fills.#chunks = chunks;
+    for (const [key, { pending, buySlots, sellSlots, prices, sizes, states }] of chunks) {
+      // Copies: the dump's arrays may lie in a snapshot's bytes.
+      fills.#chunks.set(key, {
+        pending, buySlots: buySlots.slice(), sellSlots: sellSlots.slice(), prices: prices.slice(), sizes: sizes.slice(), states: states.slice(),
+      });
+    }
     fills.#count = count;
     return fills;
   }

@@ -4,7 +4,7 @@ import { formatDigest } from './digest.js';
 import { createEngine, type Engine, type Step } from './engine.js';
 import { BrokenSequence, type Log } from './log.js';
 import type { Outcomes } from './outcomes.js';
-import { createOutcomeWriter, type OutcomeWriter } from './outcome-writer.js';
+import { createOutcomeWriter, type OutcomeRecord, type OutcomeWriter } from './outcome-writer.js';
 import { encodeSnapshot, type Restored } from './snapshot.js';
 import { loadSnapshot, saveSnapshot } from './snapshot-files.js';
 
@@ -34,6 +34,8 @@ export interface EngineOptions {
   readonly log: Log;
   readonly outcomes: Outcomes;
   readonly signal: AbortSignal;
+  /** Another one for each process and start: part of the outcomes' ids, so that two engines never take each other's for their own. */
+  readonly writerId: string;
   /** Where snapshots are kept; absent: none are read or written. */
   readonly snapshotDirectory?: string;
   /** Commands between two snapshots. */
@@ -84,7 +86,7 @@ async function loop(
       if (record.position !== engine.state.position) throw new BrokenSequence('commands', engine.state.position, record.position);
       const step = engine.step(record.data);
       if (step.position === recorded - 1) await compare(log, step);
-      if (step.position >= recorded) writer.add(outcomeRecord(step));
+      if (step.position >= recorded) writer.add(outcomeRecord(step, options.writerId));
       outcomes.publish(step);
       snapshots.afterStep();
     }
@@ -97,8 +99,8 @@ async function loop(
   outcomes.close(new Error('the engine has stopped'));
 }
 
-function outcomeRecord(step: Step) {
-  return { id: recordId(`outcome:${step.position}`), data: encodeOutcome(step.text, step.digest), position: step.position, digest: step.digest };
+function outcomeRecord({ position, text, digest }: Step, writerId: string): OutcomeRecord {
+  return { id: recordId(`outcome:${position}:${writerId}`), data: encodeOutcome(text, digest), position, digest };
 }
 
 async function compare(log: Log, step: Step): Promise<void> {

@@ -35,7 +35,7 @@ export interface Restored {
   readonly digest: Uint8Array;
 }
 
-/** The snapshot's bytes: a SHA-256 checksum, then the state. Two engines with the same history give the same bytes. */
+/** The snapshot's bytes: a SHA-256 checksum, then the state. Two engines with the same history have equal states in them. */
 export function encodeSnapshot(engine: Engine): Buffer {
   const { state, digest } = engine;
   const dump: Dump = {
@@ -53,7 +53,7 @@ export function decodeSnapshot(data: Buffer): Restored | undefined {
   const body = data.subarray(CHECKSUM_BYTES);
   if (!createHash('sha256').update(body).digest().equals(data.subarray(0, CHECKSUM_BYTES))) return undefined;
   const dump = deserialize(body) as Dump;
-  return dump.format === FORMAT && dump.rules === RULES_VERSION ? { state: restore(dump), digest: dump.digest } : undefined;
+  return dump.format === FORMAT && dump.rules === RULES_VERSION ? { state: restore(dump), digest: Buffer.from(dump.digest) } : undefined;
 }
 
 function restore(dump: Dump): State {

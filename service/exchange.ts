@@ -57,8 +57,9 @@ export async function startExchange(config: Config, databaseUrl: string, logger:
   const log = await openPostgresLog({ url: databaseUrl });
   const outcomes = createOutcomes(log);
   const projections = startProjectionThread({ url: databaseUrl }, (trouble) => { logger.warn({ trouble }, 'projections'); });
+  const writerId = randomUUID();
   const run = await startEngine({
-    log, outcomes, signal: stopping.engine.signal, snapshotDirectory: join(config.dataDir, 'snapshots'), snapshotEvery: config.snapshotEvery,
+    log, outcomes, writerId, signal: stopping.engine.signal, snapshotDirectory: join(config.dataDir, 'snapshots'), snapshotEvery: config.snapshotEvery,
     report: (message, details) => { logger.info(details, message); },
   });
   const commits = createGroupCommit({ log, stream: 'commands', maxQueued: config.maxQueuedOrders });
@@ -71,7 +72,7 @@ export async function startExchange(config: Config, databaseUrl: string, logger:
   const metrics = createMetrics();
   const domain = prepareDomain(keccak256, orderDomain(config));
   const domainOf = (chainId: number) => chainId === config.chainId ? domain : undefined;
-  const submit = createCommandWriter({ commits, outcomeOf: outcomes.outcomeOf, writerId: randomUUID(), answerWithinMs: ANSWER_WITHIN_MS });
+  const submit = createCommandWriter({ commits, outcomeOf: outcomes.outcomeOf, writerId, answerWithinMs: ANSWER_WITHIN_MS });
   const findOrder = orderFinder(run, db);
   const orders = observedOrders(metrics, {
     placeOrder: createPlaceOrder({

@@ -14,13 +14,18 @@ const address = (n: number): string => `0x${(n + 1).toString(16).padStart(40, '0
 const signature = `0x${'5a'.repeat(65)}`;
 const MARKETS = 16;
 
-export function openMarkets(engine: Engine): void {
-  for (let i = 0; i < MARKETS; i++) {
-    engine.step(encodeCommand({
-      kind: 'OpenMarket', v: 1, at: T0, marketId: bytes32(i, 'aa'), question: 'q', description: '', category: 'general',
-      contractAddress: address(1_000 + i), maker: address(0), expiration: 2_000_000_000, chainId: 31_337, marketKind: 'standard',
-    }));
-  }
+/** The recorded commands that open the markets which `mix` trades in. */
+export function marketCommands(): Buffer[] {
+  return Array.from({ length: MARKETS }, (_, i) => encodeCommand({
+    kind: 'OpenMarket', v: 1, at: T0, marketId: bytes32(i, 'aa'), question: 'q', description: '', category: 'general',
+    contractAddress: address(1_000 + i), maker: address(0), expiration: 2_000_000_000, chainId: 31_337, marketKind: 'standard',
+  }));
+}
+
+function tradingEngine(): Engine {
+  const engine = createEngine();
+  for (const data of marketCommands()) engine.step(data);
+  return engine;
 }
 
 function order(n: number, at: number, side: 0 | 1, price: number, size: string): Command {
@@ -31,7 +36,7 @@ function order(n: number, at: number, side: 0 | 1, price: number, size: string):
   };
 }
 
-/** A seeded mix like the book's: half adds, crossing orders, cancels of resting ones; fills are settled as a chain would. */
+/** A seeded mix like the book's: 50 % adds, 30 % crossing orders, 20 % cancels of resting ones; as recorded bytes. */
 export function mix(count: number): Buffer[] {
   let seed = 7;
   const random = (): number => { seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0; return seed / 2 ** 32; };
@@ -79,16 +84,14 @@ export function engineBench(): Promise<BenchLine[]> {
 }
 
 function mixRun(data: Buffer[]): number {
-  const engine = createEngine();
-  openMarkets(engine);
+  const engine = tradingEngine();
   const start = process.hrtime.bigint();
   for (const command of data) engine.step(command);
   return Math.round(data.length / (Number(process.hrtime.bigint() - start) / 1e9));
 }
 
 function flat(): number {
-  const engine = createEngine();
-  openMarkets(engine);
+  const engine = tradingEngine();
   const used = (): number => { globalThis.gc?.(); const { heapUsed, arrayBuffers } = process.memoryUsage(); return heapUsed + arrayBuffers; };
   let before = 0;
   let n = 0;

@@ -1,0 +1,39 @@
+/** The floor of the order benchmark: the real server with parsing, validation and signature check, but neither log nor engine. */
+import { createKeccak256 } from '../../command/keccak.js';
+import { createPlaceOrder } from '../../command/place-order.js';
+import { createSignerRecovery } from '../../command/recover.js';
+import { prepareDomain, type OrderDomain } from '../../command/typed-data.js';
+import { createRoutes, type Queries } from '../../service/api/routes.js';
+import { createApp } from '../../service/http/app.js';
+import { createServer, listen } from '../../service/http/server.js';
+import { createLogger } from '../../service/logger.js';
+import { createMetrics } from '../../service/metrics.js';
+import { observedOrders, requestObserver } from '../../service/observe.js';
+
+const domain = JSON.parse(process.argv[2]!) as OrderDomain;
+const keccak256 = await createKeccak256();
+const prepared = prepareDomain(keccak256, domain);
+const metrics = createMetrics();
+let position = 0;
+const nothing = () => ({ body: '{}' });
+const orders = observedOrders(metrics, {
+  placeOrder: createPlaceOrder({
+    findMarket: () => ({ chainId: domain.chainId }), domainOf: () => prepared, recovery: await createSignerRecovery(keccak256),
+    submit: (command) => Promise.resolve({
+      position: position++,
+      outcome: { at: command.at, events: [{ type: 'OrderAccepted', v: 1, ...(command as never as object) } as never] },
+    }),
+    findOrder: () => Promise.resolve(undefined), originalOutcome: () => Promise.reject(new Error('there is no history')), now: Date.now,
+  }),
+  cancelOrder: () => Promise.reject(new Error('nothing to cancel')),
+});
+const routes = createRoutes({
+  ...orders, queries: {} as Queries, version: '0', config: nothing, live: nothing, ready: () => Promise.resolve(nothing()),
+  metrics: () => Promise.resolve(nothing()),
+});
+const app = createApp({
+  routes, pages: {}, trustProxy: 0, now: () => performance.now(), limiters: {}, waitForPosition: () => Promise.resolve(),
+  observer: requestObserver(metrics, createLogger({ logLevel: 'fatal' })),
+});
+const server = createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections: 1_000 });
+process.send!({ port: await listen(server, { host: '127.0.0.1', port: 0 }) });

@@ -1,0 +1,68 @@
+/** `npm run bench`: every performance claim as a line, each a ratio to a floor or a peer of the same run. Exits non-zero on a miss. */
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEmbeddedPostgres } from '../../service/embedded-postgres.js';
+import { bookBench } from './book.js';
+import { engineBench } from './engine.js';
+import { benchHttp } from './http.js';
+import type { BenchLine } from './line.js';
+import { logBench } from './log.js';
+import { ordersBench } from './orders.js';
+import { projectionsBench } from './projections.js';
+import { readsBench } from './reads.js';
+import { restartBench } from './restart.js';
+import { signatureBench } from './signature.js';
+
+const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
+  book: bookBench,
+  engine: engineBench,
+  signature: signatureBench,
+  http: () => benchHttp(),
+  orders: ordersBench,
+  log: () => onDatabase(logBench),
+  projections: () => onDatabase(projectionsBench),
+  reads: () => onDatabase((url) => readsBench(url)),
+  restart: () => onDatabase(restartBench),
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !(name in suites));
+if (unknown.length > 0) throw new Error(`no benchmark is called ${unknown.join(', ')}; there are ${Object.keys(suites).join(', ')}`);
+
+for (const [name, run] of Object.entries(suites)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  for (const line of await run()) print(name, line);
+}
+
+function print(suite: string, { name, figure, unit, peer, target }: BenchLine): void {
+  const ratio = peer === undefined ? undefined : figure / peer.figure;
+  const wanted = [
+    ...target.ratioAtLeast === undefined ? [] : [{ text: `at least ${target.ratioAtLeast} times`, met: ratio !== undefined && ratio >= target.ratioAtLeast }],
+    ...target.atLeast === undefined ? [] : [{ text: `at least ${target.atLeast} ${unit}`, met: figure >= target.atLeast }],
+    ...target.atMost === undefined ? [] : [{ text: `at most ${target.atMost} ${unit}`, met: figure <= target.atMost }],
+  ];
+  const met = wanted.every((each) => each.met);
+  if (!met) process.exitCode = 1;
+  const verdict = wanted.length === 0 ? 'told' : met ? 'met ' : 'MISS';
+  const against = peer === undefined ? '' : `, ${ratio!.toFixed(2)} times ${peer.name} (${shown(peer.figure)})`;
+  const goal = wanted.length === 0 ? '' : `; wanted: ${wanted.map(({ text }) => text).join(', ')}`;
+  process.stdout.write(`${verdict}  ${suite}: ${name}: ${shown(figure)} ${unit}${against}${goal}\n`);
+}
+
+function shown(figure: number): string {
+  return figure >= 1_000 ? Math.round(figure).toLocaleString('en-US') : figure.toPrecision(3);
+}
+
+/** Each suite with a database gets a cluster of its own, durable as in production. */
+async function onDatabase(run: (url: string) => Promise<BenchLine[]>): Promise<BenchLine[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-bench-'));
+  await chmod(directory, 0o755);
+  const server = await startEmbeddedPostgres({ directory: join(directory, 'postgres'), log: () => undefined });
+  try {
+    return await run(server.url);
+  } finally {
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}

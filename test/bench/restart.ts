@@ -1,0 +1,78 @@
+/** Restart with a million records in the log: from a snapshot, and by full replay. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { encodeOutcome, recordId } from '../../engine/codec.js';
+import { createEngine } from '../../engine/engine.js';
+import type { Log, NewRecord } from '../../engine/log.js';
+import { openPostgresLog } from '../../engine/log/postgres.js';
+import { createOutcomes } from '../../engine/outcomes.js';
+import { startEngine } from '../../engine/run.js';
+import { encodeSnapshot } from '../../engine/snapshot.js';
+import { saveSnapshot } from '../../engine/snapshot-files.js';
+import { marketCommands, mix } from './engine.js';
+import type { BenchLine } from './line.js';
+
+const RECORDS = 1_000_000;
+/** What is left to replay after the newest snapshot, as on average between two of them. */
+const AFTER_SNAPSHOT = 100_000;
+const PAGE = 2_000;
+
+export async function restartBench(url: string): Promise<BenchLine[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-bench-'));
+  const log = await openPostgresLog({ url });
+  try {
+    await fill(log, directory);
+    const fromSnapshotS = await restartS(log, directory);
+    const replayS = await restartS(log, undefined);
+    const readS = await bareReadS(log);
+    return [
+      { name: `restart with ${RECORDS} records, snapshot ${AFTER_SNAPSHOT} records old`, figure: fromSnapshotS, unit: 's', target: { atMost: 3 } },
+      {
+        name: `full replay of ${RECORDS} records`, figure: RECORDS / replayS, unit: 'records/s',
+        peer: { name: 'reading the commands alone', figure: RECORDS / readS }, target: { atLeast: 100_000 },
+      },
+    ];
+  } finally {
+    await log.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Writes a history as the service would have, and a snapshot of it. */
+async function fill(log: Log, directory: string): Promise<void> {
+  const engine = createEngine();
+  const opening = marketCommands();
+  const commands = [...opening, ...mix(RECORDS - opening.length)];
+  for (let from = 0; from < RECORDS; from += PAGE) {
+    const page = commands.slice(from, from + PAGE);
+    const outcomes = page.map((data): NewRecord => {
+      const { position, text, digest } = engine.step(data);
+      return { id: recordId(`outcome:${position}`), data: encodeOutcome(text, digest) };
+    });
+    await log.append('commands', page.map((data, i) => ({ id: recordId(`bench:${from + i}`), data })));
+    await log.append('outcomes', outcomes);
+    if (from + PAGE === RECORDS - AFTER_SNAPSHOT) await saveSnapshot(directory, engine.state.position, encodeSnapshot(engine));
+  }
+}
+
+/** Seconds until an engine has caught up with the whole history. */
+async function restartS(log: Log, snapshotDirectory: string | undefined): Promise<number> {
+  const start = performance.now();
+  const stop = new AbortController();
+  const run = await startEngine({
+    log, outcomes: createOutcomes(log), writerId: 'bench', signal: stop.signal, snapshotEvery: Number.MAX_SAFE_INTEGER,
+    ...snapshotDirectory === undefined ? {} : { snapshotDirectory },
+  });
+  while (!run.ready) await new Promise((resolve) => setTimeout(resolve, 5));
+  const seconds = (performance.now() - start) / 1_000;
+  stop.abort();
+  await run.done;
+  return seconds;
+}
+
+async function bareReadS(log: Log): Promise<number> {
+  const start = performance.now();
+  for (let from = 0; from < RECORDS;) from += (await log.read('commands', from, 5_000)).length;
+  return (performance.now() - start) / 1_000;
+}
