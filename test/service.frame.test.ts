@@ -47,6 +47,7 @@ describe('service: stop', () => {
     await answered;
     const stopped = closeServer(shell.app, shell.server, 10_000);
     slow.socket.resume();
+    assert.equal((await slow.answer()).body.length, 20_000_000);
     await slow.closed;
     assert.equal(await stopped, 0);
   });

@@ -16,6 +16,10 @@ export interface WireRequest {
 /** One connection to a server on this machine. */
 export class Wire {
   private received = Buffer.alloc(0);
+  /** Arrived since, and not joined to it yet: a large answer is joined once. */
+  private pieces: Buffer[] = [];
+  private bytes = 0;
+  private wanted = 0;
   private wake: () => void = () => undefined;
   private ended = false;
   /** Resolves when the server has closed the connection. */
@@ -31,8 +35,9 @@ export class Wire {
     });
     socket.on('error', () => undefined);
     socket.on('data', (chunk) => {
-      this.received = Buffer.concat([this.received, chunk as Buffer]);
-      this.wake();
+      this.pieces.push(chunk as Buffer);
+      this.bytes += chunk.length;
+      if (this.bytes >= this.wanted) this.wake();
     });
   }
 
@@ -60,6 +65,8 @@ export class Wire {
   /** The next answer. `bodiless`: it answers a HEAD, so no body follows its Content-Length. */
   async answer({ bodiless = false } = {}): Promise<WireAnswer> {
     for (;;) {
+      this.join();
+      this.wanted = 0;
       const end = this.received.indexOf('\r\n\r\n');
       if (end >= 0) {
         const [first = '', ...lines] = this.received.toString('latin1', 0, end).split('\r\n');
@@ -68,8 +75,10 @@ export class Wire {
         if (this.received.length >= end + 4 + length) {
           const body = this.received.toString('utf8', end + 4, end + 4 + length);
           this.received = this.received.subarray(end + 4 + length);
+          this.bytes = this.received.length;
           return { status: Number(first.split(' ')[1]), headers, body };
         }
+        this.wanted = end + 4 + length;
       }
       if (this.ended) throw new Error(`the server closed the connection after ${JSON.stringify(this.received.toString())}`);
       await new Promise<void>((resolve) => { this.wake = resolve; });
@@ -77,7 +86,14 @@ export class Wire {
   }
 
   /** Bytes received beyond the answers read. */
-  get rest(): string { return this.received.toString(); }
+  get rest(): string {
+    this.join();
+    return this.received.toString();
+  }
+
+  private join(): void {
+    if (this.pieces.length > 0) this.received = Buffer.concat([this.received, ...this.pieces.splice(0)]);
+  }
 
   close(): void { this.socket.destroy(); }
 }

@@ -41,6 +41,8 @@ export interface App {
   readonly ServerResponse: typeof Outgoing;
   /** Answers one request, whatever it is. */
   handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Its server's open connections. */
+  readonly connections: Set<Socket>;
   /** From now on every answer closes its connection: the service is stopping. */
   closeConnections(): void;
 }
@@ -76,6 +78,7 @@ export function createApp(options: AppOptions): App {
   return {
     express: app,
     ...tunedClasses(app),
+    connections: new Set(),
     handle: (request, response) => {
       route(request, response, (error) => { shell.refuse(request, response, error ?? new RequestError('not_found')); });
     },

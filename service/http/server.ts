@@ -1,6 +1,6 @@
 /** The HTTP server under the application: its limits, the answers to what is not HTTP, and its graceful end. */
 import http, { type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import net, { type AddressInfo, type Socket } from 'node:net';
 import { RequestError, type ErrorCode } from '../../engine/errors.js';
 import type { App } from './app.js';
 import { problemOf } from './problems.js';
@@ -29,6 +29,10 @@ export function createServer(app: App, limits: ServerLimits): Server {
   }, (request, response) => { app.handle(request, response); });
   server.maxConnections = limits.maxConnections;
   server.on('clientError', refuseBytes);
+  server.on('connection', (socket) => {
+    app.connections.add(socket);
+    socket.once('close', () => { app.connections.delete(socket); });
+  });
   return server;
 }
 
@@ -47,11 +51,18 @@ export async function listen(server: Server, { host, port }: { host: string; por
 /**
  * Takes no more connections, lets the requests in flight be answered for up to `timeoutMs`, then cuts what is left. Returns how
  * many connections had to be cut.
+ *
+ * Not by the HTTP server's own `close`, which takes a connection for idle as soon as its answer is written, and destroys it with
+ * what of that answer the client has still to read: connections are closed once nothing is left to send.
  */
 export async function closeServer(app: App, server: Server, timeoutMs: number): Promise<number> {
   app.closeConnections();
-  const closed = new Promise<void>((resolve) => { server.close(() => { resolve(); }); });
-  const idle = setInterval(() => { server.closeIdleConnections(); }, 20);
+  const closed = new Promise<void>((resolve) => { net.Server.prototype.close.call(server, () => { resolve(); }); });
+  const closeIdle = () => {
+    if ([...app.connections].every((socket) => socket.writableLength === 0)) server.closeIdleConnections();
+  };
+  closeIdle();
+  const idle = setInterval(closeIdle, 20);
   let cut = 0;
   const deadline = setTimeout(() => {
     server.getConnections((_, count) => {
@@ -62,6 +73,7 @@ export async function closeServer(app: App, server: Server, timeoutMs: number): 
   await closed;
   clearInterval(idle);
   clearTimeout(deadline);
+  server.close();
   return cut;
 }
 
