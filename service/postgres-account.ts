@@ -10,6 +10,23 @@ const run = promisify(execFile);
 export interface Account {
   readonly uid?: number;
   readonly gid?: number;
+  /** Whether the account is given Linux' capability to search directories that are closed to it, by `setpriv` (util-linux). */
+  readonly searchesAll?: true;
+}
+
+/** A command as `spawn` takes it. */
+export interface AccountCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly ids: { readonly uid?: number; readonly gid?: number };
+}
+
+/** What runs a program as the account. */
+export function commandAs({ uid, gid, searchesAll }: Account, program: string, args: readonly string[]): AccountCommand {
+  if (uid === undefined) return { program, args, ids: {} };
+  if (searchesAll === undefined) return { program, args, ids: { uid, gid: gid! } };
+  const drop = [`--reuid=${uid}`, `--regid=${gid!}`, '--clear-groups', '--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'];
+  return { program: 'setpriv', args: [...drop, '--', program, ...args], ids: {} };
 }
 
 /**
@@ -38,18 +55,25 @@ export async function postgresAccount(cluster: string): Promise<Account> {
 }
 
 /**
- * Throws, with what to do, when the account cannot enter the directory: root's own folder is closed to others, so neither data
- * nor programs below it can be used by Postgres.
+ * The account, able to enter the directory: data and programs below root's own folder are closed to other accounts, so where it must
+ * it gets the capability to search all directories (and to read, but not to write, what is not its own). Throws, with what to do,
+ * where that cannot be given.
  */
-export async function requireEntry(account: Account, directory: string): Promise<void> {
-  if (account.uid === undefined) return;
-  try {
-    await run('/bin/sh', ['-c', 'cd "$1"', 'sh', directory], { uid: account.uid, gid: account.gid!, cwd: '/' });
-  } catch (cause) {
-    const closed = await closedDirectory(account, directory);
-    throw new Error(`Postgres refuses to run as root, and user ${account.uid}, which it runs as instead, cannot enter ${closed}. `
-      + `Either run as an ordinary user, or move the project (or its data directory) to a folder open to all such as /srv, or open that one: chmod o+x ${closed}`, { cause });
+export async function ableToEnter(account: Account, directory: string): Promise<Account> {
+  if (account.uid === undefined) return account;
+  const searching: Account = { ...account, searchesAll: true };
+  for (const candidate of account.searchesAll === true ? [account] : [account, searching]) {
+    const { program, args, ids } = commandAs(candidate, '/bin/sh', ['-c', 'cd "$1"', 'sh', directory]);
+    try {
+      await run(program, args, { ...ids, cwd: '/' });
+      return candidate;
+    } catch {
+      // The next one.
+    }
   }
+  const closed = await closedDirectory(account, directory);
+  throw new Error(`Postgres refuses to run as root, and user ${account.uid}, which it runs as instead, cannot enter ${closed}. `
+    + `Either run as an ordinary user, or move the project (or its data directory) to a folder open to all such as /srv, or open that one: chmod o+x ${closed}`);
 }
 
 /** The topmost directory on the way that the account cannot enter, by its mode. */
