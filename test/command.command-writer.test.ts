@@ -134,7 +134,7 @@ async function storm(script: readonly Fate[], bursts: readonly (readonly boolean
   const outcomes = createOutcomes(log);
   const stop = new AbortController();
   await log.append('commands', [{ id: recordId('market'), data: encodeCommand(openMarket) }]);
-  const run = await startEngine({ log, outcomes, signal: stop.signal });
+  const run = await startEngine({ log, outcomes, writerId: 'test', signal: stop.signal });
   const commits = createGroupCommit({ log: unreliable(log, script), stream: 'commands', maxQueued: 4, maxBatch: 3 });
   const submit = createCommandWriter({ commits, outcomeOf: outcomes.outcomeOf, writerId: 'w', answerWithinMs: 60_000 });
   const attempts: Attempt[] = [];
