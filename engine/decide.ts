@@ -25,8 +25,10 @@ export function decide(state: State, command: Command, position: number): Event[
 function openMarket(state: State, command: OpenMarket): Event[] {
   if (state.marketIndex.has(command.marketId)) return rejected('market_exists', command.marketId);
   if (command.expiration * 1_000 <= state.now) return rejected('invalid_expiration', command.marketId);
-  const { kind: _kind, v: _v, at: _at, ...market } = command;
-  return [{ type: 'MarketOpened', v: 1, ...market }];
+  const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind } = command;
+  return [{
+    type: 'MarketOpened', v: 1, marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind,
+  }];
 }
 
 function placeOrder(state: State, command: PlaceOrder, position: number): Event[] {

@@ -105,9 +105,9 @@ export type OrderRepeated = Type.Static<typeof OrderRepeated>;
 export type CancelRepeated = Type.Static<typeof CancelRepeated>;
 export type CommandRejected = Type.Static<typeof CommandRejected>;
 
-export type Event =
-  | MarketOpened | MarketClosed | OrderAccepted | OrderRested | FillMatched | OrderCancelled | FillSettled | FillFailed
-  | OrderReinstated | OrderRepeated | CancelRepeated | CommandRejected;
+export type Event
+  = | MarketOpened | MarketClosed | OrderAccepted | OrderRested | FillMatched | OrderCancelled | FillSettled | FillFailed
+    | OrderReinstated | OrderRepeated | CancelRepeated | CommandRejected;
 
 /** Every event type's current schema. */
 export const eventSchemas = {

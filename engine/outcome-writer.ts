@@ -23,6 +23,7 @@ export interface OutcomeWriterOptions {
   readonly log: Log;
   /** The position of the first outcome that will be added. */
   readonly from: number;
+  /** How long the outcomes must stand still before a standby engine takes over. */
   readonly takeoverMs: number;
   readonly signal: AbortSignal;
   readonly report: (message: string, details: Record<string, unknown>) => void;
@@ -30,77 +31,30 @@ export interface OutcomeWriterOptions {
 
 /** Records an append takes at most. */
 const MAX_BATCH = 1_000;
-/** How often a standby engine looks whether the other one still writes. */
+/** How often a standby engine looks whether the other one still writes, and an engine without a log whether it is back. */
 const POLL_MS = 250;
 
+interface Writing {
+  readonly options: OutcomeWriterOptions;
+  queue: OutcomeRecord[];
+  written: number;
+  standby: boolean;
+}
+
 export function createOutcomeWriter(options: OutcomeWriterOptions): OutcomeWriter {
-  const { log, report } = options;
-  let queue: OutcomeRecord[] = [];
-  let written = options.from;
-  let standby = false;
-  let failure: unknown;
+  const writing: Writing = { options, queue: [], written: options.from, standby: false };
+  let failure: Error | undefined;
   let working: Promise<void> | undefined;
 
-  /** Drops what the other engine has written, after making sure that it computed the same. */
-  const skipTo = async (length: number): Promise<void> => {
-    const last = queue[length - written - 1];
-    if (last !== undefined) {
-      const [record] = await log.read('outcomes', last.position, 1);
-      const { digest } = decodeOutcome(record!.data);
-      if (digest !== last.digest) {
-        throw new Error(`another engine wrote digest ${digest} at position ${last.position}, this one computed ${last.digest}: they differ`);
-      }
-    }
-    queue = queue.slice(length - written);
-    written = length;
-  };
-
-  const standBy = async (): Promise<void> => {
-    standby = true;
-    report('another engine writes the outcomes: standing by', { position: written });
-    let length = await log.length('outcomes');
-    for (let silentMs = 0; silentMs < options.takeoverMs; silentMs += POLL_MS) {
-      await skipTo(Math.min(length, written + queue.length));
-      await sleep(POLL_MS, undefined, { signal: options.signal });
-      const now = await log.length('outcomes');
-      if (now !== length || queue.length === 0) silentMs = 0;
-      length = now;
-    }
-    await skipTo(Math.min(length, written + queue.length));
-    standby = false;
-    report('the other engine is silent: taking over', { position: written });
-  };
-
-  const work = async (): Promise<void> => {
-    while (queue.length > 0) {
-      const batch = queue.slice(0, MAX_BATCH);
-      try {
-        await log.append('outcomes', batch, written);
-        queue = queue.slice(batch.length);
-        written += batch.length;
-      } catch (error) {
-        if (error instanceof LogUnavailable) {
-          report('the log is unavailable: outcomes wait', { position: written, waiting: queue.length });
-          await sleep(POLL_MS, undefined, { signal: options.signal });
-        } else if (error instanceof WrongPosition && error.actual > written) {
-          await standBy();
-        } else {
-          throw error;
-        }
-      }
-    }
-  };
-
   const start = (): void => {
-    working = work().catch((error: unknown) => { failure = error; }).finally(() => {
+    working = writeQueue(writing).catch((error: unknown) => { failure = error as Error; }).finally(() => {
       working = undefined;
-      if (queue.length > 0 && failure === undefined) start();
+      if (writing.queue.length > 0 && failure === undefined) start();
     });
   };
-
   return {
     add(record) {
-      queue.push(record);
+      writing.queue.push(record);
       if (working === undefined && failure === undefined) start();
     },
     async drained() {
@@ -110,8 +64,61 @@ export function createOutcomeWriter(options: OutcomeWriterOptions): OutcomeWrite
     throwIfFailed() {
       if (failure !== undefined) throw failure;
     },
-    get unwritten() { return queue.length; },
-    get written() { return written; },
-    get standby() { return standby; },
+    get unwritten() { return writing.queue.length; },
+    get written() { return writing.written; },
+    get standby() { return writing.standby; },
   };
+}
+
+async function writeQueue(writing: Writing): Promise<void> {
+  const { log, signal, report } = writing.options;
+  while (writing.queue.length > 0) {
+    const batch = writing.queue.slice(0, MAX_BATCH);
+    try {
+      await log.append('outcomes', batch, writing.written);
+      writing.queue = writing.queue.slice(batch.length);
+      writing.written += batch.length;
+    } catch (error) {
+      if (error instanceof LogUnavailable) {
+        report('the log is unavailable: outcomes wait', { position: writing.written, waiting: writing.queue.length });
+        await sleep(POLL_MS, undefined, { signal });
+      } else if (error instanceof WrongPosition && error.actual > writing.written) {
+        await standBy(writing);
+      } else {
+        throw error;
+      }
+    }
+  }
+}
+
+/** Lets the other engine write until it falls silent. */
+async function standBy(writing: Writing): Promise<void> {
+  const { log, signal, report, takeoverMs } = writing.options;
+  writing.standby = true;
+  report('another engine writes the outcomes: standing by', { position: writing.written });
+  let length = await log.length('outcomes');
+  for (let silentMs = 0; silentMs < takeoverMs; silentMs += POLL_MS) {
+    await skipTo(writing, length);
+    await sleep(POLL_MS, undefined, { signal });
+    const now = await log.length('outcomes');
+    if (now !== length || writing.queue.length === 0) silentMs = 0;
+    length = now;
+  }
+  await skipTo(writing, length);
+  writing.standby = false;
+  report('the other engine is silent: taking over', { position: writing.written });
+}
+
+/** Drops what the other engine has written, after making sure that it computed the same. Throws when it did not. */
+async function skipTo(writing: Writing, length: number): Promise<void> {
+  const skipped = Math.min(length - writing.written, writing.queue.length);
+  const last = writing.queue[skipped - 1];
+  if (last === undefined) return;
+  const [record] = await writing.options.log.read('outcomes', last.position, 1);
+  const { digest } = decodeOutcome(record!.data);
+  if (digest !== last.digest) {
+    throw new Error(`another engine wrote digest ${digest} at position ${last.position}, this one computed ${last.digest}: they differ`);
+  }
+  writing.queue = writing.queue.slice(skipped);
+  writing.written += skipped;
 }

@@ -122,7 +122,8 @@ function orderFinder(run: EngineRun, db: Database): FindOrder {
     const market = recorded === undefined ? undefined : findMarket(run.engine.state, recorded.marketId);
     if (recorded === undefined || market === undefined) return undefined;
     const { orderNumber, marketId, trader, side, status } = recorded;
-    return { orderNumber, marketId, trader, side, status, chainId: market.chainId, size: String(recorded.size), remaining: String(recorded.remaining) };
+    const [size, remaining] = [String(recorded.size), String(recorded.remaining)];
+    return { orderNumber, marketId, trader, side, status, chainId: market.chainId, size, remaining };
   };
 }
 

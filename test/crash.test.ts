@@ -144,11 +144,13 @@ function fillsOf({ outcome }: Entry): FillMatched[] {
   return outcome.events.filter((event) => event.type === 'FillMatched');
 }
 
+const LINE = /^\{"position":\d+,"id":"[^"]+","command":(\{.*\}),"outcome":(\{"at":.*\}),"digest":"0x([0-9a-f]{64})"\}$/;
+
 /** Recomputes every digest from the very bytes that the service shows. */
 function chains(lines: readonly string[]): void {
   let digest = Buffer.alloc(32);
   for (const line of lines) {
-    const [, command, outcome, shown] = /^\{"position":\d+,"id":"[^"]+","command":(\{.*\}),"outcome":(\{"at":.*\}),"digest":"0x([0-9a-f]{64})"\}$/.exec(line)!;
+    const [, command, outcome, shown] = LINE.exec(line)!;
     const length = Buffer.alloc(4);
     length.writeUInt32BE(Buffer.byteLength(command!));
     digest = createHash('sha256').update(digest).update(length).update(command!).update(outcome!).digest();

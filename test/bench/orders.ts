@@ -46,7 +46,9 @@ export async function ordersBench(): Promise<BenchLine[]> {
   }
 }
 
-function lines({ full, floor, naive, paced, lagS }: { full: LoadResult; floor: LoadResult; naive: LoadResult; paced: LoadResult; lagS: number }): BenchLine[] {
+interface Results { readonly full: LoadResult; readonly floor: LoadResult; readonly naive: LoadResult; readonly paced: LoadResult; readonly lagS: number }
+
+function lines({ full, floor, naive, paced, lagS }: Results): BenchLine[] {
   const name = `signed order, HTTP to durable to answered, ${CONNECTIONS} connections`;
   const { p50, p99, p999 } = paced.latencyMs;
   const at = `latency at half of that load (${Math.round(paced.ratePerS)}/s)`;
