@@ -31,6 +31,8 @@ export interface OutcomeWriterOptions {
 
 /** Records an append takes at most. */
 const MAX_BATCH = 1_000;
+/** Nobody waits for an outcome's append, so under load appends keep this distance, and gather more each. */
+const GATHER_MS = 10;
 /** How often a standby engine looks whether the other one still writes, and an engine without a log whether it is back. */
 const POLL_MS = 250;
 
@@ -78,6 +80,7 @@ async function writeQueue(writing: Writing): Promise<void> {
       await log.append('outcomes', batch, writing.written);
       writing.queue = writing.queue.slice(batch.length);
       writing.written += batch.length;
+      if (writing.queue.length > 0 && writing.queue.length < MAX_BATCH) await sleep(GATHER_MS);
     } catch (error) {
       if (error instanceof LogUnavailable) {
         report('the log is unavailable: outcomes wait', { position: writing.written, waiting: writing.queue.length });

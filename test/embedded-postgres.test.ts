@@ -12,12 +12,14 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../service/embedde
 import { isRunning } from '../service/process-identity.js';
 
 describe('embedded Postgres', () => {
+  let home: string;
+  /** Where the cluster is: the test's own folder, or one below it. */
   let directory: string;
   let children: ChildProcess[];
   let servers: EmbeddedPostgres[];
 
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-embedded-'));
+    directory = home = await mkdtemp(join(tmpdir(), 'prediction-exchange-embedded-'));
     children = [];
     servers = [];
   });
@@ -27,7 +29,7 @@ describe('embedded Postgres', () => {
     for (const server of servers) await server.stop();
     // Starting there once more stops what a killed owner has left running.
     if (children.length > 0) await (await start()).stop();
-    await rm(directory, { recursive: true, force: true, maxRetries: 50, retryDelay: 50 });
+    await rm(home, { recursive: true, force: true, maxRetries: 50, retryDelay: 50 });
   });
 
   async function start(): Promise<EmbeddedPostgres> {
@@ -60,7 +62,7 @@ describe('embedded Postgres', () => {
 
   it('keeps rows through a graceful stop, kill -9 of Postgres, and kill -9 of the owner that leaves Postgres running', async () => {
     const first = await start();
-    assert.match(first.url, /^postgresql:\/\/postgres:[0-9a-f]{48}@127\.0\.0\.1:\d+\/postgres$/);
+    assert.match(first.url, /^postgresql:\/\/postgres:[0-9a-f]{48}@%2F[\w%-]+%2Fcluster:\d+\/postgres$/);
     assert.equal(statSync(join(directory, 'cluster/password')).mode & 0o777, 0o600);
     await query(first.url, 'create table kept (n int primary key)');
     await query(first.url, 'insert into kept values (1)');
@@ -84,6 +86,26 @@ describe('embedded Postgres', () => {
     assert.equal(isRunning(Number(pid)), false);
     assert.deepEqual(await query(third.url, 'select n from kept order by n'), [{ n: 1 }, { n: 2 }, { n: 3 }]);
     await assert.rejects(query(third.url.replace(/postgres:[0-9a-f]+@/, 'postgres:wrong@'), 'select 1'), /password authentication failed/);
+  });
+
+  it('is reached by TCP too, and by TCP alone where the path is too long for a socket', async () => {
+    const server = await start();
+    assert.match(server.tcpUrl, /@127\.0\.0\.1:\d+\/postgres$/);
+    assert.deepEqual(await query(server.tcpUrl, 'select 1 as one'), [{ one: 1 }]);
+    await server.stop();
+    directory = join(directory, 'd'.repeat(100));
+    const long = await start();
+    assert.equal(long.url, long.tcpUrl);
+    assert.deepEqual(await query(long.url, 'select 1 as one'), [{ one: 1 }]);
+  });
+
+  it('runs below a folder that is closed to everybody else, as root has one', async () => {
+    const closed = join(directory, 'closed');
+    mkdirSync(closed, { mode: 0o700 });
+    directory = join(closed, 'data');
+    const server = await start();
+    assert.deepEqual(await query(server.url, 'select 1 as one'), [{ one: 1 }]);
+    assert.equal(statSync(closed).mode & 0o777, 0o700, 'it is closed still');
   });
 
   it('refuses a second start while the first lives, in this process and in another', async () => {

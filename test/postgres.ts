@@ -25,7 +25,7 @@ export async function testDatabase(): Promise<TestDatabase> {
   const { server } = await running;
   const name = `test_${randomBytes(6).toString('hex')}`;
   await asSuperuser(server.url, `create database ${name}`);
-  const url = new URL(server.url);
+  const url = new URL(server.tcpUrl);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => asSuperuser(server.url, `drop database if exists ${name} with (force)`) };
 }

@@ -1,6 +1,10 @@
 /** One market outcome's order book: both sides, price-time priority, over orders that a pool holds. */
 import { BUY, type Side } from '../fields.js';
+import { Levels } from './levels.js';
 import type { OrderPool } from './order-pool.js';
+import {
+  FLAGS, NEXT, PREVIOUS, REMAINING_HI, REMAINING_LO, RESTING, SIDE, addRemainingIn, numberIn, priorityIn, recordAt, subtractRemainingIn,
+} from './order-record.js';
 import { uint64 } from './uint64.js';
 
 /** A book as plain data; the orders themselves are in the pool's dump. */
@@ -8,10 +12,6 @@ export interface BookDump {
   readonly bids: Int32Array;
   readonly asks: Int32Array;
 }
-
-const FIRST_LEVELS = 4;
-/** Up to this many words a loop moves levels faster than a call of copyWithin. */
-const SHORT_MOVE = 32;
 
 /**
  * A side is a sorted array of its active price levels, best last, where the trading is. Reading changes nothing, so orders can be
@@ -52,36 +52,32 @@ export class Book {
    * or nothing of it remains.
    */
   rest(slot: number): void {
-    const pool = this.pool;
-    if (pool.resting(slot)) throw new RangeError(`slot ${slot} rests already`);
-    if (pool.remainingHi(slot) === 0 && pool.remainingLo(slot) === 0) throw new RangeError(`slot ${slot} has nothing left`);
-    const levels = this.side(pool.side(slot));
-    const key = keyOf(pool, slot);
+    const words = this.pool.words(slot);
+    const base = recordAt(slot);
+    if ((words[base + FLAGS]! & RESTING) !== 0) throw new RangeError(`slot ${slot} rests already`);
+    if ((words[base + REMAINING_HI]! | words[base + REMAINING_LO]!) === 0) throw new RangeError(`slot ${slot} has nothing left`);
+    const levels = this.levelsOf(words, base);
+    const key = priorityIn(words, base);
     const index = levels.search(key);
-    if (levels.has(index, key)) {
-      this.link(levels, index, slot);
-    } else {
-      levels.insert(index, key, slot);
-      pool.enter(slot, -1, -1);
-    }
+    if (levels.has(index, key)) this.link(levels, index, slot);
+    else levels.insert(index, key, slot);
+    words[base + FLAGS]! |= RESTING;
   }
 
   /** Takes (hi, lo) off a resting order; an order with nothing left leaves the book. Throws RangeError for more than remains. */
   reduce(slot: number, hi: number, lo: number): void {
-    this.demandResting(slot);
-    if (!this.pool.subtractRemaining(slot, hi, lo)) this.unlink(slot);
+    const words = this.restingWords(slot);
+    if (!subtractRemainingIn(words, recordAt(slot), hi, lo)) this.unlink(words, recordAt(slot));
   }
 
   /** Gives (hi, lo) back to a resting order, which keeps its place. Throws RangeError beyond 2^64-1. */
   increase(slot: number, hi: number, lo: number): void {
-    this.demandResting(slot);
-    this.pool.addRemaining(slot, hi, lo);
+    addRemainingIn(this.restingWords(slot), recordAt(slot), hi, lo);
   }
 
   /** Takes a resting order off the book with what it has. Throws RangeError if it does not rest. */
   remove(slot: number): void {
-    this.demandResting(slot);
-    this.unlink(slot);
+    this.unlink(this.restingWords(slot), recordAt(slot));
   }
 
   dump(): BookDump {
@@ -100,136 +96,58 @@ export class Book {
     return side === BUY ? this.bids : this.asks;
   }
 
-  private demandResting(slot: number): void {
-    if (!this.pool.resting(slot)) throw new RangeError(`slot ${slot} does not rest`);
+  private levelsOf(words: Int32Array, base: number): Levels {
+    return (words[base + FLAGS]! & SIDE) === 0 ? this.bids : this.asks;
+  }
+
+  private restingWords(slot: number): Int32Array {
+    const words = this.pool.words(slot);
+    if ((words[recordAt(slot) + FLAGS]! & RESTING) === 0) throw new RangeError(`slot ${slot} does not rest`);
+    return words;
   }
 
   /** Links the order into its level by number: nearly always last, so the search starts there. */
   private link(levels: Levels, index: number, slot: number): void {
-    const pool = this.pool;
-    const number = pool.number(slot);
+    const { pool } = this;
+    const words = pool.words(slot);
+    const base = recordAt(slot);
+    const number = numberIn(words, base);
     let older = levels.tail(index);
-    while (older >= 0 && pool.number(older) > number) older = pool.previous(older);
-    const younger = older < 0 ? levels.head(index) : pool.next(older);
-    pool.enter(slot, older, younger);
+    let younger = -1;
+    while (older >= 0 && pool.number(older) > number) {
+      younger = older;
+      older = pool.words(older)[recordAt(older) + PREVIOUS]! - 1;
+    }
+    words[base + PREVIOUS] = older + 1;
+    words[base + NEXT] = younger + 1;
     if (older < 0) levels.setHead(index, slot);
-    else pool.setNext(older, slot);
+    else this.setNext(older, slot);
     if (younger < 0) levels.setTail(index, slot);
-    else pool.setPrevious(younger, slot);
+    else this.setPrevious(younger, slot);
   }
 
-  private unlink(slot: number): void {
-    const pool = this.pool;
-    const older = pool.previous(slot);
-    const younger = pool.next(slot);
-    if (older >= 0) pool.setNext(older, younger);
-    if (younger >= 0) pool.setPrevious(younger, older);
+  private unlink(words: Int32Array, base: number): void {
+    const older = words[base + PREVIOUS]! - 1;
+    const younger = words[base + NEXT]! - 1;
+    if (older >= 0) this.setNext(older, younger);
+    if (younger >= 0) this.setPrevious(younger, older);
     if (older < 0 || younger < 0) {
-      const levels = this.side(pool.side(slot));
-      const index = levels.search(keyOf(pool, slot));
+      const levels = this.levelsOf(words, base);
+      const index = levels.search(priorityIn(words, base));
       if (older >= 0) levels.setTail(index, older);
       else if (younger >= 0) levels.setHead(index, younger);
       else levels.remove(index);
     }
-    pool.leave(slot);
-  }
-}
-
-/** The price as a number that is higher the better it is for the side's takers. */
-function keyOf(pool: OrderPool, slot: number): number {
-  return pool.side(slot) === BUY ? pool.price(slot) : -pool.price(slot);
-}
-
-/** A level: key, slot of the oldest order, slot of the youngest. */
-const LEVEL_WORDS = 3;
-
-/** A sorted array of levels, highest key last. */
-class Levels {
-  count = 0;
-  private words = new Int32Array(FIRST_LEVELS * LEVEL_WORDS);
-
-  keyAt(rank: number): number {
-    return this.words[this.place(rank)]!;
+    words[base + FLAGS]! &= ~RESTING;
+    words[base + NEXT] = 0;
+    words[base + PREVIOUS] = 0;
   }
 
-  headAt(rank: number): number {
-    return this.words[this.place(rank) + 1]!;
+  private setNext(slot: number, next: number): void {
+    this.pool.words(slot)[recordAt(slot) + NEXT] = next + 1;
   }
 
-  /** Where the key is or belongs. */
-  search(key: number): number {
-    const words = this.words;
-    let low = 0;
-    let high = this.count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (words[middle * LEVEL_WORDS]! < key) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
-  has(index: number, key: number): boolean {
-    return index < this.count && this.words[index * LEVEL_WORDS] === key;
-  }
-
-  head(index: number): number {
-    return this.words[index * LEVEL_WORDS + 1]!;
-  }
-
-  tail(index: number): number {
-    return this.words[index * LEVEL_WORDS + 2]!;
-  }
-
-  setHead(index: number, slot: number): void {
-    this.words[index * LEVEL_WORDS + 1] = slot;
-  }
-
-  setTail(index: number, slot: number): void {
-    this.words[index * LEVEL_WORDS + 2] = slot;
-  }
-
-  /** A new level with one order. */
-  insert(index: number, key: number, slot: number): void {
-    const end = this.count * LEVEL_WORDS;
-    if (end === this.words.length) this.grow();
-    const words = this.words;
-    const at = index * LEVEL_WORDS;
-    if (end - at > SHORT_MOVE) words.copyWithin(at + LEVEL_WORDS, at, end);
-    else for (let i = end - 1; i >= at; i--) words[i + LEVEL_WORDS] = words[i]!;
-    words[at] = key;
-    words[at + 1] = slot;
-    words[at + 2] = slot;
-    this.count++;
-  }
-
-  remove(index: number): void {
-    const words = this.words;
-    const end = this.count * LEVEL_WORDS;
-    const at = index * LEVEL_WORDS;
-    if (end - at > SHORT_MOVE) words.copyWithin(at, at + LEVEL_WORDS, end);
-    else for (let i = at + LEVEL_WORDS; i < end; i++) words[i - LEVEL_WORDS] = words[i]!;
-    this.count--;
-  }
-
-  dump(): Int32Array {
-    return this.words.slice(0, this.count * LEVEL_WORDS);
-  }
-
-  load(levels: Int32Array): void {
-    this.count = levels.length / LEVEL_WORDS;
-    this.words = new Int32Array(Math.max(FIRST_LEVELS * LEVEL_WORDS, levels.length));
-    this.words.set(levels);
-  }
-
-  private place(rank: number): number {
-    if (rank < 0 || rank >= this.count) throw new RangeError(`the side has ${this.count} levels, not one of rank ${rank}`);
-    return (this.count - 1 - rank) * LEVEL_WORDS;
-  }
-
-  private grow(): void {
-    const larger = new Int32Array(this.words.length * 2);
-    larger.set(this.words);
-    this.words = larger;
+  private setPrevious(slot: number, previous: number): void {
+    this.pool.words(slot)[recordAt(slot) + PREVIOUS] = previous + 1;
   }
 }

@@ -39,6 +39,8 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
     ...clientConfig(connectionOptions('read')), max: READ_CONNECTIONS, query_timeout: attemptTimeoutMs, allowExitOnIdle: true,
   });
   pool.on('error', () => undefined);
+  // The pool hears its idle clients only; one that is cut while it reads says so by its query, too.
+  pool.on('connect', (client) => { client.on('error', () => undefined); });
   const closed = new AbortController();
 
   const perStream = async <T>(make: (stream: Stream) => T | Promise<T>): Promise<Record<Stream, T>> => (

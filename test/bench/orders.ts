@@ -46,7 +46,7 @@ export async function ordersBench(): Promise<BenchLine[]> {
   }
 }
 
-interface Results { readonly full: LoadResult; readonly floor: LoadResult; readonly naive: LoadResult; readonly paced: LoadResult; readonly lagS: number }
+type Results = Readonly<Record<'full' | 'floor' | 'naive' | 'paced', LoadResult>> & { readonly lagS: number };
 
 function lines({ full, floor, naive, paced, lagS }: Results): BenchLine[] {
   const name = `signed order, HTTP to durable to answered, ${CONNECTIONS} connections`;
