@@ -65,7 +65,7 @@ export async function startExchange(config: Config, databaseUrl: string, logger:
   const commits = createGroupCommit({ log, stream: 'commands', maxQueued: config.maxQueuedOrders });
   await Promise.race([caughtUp(run), run.done, projections.ended]);
   await openCatalogue({ config, commits, run, keccak256, now, outcomeOf: outcomes.outcomeOf });
-  const clock = runClock({ log, run, outcomes, now, signal: stopping.clock.signal });
+  const clock = runClock({ log, run, outcomes, now, signal: stopping.clock.signal, report: (message) => { logger.warn(message); } });
   await Promise.race([projections.started, projections.ended]);
   const db = await openReadModels({ url: databaseUrl, onError: (error) => { logger.warn({ error: error.message }, 'read models'); } });
 

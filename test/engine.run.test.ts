@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { runClock } from '../engine/clock.js';
 import { decodeOutcome, encodeCommand, recordId } from '../engine/codec.js';
 import { createEngine } from '../engine/engine.js';
-import type { Log, NewRecord } from '../engine/log.js';
+import { LogUnavailable, type Log, type NewRecord } from '../engine/log.js';
 import { createMemoryLog, createMemoryStore } from '../engine/log/memory.js';
 import { createOutcomes, type Outcomes } from '../engine/outcomes.js';
 import { startEngine, type EngineOptions, type EngineRun } from '../engine/run.js';
@@ -156,6 +156,27 @@ describe('the engine\'s run loop', () => {
     deepEqual(await recordedDigests(left), digests);
   });
 
+  it('the clock waits for a log that cannot be reached, and ticks when it is back', async () => {
+    const store = createMemoryLog();
+    let down = true;
+    const log: Log = { ...store, append: (...args) => down ? Promise.reject(new LogUnavailable(false)) : store.append(...args) };
+    await store.append('commands', [marketExpiringAt(START_MS / 1_000 + 10)]);
+    const engine = await start(store);
+    await until('the market is open', () => engine.run.engine.state.position === 1);
+    const stop = new AbortController();
+    const waits: string[] = [];
+    const clock = runClock({
+      log, run: engine.run, outcomes: engine.outcomes, now: () => START_MS + 10_000, signal: stop.signal, tickMs: 1,
+      report: (message) => { waits.push(message); },
+    });
+    await until('the clock has waited', () => waits.length > 3);
+    down = false;
+    deepEqual((await engine.outcomes.outcomeOf(1)).events, [{ type: 'MarketClosed', v: 1, marketId: marketId(1) }]);
+    stop.abort();
+    await clock;
+    await engine.stop();
+  });
+
   it('carries time into a quiet market: an order expires without anybody\'s doing', async () => {
     const log = createMemoryLog();
     const engine = await start(log);
@@ -164,10 +185,7 @@ describe('the engine\'s run loop', () => {
     const clock = runClock({ log, run: engine.run, outcomes: engine.outcomes, now: () => now, signal: stopClock.signal, tickMs: 1 });
     const expiration = START_MS / 1_000 + 100;
     await log.append('commands', [
-      { id: recordId('market'), data: encodeCommand({
-        kind: 'OpenMarket', v: 1, at: START_MS, marketId: marketId(1), question: 'q', description: '', category: 'general', contractAddress: traderAddress(8),
-        maker: traderAddress(9), expiration: START_MS / 1_000 + 1_000, chainId: 1, marketKind: 'standard',
-      }) },
+      marketExpiringAt(START_MS / 1_000 + 1_000),
       { id: recordId('order'), data: encodeCommand({
         kind: 'PlaceOrder', v: 1, at: START_MS, orderHash: marketId(2), marketId: marketId(1), trader: traderAddress(1), side: 0, outcome: 0, price: 5,
         size: '7', nonce: '0', expiration: String(expiration), signature: `0x${'00'.repeat(65)}`,
@@ -186,6 +204,16 @@ describe('the engine\'s run loop', () => {
     await engine.stop();
   });
 });
+
+function marketExpiringAt(expiration: number): NewRecord {
+  return {
+    id: recordId('market'),
+    data: encodeCommand({
+      kind: 'OpenMarket', v: 1, at: START_MS, marketId: marketId(1), question: 'q', description: '', category: 'general', contractAddress: traderAddress(8),
+      maker: traderAddress(9), expiration, chainId: 1, marketKind: 'standard',
+    }),
+  };
+}
 
 function decodedOf([record]: readonly { data: Uint8Array }[]) {
   const { at, events } = decodeOutcome(record!.data);
