@@ -3,10 +3,14 @@ import { Book } from '../../engine/book/book.js';
 import { OrderPool } from '../../engine/book/order-pool.js';
 import { BUY, type Side } from '../../engine/fields.js';
 
-export interface Place {
-  readonly kind: 'place';
+/** An order's hash: eight words of `keys` from `from` on. */
+export interface Key {
+  readonly keys: Int32Array;
+  readonly from: number;
+}
+
+export interface Place extends Key {
   readonly book: number;
-  readonly orderHash: string;
   readonly number: number;
   readonly side: Side;
   readonly price: number;
@@ -76,10 +80,10 @@ export class Matching {
       if (!pool.resting(maker)) pool.free(maker);
     }
     if ((this.leftHi | this.leftLo) === 0) {
-      if (pool.find(order.orderHash) >= 0) throw new Error(`order ${order.orderHash} came twice`);
+      if (pool.findKey(order.keys, order.from) >= 0) throw new Error(`order ${order.number} came twice`);
       return;
     }
-    const slot = pool.allocate(order.orderHash);
+    const slot = pool.allocateKey(order.keys, order.from);
     pool.setBook(slot, order.book);
     pool.setSide(slot, order.side);
     pool.setPrice(slot, order.price);
@@ -89,10 +93,10 @@ export class Matching {
   }
 
   /** Takes a resting order off its book. */
-  cancel(orderHash: string): void {
+  cancel(order: Key): void {
     const { pool } = this;
-    const slot = pool.find(orderHash);
-    if (slot < 0) throw new Error(`no order ${orderHash}`);
+    const slot = pool.findKey(order.keys, order.from);
+    if (slot < 0) throw new Error('no such order');
     this.books[pool.book(slot)]!.remove(slot);
     pool.free(slot);
   }

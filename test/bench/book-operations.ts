@@ -1,14 +1,14 @@
 /** A seeded mix of book operations: 50 % orders that rest, 30 % that cross, 20 % cancels of orders that rest at that time. */
+import { HASH_WORDS, readHash } from '../../engine/book/order-hash.js';
 import type { Side } from '../../engine/fields.js';
 import { Matching, type Place } from './book-matching.js';
 
-export interface Cancel {
-  readonly kind: 'cancel';
-  readonly book: number;
+/** Both kinds have all the fields, so that code that meets both meets one kind of object. A cancel reads only `book` and the hash. */
+export interface BookOperation extends Place {
+  readonly cancel: boolean;
+  /** The hash as a string, for the peer; `keys` has it as words. */
   readonly orderHash: string;
 }
-
-export type BookOperation = Place | Cancel;
 
 const MID = 500_000;
 /** Orders rest up to this many ticks from the middle, more of them the nearer. */
@@ -19,13 +19,21 @@ export function bookOperations(seed: number, given: { books: number; resting: nu
   const random = seeded(seed);
   const market = new Market(given.books);
   const operations: BookOperation[] = [];
+  const keys = new Int32Array((given.resting + given.operations) * HASH_WORDS);
   for (let i = 0; i < given.resting + given.operations; i++) {
     const dice = i < given.resting ? 0 : random();
-    const operation = dice >= 0.8 && market.resting.length > 0
-      ? market.cancel(Math.floor(random() * market.resting.length))
-      : order(random, { number: i, books: given.books, crosses: dice >= 0.5 });
+    const cancel = dice >= 0.8 && market.resting.length > 0;
+    const order = cancel
+      ? market.resting[Math.floor(random() * market.resting.length)]!
+      : newOrder(random, { books: given.books, crosses: dice >= 0.5 });
+    const { orderHash, book, side, price, sizeHi, sizeLo } = order;
+    // Every operation brings words of its own, as a decoder would hand them over.
+    const from = i * HASH_WORDS;
+    readHash(orderHash, keys.subarray(from));
+    const operation = { cancel, orderHash, keys, from, book, number: i, side, price, sizeHi, sizeLo };
     operations.push(operation);
-    if (operation.kind === 'place') market.place(operation);
+    if (cancel) market.cancel(operation);
+    else market.place(operation);
   }
   return operations;
 }
@@ -48,25 +56,21 @@ export function randomHash(random: () => number): string {
   return text.toString('latin1');
 }
 
-/** The same operations with strings of their own, so that one contestant's use of them does not change the other's. */
-export function freshCopy(operations: readonly BookOperation[]): BookOperation[] {
-  return operations.map((operation) => ({ ...operation, orderHash: Buffer.from(operation.orderHash, 'latin1').toString('latin1') }));
-}
-
-function order(random: () => number, given: { number: number; books: number; crosses: boolean }): Place {
+function newOrder(random: () => number, given: { books: number; crosses: boolean }) {
+  const orderHash = randomHash(random);
   const side: Side = random() < 0.5 ? 0 : 1;
   const distance = 1 + Math.floor(random() ** 3 * DEPTH);
   // A crossing order is priced through the middle; an order that rests stays on its own side of it.
   const below = (side === 0) !== given.crosses;
   return {
-    kind: 'place', orderHash: randomHash(random), book: Math.floor(random() * given.books), number: given.number, side,
-    price: below ? MID - distance : MID + distance, sizeHi: 0, sizeLo: 1_000_000 * (1 + Math.floor(random() * 100)),
+    orderHash, book: Math.floor(random() * given.books), side, price: below ? MID - distance : MID + distance,
+    sizeHi: 0, sizeLo: 1_000_000 * (1 + Math.floor(random() * 100)),
   };
 }
 
 /** The books as the operations so far leave them, and which orders rest. */
 class Market {
-  readonly resting: Place[] = [];
+  readonly resting: BookOperation[] = [];
   private readonly places = new Map<string, number>();
   private readonly matching: Matching;
 
@@ -74,7 +78,7 @@ class Market {
     this.matching = new Matching(books);
   }
 
-  place(order: Place): void {
+  place(order: BookOperation): void {
     const { matching } = this;
     matching.walk(order);
     const makers = Array.from(matching.makers.subarray(0, matching.fills), (maker) => matching.pool.hashOf(maker));
@@ -87,11 +91,9 @@ class Market {
     this.resting.push(order);
   }
 
-  cancel(place: number): Cancel {
-    const { orderHash, book } = this.resting[place]!;
-    this.matching.cancel(orderHash);
-    this.forget(orderHash);
-    return { kind: 'cancel', book, orderHash };
+  cancel(order: BookOperation): void {
+    this.matching.cancel(order);
+    this.forget(order.orderHash);
   }
 
   private forget(orderHash: string): void {
