@@ -28,7 +28,7 @@ export function int4Array(values: readonly number[]): Buffer {
   const buffer = Buffer.allocUnsafe(HEADER_BYTES + 8 * values.length);
   let offset = header(buffer, OID.int4, values.length);
   for (const value of values) offset = buffer.writeInt32BE(value, buffer.writeInt32BE(4, offset));
-  return buffer;
+  return buffer.subarray(0, offset);
 }
 
 /** `smallint[]`. */
@@ -36,7 +36,7 @@ export function int2Array(values: readonly number[]): Buffer {
   const buffer = Buffer.allocUnsafe(HEADER_BYTES + 6 * values.length);
   let offset = header(buffer, OID.int2, values.length);
   for (const value of values) offset = buffer.writeInt16BE(value, buffer.writeInt32BE(2, offset));
-  return buffer;
+  return buffer.subarray(0, offset);
 }
 
 /** `bytea[]` of hex values with `0x`; null stays null. */
@@ -54,7 +54,7 @@ export function byteaArray(values: readonly (string | null)[]): Buffer {
     offset = buffer.writeInt32BE(length, offset);
     offset += buffer.write(value.slice(2), offset, length, 'hex');
   }
-  return buffer;
+  return buffer.subarray(0, offset);
 }
 
 /** `numeric[]` of exact integers: bigint, or decimal digits. */
@@ -79,6 +79,8 @@ function header(buffer: Buffer, elementOid: number, length: number): number {
   let offset = buffer.writeInt32BE(length === 0 ? 0 : 1, 0);
   offset = buffer.writeInt32BE(1, offset);
   offset = buffer.writeInt32BE(elementOid, offset);
+  // An empty array has no dimensions.
+  if (length === 0) return offset;
   offset = buffer.writeInt32BE(length, offset);
   return buffer.writeInt32BE(1, offset);
 }

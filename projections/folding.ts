@@ -1,6 +1,6 @@
 /** One batch into one projection, within the caller's transaction, and the error that says where it failed. */
 import { DatabaseUnavailable } from './database.js';
-import type { FoldedOutcome, Projection, Query } from './projection.js';
+import type { Fold, FoldedOutcome, Query } from './projection.js';
 
 /** Outcomes that a projection cannot be made of: a defect of the program or of the history, which a retry would meet again. */
 export class ProjectionFailed extends Error {
@@ -11,11 +11,13 @@ export class ProjectionFailed extends Error {
   }
 }
 
-/** Folds a batch. Throws DatabaseUnavailable, ProjectionFailed. */
-export async function foldInto(projection: Projection, batch: readonly FoldedOutcome[], query: Query): Promise<void> {
+/** Folds a batch into the projection of this name. Throws DatabaseUnavailable, ProjectionFailed. */
+export async function foldInto({ name, fold, batch, query }: {
+  name: string; fold: Fold; batch: readonly FoldedOutcome[]; query: Query;
+}): Promise<void> {
   try {
-    await projection.fold(batch, query);
+    await fold(batch, query);
   } catch (error) {
-    throw error instanceof DatabaseUnavailable ? error : new ProjectionFailed(projection.name, batch, error);
+    throw error instanceof DatabaseUnavailable ? error : new ProjectionFailed(name, batch, error);
   }
 }

@@ -1,5 +1,5 @@
 /** Reads the log ahead of the writer: outcomes are followed and decoded while Postgres works on the batch before. */
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { decodeOutcome } from '../engine/codec.js';
 import { BrokenSequence, type Log, type LogRecord } from '../engine/log.js';
 import type { FoldedOutcome } from './projection.js';
@@ -29,16 +29,20 @@ export class UnreadableOutcome extends Error {
 
 /** Outcomes decoded before others get their turn. */
 const SLICE = 256;
+/** A page of as many outcomes is not small: more would not make a batch much cheaper. */
+const PLENTY = 500;
 
 export interface InboxOptions {
   readonly log: Log;
   readonly from: number;
   readonly limits: BatchLimits;
+  /** A page that is small is followed by a rest of this length, in which the next one grows. */
+  readonly restMs: number;
   readonly signal: AbortSignal;
 }
 
 /** Starts reading. `close` it, or abort the signal, to end that. */
-export function openInbox({ log, from, limits, signal }: InboxOptions): Inbox {
+export function openInbox({ log, from, limits, restMs, signal }: InboxOptions): Inbox {
   const stop = new AbortController();
   const onAbort = () => stop.abort();
   signal.addEventListener('abort', onAbort, { once: true });
@@ -64,6 +68,7 @@ export function openInbox({ log, from, limits, signal }: InboxOptions): Inbox {
         wake();
         await setImmediate();
       }
+      if (records.length < PLENTY && restMs > 0) await delay(restMs, undefined, { signal: stop.signal }).catch(() => undefined);
       if (stop.signal.aborted) return;
     }
   };

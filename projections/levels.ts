@@ -1,35 +1,39 @@
-/** Book levels: what rests at each price, and when a market's book last changed. Changes add up, so nothing has to be loaded. */
+/** Book levels: what rests at each price, and when a market's book last changed. */
 import { BUY, SELL, type Outcome, type Side } from '../engine/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray } from './columns.js';
-import { InconsistentHistory, type FoldedOutcome, type Query } from './projection.js';
+import { createMemory, type Memory } from './memory.js';
+import { InconsistentHistory, type Fold, type FoldedOutcome, type Query } from './projection.js';
 
-/** Returns a level that would hold less than nothing, if there is one. */
-const UPSERT_LEVELS = {
-  name: 'upsert_levels',
+const LOAD_LEVELS = {
+  name: 'load_levels',
   text: `
-    with changed as (
+    select place, size from unnest($1::integer[], $2::bytea[], $3::smallint[], $4::smallint[], $5::integer[])
+      as touched (place, market, of_outcome, of_side, at_price)
+      join levels on market_id = market and outcome = of_outcome and side = of_side and price = at_price`,
+};
+
+/** All that a batch does to levels, each in one of the three lists, and to books: one statement, since each costs a round trip. */
+const WRITE_LEVELS = {
+  name: 'write_levels',
+  text: `
+    with gone as (
+      delete from levels using unnest($1::bytea[], $2::smallint[], $3::smallint[], $4::integer[]) as empty (market_id, outcome, side, price)
+      where levels.market_id = empty.market_id and levels.outcome = empty.outcome and levels.side = empty.side
+        and levels.price = empty.price
+    ), moved as (
+      update levels set size = now.size
+      from unnest($5::bytea[], $6::smallint[], $7::smallint[], $8::integer[], $9::numeric[]) as now (market_id, outcome, side, price, size)
+      where levels.market_id = now.market_id and levels.outcome = now.outcome and levels.side = now.side and levels.price = now.price
+    ), made as (
       insert into levels (market_id, outcome, side, price, size)
-      select * from unnest($1::bytea[], $2::smallint[], $3::smallint[], $4::integer[], $5::numeric[])
-      on conflict (market_id, outcome, side, price) do update set size = levels.size + excluded.size
-      returning market_id, outcome, side, price, size
-    ) select encode(market_id, 'hex'), outcome, side, price from changed where size < 0 limit 1`,
-};
-
-const DELETE_EMPTY_LEVELS = {
-  name: 'delete_empty_levels',
-  text: `
-    delete from levels using unnest($1::bytea[], $2::smallint[], $3::smallint[], $4::integer[])
-      as shrunk (market_id, outcome, side, price)
-    where levels.market_id = shrunk.market_id and levels.outcome = shrunk.outcome and levels.side = shrunk.side
-      and levels.price = shrunk.price and levels.size = 0`,
-};
-
-const UPSERT_BOOKS = {
-  name: 'upsert_books',
-  text: `
-    insert into books (market_id, updated_at_ms) select * from unnest($1::bytea[], $2::bigint[])
+      select * from unnest($10::bytea[], $11::smallint[], $12::smallint[], $13::integer[], $14::numeric[])
+    )
+    insert into books (market_id, updated_at_ms) select * from unnest($15::bytea[], $16::bigint[])
     on conflict (market_id) do update set updated_at_ms = excluded.updated_at_ms`,
 };
+
+/** Levels kept between batches, empty ones too: what is known not to be there need not be looked for either. */
+const REMEMBERED = 100_000;
 
 interface Place {
   readonly marketId: string;
@@ -39,7 +43,10 @@ interface Place {
 }
 
 interface Level extends Place {
+  readonly name: string;
   change: bigint;
+  /** After the batch. */
+  size: bigint;
 }
 
 interface Book {
@@ -48,21 +55,46 @@ interface Book {
 }
 
 /** Writes what a batch adds to and takes from levels; one that is down to 0 is deleted. */
-export async function foldLevels(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
-  const books = collect(batch);
-  if (books.size === 0) return;
-  const changed: Level[] = [];
-  for (const { levels } of books.values()) {
-    for (const level of levels.values()) if (level.change !== 0n) changed.push(level);
+export function startLevels(): Fold {
+  const sizes = createMemory<string, bigint>(REMEMBERED);
+  return async (batch, query) => {
+    const books = collect(batch);
+    if (books.size === 0) return;
+    const changed: Level[] = [];
+    for (const { levels } of books.values()) {
+      for (const level of levels.values()) if (level.change !== 0n) changed.push(level);
+    }
+    const before = await sizesOf(changed, sizes, query);
+    const gone: Level[] = [];
+    const moved: Level[] = [];
+    const made: Level[] = [];
+    changed.forEach((level, i) => {
+      level.size = before[i] + level.change;
+      if (level.size < 0n) {
+        const { marketId, outcome, side, price } = level;
+        throw new InconsistentHistory(`level (market, outcome, side, price) ${[marketId, outcome, side, price].join()} gives more than it has`);
+      }
+      sizes.set(level.name, level.size);
+      (level.size === 0n ? gone : before[i] === 0n ? made : moved).push(level);
+    });
+    const sized = (levels: readonly Level[]) => [...placeColumns(levels), numericArray(levels.map(({ size }) => size))];
+    await query(WRITE_LEVELS, [
+      ...placeColumns(gone), ...sized(moved), ...sized(made),
+      byteaArray([...books.keys()]), int8Array([...books.values()].map(({ updatedAt }) => updatedAt)),
+    ]);
+  };
+}
+
+/** The sizes of these levels before the batch; 0: there is none. */
+async function sizesOf(levels: readonly Level[], known: Memory<string, bigint>, query: Query): Promise<bigint[]> {
+  const sizes = levels.map(({ name }) => known.get(name));
+  const unknown = levels.filter((_, i) => sizes[i] === undefined);
+  if (unknown.length === 0) return sizes as bigint[];
+  const places = levels.flatMap((_, i) => sizes[i] === undefined ? [i] : []);
+  for (const [place, size] of await query<[number, string]>(LOAD_LEVELS, [int4Array(places), ...placeColumns(unknown)])) {
+    sizes[place] = BigInt(size);
   }
-  if (changed.length > 0) {
-    const columns = [...placeColumns(changed), numericArray(changed.map(({ change }) => change))];
-    const [overdrawn] = await query<[string, Outcome, Side, number]>(UPSERT_LEVELS, columns);
-    if (overdrawn !== undefined) throw new InconsistentHistory(`level (market, outcome, side, price) ${overdrawn.join()} gives more than it has`);
-    const shrunk = changed.filter(({ change }) => change < 0n);
-    if (shrunk.length > 0) await query(DELETE_EMPTY_LEVELS, placeColumns(shrunk));
-  }
-  await query(UPSERT_BOOKS, [byteaArray([...books.keys()]), int8Array([...books.values()].map(({ updatedAt }) => updatedAt))]);
+  return sizes.map((size) => size ?? 0n);
 }
 
 function collect(batch: readonly FoldedOutcome[]): Map<string, Book> {
@@ -75,7 +107,7 @@ function collect(batch: readonly FoldedOutcome[]): Map<string, Book> {
     const level = book.levels.get(key);
     if (level === undefined) {
       const { marketId, outcome, side, price } = place;
-      book.levels.set(key, { marketId, outcome, side, price, change });
+      book.levels.set(key, { name: `${key}${marketId}`, marketId, outcome, side, price, change, size: 0n });
     } else {
       level.change += change;
     }

@@ -22,7 +22,7 @@ const CLOSE_MARKETS = {
   text: 'update markets set closed = true from unnest($1::bytea[]) as gone (id) where market_id = id',
 };
 
-export const markets: Projection = { name: 'markets', version: 1, tables: marketTables, fold };
+export const markets: Projection = { name: 'markets', version: 1, tables: marketTables, start: () => fold };
 
 interface Opened {
   readonly event: MarketOpened;

@@ -1,7 +1,8 @@
 /** The `orders` projection: every order with what is left of it, and the book levels that the resting ones stand on. */
 import type { OrderAccepted } from '../engine/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from './columns.js';
-import { foldLevels } from './levels.js';
+import { startLevels } from './levels.js';
+import { createMemory, type Memory } from './memory.js';
 import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from './projection.js';
 import { orderTables } from './tables.js';
 
@@ -12,9 +13,17 @@ const LOAD_ORDERS = {
     from orders where number = any ($1::bigint[])`,
 };
 
-const INSERT_ORDERS = {
-  name: 'insert_orders',
+/** New orders, and what has changed of older ones: one statement, since each costs a round trip. */
+const WRITE_ORDERS = {
+  name: 'write_orders',
   text: `
+    with changed as (
+      update orders set remaining = now.remaining, status = now.status, closed_at_ms = now.closed_at_ms,
+        closed_position = now.closed_position, close_reason = now.close_reason
+      from unnest($17::bigint[], $18::numeric[], $19::smallint[], $20::bigint[], $21::bigint[], $22::text[])
+        as now (number, remaining, status, closed_at_ms, closed_position, close_reason)
+      where orders.number = now.number
+    )
     insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, nonce, expiration, placed_at_ms,
       remaining, status, closed_at_ms, closed_position, close_reason)
     select * from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::smallint[], $6::smallint[], $7::integer[],
@@ -22,21 +31,18 @@ const INSERT_ORDERS = {
       $16::text[])`,
 };
 
-const UPDATE_ORDERS = {
-  name: 'update_orders',
-  text: `
-    update orders set remaining = now.remaining, status = now.status, closed_at_ms = now.closed_at_ms,
-      closed_position = now.closed_position, close_reason = now.close_reason
-    from unnest($1::bigint[], $2::numeric[], $3::smallint[], $4::bigint[], $5::bigint[], $6::text[])
-      as now (number, remaining, status, closed_at_ms, closed_position, close_reason)
-    where orders.number = now.number`,
-};
+/** Open orders kept between batches; closed ones hardly ever change again. */
+const REMEMBERED = 100_000;
 
 export const orders: Projection = {
   name: 'orders', version: 1, tables: orderTables,
-  fold: async (batch, query) => {
-    await foldOrders(batch, query);
-    await foldLevels(batch, query);
+  start: () => {
+    const open = createMemory<number, OrderState>(REMEMBERED);
+    const foldLevels = startLevels();
+    return async (batch, query) => {
+      await foldOrders(batch, query, open);
+      await foldLevels(batch, query);
+    };
   },
 };
 
@@ -58,31 +64,36 @@ interface NewOrder {
   readonly at: number;
 }
 
-async function foldOrders(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
+async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: Memory<number, OrderState>): Promise<void> {
   const { accepted, older } = touchedBy(batch);
-  const states = await load(older, query);
+  if (accepted.size === 0 && older.length === 0) return;
+  const states = await statesOf(older, open, query);
   for (const [number, { event }] of accepted) states.set(number, openWith(BigInt(event.size)));
   for (const outcome of batch) apply(outcome, states);
-  if (accepted.size > 0) {
-    const rows = [...accepted.values()];
-    await query(INSERT_ORDERS, [
-      int8Array(rows.map(({ event }) => event.orderNumber)),
-      byteaArray(rows.map(({ event }) => event.orderHash)),
-      byteaArray(rows.map(({ event }) => event.marketId)),
-      byteaArray(rows.map(({ event }) => event.trader)),
-      int2Array(rows.map(({ event }) => event.side)),
-      int2Array(rows.map(({ event }) => event.outcome)),
-      int4Array(rows.map(({ event }) => event.price)),
-      numericArray(rows.map(({ event }) => event.size)),
-      numericArray(rows.map(({ event }) => event.nonce)),
-      numericArray(rows.map(({ event }) => event.expiration)),
-      int8Array(rows.map(({ at }) => at)),
-      ...stateColumns(rows.map(({ event }) => states.get(event.orderNumber)!)),
-    ]);
+  await query(WRITE_ORDERS, [
+    ...newColumns([...accepted.values()], states), int8Array(older), ...stateColumns(older.map((number) => states.get(number)!)),
+  ]);
+  for (const [number, state] of states) {
+    if (state.status === OPEN) open.set(number, state);
+    else open.delete(number);
   }
-  if (older.length > 0) {
-    await query(UPDATE_ORDERS, [int8Array(older), ...stateColumns(older.map((number) => states.get(number)!))]);
-  }
+}
+
+function newColumns(rows: readonly NewOrder[], states: ReadonlyMap<number, OrderState>): unknown[] {
+  return [
+    int8Array(rows.map(({ event }) => event.orderNumber)),
+    byteaArray(rows.map(({ event }) => event.orderHash)),
+    byteaArray(rows.map(({ event }) => event.marketId)),
+    byteaArray(rows.map(({ event }) => event.trader)),
+    int2Array(rows.map(({ event }) => event.side)),
+    int2Array(rows.map(({ event }) => event.outcome)),
+    int4Array(rows.map(({ event }) => event.price)),
+    numericArray(rows.map(({ event }) => event.size)),
+    numericArray(rows.map(({ event }) => event.nonce)),
+    numericArray(rows.map(({ event }) => event.expiration)),
+    int8Array(rows.map(({ at }) => at)),
+    ...stateColumns(rows.map(({ event }) => states.get(event.orderNumber)!)),
+  ];
 }
 
 /** The orders that a batch takes in, and those of before that it changes. */
@@ -112,17 +123,24 @@ function touchedBy(batch: readonly FoldedOutcome[]): { accepted: Map<number, New
   return { accepted, older: [...older] };
 }
 
-async function load(numbers: readonly number[], query: Query): Promise<Map<number, OrderState>> {
+/** The state of these orders before the batch. */
+async function statesOf(numbers: readonly number[], open: Memory<number, OrderState>, query: Query): Promise<Map<number, OrderState>> {
   const states = new Map<number, OrderState>();
-  if (numbers.length === 0) return states;
+  const unknown: number[] = [];
+  for (const number of numbers) {
+    const state = open.get(number);
+    if (state === undefined) unknown.push(number);
+    else states.set(number, state);
+  }
+  if (unknown.length === 0) return states;
   type Row = [string, string, number, string | null, string | null, string | null];
-  const rows = await query<Row>(LOAD_ORDERS, [int8Array(numbers)]);
+  const rows = await query<Row>(LOAD_ORDERS, [int8Array(unknown)]);
   for (const [number, remaining, status, closedAt, closedPosition, closeReason] of rows) {
     states.set(Number(number), {
       remaining: BigInt(remaining), status, closeReason, closedAt: numberOf(closedAt), closedPosition: numberOf(closedPosition),
     });
   }
-  const missing = numbers.find((number) => !states.has(number));
+  const missing = unknown.find((number) => !states.has(number));
   if (missing !== undefined) throw new InconsistentHistory(`order ${missing} changes`);
   return states;
 }

@@ -3,6 +3,7 @@ import type { Event, FillFailed, FillMatched } from '../engine/events.js';
 import { NO, YES } from '../engine/fields.js';
 import { buy, sell, undoBuy, undoSell, type Holding } from './average-cost.js';
 import { byteaArray, int4Array, numericArray } from './columns.js';
+import { createMemory, type Memory } from './memory.js';
 import type { FoldedOutcome, Projection, Query } from './projection.js';
 import { positionTables } from './tables.js';
 
@@ -18,47 +19,76 @@ const LOAD_POSITIONS = {
       join positions on market_id = market and user_address = trader`,
 };
 
-const UPSERT_POSITIONS = {
-  name: 'upsert_positions',
+/** New positions, and those that are there already. */
+const WRITE_POSITIONS = {
+  name: 'write_positions',
   text: `
+    with changed as (
+      update positions set yes_shares = now.yes_shares, no_shares = now.no_shares, yes_cost = now.yes_cost, no_cost = now.no_cost
+      from unnest($7::bytea[], $8::bytea[], $9::numeric[], $10::numeric[], $11::numeric[], $12::numeric[])
+        as now (market_id, user_address, yes_shares, no_shares, yes_cost, no_cost)
+      where positions.market_id = now.market_id and positions.user_address = now.user_address
+    )
     insert into positions (market_id, user_address, yes_shares, no_shares, yes_cost, no_cost)
-    select * from unnest($1::bytea[], $2::bytea[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[])
-    on conflict (market_id, user_address) do update set yes_shares = excluded.yes_shares, no_shares = excluded.no_shares,
-      yes_cost = excluded.yes_cost, no_cost = excluded.no_cost`,
+    select * from unnest($1::bytea[], $2::bytea[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[])`,
 };
 
-export const positions: Projection = { name: 'positions', version: 1, tables: positionTables, fold };
+/** Positions kept between batches. */
+const REMEMBERED = 50_000;
+
+export const positions: Projection = {
+  name: 'positions', version: 2, tables: positionTables,
+  start: () => {
+    const memory = createMemory<string, Position>(REMEMBERED);
+    return (batch, query) => fold(batch, query, memory);
+  },
+};
 
 type Fill = FillMatched | FillFailed;
 
 interface Position {
   readonly marketId: string;
   readonly user: string;
+  /** Whether it has a row. */
+  stored: boolean;
   /** By outcome: YES, NO. */
   readonly holdings: [Holding, Holding];
 }
 
 const NOTHING: Holding = { shares: 0n, cost: 0n };
 
-async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
+async function fold(batch: readonly FoldedOutcome[], query: Query, memory: Memory<string, Position>): Promise<void> {
   const fills = batch.flatMap(({ events }) => events.filter(isFill));
   if (fills.length === 0) return;
   const touched = new Map<string, Position>();
+  const unknown: Position[] = [];
   for (const { marketId, buyer, seller } of fills) {
     for (const user of [buyer, seller]) {
       const key = marketId + user;
-      if (!touched.has(key)) touched.set(key, { marketId, user, holdings: [NOTHING, NOTHING] });
+      if (touched.has(key)) continue;
+      let position = memory.get(key);
+      if (position === undefined) {
+        unknown.push(position = { marketId, user, stored: false, holdings: [NOTHING, NOTHING] });
+        memory.set(key, position);
+      }
+      touched.set(key, position);
     }
   }
-  const rows = [...touched.values()];
-  await load(rows, query);
+  if (unknown.length > 0) await load(unknown, query);
   for (const fill of fills) count(fill, touched);
-  await query(UPSERT_POSITIONS, [
+  const rows = [...touched.values()];
+  const added = rows.filter(({ stored }) => !stored);
+  await query(WRITE_POSITIONS, [...columnsOf(added), ...columnsOf(rows.filter(({ stored }) => stored))]);
+  for (const position of added) position.stored = true;
+}
+
+function columnsOf(rows: readonly Position[]): unknown[] {
+  return [
     byteaArray(rows.map(({ marketId }) => marketId)),
     byteaArray(rows.map(({ user }) => user)),
     ...[YES, NO].map((outcome) => numericArray(rows.map(({ holdings }) => holdings[outcome].shares))),
     ...[YES, NO].map((outcome) => numericArray(rows.map(({ holdings }) => holdings[outcome].cost))),
-  ]);
+  ];
 }
 
 async function load(rows: readonly Position[], query: Query): Promise<void> {
@@ -68,6 +98,7 @@ async function load(rows: readonly Position[], query: Query): Promise<void> {
     byteaArray(rows.map(({ user }) => user)),
   ]);
   for (const [place, yesShares, noShares, yesCost, noCost] of found) {
+    rows[place].stored = true;
     rows[place].holdings[YES] = { shares: BigInt(yesShares), cost: BigInt(yesCost) };
     rows[place].holdings[NO] = { shares: BigInt(noShares), cost: BigInt(noCost) };
   }

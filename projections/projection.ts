@@ -25,12 +25,16 @@ export interface Projection {
   readonly version: number;
   /** Statements that create its tables and indexes, unqualified: the search path decides where. */
   readonly tables: readonly string[];
-  /**
-   * Folds a batch and writes the rows that it changes. The caller owns the transaction and has checked that the batch is the
-   * next one; the same outcomes in batches of any size give the same rows. Throws InconsistentHistory.
-   */
-  fold(batch: readonly FoldedOutcome[], query: Query): Promise<void>;
+  /** A fold without memories of rows: for one session, since what it remembers is true only while that one writes alone. */
+  start(): Fold;
 }
+
+/**
+ * Folds a batch and writes the rows that it changes. The caller owns the transaction and has checked that the batch is the
+ * next one after the last that this fold was given, and that nobody else has written since; a fold whose batch was not committed
+ * is not to be used again. The same outcomes in batches of any size give the same rows. Throws InconsistentHistory.
+ */
+export type Fold = (batch: readonly FoldedOutcome[], query: Query) => Promise<void>;
 
 /** An event contradicts the outcomes before it: the log or the engine is broken, so the worker stops. */
 export class InconsistentHistory extends Error {

@@ -4,7 +4,7 @@ import { advance, type Checkpoint } from './checkpoint.js';
 import { openSession, sqlState, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';
 import { decode, withinLimits, type BatchLimits } from './inbox.js';
-import { tableNames, type FoldedOutcome, type Projection } from './projection.js';
+import { tableNames, type Fold, type FoldedOutcome, type Projection } from './projection.js';
 import { createReadModels, grants, READ_MODELS, START_LOCK } from './schema.js';
 
 export interface RebuildOptions {
@@ -53,16 +53,17 @@ export async function rebuild(options: RebuildOptions): Promise<Rebuilt> {
     if (onlyIfOlder && live.version === projection.version) return { position: live.position, differingRows: null };
     await session.run(`set search_path to ${shadow}; drop schema if exists ${shadow} cascade`);
     await createReadModels({ session, schema: shadow, projections: [projection] });
-    return await fillAndSwap({ ...options, session, shadow });
+    return await fillAndSwap({ ...options, session, shadow, fold: projection.start() });
   } finally {
     await session.close();
   }
 }
 
-type Rebuilding = RebuildOptions & { readonly session: Session; readonly shadow: string };
+type Rebuilding = RebuildOptions & { readonly session: Session; readonly shadow: string; readonly fold: Fold };
 
-async function fillAndSwap(rebuilding: Rebuilding): Promise<Rebuilt> {
-  const { session, log, projection, signal, limits = LIMITS } = rebuilding;
+async function fillAndSwap(begun: Rebuilding): Promise<Rebuilt> {
+  const { session, log, projection, signal, limits = LIMITS } = begun;
+  let rebuilding = begun;
   for (let position = 0; ;) {
     signal?.throwIfAborted();
     const live = await liveCheckpoint(session, projection);
@@ -76,6 +77,7 @@ async function fillAndSwap(rebuilding: Rebuilding): Promise<Rebuilt> {
     } catch (error) {
       if (!GAVE_WAY.has(sqlState(error) ?? '')) throw error;
       await session.run('rollback');
+      rebuilding = { ...begun, fold: projection.start() };
     }
   }
 }
@@ -96,13 +98,14 @@ async function fill(rebuilding: Rebuilding, from: number, target: number): Promi
   return target;
 }
 
-async function foldBatch({ session, projection }: Rebuilding, batch: readonly FoldedOutcome[]): Promise<number> {
+async function foldBatch({ session, projection, fold }: Rebuilding, batch: readonly FoldedOutcome[]): Promise<number> {
+  const { name, version } = projection;
   const [{ position: from }] = batch;
   const to = from + batch.length;
-  if (!await advance([{ name: projection.name, version: projection.version, from, to }], session.query)) {
-    throw new Error(`somebody else writes the shadow tables of ${projection.name}`);
+  if (!await advance([{ name, version, from, to }], session.query)) {
+    throw new Error(`somebody else writes the shadow tables of ${name}`);
   }
-  await foldInto(projection, batch, session.query);
+  await foldInto({ name, fold, batch, query: session.query });
   return to;
 }
 
@@ -170,7 +173,7 @@ async function countDifferences(session: Session, shadow: string, tables: readon
   return rows;
 }
 
-async function liveCheckpoint(session: Session, { name }: Projection): Promise<Checkpoint> {
+async function liveCheckpoint(session: Session, { name }: Projection): Promise<Omit<Checkpoint, 'writer'>> {
   const [[version, position]] = await session.query<[number, string]>({
     name: 'live_checkpoint', text: `select version, position from ${READ_MODELS}.projection where name = $1`,
   }, [name]);

@@ -5,7 +5,7 @@ import { advance, readCheckpoints, type Checkpoint } from './checkpoint.js';
 import { DatabaseUnavailable, openSession, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';
 import { openInbox, type BatchLimits, type Inbox } from './inbox.js';
-import type { FoldedOutcome, Projection } from './projection.js';
+import type { Fold, FoldedOutcome, Projection } from './projection.js';
 import { rebuild } from './rebuild.js';
 import { createReadModels, grantReader, READ_MODELS } from './schema.js';
 
@@ -18,6 +18,11 @@ export interface RunOptions {
   readonly signal: AbortSignal;
   /** What one batch may hold; under load batches fill up to it. */
   readonly limits?: BatchLimits;
+  /**
+   * How much later than it could an outcome may be folded while others come, so that more go into a batch; the first one after
+   * a quiet time is folded at once, and a backlog without rests. Default 25 ms; 0: never later.
+   */
+  readonly freshnessMs?: number;
   /** Waits after the first, second, … failure in a row; the last one repeats. */
   readonly backoffMs?: readonly number[];
   readonly open?: OpenSession;
@@ -69,8 +74,8 @@ export class ForeignReadModels extends Error {
   }
 }
 
-const NOTIFY = { name: 'notify_read_models', text: `select pg_notify('read_models', $1)` };
 const LIMITS: BatchLimits = { outcomes: 4_000, events: 16_000 };
+const FRESHNESS_MS = 25;
 const BACKOFF_MS = [50, 100, 250, 500, 1_000, 2_000, 5_000];
 
 /**
@@ -110,7 +115,7 @@ async function keepRunning(options: RunOptions, state: State): Promise<void> {
 
 /** One connection's life: from its checkpoints on until the signal aborts or something breaks. */
 async function runSession(options: RunOptions, state: State): Promise<void> {
-  const { url, log, projections, signal, limits = LIMITS, open = openSession, onProgress } = options;
+  const { url, log, projections, signal, limits = LIMITS, freshnessMs = FRESHNESS_MS, open = openSession, onProgress } = options;
   const session = await open(url, READ_MODELS);
   let inbox: Inbox | undefined;
   try {
@@ -124,9 +129,11 @@ async function runSession(options: RunOptions, state: State): Promise<void> {
     const furthest = Math.max(...projections.map(({ name }) => state.checkpoints.get(name)!.position));
     const length = await log.length('outcomes');
     if (furthest > length) throw new ForeignReadModels(furthest, length);
-    inbox = openInbox({ log, from: lowest(projections, state.checkpoints), limits, signal });
+    // What folds remember is as old as this session: it ends when a batch was not committed or somebody else was here.
+    const folds = new Map(projections.map((projection) => [projection.name, projection.start()]));
+    inbox = openInbox({ log, from: lowest(projections, state.checkpoints), limits, restMs: freshnessMs, signal });
     for (let batch = await inbox.take(); batch.length > 0; batch = await inbox.take()) {
-      reached(await writeBatch({ session, projections, checkpoints: state.checkpoints, batch }), batch.length);
+      reached(await writeBatch({ session, projections, folds, checkpoints: state.checkpoints, batch }), batch.length);
       state.failures = 0;
     }
   } finally {
@@ -156,26 +163,30 @@ async function prepare(session: Session, options: RunOptions): Promise<void> {
  * Writes a batch to every projection that has not folded it, and their checkpoints, in one transaction; returns the new ones.
  * Throws Overtaken, DatabaseUnavailable (whether it was committed is then unknown: the checkpoints tell) and ProjectionFailed.
  */
-async function writeBatch({ session, projections, checkpoints, batch }: {
+async function writeBatch({ session, projections, folds, checkpoints, batch }: {
   session: Session;
   projections: readonly Projection[];
+  folds: ReadonlyMap<string, Fold>;
   checkpoints: ReadonlyMap<string, Checkpoint>;
   batch: readonly FoldedOutcome[];
 }): Promise<Map<string, Checkpoint>> {
   const first = batch[0].position;
   const end = first + batch.length;
   const due = projections.filter(({ name }) => checkpoints.get(name)!.position < end);
-  const after = new Map(checkpoints);
-  for (const { name, version } of due) after.set(name, { version, position: end });
   await session.run('begin');
-  const moves = due.map(({ name, version }) => ({ name, version, from: checkpoints.get(name)!.position, to: end }));
-  if (!await advance(moves, session.query)) throw new Overtaken();
-  for (const projection of due) {
-    const from = Math.max(0, checkpoints.get(projection.name)!.position - first);
-    await foldInto(projection, from === 0 ? batch : batch.slice(from), session.query);
+  const moves = due.map(({ name }) => {
+    const { version, writer, position } = checkpoints.get(name)!;
+    return { name, version, writer, from: position, to: end };
+  });
+  const writer = await advance(moves, session.query, end - 1);
+  if (writer === undefined) throw new Overtaken();
+  for (const { name } of due) {
+    const from = Math.max(0, checkpoints.get(name)!.position - first);
+    await foldInto({ name, fold: folds.get(name)!, batch: from === 0 ? batch : batch.slice(from), query: session.query });
   }
-  await session.query(NOTIFY, [String(lowest(projections, after) - 1)]);
   await session.run('commit');
+  const after = new Map(checkpoints);
+  for (const { name, version } of due) after.set(name, { version, position: end, writer });
   return after;
 }
 

@@ -86,6 +86,7 @@ create table trades (
   settlement smallint not null,
   tx_hash bytea,
   settled_position bigint,
+  settled_at_ms bigint,
   failure_reason text
 )`, `
 create index trades_by_market on trades (market_id, number) where settlement <> 3`, `
@@ -105,6 +106,7 @@ create table minute_volumes (
   primary key (market_id, minute)
 )`];
 
+/** No index on what changes, and room on each page: so an update writes one row version and no index entries. */
 export const positionTables = [`
 create table positions (
   market_id bytea not null,
@@ -114,7 +116,5 @@ create table positions (
   yes_cost numeric not null,
   no_cost numeric not null,
   primary key (market_id, user_address)
-)`, `
-create index positions_by_user on positions (user_address)`, `
-create index holders_by_size on positions (market_id, (greatest(yes_shares, 0) + greatest(no_shares, 0)) desc, user_address)
-  where yes_shares > 0 or no_shares > 0`];
+) with (fillfactor = 70)`, `
+create index positions_by_user on positions (user_address)`];

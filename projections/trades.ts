@@ -3,21 +3,23 @@ import type { FillFailed, FillMatched, FillSettled } from '../engine/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from './columns.js';
 import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from './projection.js';
 import { tradeTables } from './tables.js';
-import { foldVolumes, type Traded } from './volumes.js';
+import { addVolumes, volumeColumns, type Traded } from './volumes.js';
 
 /** `settlement`; 1, pending, comes with the settlement worker. */
 const MATCHED = 0;
 const CONFIRMED = 2;
 const FAILED = 3;
 
-const INSERT_TRADES = {
-  name: 'insert_trades',
+/** New trades, and the volumes. */
+const WRITE_TRADES = {
+  name: 'write_trades',
   text: `
+    with ${addVolumes(19)}
     insert into trades (number, market_id, outcome, price, size, cost, taker_side, maker_number, taker_number, buyer, seller,
-      position, at_ms, settlement, tx_hash, settled_position, failure_reason)
+      position, at_ms, settlement, tx_hash, settled_position, settled_at_ms, failure_reason)
     select * from unnest($1::bigint[], $2::bytea[], $3::smallint[], $4::integer[], $5::numeric[], $6::numeric[], $7::smallint[],
       $8::bigint[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bigint[], $13::bigint[], $14::smallint[], $15::bytea[],
-      $16::bigint[], $17::text[])`,
+      $16::bigint[], $17::bigint[], $18::text[])`,
 };
 
 /** Returns when each trade was made: a failed one leaves the minute that it was counted in. */
@@ -25,19 +27,21 @@ const SETTLE_TRADES = {
   name: 'settle_trades',
   text: `
     update trades set settlement = now.settlement, tx_hash = now.tx_hash, settled_position = now.settled_position,
-      failure_reason = now.failure_reason
-    from unnest($1::bigint[], $2::smallint[], $3::bytea[], $4::bigint[], $5::text[])
-      as now (number, settlement, tx_hash, settled_position, failure_reason)
+      settled_at_ms = now.settled_at_ms, failure_reason = now.failure_reason
+    from unnest($1::bigint[], $2::smallint[], $3::bytea[], $4::bigint[], $5::bigint[], $6::text[])
+      as now (number, settlement, tx_hash, settled_position, settled_at_ms, failure_reason)
     where trades.number = now.number and trades.settlement < ${CONFIRMED}
     returning trades.number, trades.at_ms`,
 };
 
-export const trades: Projection = { name: 'trades', version: 1, tables: tradeTables, fold };
+export const trades: Projection = { name: 'trades', version: 2, tables: tradeTables, start: () => fold };
 
 interface Settlement {
   readonly settlement: number;
   readonly txHash: string | null;
   readonly position: number | null;
+  /** Engine time in milliseconds. */
+  readonly at: number | null;
   readonly reason: string | null;
 }
 
@@ -48,7 +52,7 @@ interface Trade {
   settlement: Settlement;
 }
 
-const UNSETTLED: Settlement = { settlement: MATCHED, txHash: null, position: null, reason: null };
+const UNSETTLED: Settlement = { settlement: MATCHED, txHash: null, position: null, at: null, reason: null };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
   const matched = new Map<number, Trade>();
@@ -69,7 +73,7 @@ async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void
           traded.push({ marketId: event.marketId, at, cost: BigInt(event.cost), count: 1 });
           break;
         case 'FillSettled': case 'FillFailed':
-          settle(event.fill, settlementOf(event, position));
+          settle(event.fill, settlementOf(event, position, at));
           if (event.type === 'FillFailed') failed.push(event);
           break;
         case 'MarketOpened': case 'MarketClosed': case 'OrderAccepted': case 'OrderRested': case 'OrderCancelled':
@@ -78,17 +82,16 @@ async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void
       }
     }
   }
-  if (matched.size > 0) await query(INSERT_TRADES, tradeColumns([...matched.values()]));
   const madeAt = await settleOlder(settled, query);
   for (const { fill, marketId, cost } of failed) {
     traded.push({ marketId, at: matched.get(fill)?.at ?? madeAt.get(fill)!, cost: -BigInt(cost), count: -1 });
   }
-  await foldVolumes(traded, query);
+  if (traded.length > 0) await query(WRITE_TRADES, [...tradeColumns([...matched.values()]), ...volumeColumns(traded)]);
 }
 
-function settlementOf(event: FillSettled | FillFailed, position: number): Settlement {
+function settlementOf(event: FillSettled | FillFailed, position: number, at: number): Settlement {
   const failed = event.type === 'FillFailed';
-  return { settlement: failed ? FAILED : CONFIRMED, txHash: event.txHash, position, reason: failed ? event.reason : null };
+  return { settlement: failed ? FAILED : CONFIRMED, txHash: event.txHash, position, at, reason: failed ? event.reason : null };
 }
 
 /** Writes the settlement of trades of earlier batches; returns when they were made, by number. */
@@ -131,6 +134,7 @@ function settlementColumns(rows: readonly Settlement[]): unknown[] {
     int2Array(rows.map(({ settlement }) => settlement)),
     byteaArray(rows.map(({ txHash }) => txHash)),
     int8Array(rows.map(({ position }) => position)),
+    int8Array(rows.map(({ at }) => at)),
     textArray(rows.map(({ reason }) => reason)),
   ];
 }

@@ -1,21 +1,19 @@
 /** Volumes in collateral, all-time and by the minute. Changes add up; a sum that is back at 0 keeps its row. */
 import { byteaArray, int8Array, numericArray } from './columns.js';
-import type { Query } from './projection.js';
 
-const UPSERT_MARKET_VOLUMES = {
-  name: 'upsert_market_volumes',
-  text: `
-    insert into market_volumes (market_id, volume, trades) select * from unnest($1::bytea[], $2::numeric[], $3::bigint[])
-    on conflict (market_id) do update
-      set volume = market_volumes.volume + excluded.volume, trades = market_volumes.trades + excluded.trades`,
-};
-
-const UPSERT_MINUTE_VOLUMES = {
-  name: 'upsert_minute_volumes',
-  text: `
-    insert into minute_volumes (market_id, minute, volume) select * from unnest($1::bytea[], $2::bigint[], $3::numeric[])
-    on conflict (market_id, minute) do update set volume = minute_volumes.volume + excluded.volume`,
-};
+/** Common table expressions that add six columns, the first of them parameter `first`, to the volumes. */
+export function addVolumes(first: number): string {
+  const $ = (n: number) => `$${first + n}`;
+  return `
+    all_time as (
+      insert into market_volumes (market_id, volume, trades) select * from unnest(${$(0)}::bytea[], ${$(1)}::numeric[], ${$(2)}::bigint[])
+      on conflict (market_id) do update
+        set volume = market_volumes.volume + excluded.volume, trades = market_volumes.trades + excluded.trades
+    ), by_minute as (
+      insert into minute_volumes (market_id, minute, volume) select * from unnest(${$(3)}::bytea[], ${$(4)}::bigint[], ${$(5)}::numeric[])
+      on conflict (market_id, minute) do update set volume = minute_volumes.volume + excluded.volume
+    )`;
+}
 
 const MINUTE_MS = 60_000;
 
@@ -33,9 +31,8 @@ interface MarketVolume {
   readonly minutes: Map<number, bigint>;
 }
 
-/** Adds these trades to their markets' volumes and minutes. */
-export async function foldVolumes(traded: readonly Traded[], query: Query): Promise<void> {
-  if (traded.length === 0) return;
+/** What these trades add to their markets' volumes and minutes, as the columns of `addVolumes`. */
+export function volumeColumns(traded: readonly Traded[]): unknown[] {
   const markets = new Map<string, MarketVolume>();
   for (const { marketId, at, cost, count } of traded) {
     let market = markets.get(marketId);
@@ -46,15 +43,14 @@ export async function foldVolumes(traded: readonly Traded[], query: Query): Prom
     market.minutes.set(minute, (market.minutes.get(minute) ?? 0n) + cost);
   }
   const totals = [...markets.values()];
-  await query(UPSERT_MARKET_VOLUMES, [
+  const minutes = [...markets].flatMap(([marketId, market]) => (
+    [...market.minutes].map(([minute, volume]) => ({ marketId, minute, volume }))));
+  return [
     byteaArray([...markets.keys()]),
     numericArray(totals.map(({ volume }) => volume)),
     int8Array(totals.map(({ trades }) => trades)),
-  ]);
-  const minutes = [...markets].flatMap(([marketId, market]) => (
-    [...market.minutes].map(([minute, volume]) => ({ marketId, minute, volume }))));
-  await query(UPSERT_MINUTE_VOLUMES, [
-    byteaArray(minutes.map(({ marketId }) => marketId)), int8Array(minutes.map(({ minute }) => minute)),
+    byteaArray(minutes.map(({ marketId }) => marketId)),
+    int8Array(minutes.map(({ minute }) => minute)),
     numericArray(minutes.map(({ volume }) => volume)),
-  ]);
+  ];
 }

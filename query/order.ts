@@ -12,7 +12,7 @@ const status = (column: string) => `(array['open', 'filled', 'cancelled'])[${col
 
 /** One order's fills, whichever side of the match it was on: a union, so that each half has its index. */
 const fills = `
-  select number, price, size, position, at_ms, settlement, tx_hash, settled_position, failure_reason, role
+  select number, price, size, position, at_ms, settlement, tx_hash, settled_position, settled_at_ms, failure_reason, role
   from (
     (select t.*, 'maker' as role from trades t where maker_number = o.number order by number desc limit ${MAX_FILLS})
     union all
@@ -26,7 +26,7 @@ const history = `
   union all
   select f.settled_position, 1, f.number, row_to_json(entry) from fills f cross join lateral (
     select f.settled_position as position, 'fill_failed' as type, f.number as fill, f.size, f.failure_reason as reason,
-      ${transactionHash('f.tx_hash')} as "txHash", null as timestamp) entry
+      ${transactionHash('f.tx_hash')} as "txHash", f.settled_at_ms / 1000 as timestamp) entry
   where f.settlement = 3
   union all
   select f.position, 2, f.number, row_to_json(entry) from fills f cross join lateral (
@@ -49,8 +49,8 @@ const withHistory = answering('order', ['orders', 'trades'], jsonObject(`
 
 /**
  * An order with all its fields and `history`: `accepted`, `fill`, `fill_failed` and, once it is closed, `filled` or `cancelled`,
- * each with the log position that proves it; at most the latest 1,000 fills. `timestamp` in Unix seconds, null where the read
- * model does not keep it. Throws RequestError `unknown_order`.
+ * each with the log position that proves it; at most the latest 1,000 fills. `timestamp` in Unix seconds. Throws
+ * RequestError `unknown_order`.
  */
 export function orderWithHistory(db: Database, { orderHash }: { orderHash: string }): Promise<Answer> {
   return answer(db, withHistory, [bytes(orderHash)], 'unknown_order');

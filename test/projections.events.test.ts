@@ -4,6 +4,7 @@ import type {
   Event, FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReinstated, OrderRested,
 } from '../engine/events.js';
 import type { Outcome, Side } from '../engine/fields.js';
+import { projections } from '../projections/catalogue.js';
 import { testDatabase } from './postgres.js';
 import { logOf, outcomesOf, projectTo, readTables, runSql, type Rows } from './projected.js';
 
@@ -18,6 +19,10 @@ const address = bytes(20);
 const MARKET = hash(0xaa);
 const [ALICE, BOB] = [address(1), address(2)];
 const TX = hash(0xcc);
+
+/** Every checkpoint at a position, as `readTables` gives them. */
+const checkpointsAt = (position: number) => projections
+  .map(({ name, version }) => ({ name, version, position: String(position) })).sort((a, b) => a.name < b.name ? -1 : 1);
 
 interface Terms { side?: Side; outcome?: Outcome; price?: number; size?: string }
 
@@ -53,7 +58,7 @@ const level = (fields: object = {}) => ({ market_id: MARKET, outcome: 0, side: 0
 const book = (n: number) => ({ market_id: MARKET, updated_at_ms: at(n) });
 const trade = (fields: object = {}) => ({
   number: '0', market_id: MARKET, outcome: 0, price: 500_000, size: '40', cost: '20', taker_side: 1, maker_number: '1', taker_number: '2', buyer: ALICE,
-  seller: BOB, position: '2', at_ms: at(2), settlement: 0, tx_hash: null, settled_position: null, failure_reason: null, ...fields,
+  seller: BOB, position: '2', at_ms: at(2), settlement: 0, tx_hash: null, settled_position: null, settled_at_ms: null, failure_reason: null, ...fields,
 });
 const position = (user_address: string, yes: [string, string], no: [string, string] = ['0', '0']) => (
   { market_id: MARKET, user_address, yes_shares: yes[0], yes_cost: yes[1], no_shares: no[0], no_cost: no[1] });
@@ -133,7 +138,7 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
   {
     name: 'FillSettled: the trade is confirmed and nothing else changes',
     history: [...crossed, [settled(fill)]],
-    rows: { ...crossedRows, trades: [trade({ settlement: 2, tx_hash: TX, settled_position: '3' })] },
+    rows: { ...crossedRows, trades: [trade({ settlement: 2, tx_hash: TX, settled_position: '3', settled_at_ms: at(3) })] },
   },
   {
     name: 'FillFailed: both orders, volumes of the trade\'s own minute and positions take it back; the innocent order rests again',
@@ -143,7 +148,7 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
       orders: [orderRow(1, ALICE),
         orderRow(2, BOB, { side: 1, status: 2, closed_at_ms: at(63), closed_position: '63', close_reason: 'settlement_failed' })],
       levels: [level()], books: [book(63)],
-      trades: [trade({ settlement: 3, tx_hash: TX, settled_position: '63', failure_reason: 'seller_insufficient_shares' })], ...volumes('0', '0'),
+      trades: [trade({ settlement: 3, tx_hash: TX, settled_position: '63', settled_at_ms: at(63), failure_reason: 'seller_insufficient_shares' })], ...volumes('0', '0'),
       positions: [position(ALICE, ['0', '0']), position(BOB, ['0', '0'])],
     },
   },
@@ -155,7 +160,7 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
       orders: [orderRow(1, ALICE, { size: '40', remaining: '40' }),
         orderRow(2, BOB, { side: 1, size: '40', remaining: '40', status: 2, closed_at_ms: at(3), closed_position: '3', close_reason: 'settlement_failed' })],
       levels: [level({ size: '40' })], books: [book(3)],
-      trades: [trade({ settlement: 3, tx_hash: TX, settled_position: '3', failure_reason: 'seller_insufficient_shares' })], ...volumes('0', '0'),
+      trades: [trade({ settlement: 3, tx_hash: TX, settled_position: '3', settled_at_ms: at(3), failure_reason: 'seller_insufficient_shares' })], ...volumes('0', '0'),
       positions: [position(ALICE, ['0', '0']), position(BOB, ['0', '0'])],
     },
   },
@@ -199,7 +204,7 @@ describe('projections: events', () => {
         await projectTo(outcomes.length, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 1_000 } });
         const { projection, ...tables } = await readTables(url);
         assert.deepEqual(tables, { ...NOTHING, ...rows });
-        assert.deepEqual(projection, ['markets', 'orders', 'positions', 'trades'].map((table) => ({ name: table, version: 1, position: String(outcomes.length) })));
+        assert.deepEqual(projection, checkpointsAt(outcomes.length));
       });
     }
   }

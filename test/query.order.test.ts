@@ -27,9 +27,9 @@ describe('query: one order', () => {
     });
     await models.insert('trades',
       { number: 0, position: 7, taker_number: 7, maker_number: 3, size: 10, settlement: 2, tx_hash: bytes32(80),
-        settled_position: 19 },
+        settled_position: 19, settled_at_ms: 1_700_000_019_500 },
       { number: 1, position: 7, taker_number: 7, maker_number: 4, size: 20, settlement: 3, tx_hash: bytes32(81),
-        settled_position: 20, failure_reason: 'seller_not_approved' },
+        settled_position: 20, settled_at_ms: 1_700_000_020_500, failure_reason: 'seller_not_approved' },
       { number: 2, position: 20, taker_number: 7, maker_number: 5, size: 20 },
       { number: 3, position: 21, taker_number: 22, maker_number: 7, size: 10, settlement: 1, tx_hash: bytes32(82) },
       { number: 4, position: 25, taker_number: 23, maker_number: 24 });
@@ -46,7 +46,7 @@ describe('query: one order', () => {
       { position: 7, type: 'accepted', size: 100, timestamp: 1_700_000_007 },
       { ...fill, position: 7, fill: 0, role: 'taker', size: 10, settlementStatus: 'confirmed', txHash: bytes32(80), timestamp: seconds },
       { ...fill, position: 7, fill: 1, role: 'taker', size: 20, settlementStatus: 'failed', txHash: bytes32(81), timestamp: seconds + 1 },
-      { position: 20, type: 'fill_failed', fill: 1, size: 20, reason: 'seller_not_approved', txHash: bytes32(81), timestamp: null },
+      { position: 20, type: 'fill_failed', fill: 1, size: 20, reason: 'seller_not_approved', txHash: bytes32(81), timestamp: seconds + 20 },
       { ...fill, position: 20, fill: 2, role: 'taker', size: 20, settlementStatus: 'matched', txHash: '', timestamp: seconds + 2 },
       { ...fill, position: 21, fill: 3, role: 'maker', size: 10, settlementStatus: 'pending', txHash: bytes32(82), timestamp: seconds + 3 },
       { position: 30, type: 'cancelled', size: 60, reason: 'user', timestamp: 1_700_000_030 },

@@ -47,7 +47,7 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
   trades: (n) => ({
     number: n, market_id: bytes32(1), outcome: 0, price: 500_000, size: 100, cost: 50, taker_side: 0, maker_number: 1,
     taker_number: 2, buyer: address(1), seller: address(2), position: 100 + n, at_ms: 1_700_000_000_000 + 1_000 * n,
-    settlement: 0, tx_hash: null, settled_position: null, failure_reason: null,
+    settlement: 0, tx_hash: null, settled_position: null, settled_at_ms: null, failure_reason: null,
   }),
   market_volumes: () => ({ market_id: bytes32(1), volume: 0, trades: 0 }),
   minute_volumes: () => ({ market_id: bytes32(1), minute: 0, volume: 0 }),
