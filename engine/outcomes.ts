@@ -7,7 +7,7 @@ import type { Log } from './log.js';
 const KEPT = 4_096;
 
 export interface Outcomes {
-  /** The engine goes on from this position; what is before it is in the log. */
+  /** What is before this position is in the log; outcomes are published from here on. */
   begin(position: number): void;
   publish(step: Step): void;
   /** The outcome of the command at a position: now, or as soon as the engine has computed it. Rejects when the engine has stopped. */

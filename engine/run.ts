@@ -58,7 +58,7 @@ export async function startEngine(options: EngineOptions): Promise<EngineRun> {
     : await loadSnapshot(options.snapshotDirectory, (snapshot) => belongs(log, snapshot, recorded));
   const engine = createEngine(restored?.state, restored?.digest);
   report('engine starts', { position: engine.state.position, recorded, snapshot: restored !== undefined });
-  outcomes.begin(engine.state.position);
+  outcomes.begin(recorded);
   const writer = createOutcomeWriter({ log, from: recorded, report, takeoverMs: options.takeoverMs ?? 5_000, signal: options.signal });
   const run = { ready: engine.state.position >= recorded };
   const done = loop(engine, writer, { ...options, report, recorded, onReady: () => { run.ready = true; } })
@@ -86,8 +86,10 @@ async function loop(
       if (record.position !== engine.state.position) throw new BrokenSequence('commands', engine.state.position, record.position);
       const step = engine.step(record.data);
       if (step.position === recorded - 1) await compare(log, step);
-      if (step.position >= recorded) writer.add(outcomeRecord(step, options.writerId));
-      outcomes.publish(step);
+      if (step.position >= recorded) {
+        writer.add(outcomeRecord(step, options.writerId));
+        outcomes.publish(step);
+      }
       snapshots.afterStep();
     }
     if (engine.state.position >= recorded) options.onReady();
