@@ -8,7 +8,7 @@ import { match } from './match.js';
 import {
   FILLED, OPEN, deathOf, findNonce, findOrder, isOpenMarket, lives, marketOf, sweptOrders, type State, type Sweep,
 } from './state.js';
-import { formatUint64, highWord, lowWord, parseUint64 } from './book/uint64.js';
+import { formatUint64, parseUint64, readUint64 } from './book/uint64.js';
 
 /** The events of the command at log position `position`, in order. `advance` has brought the state's time up to the command's. */
 export function decide(state: State, command: Command, position: number): Event[] {
@@ -59,8 +59,9 @@ function refusalOf(state: State, command: PlaceOrder): RejectionCode | undefined
   if (!isOpenMarket(state, state.markets[market]!)) return 'market_closed';
   const trader = state.traderIndex.get(command.trader);
   if (trader === undefined) return undefined;
-  const nonce = parseUint64(command.nonce);
-  return findNonce(state, { trader, hi: highWord(nonce), lo: lowWord(nonce) }) >= 0 ? 'duplicate_nonce' : undefined;
+  const { halves } = state;
+  readUint64(command.nonce, halves);
+  return findNonce(state, { trader, hi: halves[0]!, lo: halves[1]! }) >= 0 ? 'duplicate_nonce' : undefined;
 }
 
 function cancelOrder(state: State, command: CancelOrder): Event[] {

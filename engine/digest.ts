@@ -9,16 +9,16 @@ const HEAD_BYTES = DIGEST_BYTES + 4;
 
 /** The chain from a digest on. It keeps one buffer for the bytes to be hashed, as large as the largest step so far. */
 export class DigestChain {
-  #last: Uint8Array;
+  /** The last digest at its start: where the next step's bytes want it. */
   #buffer = Buffer.alloc(16_384);
 
   constructor(from: Uint8Array = GENESIS_DIGEST) {
-    this.#last = from;
+    this.#buffer.set(from);
   }
 
   /** The last digest; 32 bytes. */
   get last(): Uint8Array {
-    return this.#last;
+    return Uint8Array.from(this.#buffer.subarray(0, DIGEST_BYTES));
   }
 
   /**
@@ -28,15 +28,14 @@ export class DigestChain {
   next(command: Uint8Array, text: string): string {
     // A UTF-16 unit takes at most three bytes of UTF-8.
     const room = HEAD_BYTES + command.length + text.length * 3;
-    if (room > this.#buffer.length) this.#buffer = Buffer.alloc(room * 2);
+    if (room > this.#buffer.length) this.#buffer = Buffer.concat([this.#buffer], room * 2);
     const buffer = this.#buffer;
-    buffer.set(this.#last, 0);
     buffer.writeUInt32BE(command.length, DIGEST_BYTES);
     buffer.set(command, HEAD_BYTES);
     const textStart = HEAD_BYTES + command.length;
     const length = textStart + buffer.write(text, textStart, 'utf8');
     const hex = hash('sha256', buffer.subarray(0, length), 'hex');
-    this.#last = Buffer.from(hex, 'hex');
+    buffer.write(hex, 'hex');
     return `0x${hex}`;
   }
 }

@@ -1,6 +1,6 @@
 /** Applies events to the state: the only place that changes it, and the same for live running, replay and recovery. */
 import { Book } from './book/book.js';
-import { highWord, lowWord, parseUint64 } from './book/uint64.js';
+import { highWord, lowWord, parseUint64, readUint64 } from './book/uint64.js';
 import { pullOf } from './decide-settlement.js';
 import type { Event, FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderRested } from './events.js';
 import { BUY } from './fields.js';
@@ -77,19 +77,20 @@ function acceptOrder(state: State, event: OrderAccepted): void {
   const { orders, columns } = state;
   const slot = orders.allocate(event.orderHash);
   const trader = traderOf(state, event.trader);
-  const size = parseUint64(event.size);
-  const nonce = parseUint64(event.nonce);
   orders.setPrice(slot, event.price);
   orders.setSide(slot, event.side);
   orders.setOutcome(slot, event.outcome);
   orders.setNumber(slot, event.orderNumber);
-  orders.setRemaining(slot, highWord(size), lowWord(size));
+  const { halves } = state;
+  readUint64(event.size, halves);
+  orders.setRemaining(slot, halves[0]!, halves[1]!);
+  columns.sizeHi.set(slot, halves[0]!);
+  columns.sizeLo.set(slot, halves[1]!);
+  readUint64(event.nonce, halves);
+  columns.nonceHi.set(slot, halves[0]!);
+  columns.nonceLo.set(slot, halves[1]!);
   orders.setBook(slot, state.marketIndex.get(event.marketId)!);
   columns.trader.set(slot, trader.index);
-  columns.sizeHi.set(slot, highWord(size));
-  columns.sizeLo.set(slot, lowWord(size));
-  columns.nonceHi.set(slot, highWord(nonce));
-  columns.nonceLo.set(slot, lowWord(nonce));
   columns.diesAt.set(slot, deathOf(event.expiration));
   columns.status.set(slot, OPEN);
   state.nonces.insert(nonceHashOf(state, slot), slot);
@@ -101,8 +102,9 @@ function acceptOrder(state: State, event: OrderAccepted): void {
 function restOrder(state: State, event: OrderRested): void {
   const slot = slotOf(state, event);
   if (state.orders.resting(slot)) {
-    const size = parseUint64(event.size);
-    bookOf(state, slot).increase(slot, highWord(size), lowWord(size));
+    const { halves } = state;
+    readUint64(event.size, halves);
+    bookOf(state, slot).increase(slot, halves[0]!, halves[1]!);
   } else {
     bookOf(state, slot).rest(slot);
   }
@@ -141,8 +143,9 @@ function cancelOrder(state: State, event: OrderCancelled): void {
   const status = columns.status.get(slot);
   if (state.orders.resting(slot)) bookOf(state, slot).remove(slot);
   if (status === OPEN) unlinkOpen(state, slot);
-  const remaining = parseUint64(event.remaining);
-  state.orders.setRemaining(slot, highWord(remaining), lowWord(remaining));
+  const { halves } = state;
+  readUint64(event.remaining, halves);
+  state.orders.setRemaining(slot, halves[0]!, halves[1]!);
   state.nonces.remove(nonceHashOf(state, slot), slot);
   columns.status.set(slot, CANCELLED);
   freeIfDone(state, slot);

@@ -84,6 +84,8 @@ export interface State {
   sweeps: Sweep[];
   /** The slot of the order that is being matched: FillMatched's taker. */
   incoming: number;
+  /** Where decimal text is read to as [hi, lo], so that nothing is allocated for it; means nothing between two reads. */
+  readonly halves: Uint32Array;
 }
 
 /** The state before the first command. */
@@ -109,7 +111,7 @@ export function stateOf(orders: OrderPool): State {
   return {
     position: 0, now: 0, markets: [], marketIndex: new Map(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
     nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [],
-    incoming: -1,
+    incoming: -1, halves: new Uint32Array(2),
   };
 }
 
