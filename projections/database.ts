@@ -3,6 +3,7 @@ import pg from 'pg';
 import type { Query, Statement } from './projection.js';
 
 export interface Session {
+  /** Statements that are not waited for go out at once and are carried out in the order of the calls. */
   readonly query: Query;
   /** Runs SQL without parameters, one statement or several. */
   run(sql: string): Promise<void>;
@@ -43,7 +44,7 @@ const SETTINGS = [
 export const openSession: OpenSession = async (url, schema) => {
   const client = new pg.Client({
     connectionString: withSettings(url, [`search_path=${schema}`, ...SETTINGS]), application_name: 'projections',
-    keepAlive: true, keepAliveInitialDelayMillis: 10_000, connectionTimeoutMillis: 10_000,
+    keepAlive: true, keepAliveInitialDelayMillis: 10_000, connectionTimeoutMillis: 10_000, pipeline: true,
   });
   // A connection that breaks while idle is noticed by the next query.
   client.on('error', () => undefined);

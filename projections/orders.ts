@@ -40,8 +40,7 @@ export const orders: Projection = {
     const open = createMemory<number, OrderState>(REMEMBERED);
     const foldLevels = startLevels();
     return async (batch, query) => {
-      await foldOrders(batch, query, open);
-      await foldLevels(batch, query);
+      await Promise.all([foldOrders(batch, query, open), foldLevels(batch, query)]);
     };
   },
 };

@@ -173,17 +173,21 @@ async function writeBatch({ session, projections, folds, checkpoints, batch }: {
   const first = batch[0].position;
   const end = first + batch.length;
   const due = projections.filter(({ name }) => checkpoints.get(name)!.position < end);
-  await session.run('begin');
   const moves = due.map(({ name }) => {
     const { version, writer, position } = checkpoints.get(name)!;
     return { name, version, writer, from: position, to: end };
   });
-  const writer = await advance(moves, session.query, end - 1);
-  if (writer === undefined) throw new Overtaken();
-  for (const { name } of due) {
+  // All statements go out at once, in this order. What the folds meet counts only if the checkpoints were as expected.
+  const begun = session.run('begin');
+  const advanced = advance(moves, session.query, end - 1);
+  const folded = Promise.all(due.map(({ name }) => {
     const from = Math.max(0, checkpoints.get(name)!.position - first);
-    await foldInto({ name, fold: folds.get(name)!, batch: from === 0 ? batch : batch.slice(from), query: session.query });
-  }
+    return foldInto({ name, fold: folds.get(name)!, batch: from === 0 ? batch : batch.slice(from), query: session.query });
+  }));
+  folded.catch(() => undefined);
+  const [writer] = await Promise.all([advanced, begun]);
+  if (writer === undefined) throw new Overtaken();
+  await folded;
   await session.run('commit');
   const after = new Map(checkpoints);
   for (const { name, version } of due) after.set(name, { version, position: end, writer });
