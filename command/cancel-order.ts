@@ -93,11 +93,11 @@ interface Target {
 
 function parseTarget({ orderHash, marketId, side }: CancelRequest): Target {
   if (!isBytes32(orderHash)) {
-    throw new RequestError('invalid_order_hash', '', [{ field: 'hash', message: 'is 0x and 64 hex digits' }]);
+    throw new RequestError('invalid_order_hash', '', [{ field: '/hash', message: 'is 0x and 64 hex digits' }]);
   }
   if (marketId === undefined || !isBytes32(marketId)) {
     const message = marketId === undefined ? 'is missing from the query' : 'is 0x and 64 hex digits';
-    throw new RequestError('invalid_market_id', '', [{ field: 'marketId', message }]);
+    throw new RequestError('invalid_market_id', '', [{ field: '/marketId', message }]);
   }
   return { orderHash: orderHash.toLowerCase(), marketId: marketId.toLowerCase(), side: parseSide(side) };
 }
@@ -107,7 +107,7 @@ function parseSide(side: string | undefined): Side | undefined {
     case undefined: return undefined;
     case 'buy': return BUY;
     case 'sell': return SELL;
-    default: throw new RequestError('invalid_request', 'side is buy or sell', [{ field: 'side', message: 'is buy or sell' }]);
+    default: throw new RequestError('invalid_request', 'side is buy or sell', [{ field: '/side', message: 'is buy or sell' }]);
   }
 }
 

@@ -27,7 +27,7 @@ export const errors = {
   not_order_owner: kind(403, 'only the order\'s trader can cancel it'),
   not_found: kind(404, 'there is nothing at this path; see /openapi.json'),
   unknown_market: kind(404, 'no such market; see /api/v1/markets'),
-  unknown_order: kind(404, 'no such order in this market and on this side'),
+  unknown_order: kind(404, 'no such order, or not in this market or on this side'),
   unknown_chain: kind(404, 'no such chain; see /api/v1/config'),
   unknown_transaction: kind(404, 'no such transaction'),
   method_not_allowed: kind(405, 'this path does not take this method; see Allow'),

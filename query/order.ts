@@ -68,16 +68,19 @@ export interface OrderFacts {
   readonly status: 'open' | 'filled' | 'cancelled';
   /** Why it is closed; null while it is open or when it was filled. */
   readonly closeReason: CancelReason | null;
+  /** The log position of the command that closed it; null while it is open. */
+  readonly closedPosition: number | null;
 }
 
 /** int8 and numeric columns come as decimal strings. */
-type OrderRow = Omit<OrderFacts, 'orderNumber' | 'size' | 'remaining'> & Record<'orderNumber' | 'size' | 'remaining', string>;
+type OrderRow = Omit<OrderFacts, 'orderNumber' | 'size' | 'remaining' | 'closedPosition'>
+  & Record<'orderNumber' | 'size' | 'remaining', string> & { readonly closedPosition: string | null };
 
 const facts: Statement = {
   name: 'order_facts',
   text: `
     select number as "orderNumber", ${hex('order_hash')} as "orderHash", ${hex('market_id')} as "marketId", ${hex('trader')} as trader, side,
-      size, remaining, ${status('status')} as status, close_reason as "closeReason"
+      size, remaining, ${status('status')} as status, close_reason as "closeReason", closed_position as "closedPosition"
     from orders where order_hash = $1`,
 };
 
@@ -85,5 +88,8 @@ const facts: Statement = {
 export async function findOrder(db: Database, orderHash: string): Promise<OrderFacts | undefined> {
   const [row] = await db.rows<OrderRow>(facts, [bytes(orderHash)]);
   if (row === undefined) return undefined;
-  return { ...row, orderNumber: Number(row.orderNumber), size: BigInt(row.size), remaining: BigInt(row.remaining) };
+  return {
+    ...row, orderNumber: Number(row.orderNumber), size: BigInt(row.size), remaining: BigInt(row.remaining),
+    closedPosition: row.closedPosition === null ? null : Number(row.closedPosition),
+  };
 }

@@ -121,9 +121,10 @@ function orderFinder(run: EngineRun, db: Database): FindOrder {
     const recorded = await findRecordedOrder(db, orderHash);
     const market = recorded === undefined ? undefined : findMarket(run.engine.state, recorded.marketId);
     if (recorded === undefined || market === undefined) return undefined;
-    const { orderNumber, marketId, trader, side, status } = recorded;
+    const { orderNumber, marketId, trader, side, status, closedPosition } = recorded;
     const [size, remaining] = [String(recorded.size), String(recorded.remaining)];
-    return { orderNumber, marketId, trader, side, status, chainId: market.chainId, size, remaining };
+    const order = { orderNumber, marketId, trader, side, status, chainId: market.chainId, size, remaining };
+    return closedPosition === null ? order : { ...order, asOf: closedPosition };
   };
 }
 

@@ -83,9 +83,9 @@ describe('a cancel that is refused', () => {
 
   it('is so for the first fault: hash, market, side, missing signature, unknown order, signature', async () => {
     const faults: [keyof CancelRequest, string | undefined, ErrorCode, string[]][] = [
-      ['orderHash', '0x12', 'invalid_order_hash', ['hash']],
-      ['marketId', undefined, 'invalid_market_id', ['marketId']],
-      ['side', 'both', 'invalid_request', ['side']],
+      ['orderHash', '0x12', 'invalid_order_hash', ['/hash']],
+      ['marketId', undefined, 'invalid_market_id', ['/marketId']],
+      ['side', 'both', 'invalid_request', ['/side']],
       ['signature', undefined, 'cancel_signature_required', []],
     ];
     while (faults.length > 0) {
@@ -117,7 +117,7 @@ describe('a cancel that is refused', () => {
   ] as const) {
     it(`has a malformed ${field}`, async () => {
       const code = { orderHash: 'invalid_order_hash', marketId: 'invalid_market_id', side: 'invalid_request' } as const;
-      for (const value of values) await refused(stack.cancel({ ...good, [field]: value }), code[field], [field === 'orderHash' ? 'hash' : field]);
+      for (const value of values) await refused(stack.cancel({ ...good, [field]: value }), code[field], [field === 'orderHash' ? '/hash' : `/${field}`]);
     });
   }
 

@@ -79,14 +79,15 @@ describe('query: one order', () => {
 
   it('gives the command side the facts of an open and of a closed order', async () => {
     await models.insert('orders', { number: 7, side: 1, size: UINT64_MAX, remaining: '18446744073709551614' },
-      { number: 8, remaining: 30, status: 2, close_reason: 'expired' });
+      { number: 8, remaining: 30, status: 2, close_reason: 'expired', closed_position: 12 });
     const whose = { marketId: bytes32(1), trader: address(1) };
     assert.deepEqual(await findOrder(models.db, bytes32(7)), {
       ...whose, orderNumber: 7, orderHash: bytes32(7), side: 1, size: 2n ** 64n - 1n, remaining: 2n ** 64n - 2n, status: 'open',
-      closeReason: null,
+      closeReason: null, closedPosition: null,
     });
     assert.deepEqual(await findOrder(models.db, bytes32(8)), {
       ...whose, orderNumber: 8, orderHash: bytes32(8), side: 0, size: 100n, remaining: 30n, status: 'cancelled', closeReason: 'expired',
+      closedPosition: 12,
     });
   });
 });

@@ -151,7 +151,7 @@ function platformRoute(queries: MarketQueries): Route {
       description: 'The totals.', schema: schema.PlatformStatsAnswer,
       examples: { 'all chains': { chains: [totals], total_volume: 81_500_000, total_trades: 311 }, 'one chain': totals },
     },
-    errors: ['invalid_request', 'invalid_chain_id', 'unknown_chain', 'unavailable'],
+    errors: ['invalid_request', 'invalid_chain_id', 'unavailable'],
     limit: 'reads', consistent: true,
     handler: (request) => queries.platformStats({ chainId: chainIdIn(request) }),
   };
