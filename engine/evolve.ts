@@ -77,10 +77,8 @@ function acceptOrder(state: State, event: OrderAccepted): void {
   const { orders, columns } = state;
   const slot = orders.allocate(event.orderHash);
   const trader = traderOf(state, event.trader);
-  orders.setPrice(slot, event.price);
-  orders.setSide(slot, event.side);
-  orders.setOutcome(slot, event.outcome);
-  orders.setNumber(slot, event.orderNumber);
+  const { side, outcome, price, orderNumber: number } = event;
+  orders.describe(slot, { book: state.marketIndex.get(event.marketId)!, side, outcome, price, number });
   const { halves } = state;
   readUint64(event.size, halves);
   orders.setRemaining(slot, halves[0]!, halves[1]!);
@@ -89,7 +87,6 @@ function acceptOrder(state: State, event: OrderAccepted): void {
   readUint64(event.nonce, halves);
   columns.nonceHi.set(slot, halves[0]!);
   columns.nonceLo.set(slot, halves[1]!);
-  orders.setBook(slot, state.marketIndex.get(event.marketId)!);
   columns.trader.set(slot, trader.index);
   columns.diesAt.set(slot, deathOf(event.expiration));
   columns.status.set(slot, OPEN);

@@ -1,7 +1,7 @@
 /** The order book's rules, on the engine's book and on a naive one, and both compared under random commands. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { BUY, SELL, type Side } from '../engine/fields.js';
+import { BUY, SELL, YES, type Side } from '../engine/fields.js';
 import { randomHash, seeded } from './bench/book-operations.js';
 import { FastBook, NaiveBook, type AnyBook, type Fill, type Order } from './naive-book.js';
 
@@ -210,7 +210,7 @@ describe('book, refusals', () => {
   it('refuses what would corrupt it, and stays as it was', () => {
     const { pool, book } = new FastBook();
     const slot = pool.allocate(hash(1));
-    pool.setPrice(slot, 5);
+    pool.describe(slot, { book: 0, side: BUY, outcome: YES, price: 5, number: 1 });
     assert.throws(() => { book.rest(slot); }, /nothing left/);
     assert.throws(() => { book.reduce(slot, 0, 1); }, /does not rest/);
     assert.throws(() => { book.increase(slot, 0, 1); }, /does not rest/);

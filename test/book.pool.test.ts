@@ -16,11 +16,7 @@ describe('order pool', () => {
     pool.allocate(hash(1));
     const slot = pool.allocate(`0x${'fedcba98'.repeat(8)}`);
     pool.allocate(hash(2));
-    pool.setPrice(slot, 999_999);
-    pool.setSide(slot, SELL);
-    pool.setOutcome(slot, NO);
-    pool.setBook(slot, 2 ** 32 - 1);
-    pool.setNumber(slot, Number.MAX_SAFE_INTEGER);
+    pool.describe(slot, { book: 2 ** 32 - 1, side: SELL, outcome: NO, price: 999_999, number: Number.MAX_SAFE_INTEGER });
     pool.setRemaining(slot, 2 ** 32 - 1, 2 ** 32 - 2);
     const values = (of: number) => ({
       hash: pool.hashOf(of), price: pool.price(of), side: pool.side(of), outcome: pool.outcome(of), book: pool.book(of),

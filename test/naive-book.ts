@@ -3,7 +3,7 @@ import { deserialize, serialize } from 'node:v8';
 import { Book, type BookDump } from '../engine/book/book.js';
 import { OrderPool, type OrderPoolDump } from '../engine/book/order-pool.js';
 import { highWord, lowWord } from '../engine/book/uint64.js';
-import { BUY, SELL, type Side } from '../engine/fields.js';
+import { BUY, SELL, YES, type Side } from '../engine/fields.js';
 
 export interface Order {
   readonly hash: string;
@@ -102,9 +102,7 @@ export class FastBook implements AnyBook {
     const { pool } = this;
     let slot = pool.find(order.hash);
     if (slot < 0) slot = pool.allocate(order.hash);
-    pool.setSide(slot, order.side);
-    pool.setPrice(slot, order.price);
-    pool.setNumber(slot, order.number);
+    pool.describe(slot, { book: 0, side: order.side, outcome: YES, price: order.price, number: order.number });
     pool.setRemaining(slot, highWord(remaining), lowWord(remaining));
     this.book.rest(slot);
   }

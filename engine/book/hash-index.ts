@@ -1,6 +1,6 @@
 /** An index from 32-bit hashes to slots whose keys lie elsewhere: open addressing, in segments that grow one at a time. */
 
-const SEGMENT_BITS = 8;
+const SEGMENT_BITS = 6;
 const SEGMENTS = 1 << SEGMENT_BITS;
 const FIRST_CAPACITY = 8;
 
@@ -9,12 +9,12 @@ const FIRST_CAPACITY = 8;
  *
  *     for (let slot = index.first(hash); slot >= 0; slot = index.after(hash, slot)) if (sameKey(slot)) return slot;
  *
- * Nothing is allocated except when a segment doubles, which moves 1/256 of the entries. A removal shifts later entries back, so
+ * Nothing is allocated except when a segment doubles, which moves 1/64 of the entries. A removal shifts later entries back, so
  * no tombstones pile up. Deterministic: no seed. Hashes must be well mixed in all bits (see mix32): the upper bits choose the
  * segment, the lower ones the place in it.
  */
 export class HashIndex {
-  /** Entries as pairs (hash, slot + 1); 0 in the second word is an empty place. A segment is at most 3/4 full. */
+  /** Entries as pairs (hash, slot + 1); 0 in the second word is an empty place. A segment is at most half full. */
   private readonly segments: Int32Array[] = [];
   private readonly used = new Int32Array(SEGMENTS);
   private entries = 0;
@@ -54,7 +54,7 @@ export class HashIndex {
     const number = hash >>> (32 - SEGMENT_BITS);
     let segment = this.segments[number]!;
     const used = ++this.used[number]!;
-    if (used * 8 > segment.length * 3) segment = this.segments[number] = doubled(segment);
+    if (used * 4 > segment.length) segment = this.segments[number] = doubled(segment);
     put(segment, hash, slot + 1);
     this.entries++;
   }

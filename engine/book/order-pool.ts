@@ -22,6 +22,18 @@ export interface OrderPoolDump {
   readonly columns: readonly Int32Array[];
 }
 
+/** What the book needs to know of an order beside its hash and what remains of it. */
+export interface OrderFacts {
+  /** The caller's number of the book that the order belongs to. */
+  readonly book: number;
+  readonly side: Side;
+  readonly outcome: Outcome;
+  /** In ticks. */
+  readonly price: number;
+  /** The log position of the order's PlaceOrder, its time priority. */
+  readonly number: number;
+}
+
 export class OrderPool {
   private readonly chunks: Int32Array[] = [];
   private readonly index = new HashIndex();
@@ -138,27 +150,14 @@ export class OrderPool {
     return uint64(this.remainingHi(slot), this.remainingLo(slot));
   }
 
-  setPrice(slot: number, price: number): void {
-    this.setFlags(slot, PRICE_MASK, price & PRICE_MASK);
-  }
-
-  setSide(slot: number, side: Side): void {
-    this.setFlags(slot, SIDE, side === BUY ? 0 : SIDE);
-  }
-
-  setOutcome(slot: number, outcome: Outcome): void {
-    this.setFlags(slot, OUTCOME, outcome === YES ? 0 : OUTCOME);
-  }
-
-  setBook(slot: number, book: number): void {
-    this.words(slot)[recordAt(slot) + BOOK] = book;
-  }
-
-  setNumber(slot: number, number: number): void {
+  /** Sets what the book needs to know of an order that does not rest. */
+  describe(slot: number, facts: OrderFacts): void {
     const words = this.words(slot);
     const base = recordAt(slot);
-    words[base + NUMBER_HI] = number / WORD;
-    words[base + NUMBER_LO] = number;
+    words[base + FLAGS] = IN_USE | (facts.side === BUY ? 0 : SIDE) | (facts.outcome === YES ? 0 : OUTCOME) | (facts.price & PRICE_MASK);
+    words[base + BOOK] = facts.book;
+    words[base + NUMBER_HI] = facts.number / WORD;
+    words[base + NUMBER_LO] = facts.number;
   }
 
   setRemaining(slot: number, hi: number, lo: number): void {
@@ -241,12 +240,6 @@ export class OrderPool {
     if (slot >>> CHUNK_BITS === this.chunks.length) this.chunks.push(new Int32Array(CHUNK_SLOTS << RECORD_BITS));
     this.columns.extendTo(slot);
     return slot;
-  }
-
-  private setFlags(slot: number, mask: number, bits: number): void {
-    const words = this.words(slot);
-    const index = recordAt(slot) + FLAGS;
-    words[index] = (words[index]! & ~mask) | bits;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Matching with the book's primitives as the engine does it: a walk that only reads, then each of its fills applied. */
 import { Book } from '../../engine/book/book.js';
-import { OrderPool } from '../../engine/book/order-pool.js';
+import { OrderPool, type OrderFacts } from '../../engine/book/order-pool.js';
 import { BUY, type Side } from '../../engine/fields.js';
 
 /** An order's hash: eight words of `keys` from `from` on. */
@@ -9,11 +9,7 @@ export interface Key {
   readonly from: number;
 }
 
-export interface Place extends Key {
-  readonly book: number;
-  readonly number: number;
-  readonly side: Side;
-  readonly price: number;
+export interface Place extends Key, OrderFacts {
   readonly sizeHi: number;
   readonly sizeLo: number;
 }
@@ -84,10 +80,7 @@ export class Matching {
       return;
     }
     const slot = pool.allocateKey(order.keys, order.from);
-    pool.setBook(slot, order.book);
-    pool.setSide(slot, order.side);
-    pool.setPrice(slot, order.price);
-    pool.setNumber(slot, order.number);
+    pool.describe(slot, order);
     pool.setRemaining(slot, this.leftHi, this.leftLo);
     book.rest(slot);
   }

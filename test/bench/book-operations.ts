@@ -1,6 +1,6 @@
 /** A seeded mix of book operations: 50 % orders that rest, 30 % that cross, 20 % cancels of orders that rest at that time. */
 import { HASH_WORDS, readHash } from '../../engine/book/order-hash.js';
-import type { Side } from '../../engine/fields.js';
+import { YES, type Side } from '../../engine/fields.js';
 import { Matching, type Place } from './book-matching.js';
 
 /** Both kinds have all the fields, so that code that meets both meets one kind of object. A cancel reads only `book` and the hash. */
@@ -30,7 +30,7 @@ export function bookOperations(seed: number, given: { books: number; resting: nu
     // Every operation brings words of its own, as a decoder would hand them over.
     const from = i * HASH_WORDS;
     readHash(orderHash, keys.subarray(from));
-    const operation = { cancel, orderHash, keys, from, book, number: i, side, price, sizeHi, sizeLo };
+    const operation = { cancel, orderHash, keys, from, book, number: i, side, outcome: YES, price, sizeHi, sizeLo };
     operations.push(operation);
     if (cancel) market.cancel(operation);
     else market.place(operation);

@@ -5,6 +5,7 @@ import { OrderBook, Side } from 'nodejs-order-book';
 import { Book } from '../../engine/book/book.js';
 import { OrderPool } from '../../engine/book/order-pool.js';
 import { HASH_WORDS } from '../../engine/book/order-hash.js';
+import { BUY, YES } from '../../engine/fields.js';
 import { bookOperations, seeded, type BookOperation } from './book-operations.js';
 import { Matching } from './book-matching.js';
 import type { BenchLine } from './line.js';
@@ -118,8 +119,7 @@ function bytesAnOrder(): number {
   for (let i = 0; i < orders; i++) {
     for (let word = 0; word < HASH_WORDS; word++) key[word] = Math.floor(random() * 2 ** 32);
     const slot = pool.allocateKey(key, 0);
-    pool.setPrice(slot, 499_000 + Math.floor(random() * 1_000));
-    pool.setNumber(slot, i);
+    pool.describe(slot, { book: 0, side: BUY, outcome: YES, price: 499_000 + Math.floor(random() * 1_000), number: i });
     pool.setRemaining(slot, 0, 1_000_000);
     book.rest(slot);
   }
