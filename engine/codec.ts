@@ -2,7 +2,7 @@
  * Records as bytes: UTF-8 JSON, one object a record, integers beyond 2^53 as decimal strings, so that every JSON parser reads them
  * exactly. What does not match its schema is neither written nor skipped.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
 import { commandSchemas, type Command } from './commands.js';
@@ -110,10 +110,10 @@ const NAMESPACE = Buffer.from('6f1b0e4a9d4f4b7e8a3cb6d0f2c51e77', 'hex');
 
 /** UUIDv5 (RFC 9562) of a record's natural key within this exchange's namespace: the same key gives the same id, always. */
 export function recordId(naturalKey: string): string {
-  const hash = createHash('sha1').update(NAMESPACE).update(naturalKey).digest();
-  hash[6] = (hash[6]! & 0x0f) | 0x50;
-  hash[8] = (hash[8]! & 0x3f) | 0x80;
-  const hex = hash.toString('hex', 0, 16);
+  const id = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(naturalKey)]), 'buffer');
+  id[6] = (id[6]! & 0x0f) | 0x50;
+  id[8] = (id[8]! & 0x3f) | 0x80;
+  const hex = id.toString('hex', 0, 16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 

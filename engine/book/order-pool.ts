@@ -37,7 +37,9 @@ export interface OrderFacts {
 export class OrderPool {
   private readonly chunks: Int32Array[] = [];
   private readonly index = new HashIndex();
+  /** The hash that was read last, as words and as text. */
   private readonly key = new Int32Array(HASH_WORDS);
+  private keyText: string | undefined;
   /** Slots that were ever in use. */
   private high = 0;
   /** The slot that was freed last, plus 1; 0 if none is free. */
@@ -217,8 +219,13 @@ export class OrderPool {
     return this.chunks[slot >>> CHUNK_BITS]!;
   }
 
+  /** A command asks about the same hash several times: the last one's words are still there. */
   private keyOf(orderHash: string): Int32Array {
-    readHash(orderHash, this.key);
+    if (orderHash !== this.keyText) {
+      this.keyText = undefined;
+      readHash(orderHash, this.key);
+      this.keyText = orderHash;
+    }
     return this.key;
   }
 
