@@ -48,7 +48,8 @@ export async function readCheckpoints(query: Query): Promise<Map<string, Checkpo
 export async function advance(moves: readonly Advance[], query: Query, reached?: number): Promise<string | undefined> {
   const [[moved, writer]] = await query<[string, string]>(ADVANCE, [
     textArray(moves.map(({ name }) => name)), int4Array(moves.map(({ version }) => version)),
-    textArray(moves.map(({ writer = null }) => writer)), int8Array(moves.map(({ from }) => from)), int8Array(moves.map(({ to }) => to)),
+    textArray(moves.map(({ writer = null }) => writer)),
+    int8Array(moves.map(({ from }) => from)), int8Array(moves.map(({ to }) => to)),
     reached === undefined ? null : String(reached),
   ]);
   return Number(moved) === moves.length ? writer : undefined;

@@ -32,7 +32,8 @@ export interface Projection {
 /**
  * Folds a batch and writes the rows that it changes. The caller owns the transaction and has checked that the batch is the
  * next one after the last that this fold was given, and that nobody else has written since; a fold whose batch was not committed
- * is not to be used again. Statements whose rows it does not need go out without waiting for those before. The same outcomes in batches of any size give the same rows. Throws InconsistentHistory.
+ * is not to be used again. Statements whose rows it does not need go out without waiting for those before. The same outcomes in
+ * batches of any size give the same rows. Throws InconsistentHistory.
  */
 export type Fold = (batch: readonly FoldedOutcome[], query: Query) => Promise<void>;
 

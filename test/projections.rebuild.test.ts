@@ -87,6 +87,34 @@ describe('projections: rebuild', () => {
     assert.deepEqual(await readTables(url), expected);
   });
 
+  it('makes a live worker forget the rows that were wrong, though its checkpoints have not moved', async () => {
+    await runSql(url, 'drop schema read_models cascade');
+    const growing = await logOf(outcomes.slice(0, 400));
+    const stop = new AbortController();
+    const at = new Map<number, () => void>();
+    const reached = (position: number) => new Promise<void>((resolve) => at.set(position, resolve));
+    const [before, end] = [reached(400), reached(LENGTH)];
+    const troubles: string[] = [];
+    const run = startWorker({
+      url, log: growing, signal: stop.signal, onProgress: ({ position }) => at.get(position)?.(),
+      onTrouble: ({ name }) => troubles.push(name),
+    });
+    await Promise.race([before, run.done]);
+    for (const { name, table, column } of [
+      { name: 'orders', table: 'levels', column: 'size' }, { name: 'positions', table: 'positions', column: 'yes_shares' },
+    ]) {
+      await runSql(url, `update read_models.${table} set ${column} = ${column} + 1`);
+      const { differingRows } = await rebuild({ url, log: growing, projection: projections.find((projection) => projection.name === name)! });
+      assert.ok(differingRows! > 0, 'nothing was wrong');
+    }
+    await appendOutcomes(growing, outcomes.slice(400));
+    await Promise.race([end, run.done]);
+    stop.abort();
+    await run.done;
+    assert.deepEqual(troubles, ['Overtaken']);
+    assert.deepEqual(await readTables(url), expected);
+  });
+
   it('killed on any statement it leaves the live rows, and the next one starts afresh', async () => {
     const orders = projections.find(({ name }) => name === 'orders')!;
     let finished = false;
