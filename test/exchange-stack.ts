@@ -1,0 +1,133 @@
+/** The whole exchange in this process, on a test database with two markets of its own, as a client meets it. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Wallet, id, type TypedDataDomain, type TypedDataField } from 'ethers';
+import { parseConfig } from '../service/config.js';
+import { startExchange, type Exchange } from '../service/exchange.js';
+import { createLogger } from '../service/logger.js';
+import { documentedClient, type Answered, type DocumentedClient } from './documented-client.js';
+import { testDatabase, type TestDatabase } from './postgres.js';
+
+export interface ExchangeStack extends DocumentedClient {
+  readonly url: string;
+  /** What `/api/v1/config` gave: all that a wallet needs. */
+  readonly signing: Signing;
+  /** The markets as listed at the start: `rain`, then `sun`. */
+  readonly rain: ListedMarket;
+  readonly sun: ListedMarket;
+  place(wallet: Wallet, fields?: Fields): Promise<Placed>;
+  /** Stops in the service's own order, and waits for all of it. The database stays until `close`. */
+  stop(): Promise<void>;
+  /** A second process's life on the same database: what a restart gives. */
+  restart(): Promise<ExchangeStack>;
+  close(): Promise<void>;
+}
+
+/** Domain and types of what traders sign. */
+export interface Signing {
+  readonly domain: TypedDataDomain;
+  readonly types: Readonly<Record<'Order' | 'CancelOrder', TypedDataField[]>>;
+}
+
+export interface ListedMarket {
+  readonly id: string;
+  readonly contractAddress: string;
+  readonly expiration: number;
+  readonly createdAt: number;
+}
+
+export type Fields = Record<string, unknown>;
+
+/** An order that was taken. */
+export interface Placed extends Answered {
+  readonly orderHash: string;
+  readonly timestamp: number;
+  /** The request's body, to send again. */
+  readonly sent: string;
+}
+
+export const alice = new Wallet(id('exchange: alice'));
+export const bob = new Wallet(id('exchange: bob'));
+export const carol = new Wallet(id('exchange: carol'));
+export const lower = ({ address }: Wallet): string => address.toLowerCase();
+
+export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+
+const catalogue = {
+  markets: [
+    { slug: 'sun', question: 'Will the sun shine?', description: 'At noon.', category: 'general', expiresInDays: 30, maker: `0x${'5a'.repeat(20)}` },
+    { slug: 'rain', question: 'Will it rain?', description: 'Before noon.', category: 'defi', expiresInDays: 60, maker: `0x${'5b'.repeat(20)}` },
+  ],
+};
+
+/** Starts it. `settings` are environment variables. Without any, cancels need signatures, as with every database of one's own. */
+export async function exchangeStack(settings: Record<string, string> = {}): Promise<ExchangeStack> {
+  const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-stack-'));
+  await writeFile(join(directory, 'catalogue.json'), JSON.stringify(catalogue));
+  return start({ settings, directory, database: await testDatabase() });
+}
+
+interface Grounds { readonly settings: Record<string, string>; readonly directory: string; readonly database: TestDatabase }
+
+async function start(grounds: Grounds): Promise<ExchangeStack> {
+  const { settings, directory, database } = grounds;
+  const config = parseConfig({
+    PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, CATALOGUE: join(directory, 'catalogue.json'), LOG_LEVEL: 'silent', ...settings,
+  });
+  const exchange = await startExchange(config, database.url, createLogger(config));
+  const client = documentedClient(exchange.url);
+  const { chains, orderTypes } = await client.get('/api/v1/config') as unknown as { chains: { orderDomain: TypedDataDomain }[]; orderTypes: Signing['types'] };
+  const { markets } = await client.get('/api/v1/markets', 1) as unknown as { markets: ListedMarket[] };
+  const [rain, sun] = markets as [ListedMarket, ListedMarket];
+  const signing = { domain: chains[0]!.orderDomain, types: orderTypes };
+  const stop = () => stopped(exchange);
+  let nonce = 0;
+  return {
+    ...client, url: exchange.url, signing, rain, sun, stop,
+    place: async (wallet, fields = {}) => {
+      const sent = await signedBody(signing, wallet, { marketId: rain.id, nonce: ++nonce, ...fields });
+      const answer = await client.request('POST', '/api/v1/orders', { body: sent });
+      if (answer.status !== 200) throw new Error(`refused: ${answer.text}`);
+      return { ...answer, ...answer.body as { orderHash: string; timestamp: number }, sent };
+    },
+    restart: async () => {
+      await stop();
+      return start(grounds);
+    },
+    close: async () => {
+      await stop();
+      await database.drop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+async function stopped({ stopSteps }: Exchange): Promise<void> {
+  for (const { run } of stopSteps) await run();
+}
+
+/** When orders expire that do not say when: far ahead, and the same in every run. */
+export const EXPIRATION = 4_000_000_000;
+
+/** The body of a signed order: to buy 10 YES at 0.62, with other fields where given. Bigints become JSON integers. */
+export async function signedBody({ domain, types }: Signing, wallet: Wallet, fields: Fields, changes: Fields = {}): Promise<string> {
+  const order = {
+    trader: wallet.address, side: 0, outcome: 0, price: 620_000, size: 10_000_000, expiration: EXPIRATION, makerFeeRecipient: ZERO_ADDRESS, ...fields,
+  };
+  return json({ order, signature: await wallet.signTypedData(domain, { Order: types.Order }, order), ...changes });
+}
+
+/** JSON with bigints as the integers that they are. */
+export function json(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) => typeof each === 'bigint' ? `${each}n` : each).replaceAll(/"(\d+)n"/g, '$1');
+}
+
+/** The headers of a signed cancel. */
+export async function cancelHeaders(
+  { domain, types }: Signing, wallet: Wallet,
+  { orderHash, trader = wallet.address, deadline = EXPIRATION }: { orderHash: string; trader?: string; deadline?: number },
+): Promise<Record<string, string>> {
+  const signature = await wallet.signTypedData(domain, { CancelOrder: types.CancelOrder }, { orderHash, trader, deadline });
+  return { 'X-Cancel-Signature': signature, 'X-Cancel-Deadline': String(deadline) };
+}
