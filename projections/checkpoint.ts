@@ -41,9 +41,10 @@ export async function readCheckpoints(query: Query): Promise<Map<string, Checkpo
 }
 
 /**
- * Moves checkpoints that are still as they were left and returns their writer, this transaction; undefined when one is not, because another worker or a rebuild was here:
- * then the transaction is to be rolled back. It waits for a transaction that is moving them, so it comes first in its own. With
- * `reached`, readers are told at the commit that the read models include that position.
+ * Moves checkpoints that are still as they were left and returns their writer, this transaction; undefined when one is not,
+ * because another worker or a rebuild was here: then the transaction is to be rolled back. It waits for a transaction that is
+ * moving them, so it comes first in its own. With `reached`, readers are told at the commit that the read models include that
+ * position.
  */
 export async function advance(moves: readonly Advance[], query: Query, reached?: number): Promise<string | undefined> {
   const [[moved, writer]] = await query<[string, string]>(ADVANCE, [
