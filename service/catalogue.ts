@@ -2,8 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import Type from 'typebox';
 import type { Keccak256 } from '../command/keccak.js';
+import { encodeCommand, recordId } from '../engine/codec.js';
 import type { OpenMarket } from '../engine/commands.js';
 import { Address, Category, record } from '../engine/fields.js';
+import type { GroupCommit } from '../engine/log/group-commit.js';
 import { compileSchema, explain } from '../engine/schema.js';
 import builtIn from './catalogue.json' with { type: 'json' };
 
@@ -44,4 +46,23 @@ export function openMarket(market: CatalogueMarket, { keccak256, chainId, at }: 
     category: market.category, contractAddress: `0x${marketId.slice(24)}`, maker: market.maker ?? DEVELOPMENT_MAKER,
     expiration: Math.floor(at / 1_000) + market.expiresInDays * 86_400, chainId, marketKind: 'standard',
   };
+}
+
+export interface OpeningParts {
+  readonly catalogue: readonly CatalogueMarket[];
+  readonly chainId: number;
+  readonly keccak256: Keccak256;
+  readonly isKnown: (marketId: string) => boolean;
+  readonly commits: Pick<GroupCommit, 'append'>;
+  readonly outcomeOf: (position: number) => Promise<unknown>;
+  readonly now: () => number;
+}
+
+/** Opens the catalogue's markets that the history does not know yet, and waits until the engine has. */
+export async function openMissingMarkets({ catalogue, chainId, keccak256, isKnown, commits, outcomeOf, now }: OpeningParts): Promise<void> {
+  for (const market of catalogue) {
+    const command = openMarket(market, { keccak256, chainId, at: now() });
+    if (isKnown(command.marketId)) continue;
+    await outcomeOf(await commits.append({ id: recordId(`market:${command.marketId}`), data: encodeCommand(command) }));
+  }
 }

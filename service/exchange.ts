@@ -10,7 +10,6 @@ import { createPlaceOrder } from '../command/place-order.js';
 import { createSignerRecovery } from '../command/recover.js';
 import { prepareDomain } from '../command/typed-data.js';
 import { runClock } from '../engine/clock.js';
-import { encodeCommand, recordId } from '../engine/codec.js';
 import type { Log } from '../engine/log.js';
 import { createGroupCommit, type GroupCommit } from '../engine/log/group-commit.js';
 import { openPostgresLog } from '../engine/log/postgres.js';
@@ -18,10 +17,11 @@ import { createOutcomes } from '../engine/outcomes.js';
 import { startEngine, type EngineRun } from '../engine/run.js';
 import { openReadModels, type Database } from '../query/database.js';
 import { findOrder as findRecordedOrder } from '../query/order.js';
-import { openMarket, readCatalogue } from './catalogue.js';
+import { openMissingMarkets, readCatalogue } from './catalogue.js';
 import { configHandler, orderDomain } from './api/config-answer.js';
 import { createRoutes } from './api/routes.js';
 import type { Config } from './config.js';
+import { checkHistory } from './history-check.js';
 import { createHealth, type HealthSources } from './health.js';
 import { createApp } from './http/app.js';
 import { docsPage } from './http/docs.js';
@@ -37,6 +37,8 @@ import type { StopStep } from './stop.js';
 const VERSION = '0.1.0';
 /** After this time a client whose command has no outcome yet is told so. */
 const ANSWER_WITHIN_MS = 30_000;
+/** How long a read waits for X-Min-Log-Position (design, section 5). */
+const READ_WAIT_MS = 2_000;
 
 export interface Exchange {
   readonly url: string;
@@ -51,6 +53,8 @@ export interface Exchange {
 /** Starts everything on a database and listens. Resolves when the history has been caught up with and the catalogue's markets are open. */
 export async function startExchange(config: Config, databaseUrl: string, logger: Logger): Promise<Exchange> {
   const now = (): number => Date.now();
+  const catalogue = await readCatalogue(config.catalogue);
+  const metrics = createMetrics();
   const stopping = { engine: new AbortController(), clock: new AbortController(), http: false };
   const keccak256 = await createKeccak256();
   const recovery = await createSignerRecovery(keccak256);
@@ -62,15 +66,16 @@ export async function startExchange(config: Config, databaseUrl: string, logger:
     log, outcomes, writerId, signal: stopping.engine.signal, snapshotDirectory: join(config.dataDir, 'snapshots'), snapshotEvery: config.snapshotEvery,
     report: (message, details) => { logger.info(details, message); },
   });
-  const commits = createGroupCommit({ log, stream: 'commands', maxQueued: config.maxQueuedOrders });
+  const commits = createGroupCommit({ log, stream: 'commands', maxQueued: config.maxQueuedOrders, committed: metrics.batch });
   await Promise.race([caughtUp(run), run.done, projections.ended]);
-  await openCatalogue({ config, commits, run, keccak256, now, outcomeOf: outcomes.outcomeOf });
+  const domain = prepareDomain(keccak256, orderDomain(config));
+  await checkHistory({ state: run.engine.state, log, domain });
+  const isKnown = (marketId: string) => findMarket(run.engine.state, marketId) !== undefined;
+  await openMissingMarkets({ catalogue, chainId: config.chainId, keccak256, isKnown, commits, outcomeOf: outcomes.outcomeOf, now });
   const clock = runClock({ log, run, outcomes, now, signal: stopping.clock.signal, report: (message) => { logger.warn(message); } });
   await Promise.race([projections.started, projections.ended]);
   const db = await openReadModels({ url: databaseUrl, onError: (error) => { logger.warn({ error: error.message }, 'read models'); } });
 
-  const metrics = createMetrics();
-  const domain = prepareDomain(keccak256, orderDomain(config));
   const domainOf = (chainId: number) => chainId === config.chainId ? domain : undefined;
   const submit = createCommandWriter({ commits, outcomeOf: outcomes.outcomeOf, writerId, answerWithinMs: ANSWER_WITHIN_MS });
   const findOrder = orderFinder(run, db);
@@ -92,7 +97,8 @@ export async function startExchange(config: Config, databaseUrl: string, logger:
   const app = createApp({
     routes, pages: { '/docs': docsPage('/openapi.json') }, trustProxy: config.trustProxy, now: () => performance.now(),
     limiters: createLimiters({ windowS: config.rateLimitWindowS, orders: config.rateLimitOrders, reads: config.rateLimitReads }),
-    waitForPosition: (position) => db.waitForPosition(position), observer: requestObserver(metrics, logger),
+    waitForPosition: (position, signal) => db.waitForPosition(position, { timeoutMs: READ_WAIT_MS, signal }),
+    observer: requestObserver(metrics, logger),
   });
   const server = createServer(app, config);
   const port = await listen(server, config);
@@ -126,24 +132,6 @@ function orderFinder(run: EngineRun, db: Database): FindOrder {
     const order = { orderNumber, marketId, trader, side, status, chainId: market.chainId, size, remaining };
     return closedPosition === null ? order : { ...order, asOf: closedPosition };
   };
-}
-
-interface CatalogueParts {
-  readonly config: Config;
-  readonly commits: GroupCommit;
-  readonly run: EngineRun;
-  readonly keccak256: Awaited<ReturnType<typeof createKeccak256>>;
-  readonly now: () => number;
-  readonly outcomeOf: (position: number) => Promise<unknown>;
-}
-
-/** Opens the catalogue's markets that the history does not know yet. */
-async function openCatalogue({ config, commits, run, keccak256, now, outcomeOf }: CatalogueParts): Promise<void> {
-  for (const market of await readCatalogue(config.catalogue)) {
-    const command = openMarket(market, { keccak256, chainId: config.chainId, at: now() });
-    if (findMarket(run.engine.state, command.marketId) !== undefined) continue;
-    await outcomeOf(await commits.append({ id: recordId(`market:${command.marketId}`), data: encodeCommand(command) }));
-  }
 }
 
 interface LengthWatch {

@@ -1,4 +1,6 @@
 /** `npm start`: the exchange from an environment; with an empty one, a development stack on an embedded Postgres. */
+import { inspect } from 'node:util';
+import { Command } from 'commander';
 import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from './config.js';
 import { databaseOf } from './database-of.js';
 import { startExchange } from './exchange.js';
@@ -6,11 +8,11 @@ import { createLogger } from './logger.js';
 import { stopOnSignals, type StopStep } from './stop.js';
 import { welcome } from './welcome.js';
 
-if (process.argv.includes('--help')) {
-  process.stdout.write(`Settings, as environment variables:\n${settingsHelp()}\n`);
-} else {
-  await main();
-}
+await new Command('prediction-exchange')
+  .description('Runs the exchange. It takes no arguments; settings are environment variables.')
+  .addHelpText('after', `\nSettings:\n${settingsHelp()}`)
+  .action(main)
+  .parseAsync();
 
 async function main(): Promise<void> {
   let config: Config;
@@ -37,7 +39,7 @@ async function main(): Promise<void> {
     if (config.databaseUrl === '') process.stdout.write(await welcome(exchange.url, config, exchange.run.engine.state.position - 1) ?? '');
     await Promise.race([exchange.failed, database.ended.then((reason) => { throw new Error(`the database has ended: ${reason}`); })]);
   } catch (error) {
-    logger.fatal({ error: error instanceof Error ? error.stack : String(error) }, 'the exchange cannot go on');
+    logger.fatal({ error: inspect(error) }, `the exchange cannot go on: ${error instanceof Error ? error.message : String(error)}`);
     await stop(1);
   }
 }

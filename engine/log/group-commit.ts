@@ -40,6 +40,8 @@ export interface GroupCommitOptions {
   readonly maxBatchBytes?: number;
   /** A record that is still queued after this time is refused. Default 10 s. */
   readonly refuseAfterMs?: number;
+  /** Told of each batch that is durable. */
+  readonly committed?: (records: number) => void;
 }
 
 interface Entry {
@@ -49,7 +51,7 @@ interface Entry {
 }
 
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
-  const { log, stream, maxQueued, maxBatch = 1_000, maxBatchBytes = 1_000_000, refuseAfterMs = 10_000 } = options;
+  const { log, stream, maxQueued, maxBatch = 1_000, maxBatchBytes = 1_000_000, refuseAfterMs = 10_000, committed } = options;
   const queue = createQueue(refuseAfterMs);
   let draining = false;
   let running: Promise<void> | undefined;
@@ -62,6 +64,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       try {
         const first = await log.append(stream, batch.map((entry) => entry.record));
         batch.forEach((entry, i) => { entry.settle({ position: first + i }); });
+        committed?.(batch.length);
       } catch (error) {
         for (const entry of batch) entry.settle({ error });
       }

@@ -17,6 +17,9 @@ export function problemType(code: ErrorCode): string {
 /** Seconds after which a request that can succeed later is worth repeating, unless the error's `retryAfterS` knows better. */
 const RETRY_AFTER_S = '1';
 
+/** RFC 9110 wants a 401 to say what would be accepted: for a cancel, the trader's signature in two headers. */
+const CHALLENGE = 'EIP-712 primaryType="CancelOrder", headers="X-Cancel-Signature X-Cancel-Deadline"';
+
 /**
  * The answer to a failed request. `instance` names this one occurrence (for an unexpected error, what its log line says);
  * `status` is another one than the table's, for what only the HTTP parser can meet. Fields of the error's `extra` come along,
@@ -45,6 +48,7 @@ function problemHeaders(error: RequestError): Record<string, string> {
   const { retryAfterS } = error.extra;
   if (typeof retryAfterS === 'number') headers['Retry-After'] = String(retryAfterS);
   else if (error.kind.status === 503) headers['Retry-After'] = RETRY_AFTER_S;
+  if (error.kind.status === 401) headers['WWW-Authenticate'] = CHALLENGE;
   if (error.code === 'method_not_allowed') headers['Allow'] = String(error.extra['allow']);
   return headers;
 }

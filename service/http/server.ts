@@ -39,9 +39,11 @@ export function createServer(app: App, limits: ServerLimits): Server {
 /** Listens, and returns the port: the given one, or a free one for 0. */
 export async function listen(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(error.code === 'EADDRINUSE' ? new Error(`${host}:${port} is in use: stop what listens there, or set PORT`, { cause: error }) : error);
+    });
     server.listen(port, host, () => {
-      server.off('error', reject);
+      server.removeAllListeners('error');
       resolve();
     });
   });
