@@ -15,7 +15,7 @@ const ofUserInMarket = answering('position', ['markets', 'positions'], `(
     select yes_shares as "yesShares", no_shares as "noShares", yes_cost + no_cost as "totalInvested", yes_cost as "yesCost",
       no_cost as "noCost"
     from positions where positions.market_id = markets.market_id and user_address = $3 and ${EXISTS}`)}, '{"yesShares":0,"noShares":0}')
-  from markets where market_id = $1 or contract_address = $2)`);
+  from markets where market_id = $1 or contract_address = $2 order by number limit 1)`);
 
 const ofUserOnChain = answering('positions_of_user', ['markets', 'positions'], jsonObject(`
   select ${jsonArray(`

@@ -26,6 +26,13 @@ describe('query: positions', () => {
     assert.deepEqual(await position(models.db, { market: { contractAddress: address(1_001) }, user }), answer);
   });
 
+  it('takes an address that markets of two chains share for the older one\'s', async () => {
+    await models.insert('markets', { number: 4, chain_id: 10, contract_address: address(1_001) });
+    await models.insert('positions', { yes_shares: 5, yes_cost: 2, no_cost: 0 });
+    const { body } = await position(models.db, { market: { contractAddress: address(1_001) }, user });
+    assert.deepEqual(JSON.parse(body), { yesShares: 5, noShares: 0, totalInvested: 2, yesCost: 2, noCost: 0 });
+  });
+
   it('has two zeros and nothing else where there is no position, also after selling everything', async () => {
     await models.insert('positions', { user_address: address(2) });
     for (const who of [user, address(2)]) {
