@@ -32,7 +32,7 @@ export interface OutcomeWriterOptions {
 /** Records an append takes at most. */
 const MAX_BATCH = 1_000;
 /** Nobody waits for an outcome's append, so under load appends keep this distance, and gather more each. */
-const GATHER_MS = 10;
+const GATHER_MS = 20;
 /** How often a standby engine looks whether the other one still writes, and an engine without a log whether it is back. */
 const POLL_MS = 250;
 

@@ -20,7 +20,7 @@ export interface RunOptions {
   readonly limits?: BatchLimits;
   /**
    * How much later than it could an outcome may be folded while others come, so that more go into a batch; the first one after
-   * a quiet time is folded at once, and a backlog without rests. Default 25 ms; 0: never later.
+   * a quiet time is folded at once, and a backlog without rests. Default 50 ms; 0: never later.
    */
   readonly freshnessMs?: number;
   /** Waits after the first, second, … failure in a row; the last one repeats. */
@@ -75,7 +75,7 @@ export class ForeignReadModels extends Error {
 }
 
 const LIMITS: BatchLimits = { outcomes: 4_000, events: 16_000 };
-const FRESHNESS_MS = 25;
+const FRESHNESS_MS = 50;
 const BACKOFF_MS = [50, 100, 250, 500, 1_000, 2_000, 5_000];
 
 /**

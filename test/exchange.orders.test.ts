@@ -149,6 +149,8 @@ describe('the exchange: orders', () => {
       await refused('unknown_order', `/api/v1/orders/${orderHash}?marketId=${exchange.rain.id}`);
       await refused('unknown_order', cancelPath(orderHash, '&side=buy'));
       await refused('cancel_signature_required', cancelPath(orderHash), {});
+      const unsigned = await fetch(`${exchange.url}${cancelPath(orderHash)}`, { method: 'DELETE' });
+      assert.deepEqual([unsigned.status, unsigned.headers.get('WWW-Authenticate')?.split(' ', 1)[0]], [401, 'EIP-712']);
       await refused('invalid_cancel_signature', cancelPath(orderHash), { ...mine, 'X-Cancel-Signature': '0x12' });
       await refused('invalid_cancel_signature', cancelPath(orderHash), { ...mine, 'X-Cancel-Deadline': '4000000001' });
       await refused('invalid_cancel_signature', cancelPath(orderHash), await signed(bob));

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { EVENTS_LIMIT } from '../../query/events.js';
 import { limitOf, optionalPositionOf } from '../../query/parameters.js';
-import { orderTypes } from './config-answer.js';
+import { signedTypes } from './config-answer.js';
 import * as example from './examples.js';
 import type { Answer } from '../../query/statement.js';
 import * as parameter from './parameters.js';
@@ -80,7 +80,7 @@ function configRoute({ config }: ServiceHandlers): Route {
             },
             orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress },
           }],
-          orderTypes,
+          orderTypes: signedTypes,
           cancelAuth: 'required',
           limits: { minPrice: 1, maxPrice: 999_999, minExpirationS: 60, maxBodyBytes: 65_536 },
         },
