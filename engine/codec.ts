@@ -101,7 +101,7 @@ export function decodeOutcome(data: Uint8Array): RecordedOutcome {
     throw new MalformedRecord('an outcome has at, events and digest');
   }
   for (let i = 0; i < events.length; i++) {
-    events[i] = parseShape(eventShapes, (events[i] as Json)['type'], events[i]);
+    events[i] = parseShape(eventShapes, (events[i] as Json | null)?.['type'], events[i]);
   }
   return { at, events: events as Event[], digest };
 }
