@@ -33,6 +33,11 @@ const numberText = fc.oneof(
 const stringText = fc.oneof(
   fc.string({ unit: 'binary' }), fc.constantFrom('1.5', ': 12345678901234567', ',1e5', '\\', '"', '\\"', '"1.5', '\u2028', 'toString', '0x1e5'),
 ).map((text) => JSON.stringify(text));
+/**
+ * Without backslashes: V8 of Node 24 takes the key `"\""` for a backslash once it has parsed an object with that key in its place
+ * (`JSON.parse('{"x":0,"\\":0}')`, then `'{"x":0,"\"":0}'`), so `JSON.parse` does not agree with itself there.
+ */
+const keyText = stringText.filter((text) => !(JSON.parse(text) as string).includes('\\'));
 const space = fc.constantFrom('', '', ' ', '\n', '\t', '\r\n  ');
 
 const jsonText = (distinctKeys: boolean) => fc.letrec<{ value: string }>((tie) => ({
@@ -40,7 +45,7 @@ const jsonText = (distinctKeys: boolean) => fc.letrec<{ value: string }>((tie) =
     { depthSize: 'small' },
     numberText, stringText, fc.constantFrom('true', 'false', 'null'),
     fc.tuple(space, fc.array(tie('value'), { maxLength: 4 })).map(([s, items]) => `[${s}${items.join(`${s},${s}`)}${s}]`),
-    fc.tuple(space, fc.uniqueArray(fc.tuple(fc.oneof(stringText, fc.constantFrom('"a"', '"__proto__"', '"constructor"')), tie('value')), {
+    fc.tuple(space, fc.uniqueArray(fc.tuple(fc.oneof(keyText, fc.constantFrom('"a"', '"__proto__"', '"constructor"')), tie('value')), {
       maxLength: 4,
       ...(distinctKeys ? { selector: ([key]: [string, string]) => JSON.parse(key) as string } : { comparator: () => false }),
     })).map(([s, members]) => `{${s}${members.map(([key, value]) => `${key}${s}:${s}${value}`).join(`${s},${s}`)}${s}}`),
