@@ -44,7 +44,8 @@ describe('kill -9 under load', function () {
     service = await start();
   });
   after(async () => {
-    await service.kill();
+    // Stopped, not killed: a killed one would leave its Postgres running.
+    await service.stop();
     await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   });
 
