@@ -28,8 +28,6 @@ export const errors = {
   not_found: kind(404, 'there is nothing at this path; see /openapi.json'),
   unknown_market: kind(404, 'no such market; see /api/v1/markets'),
   unknown_order: kind(404, 'no such order, or not in this market or on this side'),
-  unknown_chain: kind(404, 'no such chain; see /api/v1/config'),
-  unknown_transaction: kind(404, 'no such transaction'),
   method_not_allowed: kind(405, 'this path does not take this method; see Allow'),
   market_closed: kind(409, 'the market takes no more orders'),
   duplicate_nonce: kind(409, 'another live order of this trader has this nonce; sign the order again with a fresh one'),

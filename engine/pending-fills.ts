@@ -24,11 +24,6 @@ export interface PendingFill {
 
 export class PendingFills {
   readonly #chunks = new Map<number, Chunk>();
-  #count = 0;
-
-  get count(): number {
-    return this.#count;
-  }
 
   add(fill: number, pending: PendingFill): void {
     const key = Math.floor(fill / CHUNK);
@@ -47,7 +42,6 @@ export class PendingFills {
     chunk.sizes[i] = pending.size;
     chunk.states[i] = pending.takerSide + 1;
     chunk.pending++;
-    this.#count++;
   }
 
   get(fill: number): PendingFill | undefined {
@@ -67,16 +61,15 @@ export class PendingFills {
     if (chunk === undefined || chunk.states[i] === 0) return;
     chunk.states[i] = 0;
     chunk.pending--;
-    this.#count--;
     if (chunk.pending === 0) this.#chunks.delete(key);
   }
 
   dump(): unknown {
-    return { chunks: this.#chunks, count: this.#count };
+    return { chunks: this.#chunks };
   }
 
   static restore(dump: unknown): PendingFills {
-    const { chunks, count } = dump as { chunks: Map<number, Chunk>; count: number };
+    const { chunks } = dump as { chunks: Map<number, Chunk> };
     const fills = new PendingFills();
     for (const [key, { pending, buySlots, sellSlots, prices, sizes, states }] of chunks) {
       // Copies: the dump's arrays may lie in a snapshot's bytes.
@@ -84,7 +77,6 @@ export class PendingFills {
         pending, buySlots: buySlots.slice(), sellSlots: sellSlots.slice(), prices: prices.slice(), sizes: sizes.slice(), states: states.slice(),
       });
     }
-    fills.#count = count;
     return fills;
   }
 }

@@ -36,13 +36,6 @@ export function orderHashOf(parameter: Parameter): string {
   return hexOf(parameter, BYTES32, 'invalid_order_hash');
 }
 
-/** A required transaction hash, in lower case. Throws invalid_request. */
-export function transactionHashOf(parameter: Parameter): string {
-  const text = textOf(parameter);
-  if (!BYTES32.test(text)) throw refused(parameter, 'a transaction hash is 0x and 64 hex digits');
-  return text.toLowerCase();
-}
-
 /** A required market: 42 characters are its contract's address, 66 its id. Throws invalid_address or invalid_market_id. */
 export function marketReferenceOf(parameter: Parameter): MarketReference {
   const text = textOf(parameter);

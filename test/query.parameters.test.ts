@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { RequestError } from '../engine/errors.js';
 import {
   addressOf, chainIdOf, limitOf, marketIdOf, marketReferenceOf, optionalChainIdOf, optionalMarketIdOf, optionalOutcomeOf,
-  optionalPositionOf, orderHashOf, transactionHashOf, type Parameter,
+  optionalPositionOf, orderHashOf, type Parameter,
 } from '../query/parameters.js';
 
 const ADDRESS = `0x${'aB'.repeat(20)}`;
@@ -16,7 +16,6 @@ describe('query: parameters', () => {
     [addressOf, `0X${'F'.repeat(40)}`, `0x${'f'.repeat(40)}`],
     [marketIdOf, BYTES32, BYTES32.toLowerCase()],
     [orderHashOf, BYTES32, BYTES32.toLowerCase()],
-    [transactionHashOf, BYTES32, BYTES32.toLowerCase()],
     [optionalMarketIdOf, BYTES32, BYTES32.toLowerCase()],
     [optionalMarketIdOf, undefined, undefined],
     [marketReferenceOf, ADDRESS, { contractAddress: ADDRESS.toLowerCase() }],
@@ -49,7 +48,6 @@ describe('query: parameters', () => {
     [optionalOutcomeOf, 'invalid_request', ['', '2', 'maybe', '00', 'YES ', 'constructor', '__proto__']],
     [limit50, 'invalid_request', ['', '0', '101', '-1', '1.0', 'all', 'NaN', '1e2', '9'.repeat(400)]],
     [optionalPositionOf, 'invalid_request', ['', '-1', '9007199254740992', 'end']],
-    [transactionHashOf, 'invalid_request', ['', ADDRESS]],
   ];
   for (const [parse, code, values] of refused) {
     for (const value of values) {
@@ -60,7 +58,7 @@ describe('query: parameters', () => {
     }
   }
 
-  for (const parse of [addressOf, marketIdOf, orderHashOf, transactionHashOf, marketReferenceOf, chainIdOf]) {
+  for (const parse of [addressOf, marketIdOf, orderHashOf, marketReferenceOf, chainIdOf]) {
     it(`${parse.name} says that a missing parameter is required`, () => {
       const error = errorOf(() => parse({ name: 'user', value: undefined }));
       assert.deepEqual([error.code, error.fields], ['invalid_request', [{ field: '/user', message: 'required' }]]);

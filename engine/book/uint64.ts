@@ -64,11 +64,6 @@ export function lowWord(value: bigint): number {
   return Number(value & 0xffff_ffffn);
 }
 
-/** Negative, 0 or positive as a is below, equal to or above b. */
-export function compareUint64(aHi: number, aLo: number, bHi: number, bLo: number): number {
-  return aHi === bHi ? aLo - bLo : aHi - bHi;
-}
-
 function isCanonical(text: string): boolean {
   if (text.length === 0 || text.length > 20 || (text.length > 1 && text.charCodeAt(0) === 48)) return false;
   for (let i = 0; i < text.length; i++) {

@@ -6,7 +6,6 @@ export const contractAddress = '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0';
 export const settlementAddress = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
 export const marketId = `0x${'4d'.repeat(32)}`;
 export const orderHash = `0x${'a1'.repeat(32)}`;
-export const otherHash = `0x${'b2'.repeat(32)}`;
 export const digest = `0x${'d7'.repeat(32)}`;
 export const signature = `0x${'11'.repeat(32)}${'22'.repeat(32)}1b`;
 export const question = 'Will total value locked in DeFi pass 200 billion dollars this year?';
