@@ -1,0 +1,107 @@
+/** Runs anvil, a real EVM chain for development and tests: finds the installed program, starts it, waits until it answers, stops it. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Anvil {
+  readonly url: string;
+  readonly pid: number;
+  /** Settles with the reason when it ends by itself; never after stop(). */
+  readonly ended: Promise<string>;
+  /** SIGTERM: it writes its state, if it keeps any, and exits. Can be called again. */
+  stop(): Promise<void>;
+}
+
+export interface AnvilOptions {
+  readonly chainId: number;
+  /** 0 or absent: a free one. */
+  readonly port?: number;
+  /** Further arguments, such as `['--state', file]`. */
+  readonly args?: readonly string[];
+  /** Gets every line that it writes. */
+  readonly log?: (line: string) => void;
+}
+
+const STOP_TIMEOUT_MS = 20_000;
+
+/** The well-known test mnemonic; anvil's ten accounts come from it. */
+export const TEST_MNEMONIC = 'test test test test test test test test test test test junk';
+
+/** Starts anvil on 127.0.0.1 with blocks on demand. Rejects with its last lines when it ends before it answers. */
+export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
+  const { chainId, port = 0, args = [], log = () => undefined } = options;
+  // In a session of its own: Ctrl-C in a terminal reaches only us, and a kill of our process group leaves the chain whole.
+  const child = spawn(anvilProgram(), [
+    '--host', '127.0.0.1', '--port', String(port), '--chain-id', String(chainId), '--mnemonic', TEST_MNEMONIC, ...args,
+  ], { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: '/usr/bin:/bin', HOME: '/tmp' } });
+  const output = listen(child, log);
+  const exited = new Promise<void>((resolve) => { child.once('close', () => { resolve(); }).once('error', () => { resolve(); }); });
+  const address = await Promise.race([output.address, exited.then(() => undefined)]);
+  if (address === undefined) throw new Error(`anvil does not start: ${output.last().join('\n') || 'it said nothing'}`);
+  let stopping = false;
+  for (const handle of [child, child.stdout!, child.stderr!]) (handle as unknown as { unref: () => void }).unref();
+  return {
+    url: `http://${address}`, pid: child.pid!,
+    ended: new Promise((resolve) => {
+      void exited.then(() => { if (!stopping) resolve(`anvil ended by itself: ${output.last().at(-1) ?? 'it said nothing'}`); });
+    }),
+    async stop() {
+      stopping = true;
+      child.ref();
+      child.kill('SIGTERM');
+      const late = setTimeout(() => { child.kill('SIGKILL'); }, STOP_TIMEOUT_MS);
+      await exited;
+      clearTimeout(late);
+    },
+  };
+}
+
+/** Stops an anvil that an earlier, killed process left running. Resolves when the process has gone. */
+export async function stopOrphan(pid: number, isGone: () => boolean): Promise<void> {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      return;
+    }
+    for (let waitedMs = 0; waitedMs < STOP_TIMEOUT_MS && !isGone(); waitedMs += 20) await sleep(20);
+    if (isGone()) return;
+  }
+}
+
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+/** The program of the installed package. Throws an error that says what to do where there is none for this system. */
+export function anvilProgram(): string {
+  const name = `@foundry-rs/anvil-${process.platform}-${ARCHITECTURES[process.arch] ?? process.arch}`;
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), 'bin', 'anvil');
+  } catch (cause) {
+    throw new Error(`no development chain for this system (${name} is not installed): set CHAINS to a chains file, or to none`, { cause });
+  }
+}
+
+/** Hands each line to `log`; `address` is the host and port that anvil says it listens on, `last` gives the latest ten lines. */
+function listen(child: ChildProcess, log: (line: string) => void): { address: Promise<string>; last: () => readonly string[] } {
+  const last: string[] = [];
+  child.once('error', (error) => { last.push(error.message); });
+  const address = new Promise<string>((resolve) => {
+    for (const stream of [child.stdout!, child.stderr!]) {
+      let rest = '';
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        const lines = (rest + text).split('\n');
+        rest = lines.pop()!;
+        for (const line of lines) {
+          if (line.trim() === '') continue;
+          last.push(line);
+          if (last.length > 10) last.shift();
+          log(line);
+          const listening = /^Listening on (\S+)/.exec(line);
+          if (listening !== null) resolve(listening[1]!);
+        }
+      });
+    }
+  });
+  return { address, last: () => last };
+}

@@ -1,0 +1,34 @@
+/** A real chain for tests: an anvil of their own, which ends with them, and what the tests do to it. */
+import { JsonRpcProvider } from 'ethers';
+import { startAnvil, type Anvil } from '../service/anvil.js';
+
+export const TEST_CHAIN_ID = 31_337;
+
+export interface TestChain extends Anvil {
+  readonly provider: JsonRpcProvider;
+  /** Any method of anvil's, such as `evm_mine` or `anvil_reorg`. */
+  rpc(method: string, params?: readonly unknown[]): Promise<unknown>;
+}
+
+/** Starts an anvil; call stop() in an `after` hook. A mocha process that ends without it takes the chain along. */
+export async function testChain({ chainId = TEST_CHAIN_ID, args = [] }: { chainId?: number; args?: readonly string[] } = {}): Promise<TestChain> {
+  const anvil = await startAnvil({ chainId, args });
+  const kill = () => {
+    try {
+      process.kill(anvil.pid, 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+  };
+  process.once('exit', kill);
+  const provider = new JsonRpcProvider(anvil.url, chainId, { staticNetwork: true, cacheTimeout: -1, polling: true, pollingInterval: 50 });
+  return {
+    ...anvil, provider,
+    rpc: (method, params = []) => provider.send(method, [...params]) as Promise<unknown>,
+    async stop() {
+      provider.destroy();
+      await anvil.stop();
+      process.off('exit', kill);
+    },
+  };
+}
