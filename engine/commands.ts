@@ -1,8 +1,8 @@
 /** The commands: everything that may change the exchange. A schema gives the type, the validation and the documentation. */
 import Type from 'typebox';
 import {
-  Address, Bytes32, Category, ChainId, Culprit, FailureReason, MarketKind, Milliseconds, Outcome, Price, Seconds, Side, Signature,
-  Uint256, Uint64, record,
+  Address, Bytes32, Category, ChainFact, ChainId, Culprit, FailureReason, MarketKind, Milliseconds, Outcome, Position, Price, Seconds, Side,
+  Signature, Uint256, Uint64, record,
 } from './fields.js';
 
 const head = <K extends string, V extends number>(kind: K, v: V) => ({
@@ -12,6 +12,9 @@ const head = <K extends string, V extends number>(kind: K, v: V) => ({
   /** When the writer made the command. The engine's time is the highest `at` it has seen. */
   at: Milliseconds,
 });
+
+/** The log of the chain that a command tells of; absent where no chain has said it (a stack without one). */
+const fact = { fact: Type.Optional(ChainFact) };
 
 /** An ERC-2612 permit that came with an order, used in the batch that settles the order's first fill. */
 export const Permit = record({
@@ -29,6 +32,9 @@ export const OpenMarket = record({
   expiration: Seconds,
   chainId: ChainId,
   marketKind: MarketKind,
+  /** ERC-1155 ids of the market's shares, as 32 bytes. */
+  tokens: Type.Optional(record({ yes: Bytes32, no: Bytes32 })),
+  ...fact,
 });
 
 /** A signed order whose signature the writer has verified. `makerFeeRecipient` is always the zero address, so it is not recorded. */
@@ -47,7 +53,10 @@ export const PlaceOrder = record({
   permit: Type.Optional(Permit),
 });
 
-/** `trader` is who signed the cancel; absent where the service lets anybody cancel (a loopback development stack). */
+/**
+ * `trader` is who signed the cancel, or sent it to the chain; absent where the service lets anybody cancel (a loopback development
+ * stack).
+ */
 export const CancelOrder = record({
   ...head('CancelOrder', 1),
   orderHash: Bytes32,
@@ -57,28 +66,89 @@ export const CancelOrder = record({
   trader: Type.Optional(Address),
   signature: Type.Optional(Signature),
   deadline: Type.Optional(Uint64),
+  ...fact,
+});
+
+/** The trader has cancelled, on the chain, all orders with nonces below `belowNonce`. */
+export const CancelOrdersBelow = record({
+  ...head('CancelOrdersBelow', 1), chainId: ChainId, trader: Address, belowNonce: Uint64, ...fact,
 });
 
 /** Time passes: expired orders and closed markets are swept. */
 export const AdvanceClock = record({ ...head('AdvanceClock', 1) });
 
+/** A transaction that settles these fills, in this order, has been signed and is about to be sent. */
+export const SubmitSettlement = record({
+  ...head('SubmitSettlement', 1), chainId: ChainId, txHash: Bytes32, fills: Type.Array(Position, { minItems: 1, maxItems: 1_000 }),
+});
+
 /** The chain has settled a fill, at final depth. */
-export const SettleFill = record({ ...head('SettleFill', 1), fill: Type.Integer({ minimum: 0 }), txHash: Bytes32 });
+export const SettleFill = record({ ...head('SettleFill', 1), fill: Position, txHash: Bytes32, ...fact });
 
 /** The chain has refused a fill, at final depth. */
 export const FailFill = record({
-  ...head('FailFill', 1), fill: Type.Integer({ minimum: 0 }), txHash: Bytes32, reason: FailureReason, culprit: Culprit,
+  ...head('FailFill', 1), fill: Position, txHash: Bytes32, reason: FailureReason, culprit: Culprit, ...fact,
 });
+
+/** Shares moved on the chain outside settlement; minted from the zero address by a split, burnt to it by a merge or a redemption. */
+export const RecordTransfer = record({
+  ...head('RecordTransfer', 1), chainId: ChainId, from: Address, to: Address, txHash: Bytes32,
+  /** Amounts by ERC-1155 id, each id once. */
+  items: Type.Array(record({ token: Bytes32, amount: Uint256 }), { minItems: 1, maxItems: 256 }), ...fact,
+});
+
+/** A user has redeemed shares of a resolved market for `payout` of collateral. The burnt shares are a RecordTransfer of their own. */
+export const RecordRedemption = record({
+  ...head('RecordRedemption', 1), marketId: Bytes32, user: Address, payout: Uint256, txHash: Bytes32, ...fact,
+});
+
+/** Somebody has asserted a market's outcome at the oracle; times in Unix seconds. */
+export const RecordProposal = record({
+  ...head('RecordProposal', 1), marketId: Bytes32, assertionId: Bytes32, proposer: Address, outcome: Outcome, bond: Uint256,
+  assertionTime: Seconds, expirationTime: Seconds, ...fact,
+});
+
+/** The assertion is disputed. */
+export const RecordDispute = record({ ...head('RecordDispute', 1), marketId: Bytes32, assertionId: Bytes32, disputer: Address, ...fact });
+
+/** The oracle has found the assertion untrue. */
+export const RecordRejection = record({ ...head('RecordRejection', 1), marketId: Bytes32, assertionId: Bytes32, ...fact });
+
+/** The chain has the market's final outcome. */
+export const ResolveMarket = record({ ...head('ResolveMarket', 1), marketId: Bytes32, winningOutcome: Outcome, ...fact });
+
+/** Every fact up to and including this final block has been recorded. */
+export const AdvanceChain = record({ ...head('AdvanceChain', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });
+
+/** A user's balances on the chain at the end of `block`; good only while no later block has been recorded. */
+export const SyncPosition = record({
+  ...head('SyncPosition', 1), marketId: Bytes32, user: Address, yesShares: Uint256, noShares: Uint256, block: Position,
+});
+
+/** Every command kind's current schema. */
+export const commandSchemas = {
+  OpenMarket, PlaceOrder, CancelOrder, CancelOrdersBelow, AdvanceClock, SubmitSettlement, SettleFill, FailFill, RecordTransfer,
+  RecordRedemption, RecordProposal, RecordDispute, RecordRejection, ResolveMarket, AdvanceChain, SyncPosition,
+} as const;
 
 export type Permit = Type.Static<typeof Permit>;
 export type OpenMarket = Type.Static<typeof OpenMarket>;
 export type PlaceOrder = Type.Static<typeof PlaceOrder>;
 export type CancelOrder = Type.Static<typeof CancelOrder>;
+export type CancelOrdersBelow = Type.Static<typeof CancelOrdersBelow>;
 export type AdvanceClock = Type.Static<typeof AdvanceClock>;
+export type SubmitSettlement = Type.Static<typeof SubmitSettlement>;
 export type SettleFill = Type.Static<typeof SettleFill>;
 export type FailFill = Type.Static<typeof FailFill>;
+export type RecordTransfer = Type.Static<typeof RecordTransfer>;
+export type RecordRedemption = Type.Static<typeof RecordRedemption>;
+export type RecordProposal = Type.Static<typeof RecordProposal>;
+export type RecordDispute = Type.Static<typeof RecordDispute>;
+export type RecordRejection = Type.Static<typeof RecordRejection>;
+export type ResolveMarket = Type.Static<typeof ResolveMarket>;
+export type AdvanceChain = Type.Static<typeof AdvanceChain>;
+export type SyncPosition = Type.Static<typeof SyncPosition>;
 
-export type Command = OpenMarket | PlaceOrder | CancelOrder | AdvanceClock | SettleFill | FailFill;
-
-/** Every command kind's current schema. */
-export const commandSchemas = { OpenMarket, PlaceOrder, CancelOrder, AdvanceClock, SettleFill, FailFill } as const;
+export type Command
+  = | OpenMarket | PlaceOrder | CancelOrder | CancelOrdersBelow | AdvanceClock | SubmitSettlement | SettleFill | FailFill | RecordTransfer
+    | RecordRedemption | RecordProposal | RecordDispute | RecordRejection | ResolveMarket | AdvanceChain | SyncPosition;

@@ -1,7 +1,8 @@
 /** The events: everything that anyone ever sees. The outcome of a command is a list of these; read models are made of nothing else. */
 import Type from 'typebox';
 import {
-  Address, Bytes32, Category, ChainId, Culprit, FailureReason, MarketKind, Outcome, Position, Price, Seconds, Side, Uint64, record,
+  Address, Bytes32, Category, ChainId, Culprit, FailureReason, MarketKind, Outcome, Position, Price, Seconds, Side, Uint256, Uint64,
+  record,
 } from './fields.js';
 
 const head = <T extends string, V extends number>(type: T, v: V) => ({ type: Type.Literal(type), v: Type.Literal(v) });
@@ -34,7 +35,13 @@ export const MarketOpened = record({
   maker: Address, expiration: Seconds, chainId: ChainId, marketKind: MarketKind,
 });
 
-/** A market's expiration has passed: it takes no more orders, and those it has are cancelled (`market_closed`) from here on. */
+/** The ERC-1155 ids of the market's shares. */
+export const MarketTokenized = record({ ...head('MarketTokenized', 1), marketId: Bytes32, yesToken: Bytes32, noToken: Bytes32 });
+
+/**
+ * A market's expiration has passed, or it is resolved: it takes no more orders, and those it has are cancelled (`market_closed`) from
+ * here on.
+ */
 export const MarketClosed = record({ ...head('MarketClosed', 1), marketId: Bytes32 });
 
 /** An order was taken in. Its matches follow, then OrderRested or OrderCancelled if anything of it is left. */
@@ -57,6 +64,12 @@ export const OrderCancelled = record({
   ...head('OrderCancelled', 1), ...order, remaining: Uint64, rested: Uint64, reason: CancelReason,
 });
 
+/** The trader has cancelled on this chain all orders with lower nonces: those it has are cancelled (`user`), further ones refused. */
+export const NonceFloorRaised = record({ ...head('NonceFloorRaised', 1), chainId: ChainId, trader: Address, belowNonce: Uint64 });
+
+/** A transaction that settles these fills, in this order, was signed; its sending follows. Another one for the same fills may come. */
+export const SettlementSubmitted = record({ ...head('SettlementSubmitted', 1), chainId: ChainId, txHash: Bytes32, fills: Type.Array(Position) });
+
 /** The chain settled the fill. */
 export const FillSettled = record({ ...head('FillSettled', 1), ...fill, txHash: Bytes32 });
 
@@ -74,6 +87,36 @@ export const FillFailed = record({
  */
 export const OrderReinstated = record({ ...head('OrderReinstated', 1), ...order, size: Uint64 });
 
+/** Shares moved on the chain outside settlement: minted where `from` is the zero address, burnt where `to` is. */
+export const SharesTransferred = record({
+  ...head('SharesTransferred', 1), marketId: Bytes32, outcome: Outcome, from: Address, to: Address, amount: Uint256, txHash: Bytes32,
+});
+
+/** The user was paid for shares of a resolved market; the shares themselves left by SharesTransferred. */
+export const PositionRedeemed = record({ ...head('PositionRedeemed', 1), marketId: Bytes32, user: Address, payout: Uint256, txHash: Bytes32 });
+
+/** The user's shares are these: the chain's balances after all that was recorded before. */
+export const PositionSynced = record({
+  ...head('PositionSynced', 1), marketId: Bytes32, user: Address, yesShares: Uint256, noShares: Uint256,
+});
+
+/** An outcome was asserted at the oracle; it may be disputed until `expirationTime` (Unix seconds). */
+export const ResolutionProposed = record({
+  ...head('ResolutionProposed', 1), marketId: Bytes32, assertionId: Bytes32, proposer: Address, outcome: Outcome, bond: Uint256,
+  assertionTime: Seconds, expirationTime: Seconds,
+});
+
+export const ResolutionDisputed = record({ ...head('ResolutionDisputed', 1), marketId: Bytes32, assertionId: Bytes32, disputer: Address });
+
+/** The oracle found the assertion untrue: another one may come. */
+export const ResolutionRejected = record({ ...head('ResolutionRejected', 1), marketId: Bytes32, assertionId: Bytes32 });
+
+/** The market has its final outcome. */
+export const MarketResolved = record({ ...head('MarketResolved', 1), marketId: Bytes32, winningOutcome: Outcome });
+
+/** Every fact of the chain up to and including this block is in the history. */
+export const ChainAdvanced = record({ ...head('ChainAdvanced', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });
+
 /** The same signed order came again: it keeps the answer of `orderNumber`, its first position. */
 export const OrderRepeated = record({ ...head('OrderRepeated', 1), orderHash: Bytes32, orderNumber: Position });
 
@@ -85,32 +128,47 @@ export const CancelRepeated = record({
 export const RejectionCode = Type.Union([
   Type.Literal('invalid_expiration'), Type.Literal('invalid_size'), Type.Literal('unknown_market'), Type.Literal('market_closed'),
   Type.Literal('duplicate_nonce'), Type.Literal('unknown_order'), Type.Literal('not_order_owner'), Type.Literal('already_filled'),
-  Type.Literal('market_exists'), Type.Literal('unknown_fill'),
+  Type.Literal('market_exists'), Type.Literal('unknown_fill'), Type.Literal('known_fact'), Type.Literal('nonce_cancelled'),
+  Type.Literal('unknown_token'), Type.Literal('market_resolved'), Type.Literal('outdated_sync'),
 ]);
 export type RejectionCode = Type.Static<typeof RejectionCode>;
 
-/** The command changed nothing. `subject` is the order hash, market id or fill number that it was about. */
+/** The command changed nothing but a chain's cursor. `subject` is what it was about: an order hash, a market id, a fill number, … */
 export const CommandRejected = record({ ...head('CommandRejected', 1), code: RejectionCode, subject: Type.String() });
 
 export type MarketOpened = Type.Static<typeof MarketOpened>;
+export type MarketTokenized = Type.Static<typeof MarketTokenized>;
 export type MarketClosed = Type.Static<typeof MarketClosed>;
+export type MarketResolved = Type.Static<typeof MarketResolved>;
 export type OrderAccepted = Type.Static<typeof OrderAccepted>;
 export type OrderRested = Type.Static<typeof OrderRested>;
 export type FillMatched = Type.Static<typeof FillMatched>;
 export type OrderCancelled = Type.Static<typeof OrderCancelled>;
+export type NonceFloorRaised = Type.Static<typeof NonceFloorRaised>;
+export type SettlementSubmitted = Type.Static<typeof SettlementSubmitted>;
 export type FillSettled = Type.Static<typeof FillSettled>;
 export type FillFailed = Type.Static<typeof FillFailed>;
 export type OrderReinstated = Type.Static<typeof OrderReinstated>;
+export type SharesTransferred = Type.Static<typeof SharesTransferred>;
+export type PositionRedeemed = Type.Static<typeof PositionRedeemed>;
+export type PositionSynced = Type.Static<typeof PositionSynced>;
+export type ResolutionProposed = Type.Static<typeof ResolutionProposed>;
+export type ResolutionDisputed = Type.Static<typeof ResolutionDisputed>;
+export type ResolutionRejected = Type.Static<typeof ResolutionRejected>;
+export type ChainAdvanced = Type.Static<typeof ChainAdvanced>;
 export type OrderRepeated = Type.Static<typeof OrderRepeated>;
 export type CancelRepeated = Type.Static<typeof CancelRepeated>;
 export type CommandRejected = Type.Static<typeof CommandRejected>;
 
 export type Event
-  = | MarketOpened | MarketClosed | OrderAccepted | OrderRested | FillMatched | OrderCancelled | FillSettled | FillFailed
-    | OrderReinstated | OrderRepeated | CancelRepeated | CommandRejected;
+  = | MarketOpened | MarketTokenized | MarketClosed | MarketResolved | OrderAccepted | OrderRested | FillMatched | OrderCancelled
+    | NonceFloorRaised | SettlementSubmitted | FillSettled | FillFailed | OrderReinstated | SharesTransferred | PositionRedeemed
+    | PositionSynced | ResolutionProposed | ResolutionDisputed | ResolutionRejected | ChainAdvanced | OrderRepeated | CancelRepeated
+    | CommandRejected;
 
 /** Every event type's current schema. */
 export const eventSchemas = {
-  MarketOpened, MarketClosed, OrderAccepted, OrderRested, FillMatched, OrderCancelled, FillSettled, FillFailed, OrderReinstated,
-  OrderRepeated, CancelRepeated, CommandRejected,
+  MarketOpened, MarketTokenized, MarketClosed, MarketResolved, OrderAccepted, OrderRested, FillMatched, OrderCancelled, NonceFloorRaised,
+  SettlementSubmitted, FillSettled, FillFailed, OrderReinstated, SharesTransferred, PositionRedeemed, PositionSynced, ResolutionProposed,
+  ResolutionDisputed, ResolutionRejected, ChainAdvanced, OrderRepeated, CancelRepeated, CommandRejected,
 } as const;

@@ -42,6 +42,9 @@ export const Position = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTE
 
 export const ChainId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
+/** Where on a chain a fact stands: a log of a final block. Facts are recorded in the chain's order, and the engine takes each once. */
+export const ChainFact = record({ chainId: ChainId, block: Position, logIndex: Position });
+
 export const Category = Type.Union([
   Type.Literal('defi'), Type.Literal('protocol'), Type.Literal('stablecoin'), Type.Literal('general'),
 ]);
@@ -66,3 +69,5 @@ export type Culprit = Type.Static<typeof Culprit>;
 export function record<T extends Record<string, TSchema>>(properties: T) {
   return Type.Object(properties, { additionalProperties: false });
 }
+
+export type ChainFact = Type.Static<typeof ChainFact>;
