@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {AccessControl} from "@openzeppelin/contracts/access/AccessControl.sol";
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {NoncesKeyed} from "@openzeppelin/contracts/utils/NoncesKeyed.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
+import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
+import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
+import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
+import {IConditionalTokens} from "./IConditionalTokens.sol";
+import {IMarket, MarketFacts} from "./IMarket.sol";
+import {IMarketFactory} from "./IMarketFactory.sol";
+import {IOptimisticOracle, IOptimisticOracleCallbackRecipient} from "./IOptimisticOracle.sol";
+
+/// @title Resolves standard markets through the optimistic oracle, on signed wishes that anybody may bring.
+/// @notice A proposal is an assertion under the market's bond with the proposer as asserter. Undisputed for the liveness, or arbitrated as
+/// truthful, it resolves the market as soon as somebody settles it, here or on the oracle itself; arbitrated as untruthful, it makes room
+/// for another proposal.
+contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTransient, IOptimisticOracleCallbackRecipient {
+    using SafeERC20 for IERC20;
+
+    /// @notice A proposed resolution of a market; `assertionId` is zero when there is none.
+    struct Proposal {
+        bytes32 assertionId;
+        address proposer;
+        bool outcome;
+    }
+
+    /// @notice An ERC-2612 permit of the market's bond for this contract; none when `deadline` is 0.
+    struct BondPermit {
+        uint256 deadline;
+        uint8 v;
+        bytes32 r;
+        bytes32 s;
+    }
+
+    /// @notice Who may propose; granted to the zero address it means everybody, as it does from the start.
+    bytes32 public constant PROPOSER_ROLE = keccak256("PROPOSER_ROLE");
+
+    bytes32 public constant PROPOSE_TYPEHASH = keccak256(
+        "ProposeResolution(address market,address proposer,bool outcome,uint256 bond,uint256 nonce,uint256 deadline)"
+    );
+    bytes32 public constant SETTLE_TYPEHASH =
+        keccak256("SettleMarket(address market,address settler,uint8 winningOutcome,uint256 nonce,uint256 deadline)");
+
+    /// @notice How long a proposal can be disputed, in seconds.
+    uint64 public constant LIVENESS = 7_200;
+
+    IMarketFactory public immutable factory;
+    IConditionalTokens public immutable tokens;
+    IERC20 public immutable collateral;
+    IOptimisticOracle public immutable oracle;
+
+    mapping(bytes32 marketId => Proposal) private proposals;
+    /// @notice The market that an assertion is about; zero when this contract has not made it.
+    mapping(bytes32 assertionId => address) public marketOfAssertion;
+
+    /// @notice A resolution is proposed and can be disputed before `expirationTime`; outcome true is YES.
+    event ResolutionProposed(
+        bytes32 indexed marketId,
+        bytes32 indexed assertionId,
+        address indexed proposer,
+        bool outcome,
+        uint256 bond,
+        uint64 assertionTime,
+        uint64 expirationTime
+    );
+
+    /// @notice The market's proposal is disputed: the oracle arbitrates.
+    event ResolutionDisputed(bytes32 indexed marketId, bytes32 indexed assertionId, address disputer);
+
+    /// @notice The market's proposal was untruthful: another one may come.
+    event ResolutionRejected(bytes32 indexed marketId, bytes32 indexed assertionId);
+
+    /// @notice The market is resolved; outcome 0 is YES, 1 NO.
+    event MarketResolved(bytes32 indexed marketId, bytes32 indexed assertionId, uint8 winningOutcome);
+
+    error SignatureExpired(uint256 deadline);
+    error InvalidSigner(address signer, address expected);
+    error UnknownMarket(address market);
+    error NotResolver(address market, address resolver);
+    error MarketNotExpired(uint64 expiration);
+    error MarketAlreadyResolved(bytes32 marketId);
+    error ProposalPending(bytes32 assertionId);
+    error ProposerNotAllowed(address proposer);
+    error NoProposal(bytes32 marketId);
+    error WrongOutcome(uint8 proposed, uint8 given);
+    error DisputeWindowOpen(uint64 expirationTime);
+    error ProposalRejected(bytes32 assertionId);
+    error NotOracle(address caller);
+
+    constructor(
+        IMarketFactory factory_,
+        IConditionalTokens tokens_,
+        IERC20 collateral_,
+        IOptimisticOracle oracle_,
+        address admin
+    ) EIP712("OracleResolver", "1") {
+        factory = factory_;
+        tokens = tokens_;
+        collateral = collateral_;
+        oracle = oracle_;
+        _grantRole(DEFAULT_ADMIN_ROLE, admin);
+        _grantRole(PROPOSER_ROLE, address(0));
+    }
+
+    /// @notice Proposes an outcome (true is YES) of an expired market for its signer, who posts the market's bond, by an allowance or by
+    /// `bondPermit`. A permit that somebody else has brought first is no error, since its allowance is there.
+    function proposeWithSig(
+        address market,
+        address proposer,
+        bool outcome,
+        uint256 deadline,
+        uint8 v,
+        bytes32 r,
+        bytes32 s,
+        BondPermit calldata bondPermit
+    ) external nonReentrant returns (bytes32 assertionId) {
+        MarketFacts memory facts = unresolved(market);
+        if (block.timestamp < facts.expiration) revert MarketNotExpired(facts.expiration);
+        Proposal storage proposal = proposals[facts.marketId];
+        if (proposal.assertionId != bytes32(0)) revert ProposalPending(proposal.assertionId);
+        if (!hasRole(PROPOSER_ROLE, address(0)) && !hasRole(PROPOSER_ROLE, proposer)) revert ProposerNotAllowed(proposer);
+        uint256 nonce = _useNonce(proposer, nonceKey(facts.marketId));
+        bytes32 message = keccak256(abi.encode(PROPOSE_TYPEHASH, market, proposer, outcome, facts.bond, nonce, deadline));
+        requireSigned(proposer, message, deadline, v, r, s);
+        pullBond(proposer, facts.bond, bondPermit);
+        assertionId = oracle.assertTruth(
+            claim(facts, outcome), proposer, address(this), address(0), LIVENESS, collateral, facts.bond,
+            oracle.defaultIdentifier(), facts.marketId
+        );
+        proposals[facts.marketId] = Proposal(assertionId, proposer, outcome);
+        marketOfAssertion[assertionId] = market;
+        uint64 time = uint64(block.timestamp);
+        emit ResolutionProposed(facts.marketId, assertionId, proposer, outcome, facts.bond, time, time + LIVENESS);
+    }
+
+    /// @notice Resolves a market by its proposal, which must name `winningOutcome` (0 YES, 1 NO) and be undisputed for the liveness, or
+    /// arbitrated as truthful. The assertion is settled too, if nobody has done so.
+    function settleWithSig(
+        address market,
+        address settler,
+        uint8 winningOutcome,
+        uint256 deadline,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) external nonReentrant {
+        MarketFacts memory facts = unresolved(market);
+        Proposal memory proposal = proposals[facts.marketId];
+        bytes32 assertionId = proposal.assertionId;
+        if (assertionId == bytes32(0)) revert NoProposal(facts.marketId);
+        if (winningOutcome != outcomeIndex(proposal.outcome)) {
+            revert WrongOutcome(outcomeIndex(proposal.outcome), winningOutcome);
+        }
+        uint256 nonce = _useNonce(settler, nonceKey(facts.marketId));
+        bytes32 message = keccak256(abi.encode(SETTLE_TYPEHASH, market, settler, winningOutcome, nonce, deadline));
+        requireSigned(settler, message, deadline, v, r, s);
+        IOptimisticOracle.Assertion memory assertion = oracle.getAssertion(assertionId);
+        if (assertion.disputer == address(0) && block.timestamp < assertion.expirationTime) {
+            revert DisputeWindowOpen(assertion.expirationTime);
+        }
+        if (!oracle.settleAndGetAssertionResult(assertionId)) revert ProposalRejected(assertionId);
+        // The callback has resolved the market, unless the tokens refused it then.
+        if (tokens.payoutDenominator(facts.marketId) == 0) {
+            tokens.reportPayouts(facts.questionId, payouts(proposal.outcome));
+            emit MarketResolved(facts.marketId, assertionId, winningOutcome);
+        }
+    }
+
+    /// @inheritdoc IOptimisticOracleCallbackRecipient
+    /// @dev Never reverts for the oracle, which would block the bonds: an assertion that somebody else made with this contract as recipient is
+    /// passed over, and a resolution that the tokens refuse is left to `settleWithSig`.
+    function assertionResolvedCallback(bytes32 assertionId, bool assertedTruthfully) external onlyOracle {
+        address market = marketOfAssertion[assertionId];
+        if (market == address(0)) return;
+        MarketFacts memory facts = IMarket(market).facts();
+        if (!assertedTruthfully) {
+            delete proposals[facts.marketId];
+            emit ResolutionRejected(facts.marketId, assertionId);
+            return;
+        }
+        bool outcome = proposals[facts.marketId].outcome;
+        try tokens.reportPayouts(facts.questionId, payouts(outcome)) {
+            emit MarketResolved(facts.marketId, assertionId, outcomeIndex(outcome));
+        } catch {}
+    }
+
+    /// @inheritdoc IOptimisticOracleCallbackRecipient
+    function assertionDisputedCallback(bytes32 assertionId) external onlyOracle {
+        address market = marketOfAssertion[assertionId];
+        if (market == address(0)) return;
+        emit ResolutionDisputed(factory.marketIdOf(market), assertionId, oracle.getAssertion(assertionId).disputer);
+    }
+
+    /// @notice The market's proposal that is pending or has resolved it; all zero when there is none.
+    function proposalOf(bytes32 marketId) external view returns (Proposal memory) {
+        return proposals[marketId];
+    }
+
+    /// @notice The key of `nonces(owner, key)` for a market: the low 192 bits of its id.
+    function nonceKey(bytes32 marketId) public pure returns (uint192) {
+        return uint192(uint256(marketId));
+    }
+
+    modifier onlyOracle() {
+        if (msg.sender != address(oracle)) revert NotOracle(msg.sender);
+        _;
+    }
+
+    /// @dev The facts of a market that this contract has to resolve and has not.
+    function unresolved(address market) private view returns (MarketFacts memory facts) {
+        if (factory.marketIdOf(market) == bytes32(0)) revert UnknownMarket(market);
+        facts = IMarket(market).facts();
+        if (facts.resolver != address(this)) revert NotResolver(market, facts.resolver);
+        if (tokens.payoutDenominator(facts.marketId) > 0) revert MarketAlreadyResolved(facts.marketId);
+    }
+
+    function requireSigned(address expected, bytes32 message, uint256 deadline, uint8 v, bytes32 r, bytes32 s) private view {
+        if (block.timestamp > deadline) revert SignatureExpired(deadline);
+        address signer = ECDSA.recover(_hashTypedDataV4(message), v, r, s);
+        if (signer != expected) revert InvalidSigner(signer, expected);
+    }
+
+    function pullBond(address proposer, uint256 bond, BondPermit calldata permit) private {
+        if (permit.deadline != 0) {
+            try IERC20Permit(address(collateral)).permit(
+                proposer, address(this), bond, permit.deadline, permit.v, permit.r, permit.s
+            ) {} catch {}
+        }
+        collateral.safeTransferFrom(proposer, address(this), bond);
+        collateral.forceApprove(address(oracle), bond);
+    }
+
+    /// @dev What the oracle's voters read. The outcome and the id come first, so that no market's text can stand in for them.
+    function claim(MarketFacts memory facts, bool outcome) private view returns (bytes memory) {
+        return bytes.concat(
+            "The outcome is ", outcome ? bytes("YES") : bytes("NO"), " for market ", bytes(Strings.toHexString(uint256(facts.marketId), 32)),
+            " on chain ", bytes(Strings.toString(block.chainid)), ".\nQuestion: ", bytes(facts.question),
+            "\nDescription: ", bytes(facts.description)
+        );
+    }
+
+    function outcomeIndex(bool outcome) private pure returns (uint8) {
+        return outcome ? 0 : 1;
+    }
+
+    function payouts(bool outcome) private pure returns (uint256[] memory numerators) {
+        numerators = new uint256[](2);
+        numerators[outcomeIndex(outcome)] = 1;
+    }
+}
