@@ -107,7 +107,7 @@ contract MarketFactory is IMarketFactory, AccessControl {
         facts.bond = bond;
         facts.question = question;
         facts.description = description;
-        return create(facts);
+        return _create(facts);
     }
 
     /// @notice Creates a market on whether the asset's price at `expiration` is not below that at `startTime`.
@@ -132,12 +132,12 @@ contract MarketFactory is IMarketFactory, AccessControl {
             asset, " up or down, ", Strings.toString(startTime), " to ", Strings.toString(expiration), "?"
         );
         facts.description = "YES wins when the price at the end is not below the price at the start. Times are Unix seconds.";
-        (marketId, market) = create(facts);
+        (marketId, market) = _create(facts);
         emit QuickMarketCreated(marketId, asset, startTime, expiration);
     }
 
     /// @dev Anybody may have prepared the condition before; that changes nothing about it, so it is no obstacle.
-    function create(MarketFacts memory facts) private returns (bytes32 marketId, address market) {
+    function _create(MarketFacts memory facts) private returns (bytes32 marketId, address market) {
         if (facts.expiration <= block.timestamp || facts.expiration > MAX_EXPIRATION) {
             revert InvalidExpiration(facts.expiration);
         }

@@ -106,7 +106,7 @@ contract OptimisticOracle is IOptimisticOracle, Ownable, ReentrancyGuardTransien
     /// @inheritdoc IOptimisticOracle
     function disputeAssertion(bytes32 assertionId, address disputer) external nonReentrant {
         if (disputer == address(0)) revert DisputerIsZero();
-        Assertion storage assertion = existing(assertionId);
+        Assertion storage assertion = _existing(assertionId);
         if (assertion.disputer != address(0)) revert AssertionAlreadyDisputed(assertionId);
         if (block.timestamp >= assertion.expirationTime) revert AssertionIsExpired(assertion.expirationTime);
         assertion.disputer = disputer;
@@ -118,7 +118,7 @@ contract OptimisticOracle is IOptimisticOracle, Ownable, ReentrancyGuardTransien
 
     /// @notice Decides a dispute, in the place of UMA's voters; once.
     function arbitrate(bytes32 assertionId, bool truthful) external onlyOwner {
-        if (existing(assertionId).disputer == address(0)) revert AssertionNotDisputed(assertionId);
+        if (_existing(assertionId).disputer == address(0)) revert AssertionNotDisputed(assertionId);
         if (arbitrations[assertionId] != Arbitration.None) revert AssertionAlreadyArbitrated(assertionId);
         arbitrations[assertionId] = truthful ? Arbitration.Truthful : Arbitration.Untruthful;
         emit AssertionArbitrated(assertionId, truthful);
@@ -126,11 +126,11 @@ contract OptimisticOracle is IOptimisticOracle, Ownable, ReentrancyGuardTransien
 
     /// @inheritdoc IOptimisticOracle
     function settleAssertion(bytes32 assertionId) public nonReentrant {
-        Assertion storage assertion = existing(assertionId);
+        Assertion storage assertion = _existing(assertionId);
         if (assertion.settled) revert AssertionAlreadySettled(assertionId);
         assertion.settled = true;
         bool disputed = assertion.disputer != address(0);
-        bool truthful = disputed ? arbitrated(assertionId) : expired(assertion);
+        bool truthful = disputed ? _arbitrated(assertionId) : _expired(assertion);
         address bondRecipient = truthful ? assertion.asserter : assertion.disputer;
         assertion.settlementResolution = truthful;
         if (disputed) {
@@ -169,20 +169,20 @@ contract OptimisticOracle is IOptimisticOracle, Ownable, ReentrancyGuardTransien
         return currency == address(defaultCurrency) ? (finalFee * 1e18) / burnedBondPercentage : 0;
     }
 
-    function existing(bytes32 assertionId) private view returns (Assertion storage assertion) {
+    function _existing(bytes32 assertionId) private view returns (Assertion storage assertion) {
         assertion = assertions[assertionId];
         if (assertion.asserter == address(0)) revert AssertionDoesNotExist(assertionId);
     }
 
     /// @dev What the owner has decided; reverts before.
-    function arbitrated(bytes32 assertionId) private view returns (bool) {
+    function _arbitrated(bytes32 assertionId) private view returns (bool) {
         Arbitration decision = arbitrations[assertionId];
         if (decision == Arbitration.None) revert AssertionNotArbitrated(assertionId);
         return decision == Arbitration.Truthful;
     }
 
     /// @dev True; reverts while a dispute may still come.
-    function expired(Assertion storage assertion) private view returns (bool) {
+    function _expired(Assertion storage assertion) private view returns (bool) {
         if (block.timestamp < assertion.expirationTime) revert AssertionNotExpired(assertion.expirationTime);
         return true;
     }

@@ -78,7 +78,7 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
     /// @notice The market is resolved; outcome 0 is YES, 1 NO.
     event MarketResolved(bytes32 indexed marketId, bytes32 indexed assertionId, uint8 winningOutcome);
 
-    error SignatureExpired(uint256 deadline);
+    error ExpiredSignature(uint256 deadline);
     error InvalidSigner(address signer, address expected);
     error UnknownMarket(address market);
     error NotResolver(address market, address resolver);
@@ -119,17 +119,17 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
         bytes32 s,
         BondPermit calldata bondPermit
     ) external nonReentrant returns (bytes32 assertionId) {
-        MarketFacts memory facts = unresolved(market);
+        MarketFacts memory facts = _unresolved(market);
         if (block.timestamp < facts.expiration) revert MarketNotExpired(facts.expiration);
         Proposal storage proposal = proposals[facts.marketId];
         if (proposal.assertionId != bytes32(0)) revert ProposalPending(proposal.assertionId);
         if (!hasRole(PROPOSER_ROLE, address(0)) && !hasRole(PROPOSER_ROLE, proposer)) revert ProposerNotAllowed(proposer);
         uint256 nonce = _useNonce(proposer, nonceKey(facts.marketId));
         bytes32 message = keccak256(abi.encode(PROPOSE_TYPEHASH, market, proposer, outcome, facts.bond, nonce, deadline));
-        requireSigned(proposer, message, deadline, v, r, s);
-        pullBond(proposer, facts.bond, bondPermit);
+        _requireSigned(proposer, message, deadline, v, r, s);
+        _pullBond(proposer, facts.bond, bondPermit);
         assertionId = oracle.assertTruth(
-            claim(facts, outcome), proposer, address(this), address(0), LIVENESS, collateral, facts.bond,
+            _claim(facts, outcome), proposer, address(this), address(0), LIVENESS, collateral, facts.bond,
             oracle.defaultIdentifier(), facts.marketId
         );
         proposals[facts.marketId] = Proposal(assertionId, proposer, outcome);
@@ -149,16 +149,16 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
         bytes32 r,
         bytes32 s
     ) external nonReentrant {
-        MarketFacts memory facts = unresolved(market);
+        MarketFacts memory facts = _unresolved(market);
         Proposal memory proposal = proposals[facts.marketId];
         bytes32 assertionId = proposal.assertionId;
         if (assertionId == bytes32(0)) revert NoProposal(facts.marketId);
-        if (winningOutcome != outcomeIndex(proposal.outcome)) {
-            revert WrongOutcome(outcomeIndex(proposal.outcome), winningOutcome);
+        if (winningOutcome != _outcomeIndex(proposal.outcome)) {
+            revert WrongOutcome(_outcomeIndex(proposal.outcome), winningOutcome);
         }
         uint256 nonce = _useNonce(settler, nonceKey(facts.marketId));
         bytes32 message = keccak256(abi.encode(SETTLE_TYPEHASH, market, settler, winningOutcome, nonce, deadline));
-        requireSigned(settler, message, deadline, v, r, s);
+        _requireSigned(settler, message, deadline, v, r, s);
         IOptimisticOracle.Assertion memory assertion = oracle.getAssertion(assertionId);
         if (assertion.disputer == address(0) && block.timestamp < assertion.expirationTime) {
             revert DisputeWindowOpen(assertion.expirationTime);
@@ -166,7 +166,7 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
         if (!oracle.settleAndGetAssertionResult(assertionId)) revert ProposalRejected(assertionId);
         // The callback has resolved the market, unless the tokens refused it then.
         if (tokens.payoutDenominator(facts.marketId) == 0) {
-            tokens.reportPayouts(facts.questionId, payouts(proposal.outcome));
+            tokens.reportPayouts(facts.questionId, _payouts(proposal.outcome));
             emit MarketResolved(facts.marketId, assertionId, winningOutcome);
         }
     }
@@ -184,8 +184,8 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
             return;
         }
         bool outcome = proposals[facts.marketId].outcome;
-        try tokens.reportPayouts(facts.questionId, payouts(outcome)) {
-            emit MarketResolved(facts.marketId, assertionId, outcomeIndex(outcome));
+        try tokens.reportPayouts(facts.questionId, _payouts(outcome)) {
+            emit MarketResolved(facts.marketId, assertionId, _outcomeIndex(outcome));
         } catch {}
     }
 
@@ -212,20 +212,21 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
     }
 
     /// @dev The facts of a market that this contract has to resolve and has not.
-    function unresolved(address market) private view returns (MarketFacts memory facts) {
+    function _unresolved(address market) private view returns (MarketFacts memory facts) {
         if (factory.marketIdOf(market) == bytes32(0)) revert UnknownMarket(market);
         facts = IMarket(market).facts();
         if (facts.resolver != address(this)) revert NotResolver(market, facts.resolver);
         if (tokens.payoutDenominator(facts.marketId) > 0) revert MarketAlreadyResolved(facts.marketId);
     }
 
-    function requireSigned(address expected, bytes32 message, uint256 deadline, uint8 v, bytes32 r, bytes32 s) private view {
-        if (block.timestamp > deadline) revert SignatureExpired(deadline);
-        address signer = ECDSA.recover(_hashTypedDataV4(message), v, r, s);
-        if (signer != expected) revert InvalidSigner(signer, expected);
+    /// @dev The nonce is used up beforehand; a revert gives it back.
+    function _requireSigned(address expected, bytes32 message, uint256 deadline, uint8 v, bytes32 r, bytes32 s) private view {
+        if (block.timestamp > deadline) revert ExpiredSignature(deadline);
+        (address signer,,) = ECDSA.tryRecover(_hashTypedDataV4(message), v, r, s);
+        if (signer == address(0) || signer != expected) revert InvalidSigner(signer, expected);
     }
 
-    function pullBond(address proposer, uint256 bond, BondPermit calldata permit) private {
+    function _pullBond(address proposer, uint256 bond, BondPermit calldata permit) private {
         if (permit.deadline != 0) {
             try IERC20Permit(address(collateral)).permit(
                 proposer, address(this), bond, permit.deadline, permit.v, permit.r, permit.s
@@ -236,7 +237,7 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
     }
 
     /// @dev What the oracle's voters read. The outcome and the id come first, so that no market's text can stand in for them.
-    function claim(MarketFacts memory facts, bool outcome) private view returns (bytes memory) {
+    function _claim(MarketFacts memory facts, bool outcome) private view returns (bytes memory) {
         return bytes.concat(
             "The outcome is ", outcome ? bytes("YES") : bytes("NO"), " for market ", bytes(Strings.toHexString(uint256(facts.marketId), 32)),
             " on chain ", bytes(Strings.toString(block.chainid)), ".\nQuestion: ", bytes(facts.question),
@@ -244,12 +245,12 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
         );
     }
 
-    function outcomeIndex(bool outcome) private pure returns (uint8) {
+    function _outcomeIndex(bool outcome) private pure returns (uint8) {
         return outcome ? 0 : 1;
     }
 
-    function payouts(bool outcome) private pure returns (uint256[] memory numerators) {
+    function _payouts(bool outcome) private pure returns (uint256[] memory numerators) {
         numerators = new uint256[](2);
-        numerators[outcomeIndex(outcome)] = 1;
+        numerators[_outcomeIndex(outcome)] = 1;
     }
 }
