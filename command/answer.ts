@@ -22,7 +22,7 @@ export interface Submitted {
  * Writes a command and waits for its outcome. `signal`: give up if the command has not been handed to the log yet. Throws
  * RequestError `overloaded` or `unavailable` (it was not taken) or `outcome_unknown` (it may be carried out).
  */
-export type Submit = (command: PlaceOrder | CancelOrder, signal?: AbortSignal) => Promise<Submitted>;
+export type Submit<C = PlaceOrder | CancelOrder> = (command: C, signal?: AbortSignal) => Promise<Submitted>;
 
 /** An order as the exchange knows it. */
 export interface KnownOrder {

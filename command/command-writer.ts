@@ -3,7 +3,7 @@
  * the command was not taken and never will be, or nobody knows yet.
  */
 import { encodeCommand, recordId, type Outcome } from '../engine/codec.js';
-import type { CancelOrder, PlaceOrder } from '../engine/commands.js';
+import type { CancelOrder, PlaceOrder, SyncPosition } from '../engine/commands.js';
 import { RequestError } from '../engine/errors.js';
 import { LogUnavailable } from '../engine/log.js';
 import { QueueFull, type GroupCommit } from '../engine/log/group-commit.js';
@@ -19,15 +19,18 @@ export interface CommandWriterOptions {
   readonly answerWithinMs: number;
 }
 
+/** The commands that clients cause. */
+export type Written = PlaceOrder | CancelOrder | SyncPosition;
+
 /**
  * Each submission is a record of its own, also of an order that was sent before: whether that repeats it or tries again after a
  * rejection is the engine's to decide. A store that drops repeated ids would otherwise swallow the second try.
  */
-export function createCommandWriter({ commits, outcomeOf, writerId, answerWithinMs }: CommandWriterOptions): Submit {
+export function createCommandWriter({ commits, outcomeOf, writerId, answerWithinMs }: CommandWriterOptions): Submit<Written> {
   let submissions = 0;
 
-  async function carryOut(command: PlaceOrder | CancelOrder, signal: AbortSignal | undefined): Promise<Submitted> {
-    const id = recordId(`${command.kind}:${command.orderHash}:${writerId}:${submissions++}`);
+  async function carryOut(command: Written, signal: AbortSignal | undefined): Promise<Submitted> {
+    const id = recordId(`${command.kind}:${subjectOf(command)}:${writerId}:${submissions++}`);
     const record = { id, data: encodeCommand(command) };
     let position: number;
     try {
@@ -52,6 +55,10 @@ export function createCommandWriter({ commits, outcomeOf, writerId, answerWithin
       reject(error);
     });
   });
+}
+
+function subjectOf(command: Written): string {
+  return command.kind === 'SyncPosition' ? `${command.marketId}:${command.user}` : command.orderHash;
 }
 
 /** An append's failure as the client hears it. What is no fault of the log's comes back as it is. */

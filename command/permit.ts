@@ -1,4 +1,4 @@
-/** The optional `permitSignature` of an order: an ERC-2612 permit. Only its shape is checked here; the chain checks the rest. */
+/** The optional `permitSignature` of an order: an ERC-2612 permit in its shape; placing the order checks its signature. */
 import type { Permit } from '../engine/commands.js';
 import { RequestError, type FieldError } from '../engine/errors.js';
 import { isBytes32 } from './hex.js';

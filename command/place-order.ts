@@ -1,22 +1,27 @@
 /** `POST /api/v1/orders`: from a body's bytes to the answer, each order taken exactly once however often it is sent. */
-import type { PlaceOrder } from '../engine/commands.js';
+import type { Permit, PlaceOrder } from '../engine/commands.js';
 import type { Outcome } from '../engine/codec.js';
 import { RequestError } from '../engine/errors.js';
 import { LogUnavailable } from '../engine/log.js';
 import type { Answer, FindOrder, OriginalOutcome, Submit } from './answer.js';
 import { rejectionError } from './answer.js';
+import type { Exposure } from './chain/exposure.js';
 import { parseJsonObject } from './exact-json.js';
 import { signatureBytes, toHex } from './hex.js';
 import { expiresTooSoon, fieldError, parseOrder, tooSoon } from './order-request.js';
 import { parsePermit } from './permit.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from './recover.js';
-import type { OrderFields, PreparedDomain } from './typed-data.js';
+import type { OrderFields, PermitFields, PreparedDomain } from './typed-data.js';
 
 export interface PlaceOrderParts {
   /** The chain of a market, open or closed, that the engine knows. */
   readonly findMarket: (marketId: string) => { readonly chainId: number } | undefined;
   /** The signing domain of a chain; every market's chain has one. */
   readonly domainOf: (chainId: number) => PreparedDomain | undefined;
+  /** The digest of permits to a chain's settlement contract; undefined while its stablecoin is not known. */
+  readonly permitDigestOf: (chainId: number) => ((permit: PermitFields) => Uint8Array) | undefined;
+  /** The check of a chain's orders against balances; undefined where there is none. */
+  readonly exposureOf: (chainId: number) => Exposure | undefined;
   readonly recovery: SignerRecovery;
   readonly submit: Submit;
   readonly findOrder: FindOrder;
@@ -28,7 +33,7 @@ export interface PlaceOrderParts {
 /**
  * Places the order in a request's body. `signal`: the client has gone; an order that has not been handed to the log yet is then
  * withdrawn. Throws RequestError for the first fault in this order: JSON, shape, price, size, expiration, market, signature,
- * permit; then what the engine rejects; then what keeps the log from taking it.
+ * permit, balance and allowance; then what the engine rejects; then what keeps the log from taking it.
  */
 export type PlaceOrderHandler = (body: Uint8Array, signal?: AbortSignal) => Promise<Answer>;
 
@@ -44,10 +49,26 @@ export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
     const signature = checkSignature(parts.recovery, { domain, digest, trader: order.trader, given: request['signature'] });
     const orderHash = toHex(digest);
     const command: PlaceOrder = { kind: 'PlaceOrder', v: 1, at, orderHash, ...order, signature };
-    if (request['permitSignature'] !== undefined) command.permit = parsePermit(request['permitSignature'], at);
-    const { position, outcome } = await parts.submit(command, signal);
-    return answerTo(parts, orderHash, position, outcome);
+    const { chainId } = domain.domain;
+    if (request['permitSignature'] !== undefined) {
+      command.permit = parsePermit(request['permitSignature'], at);
+      checkPermit(parts, { chainId, owner: order.trader, permit: command.permit });
+    }
+    const release = await promise(parts, chainId, command);
+    try {
+      const { position, outcome } = await parts.submit(command, signal);
+      return await answerTo(parts, orderHash, position, outcome);
+    } finally {
+      release?.();
+    }
   };
+}
+
+/** Throws where the trader cannot pay for it. An order that came before has its answer already, whatever the trader has now. */
+async function promise(parts: PlaceOrderParts, chainId: number, command: PlaceOrder): Promise<(() => void) | undefined> {
+  const exposure = parts.exposureOf(chainId);
+  if (exposure === undefined || await parts.findOrder(command.orderHash) !== undefined) return undefined;
+  return exposure.hold(command);
 }
 
 /** The answer to an order that was accepted at `position`, worked out from its outcome alone: always the same one. */
@@ -84,6 +105,22 @@ function checkSignature(recovery: SignerRecovery, { domain: { domain }, digest, 
   const fault = recovered.ok ? `is by ${recovered.signer}, not by the trader ${trader}` : `recovers no signer: ${recoveryFailures[recovered.failure]}`;
   throw fieldError('invalid_signature', '/signature', `${fault}; the digest is ${toHex(digest)} in the domain ${JSON.stringify(domain)}`, {
     digest: toHex(digest), recoveredSigner: recovered.ok ? recovered.signer : null, domain,
+  });
+}
+
+/** Throws `invalid_permit` for a permit that the chain would not take from this trader. */
+function checkPermit(
+  { permitDigestOf, recovery }: PlaceOrderParts, { chainId, owner, permit }: { chainId: number; owner: string; permit: Permit },
+): void {
+  const digestOf = permitDigestOf(chainId);
+  if (digestOf === undefined) return;
+  const digest = digestOf({ owner, ...permit });
+  const signature = Buffer.from(`${permit.r.slice(2)}${permit.s.slice(2)}${permit.v.toString(16)}`, 'hex');
+  const recovered = recovery.recover(digest, signature);
+  if (recovered.ok && recovered.signer === owner) return;
+  const fault = recovered.ok ? `is by ${recovered.signer}, not by the trader ${owner}` : `recovers no signer: ${recoveryFailures[recovered.failure]}`;
+  throw fieldError('invalid_permit', '/permitSignature', `${fault}; the digest is ${toHex(digest)}, for the settlement contract as spender`, {
+    digest: toHex(digest), recoveredSigner: recovered.ok ? recovered.signer : null,
   });
 }
 

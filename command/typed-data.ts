@@ -1,14 +1,19 @@
-/** EIP-712 digests of orders and cancels: what a trader's signature covers, and what an order is called by. */
+/** EIP-712 digests of orders, cancels and permits: what a trader's signature covers, and what an order is called by. */
 import type { CancelOrder, PlaceOrder } from '../engine/commands.js';
 import type { Keccak256 } from './keccak.js';
 
-/** The signing domain of a chain's settlement contract (interface, "POST /api/v1/orders"). */
-export interface OrderDomain {
+/** An EIP-712 domain of a contract. */
+export interface SigningDomain {
   readonly name: string;
-  readonly version: '1';
+  readonly version: string;
   readonly chainId: number;
   /** Lower-case hex. */
   readonly verifyingContract: string;
+}
+
+/** The signing domain of a chain's settlement contract (interface, "POST /api/v1/orders"). */
+export interface OrderDomain extends SigningDomain {
+  readonly version: '1';
 }
 
 /** The signed fields of an order as records carry them: lower-case hex, decimal strings. `makerFeeRecipient` is always zero. */
@@ -37,6 +42,13 @@ export const orderTypes = {
 
 export const cancelTypes = {
   CancelOrder: [{ name: 'orderHash', type: 'bytes32' }, { name: 'trader', type: 'address' }, { name: 'deadline', type: 'uint64' }],
+} as const;
+
+export const permitTypes = {
+  Permit: [
+    { name: 'owner', type: 'address' }, { name: 'spender', type: 'address' }, { name: 'value', type: 'uint256' },
+    { name: 'nonce', type: 'uint256' }, { name: 'deadline', type: 'uint256' },
+  ],
 } as const;
 
 type Members = readonly { readonly name: string; readonly type: string }[];
@@ -76,6 +88,33 @@ export function prepareDomain(keccak256: Keccak256, domain: OrderDomain): Prepar
   };
 }
 
+/** The signed fields of an ERC-2612 permit: lower-case hex, decimal strings. */
+export interface PermitFields {
+  readonly owner: string;
+  readonly value: string;
+  readonly nonce: string;
+  readonly deadline: string;
+}
+
+/** The EIP-712 digest, 32 bytes, of permits of a token (its domain) to one spender. Its argument must be of the right form: check it first. */
+export function preparePermits(
+  keccak256: Keccak256, { token, spender }: { token: SigningDomain; spender: string },
+): (permit: PermitFields) => Uint8Array {
+  const signed = Buffer.alloc(2 + 2 * WORD);
+  signed.writeUInt16BE(0x1901, 0);
+  signed.set(domainSeparator(keccak256, token), 2);
+  const permit = struct(keccak256, 'Permit', permitTypes.Permit);
+  writeHex(permit, 2, spender);
+  return ({ owner, value, nonce, deadline }) => {
+    writeHex(permit, 1, owner);
+    writeUint256(permit, 3, value);
+    writeUint256(permit, 4, nonce);
+    writeUint256(permit, 5, deadline);
+    signed.set(keccak256(permit), 2 + WORD);
+    return keccak256(signed);
+  };
+}
+
 /** EIP-712's type hash: of `Name(type1 name1,...)`. */
 export function typeHash(keccak256: Keccak256, name: string, members: Members): Uint8Array {
   return keccak256(Buffer.from(`${name}(${members.map((member) => `${member.type} ${member.name}`).join(',')})`));
@@ -88,7 +127,8 @@ function struct(keccak256: Keccak256, name: string, members: Members): Buffer {
   return words;
 }
 
-function domainSeparator(keccak256: Keccak256, domain: OrderDomain): Uint8Array {
+/** EIP-712's domain separator of a domain with these four fields. */
+export function domainSeparator(keccak256: Keccak256, domain: SigningDomain): Uint8Array {
   const words = struct(keccak256, 'EIP712Domain', [
     { name: 'name', type: 'string' }, { name: 'version', type: 'string' }, { name: 'chainId', type: 'uint256' },
     { name: 'verifyingContract', type: 'address' },
@@ -119,4 +159,8 @@ function writeUint64(words: Buffer, word: number, decimal: string): void {
   } else {
     words.writeBigUInt64BE(BigInt(decimal), (word + 1) * WORD - 8);
   }
+}
+
+function writeUint256(words: Buffer, word: number, decimal: string): void {
+  words.write(BigInt(decimal).toString(16).padStart(2 * WORD, '0'), word * WORD, WORD, 'hex');
 }

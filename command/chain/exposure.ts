@@ -1,0 +1,142 @@
+/**
+ * Whether a trader can pay for an order together with all that the trader has promised already. Balances are read at the very block
+ * that the history has got to, so a fill is never counted twice, as unsettled here and as paid there.
+ */
+import { UNIT } from '../../engine/amounts.js';
+import type { PlaceOrder } from '../../engine/commands.js';
+import { RequestError } from '../../engine/errors.js';
+import type { Outcome, Side } from '../../engine/fields.js';
+import { ChainUnavailable } from './chain.js';
+import type { Holdings, HoldingsQuestion } from './holdings.js';
+import { claimOf, type Claim, type Reservations } from './reservations.js';
+
+export interface OpenOrder {
+  readonly chainId: number;
+  readonly marketId: string;
+  readonly outcome: Outcome;
+  readonly side: Side;
+  readonly price: number;
+  readonly remaining: bigint;
+}
+
+export interface ExposureParts {
+  readonly chainId: number;
+  readonly reservations: Reservations;
+  /** The last block whose facts are all in the history; undefined while there is none. */
+  readonly recordedBlock: () => number | undefined;
+  /** Resolves when the history has got to the chain's latest final block. Throws ChainUnavailable. */
+  readonly catchUp: () => Promise<void>;
+  readonly readHoldings: (question: HoldingsQuestion) => Promise<Holdings>;
+  /** The trader's open orders, on all chains. */
+  readonly openOrders: (trader: string) => Iterable<OpenOrder>;
+  /** The ERC-1155 id of a market's outcome. */
+  readonly tokenOf: (marketId: string, outcome: Outcome) => string | undefined;
+}
+
+export interface Exposure {
+  /**
+   * Promises what the order needs until the function returned is called (then the engine counts it, or it was refused). Throws
+   * RequestError `insufficient_balance` or `insufficient_allowance` with `required`, `available` and `reserved` (collateral or shares,
+   * 1e-6), or `chain_unavailable`.
+   */
+  hold(order: PlaceOrder): Promise<() => void>;
+}
+
+/** Tries while the history moves on under a read. */
+const MAX_TRIES = 10;
+
+export function createExposure(parts: ExposureParts): Exposure {
+  const read = rememberWithinBlock(parts.readHoldings);
+
+  /** Judged and promised in one turn of the event loop: no other order comes in between. */
+  async function attempt(order: PlaceOrder): Promise<(() => void) | RequestError> {
+    const claim = claimOf({ ...order, size: BigInt(order.size) });
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const block = parts.recordedBlock();
+      if (block === undefined) break;
+      const token = claim.kind === 'shares' ? parts.tokenOf(claim.marketId, claim.outcome) : undefined;
+      const holdings = await read({ trader: order.trader, tokens: token === undefined ? [] : [token], block });
+      if (parts.recordedBlock() !== block) continue;
+      return judge(claim, order, { holdings, reserved: reservedOf(parts, claim) }) ?? parts.reservations.hold(claim);
+    }
+    throw new ChainUnavailable(parts.chainId, 'the history has not got to a final block of the chain');
+  }
+
+  return {
+    async hold(order) {
+      try {
+        if (parts.recordedBlock() === undefined) await parts.catchUp();
+        const block = parts.recordedBlock();
+        const first = await attempt(order);
+        if (!(first instanceof RequestError)) return first;
+        // A deposit or an approval is no fact of the history: it shows in blocks that nothing has made the history look at yet.
+        await parts.catchUp();
+        if (parts.recordedBlock() === block) throw first;
+        const second = await attempt(order);
+        if (second instanceof RequestError) throw second;
+        return second;
+      } catch (error) {
+        if (error instanceof ChainUnavailable) throw new RequestError('chain_unavailable', 'the trader\'s balance cannot be read');
+        throw error;
+      }
+    },
+  };
+}
+
+/** What the trader's open orders, unsettled fills and other incoming orders take of what the claim is about, in the claim's unit. */
+function reservedOf({ chainId, openOrders, reservations }: ExposureParts, claim: Claim): bigint {
+  let sum = reservations.promised(claim);
+  for (const { remaining, ...order } of openOrders(claim.trader)) {
+    if (order.chainId !== chainId) continue;
+    const other = claimOf({ ...order, trader: claim.trader, size: remaining });
+    if (other.kind === claim.kind && (other.kind === 'collateral' || sameShares(claim, other))) sum += other.amount;
+  }
+  return sum;
+}
+
+function sameShares(a: Claim, b: Claim): boolean {
+  return a.kind === 'shares' && b.kind === 'shares' && a.marketId === b.marketId && a.outcome === b.outcome;
+}
+
+function judge(claim: Claim, order: PlaceOrder, { holdings, reserved }: { holdings: Holdings; reserved: bigint }): RequestError | undefined {
+  const unit = claim.kind === 'collateral' ? UNIT : 1n;
+  const available = claim.kind === 'collateral' ? holdings.collateral : holdings.shares[0] ?? 0n;
+  const movable = claim.kind === 'collateral' ? allowanceOf(order, holdings) : holdings.approved ? available : 0n;
+  if (claim.amount + reserved > available * unit) return refusal('insufficient_balance', { claim, unit, available, reserved });
+  if (claim.amount + reserved > movable * unit) return refusal('insufficient_allowance', { claim, unit, available: movable, reserved });
+  return undefined;
+}
+
+/** A permit that the chain would take replaces the allowance. */
+function allowanceOf({ permit }: PlaceOrder, { allowance, permitNonce }: Holdings): bigint {
+  return permit !== undefined && BigInt(permit.nonce) === permitNonce ? BigInt(permit.value) : allowance;
+}
+
+function refusal(
+  code: 'insufficient_balance' | 'insufficient_allowance',
+  { claim, unit, available, reserved }: { claim: Claim; unit: bigint; available: bigint; reserved: bigint },
+): RequestError {
+  const up = (amount: bigint) => (amount + unit - 1n) / unit;
+  const amounts = { required: up(claim.amount), available, reserved: up(reserved) };
+  return new RequestError(code, `${claim.kind}: required ${amounts.required}, available ${available}, of which reserved ${amounts.reserved}`, [], amounts);
+}
+
+const REMEMBERED = 10_000;
+
+/** What was read at a block stays true: answers are kept until another block is asked for. A failed read is not kept. */
+function rememberWithinBlock(read: ExposureParts['readHoldings']): ExposureParts['readHoldings'] {
+  const known = new Map<string, Promise<Holdings>>();
+  let of = -1;
+  return (question) => {
+    if (question.block !== of || known.size >= REMEMBERED) known.clear();
+    of = question.block;
+    const key = [question.trader, ...question.tokens].join();
+    let answer = known.get(key);
+    if (answer === undefined) {
+      answer = read(question);
+      known.set(key, answer);
+      answer.catch(() => { if (known.get(key) === answer) known.delete(key); });
+    }
+    return answer;
+  };
+}

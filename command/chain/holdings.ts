@@ -1,0 +1,64 @@
+/** What a trader has on a chain and what the settlement contract may move of it, read in one call at one block. */
+import { Interface } from 'ethers';
+import { ChainUnavailable, RpcError, type Chain, type Rpc } from './chain.js';
+
+/** Amounts in units of 1e-6. */
+export interface Holdings {
+  /** Collateral that the trader has. */
+  readonly collateral: bigint;
+  /** Collateral that the settlement contract may take. */
+  readonly allowance: bigint;
+  /** The number that the trader's next ERC-2612 permit must carry. */
+  readonly permitNonce: bigint;
+  /** Whether the settlement contract may take the trader's shares. */
+  readonly approved: boolean;
+  /** Shares of the tokens asked for, in their order. */
+  readonly shares: readonly bigint[];
+}
+
+const multicall = new Interface([
+  'function aggregate3((address target, bool allowFailure, bytes callData)[] calls) view returns ((bool success, bytes returnData)[])',
+]);
+const collateral = new Interface([
+  'function balanceOf(address) view returns (uint256)', 'function allowance(address, address) view returns (uint256)',
+  'function nonces(address) view returns (uint256)',
+]);
+const tokens = new Interface([
+  'function balanceOf(address, uint256) view returns (uint256)', 'function isApprovedForAll(address, address) view returns (bool)',
+]);
+
+export interface HoldingsQuestion {
+  readonly trader: string;
+  /** ERC-1155 ids, 32 bytes in hex. */
+  readonly tokens: readonly string[];
+  /** The block at whose end they are read. */
+  readonly block: number;
+}
+
+/** Throws ChainUnavailable, also when the node that answers does not know the block's state. */
+export async function readHoldings(chain: Pick<Chain, 'chainId' | 'contracts'>, rpc: Rpc, question: HoldingsQuestion): Promise<Holdings> {
+  const { trader } = question;
+  const { contracts } = chain;
+  const calls = [
+    [contracts.collateral, collateral.encodeFunctionData('balanceOf', [trader])],
+    [contracts.collateral, collateral.encodeFunctionData('allowance', [trader, contracts.settlement])],
+    [contracts.collateral, collateral.encodeFunctionData('nonces', [trader])],
+    [contracts.conditionalTokens, tokens.encodeFunctionData('isApprovedForAll', [trader, contracts.settlement])],
+    ...question.tokens.map((token) => [contracts.conditionalTokens, tokens.encodeFunctionData('balanceOf(address,uint256)', [trader, token])]),
+  ].map(([target, callData]) => ({ target, allowFailure: false, callData }));
+  const data = multicall.encodeFunctionData('aggregate3', [calls]);
+  const [results] = multicall.decodeFunctionResult('aggregate3', await call(chain, rpc, { to: contracts.multicall, data, block: question.block }));
+  const [balance, allowance, permitNonce, approved, ...shares] = (results as { returnData: string }[]).map(({ returnData }) => BigInt(returnData));
+  return { collateral: balance!, allowance: allowance!, permitNonce: permitNonce!, approved: approved === 1n, shares };
+}
+
+async function call(
+  chain: Pick<Chain, 'chainId'>, rpc: Rpc, { to, data, block }: { to: string; data: string; block: number },
+): Promise<string> {
+  try {
+    return await rpc.request<string>('eth_call', [{ to, data }, `0x${block.toString(16)}`]);
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    throw new ChainUnavailable(chain.chainId, `the balances at block ${block} cannot be read: ${error.message}`, { cause: error });
+  }
+}
