@@ -53,7 +53,7 @@ interface IConditionalTokens is IERC1155 {
     error ConditionAlreadyResolved(bytes32 conditionId);
     /// @notice The condition has no payouts yet.
     error ConditionNotResolved(bytes32 conditionId);
-    /// @notice Payouts are two numbers of which one at least is not zero, each below 2^128.
+    /// @notice Payouts are two numbers of which one at least is not zero.
     error InvalidPayouts();
     /// @notice Positions do not nest: the parent collection is zero.
     error NestedCollection(bytes32 parentCollectionId);
