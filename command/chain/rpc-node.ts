@@ -1,0 +1,179 @@
+/** One JSON-RPC request to one node over HTTP, and what counts as the node's failure rather than its answer. */
+import { RpcError } from './chain.js';
+
+export interface RpcNode {
+  /** Name and port, without anything that may be secret. */
+  readonly host: string;
+  /** Throws NodeFailed, and RpcError for the node's own answer. */
+  request(method: string, params: readonly unknown[]): Promise<unknown>;
+}
+
+/** The node gave no answer that can be used: another one may. */
+export class NodeFailed extends Error {
+  /** The chain that it is on, when that is why. */
+  readonly foundChainId: number | undefined;
+  /** It serves others: it lacks a block or a state, and need not rest. */
+  readonly onlyThisRequest: boolean;
+
+  constructor(readonly host: string, detail: string, kind: { foundChainId?: number; onlyThisRequest?: boolean } = {}) {
+    super(`${host} ${detail}`);
+    this.name = 'NodeFailed';
+    this.foundChainId = kind.foundChainId;
+    this.onlyThisRequest = kind.onlyThisRequest ?? false;
+  }
+}
+
+export interface NodeOptions {
+  readonly url: string;
+  readonly timeoutMs: number;
+  readonly maxResponseBytes: number;
+  readonly fetch: typeof fetch;
+}
+
+/** The code of a limit on a query's results, as providers use it: the caller asks for less. */
+export const LIMIT_EXCEEDED = -32_005;
+
+const MAX_MESSAGE_CHARACTERS = 500;
+
+/** Throws an error without the URL when that is no http or https URL. */
+export function createNode({ url, timeoutMs, maxResponseBytes, fetch }: NodeOptions): RpcNode {
+  const { host, target, headers, conceal } = readUrl(url);
+  let lastId = 0;
+
+  async function request(method: string, params: readonly unknown[]): Promise<unknown> {
+    const id = ++lastId;
+    const signal = AbortSignal.timeout(timeoutMs);
+    let status: number;
+    let text: string | undefined;
+    try {
+      const response = await fetch(target, {
+        method: 'POST', headers, signal, redirect: 'error', body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
+      });
+      status = response.status;
+      text = await readBounded(response, maxResponseBytes);
+    } catch (error) {
+      throw new NodeFailed(host, signal.aborted ? `gave no answer within ${timeoutMs} ms` : conceal(`cannot be reached (${reasonOf(error)})`));
+    }
+    // Node's refusals of the request itself come with 200 or 4xx; 401 and 403 are about our account.
+    if (status === 429 || status >= 500 || status === 401 || status === 403) throw new NodeFailed(host, `answers HTTP ${status}`);
+    if (text === undefined) throw tooLarge(host, method, maxResponseBytes);
+    const answer = parseAnswer(text, id);
+    if (answer === undefined) throw new NodeFailed(host, `does not answer in JSON-RPC to ${method} (HTTP ${status})`);
+    if (answer.error === undefined) return answer.result;
+    const { code, data } = answer.error;
+    const message = conceal(answer.error.message).slice(0, MAX_MESSAGE_CHARACTERS);
+    const inability = inabilityOf(code, message);
+    if (inability !== undefined) throw new NodeFailed(host, `cannot serve ${method}: ${message}`, { onlyThisRequest: inability === 'this request' });
+    throw new RpcError(method, code, message, data);
+  }
+
+  return { host, request };
+}
+
+/**
+ * Whether an error says that this node cannot serve, rather than what the chain answers. Codes are not used alike by nodes, so the
+ * text decides, always from its first word on: a contract's revert reason may hold any words, behind `execution reverted`. A limit
+ * on a query's results has the code of a rate limit (-32005) and is the caller's to heed.
+ */
+function inabilityOf(code: number, message: string): 'this request' | 'all requests' | undefined {
+  if (code === 3 || /^(execution|vm exception|revert)/i.test(message)) return undefined;
+  if (BEHIND.test(message)) return 'this request';
+  if (RESULT_LIMIT.test(message)) return undefined;
+  if (RATE_CODES.has(code) || RATE_LIMIT.test(message)) return 'all requests';
+  return code === -32_603 && INTERNAL.test(message) ? 'all requests' : undefined;
+}
+
+/** -32005 limit exceeded (EIP-1474), and what providers send beside it. */
+const RATE_CODES = new Set([LIMIT_EXCEEDED, -32_016, -32_029, -32_090, 429]);
+const RATE_LIMIT = startsWith('your app has exceeded', '(daily |monthly )?(request|rate) (count |limit )?(limit|exceeded)', 'too many (requests|connections)',
+  'over rate limit');
+const RESULT_LIMIT = /results|response size|block range|logs matched|query (timeout|returned|exceeds)/i;
+/** A node that has not got there yet, or has thrown the state away. */
+const BEHIND = startsWith('header not found', 'block not found', 'unknown block', 'missing trie node', 'header for hash not found',
+  '(historical )?state .*not available');
+const INTERNAL = startsWith('internal (json-rpc |server )?error', '(request|method|handler) timed? ?out', 'service (temporarily )?unavailable',
+  'no backends? available', 'upstream');
+
+function startsWith(...patterns: readonly string[]): RegExp {
+  return new RegExp(`^(${patterns.join('|')})`, 'i');
+}
+
+function tooLarge(host: string, method: string, bytes: number): Error {
+  // Any node would say as much about the same blocks, so the caller must ask for fewer.
+  if (method === 'eth_getLogs') {
+    return new RpcError(method, LIMIT_EXCEEDED, `response size exceeded: more than ${bytes} bytes; ask for fewer blocks`, undefined);
+  }
+  return new NodeFailed(host, `answers ${method} with more than ${bytes} bytes`);
+}
+
+interface RpcAnswer { readonly result?: unknown; readonly error?: { readonly code: number; readonly message: string; readonly data: string | undefined } }
+
+/** Undefined when the text is no JSON-RPC answer to the request with this id. */
+function parseAnswer(text: string, id: number): RpcAnswer | undefined {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(answer) || answer['id'] !== id) return undefined;
+  const error = answer['error'];
+  if (error === undefined || error === null) return 'result' in answer ? { result: answer['result'] } : undefined;
+  if (!isObject(error) || typeof error['code'] !== 'number') return undefined;
+  const { code, message, data } = error as { code: number; message?: unknown; data?: unknown };
+  return { error: { code, message: typeof message === 'string' ? message : 'unspecified error', data: returnData(data) } };
+}
+
+/** Some nodes wrap a revert's return data in an object. */
+function returnData(data: unknown): string | undefined {
+  if (typeof data === 'string') return data;
+  return isObject(data) && typeof data['data'] === 'string' ? data['data'] : undefined;
+}
+
+/** Undefined when the body has more bytes; the rest is not read. */
+async function readBounded(response: Response, maxBytes: number): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += (chunk as Uint8Array).length;
+    if (bytes > maxBytes) return undefined;
+    chunks.push(chunk as Uint8Array);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+interface ReadUrl {
+  readonly host: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The text without what is secret in the URL. */
+  readonly conceal: (text: string) => string;
+}
+
+/** fetch refuses URLs with a user name: that becomes a header. */
+function readUrl(text: string): ReadUrl {
+  if (!URL.canParse(text)) throw new Error('an RPC URL is no URL: write http://host:port or https://host/path');
+  const url = new URL(text);
+  const { host, protocol, username, password, pathname, search } = url;
+  if (protocol !== 'http:' && protocol !== 'https:') throw new Error(`the RPC URL of ${host} has ${protocol}: write http or https`);
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'accept': 'application/json' };
+  if (username !== '' || password !== '') {
+    headers['authorization'] = `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`;
+  }
+  url.username = '';
+  url.password = '';
+  const secrets = [username, password, ...pathname.split('/'), ...new URLSearchParams(search).values()].filter((part) => part.length >= 6);
+  return { host, target: url.href, headers, conceal: (said) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), said) };
+}
+
+/** What broke, from below: fetch says only that it failed. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as { code?: unknown };
+  if (error.cause !== undefined) return reasonOf(error.cause);
+  return typeof code === 'string' ? code : error.message;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,140 @@
+/** JSON-RPC over HTTP to a chain's nodes: the first healthy one is asked, the next when it fails, and none on another chain. */
+import { ChainUnavailable, RpcError, type Rpc } from './chain.js';
+import { createNode, NodeFailed, type RpcNode } from './rpc-node.js';
+import type { Report } from './report.js';
+
+export interface RpcOptions {
+  readonly chainId: number;
+  /** In order of preference; http or https. May hold secrets: only their hosts are ever shown. */
+  readonly urls: readonly string[];
+  /** For one request to one node, its body included. */
+  readonly timeoutMs?: number;
+  /** Milliseconds, not going back. */
+  readonly now: () => number;
+  readonly report: Report;
+  readonly fetch?: typeof fetch;
+  /** A node's rest after the first, second, … failure in a row; the last one repeats. */
+  readonly restMs?: readonly number[];
+  /** The rest of a node that is on another chain. */
+  readonly wrongChainRestMs?: number;
+  readonly maxResponseBytes?: number;
+}
+
+/** A node as operators see it. */
+export interface NodeHealth {
+  readonly host: string;
+  /** `unused`: not yet asked. `resting`: it failed, and is asked again later. `wrong chain`: excluded until its chain id is right. */
+  readonly state: 'unused' | 'healthy' | 'resting' | 'wrong chain';
+  /** Why it rests. */
+  readonly failure: string | undefined;
+}
+
+export interface ChainRpc extends Rpc {
+  /** The nodes in order of preference. */
+  nodes(): readonly NodeHealth[];
+}
+
+/** Every node that answers is on another chain: the settings are wrong, or the chain was replaced. */
+export class WrongChain extends ChainUnavailable {
+  constructor(readonly expected: number, readonly found: number, host: string) {
+    super(expected, `${host} is on chain ${found} and not on chain ${expected}: correct the chain's RPC URLs or its chain id`);
+    this.name = 'WrongChain';
+  }
+}
+
+const TIMEOUT_MS = 10_000;
+const REST_MS = [250, 500, 1_000, 2_000, 5_000, 10_000];
+const WRONG_CHAIN_REST_MS = 30_000;
+const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
+
+/**
+ * The nodes of a chain as one. A request goes to the first node that does not rest, then to the next; while all rest it fails at
+ * once. Throws an error for settings that cannot work.
+ */
+export function createRpc(options: RpcOptions): ChainRpc {
+  const { chainId, urls, timeoutMs = TIMEOUT_MS, maxResponseBytes = MAX_RESPONSE_BYTES, fetch: fetcher = fetch } = options;
+  if (urls.length === 0) throw new Error(`chain ${chainId} has no RPC URL: give it one at least`);
+  const nodes = urls.map((url) => superviseNode(createNode({ url, timeoutMs, maxResponseBytes, fetch: fetcher }), options));
+  return {
+    chainId,
+    nodes: () => nodes.map((node) => node.health()),
+    async request<T>(method: string, params: readonly unknown[]): Promise<T> {
+      const failures: NodeFailed[] = [];
+      for (const node of nodes) {
+        try {
+          return await node.ask(method, params) as T;
+        } catch (error) {
+          if (!(error instanceof NodeFailed)) throw error;
+          failures.push(error);
+        }
+      }
+      const wrong = failures.filter(({ foundChainId }) => foundChainId !== undefined);
+      if (wrong.length === failures.length) throw new WrongChain(chainId, wrong[0].foundChainId!, wrong[0].host);
+      throw new ChainUnavailable(chainId, failures.map((failure) => failure.message).join('; '));
+    },
+  };
+}
+
+interface SupervisedNode {
+  /** Throws NodeFailed, also while the node rests; RpcError. */
+  ask(method: string, params: readonly unknown[]): Promise<unknown>;
+  health(): NodeHealth;
+}
+
+/** Lets a node rest after a failure, and asks its chain id before the first request and after each rest. */
+function superviseNode(node: RpcNode, options: RpcOptions): SupervisedNode {
+  const { chainId, now, report, restMs = REST_MS, wrongChainRestMs = WRONG_CHAIN_REST_MS } = options;
+  let failure: NodeFailed | undefined;
+  let failures = 0;
+  let restsUntil = -Infinity;
+  let verified: Promise<void> | undefined;
+  let healthy = false;
+
+  /** Requests under way when the node failed fail with it: together they are one failure. */
+  function failed(error: NodeFailed, verification: Promise<void> | undefined): void {
+    if (verified !== verification) return;
+    verified = undefined;
+    healthy = false;
+    const wrong = error.foundChainId !== undefined;
+    restsUntil = now() + (wrong ? wrongChainRestMs : restMs[Math.min(failures, restMs.length - 1)] ?? 0);
+    failures += 1;
+    if (error.message !== failure?.message) {
+      report(wrong ? 'alarm' : 'trouble', wrong ? `${error.message}, not on ${chainId}: it is not used` : `chain ${chainId}: ${error.message}`);
+    }
+    failure = error;
+  }
+
+  async function verify(): Promise<void> {
+    const answer = await node.request('eth_chainId', []).catch((error: unknown) => {
+      throw error instanceof RpcError ? new NodeFailed(node.host, error.message) : error;
+    });
+    if (typeof answer !== 'string' || !/^0x[0-9a-f]{1,13}$/i.test(answer)) throw new NodeFailed(node.host, 'eth_chainId is not a number');
+    const found = Number(answer);
+    if (found !== chainId) throw new NodeFailed(node.host, `is on chain ${found}`, { foundChainId: found });
+    healthy = true;
+    if (failure !== undefined) report('note', `chain ${chainId}: ${node.host} answers again`);
+    failure = undefined;
+  }
+
+  async function ask(method: string, params: readonly unknown[]): Promise<unknown> {
+    if (failure !== undefined && now() < restsUntil) throw failure;
+    const verification = verified ??= verify();
+    try {
+      await verification;
+      const result = await node.request(method, params);
+      if (verified === verification) failures = 0;
+      return result;
+    } catch (error) {
+      if (error instanceof NodeFailed && !error.onlyThisRequest) failed(error, verification);
+      throw error;
+    }
+  }
+
+  return {
+    ask,
+    health() {
+      const state = healthy ? 'healthy' : failure === undefined ? 'unused' : failure.foundChainId === undefined ? 'resting' : 'wrong chain';
+      return { host: node.host, state, failure: failure?.message };
+    },
+  };
+}
