@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { Wallet, id } from 'ethers';
 import type { KnownOrder, Submit } from '../command/answer.js';
+import type { Exposure } from '../command/chain/exposure.js';
 import { createCancelOrder, type CancelOrderHandler, type CancelRequest } from '../command/cancel-order.js';
 import { findEngineOrder, findMarket } from '../command/engine-view.js';
 import { createKeccak256 } from '../command/keccak.js';
 import { createPlaceOrder, type PlaceOrderHandler } from '../command/place-order.js';
 import { createSignerRecovery } from '../command/recover.js';
-import { cancelTypes, orderTypes, prepareDomain, type OrderDomain } from '../command/typed-data.js';
+import { cancelTypes, orderTypes, prepareDomain, type OrderDomain, type PermitFields } from '../command/typed-data.js';
 import { encodeCommand, type Outcome } from '../engine/codec.js';
 import type { Command } from '../engine/commands.js';
 import { createEngine, type Engine } from '../engine/engine.js';
@@ -38,6 +39,9 @@ export interface CommandStack {
   readonly cancelOpen: CancelOrderHandler;
   /** What happens between an endpoint's last look and its command. */
   beforeSubmit: () => void;
+  /** The digest of permits, and the check of balances; absent at first, as without a chain. */
+  permitDigest: ((permit: PermitFields) => Uint8Array) | undefined;
+  exposure: Exposure | undefined;
   /** Runs a command past the endpoints. */
   run(command: Command): Outcome;
 }
@@ -65,7 +69,9 @@ export async function createCommandStack(): Promise<CommandStack> {
   const parts = {
     findMarket: (market: string) => findMarket(engine.state, market),
     domainOf: (chainId: number) => chainId === domain.chainId ? prepared : undefined,
-    permitDigestOf: () => undefined, exposureOf: () => undefined, recovery, submit,
+    permitDigestOf: (chainId: number) => chainId === domain.chainId ? stack.permitDigest : undefined,
+    exposureOf: (chainId: number) => chainId === domain.chainId ? stack.exposure : undefined,
+    recovery, submit,
     findOrder: (hash: string) => Promise.resolve(findEngineOrder(engine.state, hash) ?? readModel.get(hash)),
     originalOutcome: (position: number) => stack.originalOutcome(position),
     now: () => clock.atMs,
@@ -79,6 +85,7 @@ export async function createCommandStack(): Promise<CommandStack> {
   }
   const stack: CommandStack = {
     engine, commands, outcomes, clock, readModel, run, beforeSubmit: () => undefined,
+    permitDigest: undefined, exposure: undefined,
     originalOutcome: (position) => Promise.resolve(outcomes[position]!),
     place: createPlaceOrder(parts), cancel: createCancelOrder({ ...parts, auth: 'required' }), cancelOpen: createCancelOrder({ ...parts, auth: 'open' }),
   };
