@@ -27,7 +27,9 @@ export function contractOf(text: string): string | undefined {
 }
 
 /** The whole file. The same contract gives the same text. */
-export function artifactText({ contract, source, abi, bytecode }: { contract: string; source: string; abi: readonly AbiEntry[]; bytecode: string }): string {
+export function artifactText({ contract, source, abi, bytecode }: {
+  readonly contract: string; readonly source: string; readonly abi: readonly AbiEntry[]; readonly bytecode: string;
+}): string {
   return [
     `/** Generated from ${source} by \`npm run contracts\`: never edit it by hand. */`,
     '/* eslint-disable */',

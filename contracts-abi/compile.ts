@@ -25,6 +25,10 @@ const SETTINGS = {
   metadata: { bytecodeHash: 'none', appendCBOR: false },
 } as const;
 
+/** The compiler's types say nothing. An imported file's text, or why there is none. */
+type Import = { readonly contents: string } | { readonly error: string };
+type Compile = (input: string, callbacks: { readonly import: (path: string) => Import }) => string;
+
 interface Diagnostic {
   readonly severity: 'error' | 'warning' | 'info';
   readonly formattedMessage: string;
@@ -40,8 +44,8 @@ interface CompilerOutput {
 }
 
 /**
- * Compiles the named contracts, or every one in contracts-abi/solidity. A contract is in a file of its own name; files of interfaces, structs and abstract
- * contracts give no artifact. Each is compiled by itself, so that its bytecode depends on nothing but what it imports.
+ * Compiles the named contracts, or every one in contracts-abi/solidity. A contract is in a file of its own name; files of interfaces,
+ * structs and abstract contracts give no artifact. Each is compiled by itself, so that its bytecode depends on its imports only.
  * @throws Error with the compiler's messages.
  */
 export function compileContracts({ root, names = contractNames(root) }: { root: string; names?: readonly string[] }): Artifact[] {
@@ -74,8 +78,7 @@ function compile(root: string, name: string): Artifact | undefined {
     sources: { [source]: { content: readFileSync(join(root, source), 'utf8') } },
     settings: { ...SETTINGS, outputSelection: { [source]: { [name]: ['abi', 'evm.bytecode.object'] } } },
   };
-  const compileStandard = solc.compile as (input: string, callbacks: { import: (path: string) => { contents: string } | { error: string } }) => string;
-  const output = JSON.parse(compileStandard(JSON.stringify(input), { import: (path) => readImport(root, path) })) as CompilerOutput;
+  const output = JSON.parse((solc.compile as Compile)(JSON.stringify(input), { import: (path) => readImport(root, path) })) as CompilerOutput;
   const diagnostics = output.errors ?? [];
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (errors.length > 0) throw new Error(`${source} does not compile:\n${errors.map(({ formattedMessage }) => formattedMessage).join('\n')}`);
@@ -89,7 +92,7 @@ function compile(root: string, name: string): Artifact | undefined {
 }
 
 /** The compiler asks for paths from the root (our own sources) or for `@openzeppelin/…`, found where Node finds packages. */
-function readImport(root: string, path: string): { contents: string } | { error: string } {
+function readImport(root: string, path: string): Import {
   try {
     const file = path.startsWith('@') ? createRequire(join(root, 'package.json')).resolve(path) : join(root, path);
     return { contents: readFileSync(file, 'utf8') };

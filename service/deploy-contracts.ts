@@ -1,0 +1,88 @@
+/** Deploys the project's contracts onto a development chain, in a fixed order, and gives their roles away. */
+import { Contract, ContractFactory, type InterfaceAbi, type Signer } from 'ethers';
+import { conditionalTokens } from '../contracts-abi/conditional-tokens.js';
+import { marketFactory } from '../contracts-abi/market-factory.js';
+import { multicall3 } from '../contracts-abi/multicall3.js';
+import { optimisticOracle } from '../contracts-abi/optimistic-oracle.js';
+import { quickResolver } from '../contracts-abi/quick-resolver.js';
+import { settlement } from '../contracts-abi/settlement.js';
+import { testUsdc } from '../contracts-abi/test-usdc.js';
+
+/** Addresses with their checksums. */
+export interface DeployedContracts {
+  readonly collateral: string;
+  readonly conditionalTokens: string;
+  readonly settlement: string;
+  readonly oracle: string;
+  readonly marketFactory: string;
+  readonly oracleResolver: string;
+  readonly quickResolver: string;
+  readonly multicall: string;
+  /** The block of the first deployment: nothing of the project happened before. */
+  readonly deploymentBlock: number;
+}
+
+export interface DeployOptions {
+  /** Pays for everything and becomes the administrator. With a provider. */
+  readonly signer: Signer;
+  /** Addresses that get a role each; the signer's own by default. */
+  readonly operator?: string;
+  readonly creator?: string;
+  readonly quickOperator?: string;
+  /** How long an assertion can be disputed. */
+  readonly livenessSeconds?: bigint;
+  /** The oracle's fee of an arbitration, in units of 1e-6 of the collateral; the least bond is twice that. */
+  readonly oracleFee?: bigint;
+}
+
+interface Artifact {
+  readonly abi: InterfaceAbi;
+  readonly bytecode: string;
+}
+
+const LIVENESS_SECONDS = 7_200n;
+const ORACLE_FEE = 2_500_000n;
+
+/**
+ * Each contract at the address that the signer's nonce gives, so that a fresh account makes the same addresses everywhere. Rejects when a transaction
+ * fails; nothing is undone then, so begin anew with a fresh chain.
+ */
+export async function deployContracts(options: DeployOptions): Promise<DeployedContracts> {
+  const { signer, livenessSeconds = LIVENESS_SECONDS, oracleFee = ORACLE_FEE } = options;
+  const admin = await signer.getAddress();
+  let nonce = await signer.getNonce('latest');
+  let deploymentBlock: number | undefined;
+
+  const deploy = async ({ abi, bytecode }: Artifact, args: readonly unknown[] = []): Promise<string> => {
+    const contract = await new ContractFactory(abi, bytecode, signer).deploy(...args, { nonce: nonce++ });
+    const receipt = await contract.deploymentTransaction()!.wait();
+    deploymentBlock ??= receipt!.blockNumber;
+    return await contract.getAddress();
+  };
+  const grant = async (address: string, { abi }: Artifact, role: string, to: string): Promise<void> => {
+    const contract = new Contract(address, abi, signer);
+    const sent = await contract.getFunction('grantRole')(await contract.getFunction(role)(), to, { nonce: nonce++ }) as { wait(): Promise<unknown> };
+    await sent.wait();
+  };
+  const read = async (address: string, { abi }: Artifact, view: string): Promise<string> =>
+    String(await new Contract(address, abi, signer).getFunction(view)());
+
+  // The order makes the addresses: add new ones at the end.
+  const collateral = await deploy(testUsdc);
+  const tokens = await deploy(conditionalTokens);
+  const settling = await deploy(settlement, [tokens, collateral, admin]);
+  const oracle = await deploy(optimisticOracle, [collateral, livenessSeconds, oracleFee, admin]);
+  const factory = await deploy(marketFactory, [tokens, collateral, oracle, admin]);
+  const multicall = await deploy(multicall3);
+  const quick = await read(factory, marketFactory, 'quickResolver');
+
+  await grant(tokens, conditionalTokens, 'SETTLEMENT_ROLE', settling);
+  await grant(settling, settlement, 'OPERATOR_ROLE', options.operator ?? admin);
+  await grant(factory, marketFactory, 'CREATOR_ROLE', options.creator ?? admin);
+  await grant(quick, quickResolver, 'OPERATOR_ROLE', options.quickOperator ?? admin);
+
+  return {
+    collateral, conditionalTokens: tokens, settlement: settling, oracle, marketFactory: factory,
+    oracleResolver: await read(factory, marketFactory, 'oracleResolver'), quickResolver: quick, multicall, deploymentBlock: deploymentBlock!,
+  };
+}
