@@ -1,22 +1,24 @@
 /** Decides what the chain's word on a fill causes: settled, or failed and taken back without harm to the innocent side. */
 import { cancelled, rejected } from './cancelled.js';
-import type { FailFill, SettleFill } from './commands.js';
+import type { FailFill, SettleFill, SubmitSettlement } from './commands.js';
 import { costOf } from './amounts.js';
-import type { Event, FillFailed } from './events.js';
+import type { CancelReason, Event, FillFailed } from './events.js';
 import { BUY, SELL } from './fields.js';
 import { WORK_LIMIT } from './limits.js';
 import { match } from './match.js';
 import type { PendingFill } from './pending-fills.js';
-import { CANCELLED, FILLED, OPEN, isOpenMarket, lives, marketOf, pulledOrders, type Pull, type State } from './state.js';
+import {
+  CANCELLED, FILLED, OPEN, isBelowFloor, isOpenMarket, lives, marketOf, pulledOrders, type Pull, type State,
+} from './state.js';
 
 export function decideSettleFill(state: State, command: SettleFill): Event[] {
-  const pending = state.fills.get(command.fill);
+  const pending = unsettled(state, command.fill, command.fact?.chainId);
   if (pending === undefined) return rejected('unknown_fill', String(command.fill));
   return [{ type: 'FillSettled', v: 1, ...fieldsOf(state, command.fill, pending), txHash: command.txHash }];
 }
 
 export function decideFailFill(state: State, command: FailFill, position: number): Event[] {
-  const pending = state.fills.get(command.fill);
+  const pending = unsettled(state, command.fill, command.fact?.chainId);
   if (pending === undefined) return rejected('unknown_fill', String(command.fill));
   const { txHash, reason, culprit } = command;
   const failed: FillFailed = { type: 'FillFailed', v: 1, ...fieldsOf(state, command.fill, pending), txHash, reason, culprit };
@@ -37,10 +39,22 @@ export function decideFailFill(state: State, command: FailFill, position: number
   return events;
 }
 
+export function decideSubmitSettlement(state: State, { chainId, txHash, fills }: SubmitSettlement): Event[] {
+  if (!fills.some((fill) => unsettled(state, fill, chainId) !== undefined)) return rejected('unknown_fill', txHash);
+  return [{ type: 'SettlementSubmitted', v: 1, chainId, txHash, fills }];
+}
+
+/** The fill, if it is unsettled and, where a chain is given, of a market there. */
+function unsettled(state: State, fill: number, chainId: number | undefined): PendingFill | undefined {
+  const pending = state.fills.get(fill);
+  if (pending === undefined || chainId === undefined) return pending;
+  return marketOf(state, pending.buySlot).chainId === chainId ? pending : undefined;
+}
+
 /** The orders that lose the asset that a failed fill's culprit turned out not to have; undefined: none but the fill's own. */
 export function pullOf(state: State, failed: FillFailed, position: number): Pull | undefined {
   const market = state.markets[state.marketIndex.get(failed.marketId)!]!;
-  const base = { kind: 'trader', before: position, chainId: market.chainId } as const;
+  const base = { kind: 'trader', reason: 'settlement_failed', before: position, chainId: market.chainId } as const;
   const buyer = () => state.traderIndex.get(failed.buyer)!;
   const seller = () => state.traderIndex.get(failed.seller)!;
   switch (failed.reason) {
@@ -81,12 +95,9 @@ function giveBack(state: State, innocent: { slot: number; size: bigint; pull: Pu
   const market = marketOf(state, slot);
   const status = columns.status.get(slot);
   if (status === CANCELLED) return;
-  if (status === FILLED && !lives(state, slot)) {
-    events.push(cancelled(state, slot, 'expired', size));
-    return;
-  }
-  if (status === FILLED && !isOpenMarket(state, market)) {
-    events.push(cancelled(state, slot, 'market_closed', size));
+  const obstacle = status === FILLED ? obstacleOf(state, slot) : undefined;
+  if (obstacle !== undefined) {
+    events.push(cancelled(state, slot, obstacle, size));
     return;
   }
   const order = {
@@ -106,4 +117,13 @@ function giveBack(state: State, innocent: { slot: number; size: bigint; pull: Pu
     sweeps: innocent.pull === undefined ? state.sweeps : [...state.sweeps, innocent.pull],
     workLeft: WORK_LIMIT - gone.size,
   }, events);
+}
+
+/** Why a filled order may not be open again. */
+function obstacleOf(state: State, slot: number): CancelReason | undefined {
+  const { trader, nonceHi, nonceLo } = state.columns;
+  const market = marketOf(state, slot);
+  if (!lives(state, slot)) return 'expired';
+  if (!isOpenMarket(state, market)) return 'market_closed';
+  return isBelowFloor(state.traders[trader.get(slot)]!, market.chainId, nonceHi.get(slot), nonceLo.get(slot)) ? 'user' : undefined;
 }

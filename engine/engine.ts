@@ -1,4 +1,5 @@
 /** The deterministic engine: recorded commands in, outcomes and digests out. No clock, no randomness, no I/O. */
+import { moveCursor } from './chain-cursor.js';
 import { decodeCommand, type Outcome } from './codec.js';
 import type { Command } from './commands.js';
 import { decide } from './decide.js';
@@ -37,6 +38,7 @@ export function createEngine(state: State = emptyState(), lastDigest?: Uint8Arra
       advance(state, command.at);
       const events = decide(state, command, position);
       for (const event of events) evolve(state, event);
+      moveCursor(state, command);
       state.position = position + 1;
       const outcome = { at: state.now, events };
       const text = outcomeText(outcome);

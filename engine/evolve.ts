@@ -1,11 +1,14 @@
 /** Applies events to the state: the only place that changes it, and the same for live running, replay and recovery. */
 import { Book } from './book/book.js';
 import { highWord, lowWord, parseUint64, readUint64 } from './book/uint64.js';
+import { floorPull } from './decide-chain.js';
 import { pullOf } from './decide-settlement.js';
-import type { Event, FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderRested } from './events.js';
+import type {
+  Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, NonceFloorRaised, OrderAccepted, OrderCancelled, OrderRested,
+} from './events.js';
 import { BUY } from './fields.js';
 import {
-  CANCELLED, FILLED, OPEN, bookOf, deathOf, lives, nonceHash, sweptOrders, type State, type Trader,
+  CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders, type Market, type State, type Trader,
 } from './state.js';
 
 /** The state and a history that do not belong together: the engine stops rather than go on from it. */
@@ -33,17 +36,20 @@ export function advance(state: State, at: number): void {
 export function evolve(state: State, event: Event): void {
   switch (event.type) {
     case 'MarketOpened': return openMarket(state, event);
-    case 'MarketClosed': return closeMarket(state, state.marketIndex.get(event.marketId)!);
+    case 'MarketTokenized': return tokenizeMarket(state, event);
+    case 'MarketClosed': return closeMarket(state, marketNamed(state, event.marketId));
+    case 'MarketResolved': marketNamed(state, event.marketId).winner = event.winningOutcome; return;
     case 'OrderAccepted': return acceptOrder(state, event);
     case 'OrderRested': return restOrder(state, event);
     case 'FillMatched': return applyFill(state, event);
     case 'OrderCancelled': return cancelOrder(state, event);
+    case 'NonceFloorRaised': return raiseFloor(state, event);
     case 'FillSettled': return settleFill(state, event);
     case 'FillFailed': return failFill(state, event);
     case 'OrderReinstated': return reinstate(state, slotOf(state, event));
-    case 'OrderRepeated':
-    case 'CancelRepeated':
-    case 'CommandRejected':
+    case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
+    case 'SettlementSubmitted': case 'SharesTransferred': case 'PositionRedeemed': case 'PositionSynced':
+    case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected': case 'ChainAdvanced':
       return;
   }
 }
@@ -60,7 +66,8 @@ function openMarket(state: State, event: MarketOpened): void {
   const { marketId, chainId, expiration } = event;
   const index = state.markets.length;
   state.markets.push({
-    index, marketId, chainId, expiration, books: [new Book(state.orders), new Book(state.orders)],
+    index, marketId, chainId, expiration, closed: false, winner: undefined, tokens: undefined,
+    books: [new Book(state.orders), new Book(state.orders)],
   });
   state.marketIndex.set(marketId, index);
   let place = state.closings.length;
@@ -68,9 +75,30 @@ function openMarket(state: State, event: MarketOpened): void {
   state.closings.splice(place, 0, index);
 }
 
-function closeMarket(state: State, index: number): void {
-  state.closings.splice(state.closings.indexOf(index), 1);
-  state.sweeps.push({ kind: 'market', market: index });
+function marketNamed(state: State, marketId: string): Market {
+  return state.markets[state.marketIndex.get(marketId)!]!;
+}
+
+function tokenizeMarket(state: State, { marketId, yesToken, noToken }: MarketTokenized): void {
+  const market = marketNamed(state, marketId);
+  market.tokens = [yesToken, noToken];
+  indexTokens(state, market);
+}
+
+function closeMarket(state: State, market: Market): void {
+  market.closed = true;
+  state.closings.splice(state.closings.indexOf(market.index), 1);
+  state.sweeps.push({ kind: 'market', market: market.index });
+}
+
+function raiseFloor(state: State, { chainId, trader: address, belowNonce }: NonceFloorRaised): void {
+  const trader = traderOf(state, address);
+  const { halves } = state;
+  readUint64(belowNonce, halves);
+  const below = { hi: halves[0]!, lo: halves[1]! };
+  trader.floors ??= new Map();
+  trader.floors.set(chainId, below);
+  state.sweeps.push(floorPull({ trader: trader.index, chainId, below, before: state.position }));
 }
 
 function acceptOrder(state: State, event: OrderAccepted): void {
@@ -201,7 +229,7 @@ function nonceHashOf(state: State, slot: number): number {
 function traderOf(state: State, address: string): Trader {
   const known = state.traderIndex.get(address);
   if (known !== undefined) return state.traders[known]!;
-  const trader: Trader = { index: state.traders.length, address, firstOpen: -1, lastOpen: -1 };
+  const trader: Trader = { index: state.traders.length, address, firstOpen: -1, lastOpen: -1, floors: undefined };
   state.traders.push(trader);
   state.traderIndex.set(address, trader.index);
   return trader;

@@ -3,7 +3,7 @@ import { costOf } from './amounts.js';
 import { cancelled } from './cancelled.js';
 import type { Event } from './events.js';
 import { BUY, type Outcome, type Side } from './fields.js';
-import { isPulledBy, lives, type Market, type State, type Sweep } from './state.js';
+import { isPulledBy, lives, type Market, type Pull, type State, type Sweep } from './state.js';
 
 /** An order on its way to the book: one that has just been accepted, or one that a failed fill gives a second chance. */
 export interface Incoming {
@@ -41,8 +41,9 @@ export function match(state: State, incoming: Incoming, events: Event[]): void {
         events.push(remainder(incoming, remaining, 'match_limit'));
         return;
       }
-      if (isPulled(state, incoming.sweeps, slot)) {
-        events.push(cancelled(state, slot, 'settlement_failed'));
+      const pull = incoming.sweeps.length === 0 ? undefined : pullOn(state, incoming.sweeps, slot);
+      if (pull !== undefined) {
+        events.push(cancelled(state, slot, pull.reason));
       } else if (!lives(state, slot)) {
         events.push(cancelled(state, slot, 'expired'));
       } else if (columns.trader.get(slot) === incoming.trader) {
@@ -65,11 +66,12 @@ export function match(state: State, incoming: Incoming, events: Event[]): void {
   if (remaining > 0n) events.push(remainder(incoming, remaining));
 }
 
-function isPulled(state: State, sweeps: readonly Sweep[], slot: number): boolean {
+/** The first sweep that will take a resting order from its trader. */
+function pullOn(state: State, sweeps: readonly Sweep[], slot: number): Pull | undefined {
   for (const sweep of sweeps) {
-    if (sweep.kind === 'trader' && isPulledBy(state, sweep, slot)) return true;
+    if (sweep.kind === 'trader' && isPulledBy(state, sweep, slot)) return sweep;
   }
-  return false;
+  return undefined;
 }
 
 /** What is left of the incoming order rests, or is cancelled for a reason. */

@@ -23,8 +23,10 @@ export interface PendingFill {
 }
 
 export class PendingFills {
+  /** In ascending order, as the fills are added in it. */
   readonly #chunks = new Map<number, Chunk>();
 
+  /** `fill` is higher than any that was added before. */
   add(fill: number, pending: PendingFill): void {
     const key = Math.floor(fill / CHUNK);
     let chunk = this.#chunks.get(key);
@@ -62,6 +64,16 @@ export class PendingFills {
     chunk.states[i] = 0;
     chunk.pending--;
     if (chunk.pending === 0) this.#chunks.delete(key);
+  }
+
+  /** Numbers of the fills that are here, `from` and higher ones, ascending. To be read to its end before anything changes. */
+  * numbers(from: number): Generator<number> {
+    for (const [key, { states }] of this.#chunks) {
+      const start = key * CHUNK;
+      for (let i = Math.max(0, from - start); i < CHUNK; i++) {
+        if (states[i] !== 0) yield start + i;
+      }
+    }
   }
 
   dump(): unknown {

@@ -7,10 +7,12 @@ import { Deadlines } from './deadlines.js';
 import type { Engine } from './engine.js';
 import { RULES_VERSION } from './limits.js';
 import { PendingFills } from './pending-fills.js';
-import { CANCELLED, FILLED, diesBefore, nonceHash, stateOf, type Market, type State, type Sweep, type Trader } from './state.js';
+import {
+  CANCELLED, FILLED, diesBefore, indexTokens, nonceHash, stateOf, type ChainCursor, type Market, type State, type Sweep, type Trader,
+} from './state.js';
 
 /** The layout below; a snapshot of another one is not read. */
-const FORMAT = 1;
+const FORMAT = 2;
 const CHECKSUM_BYTES = 32;
 
 interface Dump {
@@ -21,6 +23,7 @@ interface Dump {
   readonly now: number;
   readonly nextFill: number;
   readonly markets: readonly (Omit<Market, 'books'> & { readonly books: readonly BookDump[] })[];
+  readonly chains: ReadonlyMap<number, ChainCursor>;
   readonly closings: readonly number[];
   readonly traders: readonly Trader[];
   readonly orders: OrderPoolDump;
@@ -41,7 +44,7 @@ export function encodeSnapshot(engine: Engine): Buffer {
   const dump: Dump = {
     format: FORMAT, rules: RULES_VERSION, position: state.position, digest: Uint8Array.from(digest), now: state.now, nextFill: state.nextFill,
     markets: state.markets.map((market) => ({ ...market, books: market.books.map((book) => book.dump()) })),
-    closings: state.closings, traders: state.traders, orders: state.orders.dump(), deadlines: state.deadlines.dump(),
+    chains: state.chains, closings: state.closings, traders: state.traders, orders: state.orders.dump(), deadlines: state.deadlines.dump(),
     fills: state.fills.dump(), sweeps: state.sweeps,
   };
   const body = serialize(dump);
@@ -65,11 +68,13 @@ function restore(dump: Dump): State {
     markets: dump.markets.map(({ books: [yes, no], ...market }) => (
       { ...market, books: [Book.restore(orders, yes!), Book.restore(orders, no!)] as const })),
     marketIndex: new Map(dump.markets.map((market) => [market.marketId, market.index])),
+    chains: new Map(dump.chains),
     traders: [...dump.traders],
     traderIndex: new Map(dump.traders.map((trader) => [trader.address, trader.index])),
     deadlines: Deadlines.restore(diesBefore(orders, fresh.columns), dump.deadlines),
     fills: PendingFills.restore(dump.fills),
   };
+  for (const market of state.markets) indexTokens(state, market);
   for (const slot of orders.slots()) {
     const { trader, nonceHi, nonceLo } = state.columns;
     if (holdsNonce(state, slot)) state.nonces.insert(nonceHash(trader.get(slot), nonceHi.get(slot), nonceLo.get(slot)), slot);

@@ -18,8 +18,20 @@ export interface Market {
   readonly marketId: string;
   readonly chainId: number;
   readonly expiration: number;
+  /** It takes no more orders: its expiration was seen to pass, or it is resolved. */
+  closed: boolean;
+  /** The final outcome; undefined until the chain has it. */
+  winner: Outcome | undefined;
+  /** ERC-1155 ids of the YES and the NO shares, where the chain has told them. */
+  tokens: readonly [string, string] | undefined;
   /** The YES book and the NO book. */
   readonly books: readonly [Book, Book];
+}
+
+/** The market and the outcome that an ERC-1155 id is shares of. */
+export interface TokenMarket {
+  readonly market: Market;
+  readonly outcome: Outcome;
 }
 
 /** A trader's open orders are a list by number, linked through the orders' columns. */
@@ -29,20 +41,44 @@ export interface Trader {
   /** Slots of the oldest and the youngest, or -1. */
   firstOpen: number;
   lastOpen: number;
+  /** By chain: all lower nonces are cancelled. Undefined until the first one, so that most traders cost no look-up. */
+  floors: Map<number, Nonce> | undefined;
+}
+
+/** A uint64 by its halves. */
+export interface Nonce {
+  readonly hi: number;
+  readonly lo: number;
 }
 
 /** Orders that are on their way out, a bounded number a command. */
 export type Sweep = { readonly kind: 'market'; readonly market: number } | Pull;
 
-/** A trader's open orders with numbers below `before` that depend on an asset that the trader turned out not to have. */
+/**
+ * A trader's open orders with numbers below `before` that depend on an asset that the trader turned out not to have
+ * (`settlement_failed`), or whose nonces the trader has cancelled on the chain (`user`).
+ */
 export interface Pull {
   readonly kind: 'trader';
+  readonly reason: 'settlement_failed' | 'user';
   readonly trader: number;
-  readonly side: Side;
   readonly before: number;
   readonly chainId: number;
+  /** Absent: both. */
+  readonly side?: Side;
   /** Only orders of this market and outcome; absent: of the whole chain. */
   readonly only?: { readonly market: number; readonly outcome: Outcome };
+  /** Only orders with lower nonces; absent: with any. */
+  readonly below?: Nonce;
+}
+
+/** How far a chain has been recorded: a new fact is at this log position or a later one. */
+export interface ChainCursor {
+  readonly nextBlock: number;
+  readonly nextLog: number;
+  /** The last block that AdvanceChain has named, and its hash; absent until the first one. Facts of later blocks may follow it. */
+  readonly block?: number;
+  readonly blockHash?: string;
 }
 
 /** Columns that the engine keeps beside the book's own for every order. */
@@ -70,6 +106,9 @@ export interface State {
   now: number;
   readonly markets: Market[];
   readonly marketIndex: Map<string, number>;
+  /** ERC-1155 ids to what they are shares of. */
+  readonly tokens: Map<string, TokenMarket>;
+  readonly chains: Map<number, ChainCursor>;
   /** Indices of markets that are not closed, by expiration and then by index. */
   readonly closings: number[];
   readonly traders: Trader[];
@@ -109,7 +148,8 @@ export function stateOf(orders: OrderPool): State {
     nextOpen: orders.column(Uint32Array),
   };
   return {
-    position: 0, now: 0, markets: [], marketIndex: new Map(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
+    position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), closings: [],
+    traders: [], traderIndex: new Map(), orders, columns,
     nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [],
     incoming: -1, halves: new Uint32Array(2),
   };
@@ -129,7 +169,17 @@ export function deathOf(expiration: string): number {
 }
 
 export function isOpenMarket(state: State, market: Market): boolean {
-  return state.now < market.expiration * 1_000;
+  return !market.closed && state.now < market.expiration * 1_000;
+}
+
+/** Makes a market known by its tokens, if it has any. */
+export function indexTokens({ tokens }: State, market: Market): void {
+  market.tokens?.forEach((token, outcome) => tokens.set(token, { market, outcome: outcome as Outcome }));
+}
+
+/** The market and outcome of an ERC-1155 id (32 bytes as lower-case hex with `0x`); undefined where no market has said it is its. */
+export function marketOfToken(state: State, token: string): TokenMarket | undefined {
+  return state.tokens.get(token);
 }
 
 export function lives(state: State, slot: number): boolean {
@@ -153,13 +203,23 @@ export function nonceHash(trader: number, hi: number, lo: number): number {
 }
 
 /** The slot of the order that has taken this nonce of the trader, or -1. */
-export function findNonce(state: State, nonce: { trader: number; hi: number; lo: number }): number {
+export function findNonce(state: State, nonce: Nonce & { readonly trader: number }): number {
   const { trader, nonceHi, nonceLo } = state.columns;
   const hash = nonceHash(nonce.trader, nonce.hi, nonce.lo);
   for (let slot = state.nonces.first(hash); slot >= 0; slot = state.nonces.after(hash, slot)) {
     if (trader.get(slot) === nonce.trader && nonceHi.get(slot) === nonce.hi && nonceLo.get(slot) === nonce.lo) return slot;
   }
   return -1;
+}
+
+/** Whether the trader has cancelled this nonce on this chain. */
+export function isBelowFloor({ floors }: Trader, chainId: number, hi: number, lo: number): boolean {
+  const floor = floors?.get(chainId);
+  return floor !== undefined && isBelow(hi, lo, floor);
+}
+
+function isBelow(hi: number, lo: number, bound: Nonce): boolean {
+  return hi < bound.hi || (hi === bound.hi && lo < bound.lo);
 }
 
 /** The pool's book number of an order is its market's index. */
@@ -174,7 +234,9 @@ export function bookOf(state: State, slot: number): Book {
 /** Whether an open order is among those that a pull takes. */
 export function isPulledBy(state: State, pull: Pull, slot: number): boolean {
   const { orders, columns } = state;
-  if (columns.trader.get(slot) !== pull.trader || orders.side(slot) !== pull.side || orders.number(slot) >= pull.before) return false;
+  if (columns.trader.get(slot) !== pull.trader || orders.number(slot) >= pull.before) return false;
+  if (pull.side !== undefined && orders.side(slot) !== pull.side) return false;
+  if (pull.below !== undefined && !isBelow(columns.nonceHi.get(slot), columns.nonceLo.get(slot), pull.below)) return false;
   const market = marketOf(state, slot);
   return pull.only === undefined
     ? market.chainId === pull.chainId
