@@ -128,6 +128,9 @@ function collect(batch: readonly FoldedOutcome[]): Map<string, Book> {
           break;
         case 'MarketOpened': case 'MarketClosed': case 'OrderAccepted': case 'FillSettled': case 'FillFailed': case 'OrderReinstated':
         case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
+        case 'MarketTokenized': case 'MarketResolved': case 'NonceFloorRaised': case 'SettlementSubmitted': case 'SharesTransferred':
+        case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
+        case 'ChainAdvanced':
           break;
       }
     }

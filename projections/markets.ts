@@ -47,6 +47,9 @@ async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void
         }
         case 'OrderAccepted': case 'OrderRested': case 'FillMatched': case 'OrderCancelled': case 'FillSettled': case 'FillFailed':
         case 'OrderReinstated': case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
+        case 'MarketTokenized': case 'MarketResolved': case 'NonceFloorRaised': case 'SettlementSubmitted': case 'SharesTransferred':
+        case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
+        case 'ChainAdvanced':
           break;
       }
     }

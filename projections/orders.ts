@@ -115,6 +115,9 @@ function touchedBy(batch: readonly FoldedOutcome[]): { accepted: Map<number, New
           break;
         case 'MarketOpened': case 'MarketClosed': case 'OrderRested': case 'FillSettled': case 'OrderRepeated': case 'CancelRepeated':
         case 'CommandRejected':
+        case 'MarketTokenized': case 'MarketResolved': case 'NonceFloorRaised': case 'SettlementSubmitted': case 'SharesTransferred':
+        case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
+        case 'ChainAdvanced':
           break;
       }
     }
@@ -180,6 +183,9 @@ function apply({ position, at, events }: FoldedOutcome, states: ReadonlyMap<numb
       }
       case 'OrderAccepted': case 'MarketOpened': case 'MarketClosed': case 'OrderRested': case 'FillSettled': case 'OrderRepeated':
       case 'CancelRepeated': case 'CommandRejected':
+      case 'MarketTokenized': case 'MarketResolved': case 'NonceFloorRaised': case 'SettlementSubmitted': case 'SharesTransferred':
+      case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
+      case 'ChainAdvanced':
         break;
     }
   }

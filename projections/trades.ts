@@ -78,6 +78,9 @@ async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void
           break;
         case 'MarketOpened': case 'MarketClosed': case 'OrderAccepted': case 'OrderRested': case 'OrderCancelled':
         case 'OrderReinstated': case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
+        case 'MarketTokenized': case 'MarketResolved': case 'NonceFloorRaised': case 'SettlementSubmitted': case 'SharesTransferred':
+        case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
+        case 'ChainAdvanced':
           break;
       }
     }
