@@ -85,8 +85,8 @@ function inabilityOf(code: number, message: string): 'this request' | 'all reque
 
 /** -32005 limit exceeded (EIP-1474), and what providers send beside it. */
 const RATE_CODES = new Set([LIMIT_EXCEEDED, -32_016, -32_029, -32_090, 429]);
-const RATE_LIMIT = startsWith('your app has exceeded', '(daily |monthly )?(request|rate) (count |limit )?(limit|exceeded)', 'too many (requests|connections)',
-  'over rate limit');
+const RATE_LIMIT = startsWith('your app has exceeded', '(daily |monthly )?(request|rate) (count |limit )?(limit|exceeded)',
+  'too many (requests|connections)', 'over rate limit');
 const RESULT_LIMIT = /results|response size|block range|logs matched|query (timeout|returned|exceeds)/i;
 /** A node that has not got there yet, or has thrown the state away. */
 const BEHIND = startsWith('header not found', 'block not found', 'unknown block', 'missing trie node', 'header for hash not found',
@@ -106,7 +106,10 @@ function tooLarge(host: string, method: string, bytes: number): Error {
   return new NodeFailed(host, `answers ${method} with more than ${bytes} bytes`);
 }
 
-interface RpcAnswer { readonly result?: unknown; readonly error?: { readonly code: number; readonly message: string; readonly data: string | undefined } }
+interface RpcAnswer {
+  readonly result?: unknown;
+  readonly error?: { readonly code: number; readonly message: string; readonly data: string | undefined };
+}
 
 /** Undefined when the text is no JSON-RPC answer to the request with this id. */
 function parseAnswer(text: string, id: number): RpcAnswer | undefined {
