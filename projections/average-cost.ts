@@ -1,6 +1,6 @@
 /**
- * Average cost of a holding: a buy adds its cost, a sell removes cost in proportion. Exact on bigint, rounded down to 1e-6 of the
- * collateral: a sell removes floor(cost x sold / held), so what is left over stays in the cost until the last share goes.
+ * Average cost of a holding: what comes in adds its cost, what leaves takes cost along in proportion. Exact on bigint, rounded down to
+ * 1e-6 of the collateral: what leaves takes floor(cost x left / held), so what is left over stays in the cost until the last share goes.
  */
 
 /** Shares (negative: sold without having them) and what they cost; the cost of no shares or fewer is 0. Units of 1e-6. */
@@ -9,13 +9,13 @@ export interface Holding {
   readonly cost: bigint;
 }
 
-/** What changed hands, and what the buyer paid for it. */
+/** What changed hands, and what it cost. */
 export interface Traded {
   readonly size: bigint;
   readonly cost: bigint;
 }
 
-/** The holding after a buy. Bought from below zero, only the part above zero brings cost, in proportion. */
+/** The holding after shares came in at a cost. Come in from below zero, only the part above zero brings cost, in proportion. */
 export function buy({ shares, cost }: Holding, bought: Traded): Holding {
   const after = shares + bought.size;
   if (after <= 0n) return { shares: after, cost: 0n };
@@ -23,25 +23,24 @@ export function buy({ shares, cost }: Holding, bought: Traded): Holding {
   return { shares: after, cost: bought.cost * after / bought.size };
 }
 
-/** The holding after a sell; what the sell brought in is not part of it. */
-export function sell({ shares, cost }: Holding, { size }: Traded): Holding {
+/** The holding after shares left; what they brought in is not part of it. */
+export function sell({ shares, cost }: Holding, size: bigint): Holding {
   const after = shares - size;
   return { shares: after, cost: after <= 0n ? 0n : cost - cost * size / shares };
 }
 
-/** The holding once a counted buy turned out to have failed: its shares and its own cost go, the cost never below 0. */
-export function undoBuy({ shares, cost }: Holding, bought: Traded): Holding {
-  const after = shares - bought.size;
-  return { shares: after, cost: after <= 0n || cost <= bought.cost ? 0n : cost - bought.cost };
+/** Both holdings after shares went from one to the other with their part of the cost: together they cost what they did before. */
+export function transfer(from: Holding, to: Holding, size: bigint): { from: Holding; to: Holding } {
+  const left = sell(from, size);
+  return { from: left, to: buy(to, { size, cost: from.cost - left.cost }) };
 }
 
-/**
- * The holding once a counted sell turned out to have failed: its shares come back at the average cost of those still held, or,
- * when none is, at the failed sell's own price. What the sell removed is not kept, so this is the
- * nearest that every replay agrees on.
- */
-export function undoSell(held: Holding, sold: Traded): Holding {
-  const { shares, cost } = held;
-  if (shares <= 0n) return buy(held, sold);
-  return { shares: shares + sold.size, cost: cost + cost * sold.size / shares };
+/** The cost of one side's shares of a split of `size`: half of it; of an odd size the YES side (0) costs the odd unit. */
+export function splitCost(size: bigint, outcome: 0 | 1): bigint {
+  return outcome === 0 ? size - size / 2n : size / 2n;
+}
+
+/** The holding once it turned out to be of `shares`: the missing ones take their cost along, those too many cost nothing. */
+export function correct(held: Holding, shares: bigint): Holding {
+  return shares < held.shares ? sell(held, held.shares - shares) : { shares, cost: held.cost };
 }

@@ -1,6 +1,7 @@
-/** The `markets` projection: what every market is, and whether it still takes orders. */
+/** The `markets` projection: what every market is, whether it still takes orders, and who has won. */
 import type { MarketOpened } from '../engine/events.js';
-import { booleanArray, byteaArray, int4Array, int8Array, textArray } from './columns.js';
+import type { Outcome } from '../engine/fields.js';
+import { booleanArray, byteaArray, int2Array, int4Array, int8Array, textArray } from './columns.js';
 import type { FoldedOutcome, Projection, Query } from './projection.js';
 import { marketTables } from './tables.js';
 
@@ -8,54 +9,67 @@ const INSERT_MARKETS = {
   name: 'insert_markets',
   text: `
     insert into markets (number, market_id, question, description, category, contract_address, maker, expiration, chain_id, kind,
-      closed, created_at_ms)
+      created_at_ms, closed, resolved, winning_outcome)
     select (select coalesce(max(number) + 1, 0) from markets) + place, market_id, question, description, category,
-      contract_address, maker, expiration, chain_id, kind, closed, created_at_ms
+      contract_address, maker, expiration, chain_id, kind, created_at_ms, closed, winning_outcome >= 0, nullif(winning_outcome, -1)
     from unnest($1::integer[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::bigint[], $9::bigint[],
-      $10::text[], $11::boolean[], $12::bigint[])
-      as opened (place, market_id, question, description, category, contract_address, maker, expiration, chain_id, kind, closed,
-        created_at_ms)`,
+      $10::text[], $11::bigint[], $12::boolean[], $13::smallint[])
+      as opened (place, market_id, question, description, category, contract_address, maker, expiration, chain_id, kind,
+        created_at_ms, closed, winning_outcome)`,
 };
 
-const CLOSE_MARKETS = {
-  name: 'close_markets',
-  text: 'update markets set closed = true from unnest($1::bytea[]) as gone (id) where market_id = id',
+/** What is closed or resolved stays so. */
+const END_MARKETS = {
+  name: 'end_markets',
+  text: `
+    update markets set closed = closed or now_closed, resolved = resolved or winner >= 0,
+      winning_outcome = coalesce(nullif(winner, -1), winning_outcome)
+    from unnest($1::bytea[], $2::boolean[], $3::smallint[]) as ended (id, now_closed, winner) where market_id = id`,
 };
 
-export const markets: Projection = { name: 'markets', version: 1, tables: marketTables, start: () => fold };
+export const markets: Projection = { name: 'markets', version: 2, tables: marketTables, start: () => fold };
 
-interface Opened {
+/** How far a market's end is; `winner` -1: it is not resolved. */
+interface End {
+  closed: boolean;
+  winner: Outcome | -1;
+}
+
+interface Opened extends End {
   readonly event: MarketOpened;
   readonly at: number;
-  closed: boolean;
 }
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
   const opened = new Map<string, Opened>();
-  const closed: string[] = [];
+  const older = new Map<string, End>();
+  const endOf = (marketId: string): End => {
+    let end = opened.get(marketId) ?? older.get(marketId);
+    if (end === undefined) older.set(marketId, end = { closed: false, winner: -1 });
+    return end;
+  };
   for (const { at, events } of batch) {
     for (const event of events) {
       switch (event.type) {
         case 'MarketOpened':
-          opened.set(event.marketId, { event, at, closed: false });
+          opened.set(event.marketId, { event, at, closed: false, winner: -1 });
           break;
-        case 'MarketClosed': {
-          const row = opened.get(event.marketId);
-          if (row === undefined) closed.push(event.marketId);
-          else row.closed = true;
+        case 'MarketClosed':
+          endOf(event.marketId).closed = true;
           break;
-        }
-        case 'OrderAccepted': case 'OrderRested': case 'FillMatched': case 'OrderCancelled': case 'FillSettled': case 'FillFailed':
-        case 'OrderReinstated': case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
-        case 'MarketTokenized': case 'MarketResolved': case 'NonceFloorRaised': case 'SettlementSubmitted': case 'SharesTransferred':
+        case 'MarketResolved':
+          endOf(event.marketId).winner = event.winningOutcome;
+          break;
+        case 'MarketTokenized': case 'OrderAccepted': case 'OrderRested': case 'FillMatched': case 'OrderCancelled': case 'NonceFloorRaised':
+        case 'SettlementSubmitted': case 'FillSettled': case 'FillFailed': case 'OrderReinstated': case 'SharesTransferred':
         case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
-        case 'ChainAdvanced':
+        case 'ChainAdvanced': case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
           break;
       }
     }
   }
-  if (opened.size > 0) await query(INSERT_MARKETS, openedColumns([...opened.values()]));
-  if (closed.length > 0) await query(CLOSE_MARKETS, [byteaArray(closed)]);
+  if (opened.size > 0) await query(INSERT_MARKETS, [...openedColumns([...opened.values()]), ...endColumns([...opened.values()])]);
+  if (older.size > 0) await query(END_MARKETS, [byteaArray([...older.keys()]), ...endColumns([...older.values()])]);
 }
 
 function openedColumns(rows: readonly Opened[]): unknown[] {
@@ -70,7 +84,10 @@ function openedColumns(rows: readonly Opened[]): unknown[] {
     int8Array(rows.map(({ event }) => event.expiration)),
     int8Array(rows.map(({ event }) => event.chainId)),
     textArray(rows.map(({ event }) => event.marketKind)),
-    booleanArray(rows.map(({ closed }) => closed)),
     int8Array(rows.map(({ at }) => at)),
   ];
+}
+
+function endColumns(ends: readonly End[]): unknown[] {
+  return [booleanArray(ends.map(({ closed }) => closed)), int2Array(ends.map(({ winner }) => winner))];
 }

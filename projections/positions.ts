@@ -1,15 +1,11 @@
-/** The `positions` projection: every user's shares and average cost in every market. */
-import type { Event, FillFailed, FillMatched } from '../engine/events.js';
-import { NO, YES } from '../engine/fields.js';
-import { buy, sell, undoBuy, undoSell, type Holding } from './average-cost.js';
+/** The `positions` projection: every user's shares and average cost in every market, as the chain has them. */
+import type { Event, FillSettled, PositionSynced, SharesTransferred } from '../engine/events.js';
+import { NO, YES, type Outcome } from '../engine/fields.js';
+import { buy, correct, sell, splitCost, transfer, type Holding } from './average-cost.js';
 import { byteaArray, int4Array, numericArray } from './columns.js';
 import { createMemory, type Memory } from './memory.js';
 import type { FoldedOutcome, Projection, Query } from './projection.js';
 import { positionTables } from './tables.js';
-
-/** Until settlement exists, a fill counts from its match on, and no longer once it has failed. */
-const COUNTED = 'FillMatched';
-const TAKEN_BACK = 'FillFailed';
 
 const LOAD_POSITIONS = {
   name: 'load_positions',
@@ -37,14 +33,15 @@ const WRITE_POSITIONS = {
 const REMEMBERED = 50_000;
 
 export const positions: Projection = {
-  name: 'positions', version: 2, tables: positionTables,
+  name: 'positions', version: 3, tables: positionTables,
   start: () => {
     const memory = createMemory<string, Position>(REMEMBERED);
     return (batch, query) => fold(batch, query, memory);
   },
 };
 
-type Fill = FillMatched | FillFailed;
+/** What moves shares on the chain. A match does not yet: it may still fail. */
+type Move = FillSettled | SharesTransferred | PositionSynced;
 
 interface Position {
   readonly marketId: string;
@@ -57,13 +54,17 @@ interface Position {
 
 const NOTHING: Holding = { shares: 0n, cost: 0n };
 
+/** Where split shares come from and merged or redeemed ones go. */
+const NOBODY = `0x${'0'.repeat(40)}`;
+
 async function fold(batch: readonly FoldedOutcome[], query: Query, memory: Memory<string, Position>): Promise<void> {
-  const fills = batch.flatMap(({ events }) => events.filter(isFill));
-  if (fills.length === 0) return;
+  const moves = batch.flatMap(({ events }) => events.filter(isMove));
+  if (moves.length === 0) return;
   const touched = new Map<string, Position>();
   const unknown: Position[] = [];
-  for (const { marketId, buyer, seller } of fills) {
-    for (const user of [buyer, seller]) {
+  for (const move of moves) {
+    const { marketId } = move;
+    for (const user of usersOf(move)) {
       const key = marketId + user;
       if (touched.has(key)) continue;
       let position = memory.get(key);
@@ -75,7 +76,7 @@ async function fold(batch: readonly FoldedOutcome[], query: Query, memory: Memor
     }
   }
   if (unknown.length > 0) await load(unknown, query);
-  for (const fill of fills) count(fill, touched);
+  for (const move of moves) apply(move, (user) => touched.get(move.marketId + user)!.holdings);
   const rows = [...touched.values()];
   const added = rows.filter(({ stored }) => !stored);
   await query(WRITE_POSITIONS, [...columnsOf(added), ...columnsOf(rows.filter(({ stored }) => stored))]);
@@ -104,16 +105,54 @@ async function load(rows: readonly Position[], query: Query): Promise<void> {
   }
 }
 
-/** The buyer's side first: a fill between a user and itself is folded in that order too. */
-function count(fill: Fill, touched: ReadonlyMap<string, Position>): void {
-  const counted = fill.type === COUNTED;
-  const traded = { size: BigInt(fill.size), cost: BigInt(fill.cost) };
-  const bought = touched.get(fill.marketId + fill.buyer)!.holdings;
-  bought[fill.outcome] = (counted ? buy : undoBuy)(bought[fill.outcome], traded);
-  const sold = touched.get(fill.marketId + fill.seller)!.holdings;
-  sold[fill.outcome] = (counted ? sell : undoSell)(sold[fill.outcome], traded);
+type HoldingsOf = (user: string) => [Holding, Holding];
+
+function apply(move: Move, holdingsOf: HoldingsOf): void {
+  switch (move.type) {
+    case 'FillSettled': {
+      const { outcome, buyer, seller } = move;
+      const [bought, sold] = [holdingsOf(buyer), holdingsOf(seller)];
+      const size = BigInt(move.size);
+      bought[outcome] = buy(bought[outcome], { size, cost: BigInt(move.cost) });
+      sold[outcome] = sell(sold[outcome], size);
+      break;
+    }
+    case 'SharesTransferred': applyTransfer(move, holdingsOf); break;
+    case 'PositionSynced': {
+      const held = holdingsOf(move.user);
+      held[YES] = correct(held[YES], BigInt(move.yesShares));
+      held[NO] = correct(held[NO], BigInt(move.noShares));
+      break;
+    }
+  }
 }
 
-function isFill(event: Event): event is Fill {
-  return event.type === COUNTED || event.type === TAKEN_BACK;
+function applyTransfer({ outcome, from, to, amount }: { outcome: Outcome; from: string; to: string; amount: string }, holdingsOf: HoldingsOf): void {
+  const size = BigInt(amount);
+  if (from === NOBODY) {
+    const minted = holdingsOf(to);
+    minted[outcome] = buy(minted[outcome], { size, cost: splitCost(size, outcome) });
+  } else if (to === NOBODY) {
+    const burnt = holdingsOf(from);
+    burnt[outcome] = sell(burnt[outcome], size);
+  } else {
+    const [sender, receiver] = [holdingsOf(from), holdingsOf(to)];
+    const after = transfer(sender[outcome], receiver[outcome], size);
+    sender[outcome] = after.from;
+    receiver[outcome] = after.to;
+  }
+}
+
+function usersOf(move: Move): string[] {
+  switch (move.type) {
+    case 'FillSettled': return [move.buyer, move.seller];
+    case 'SharesTransferred': return [move.from, move.to].filter((user) => user !== NOBODY);
+    case 'PositionSynced': return [move.user];
+  }
+}
+
+/** Nothing moves from a user to the same one, nor with an amount of 0: that makes no position either. */
+function isMove(event: Event): event is Move {
+  if (event.type === 'SharesTransferred') return event.from !== event.to && event.amount !== '0';
+  return event.type === 'FillSettled' || event.type === 'PositionSynced';
 }

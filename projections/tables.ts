@@ -67,7 +67,10 @@ create table books (
   updated_at_ms bigint not null
 )`];
 
-/** `settlement`: 0 matched, 1 pending, 2 confirmed, 3 failed. `number` is the fill number. */
+/**
+ * `settlement`: 0 matched, 1 pending, 2 confirmed, 3 failed. `number` is the fill number. `tx_hash` is the transaction submitted last, or
+ * the one that settled the fill or failed to; `submissions` has every transaction that was ever to settle it, and its place there.
+ */
 export const tradeTables = [`
 create table trades (
   number bigint primary key,
@@ -94,6 +97,18 @@ create index trades_by_buyer on trades (buyer, number) where settlement <> 3`, `
 create index trades_by_seller on trades (seller, number) where settlement <> 3`, `
 create index trades_by_maker on trades (maker_number)`, `
 create index trades_by_taker on trades (taker_number)`, `
+create index trades_unsettled on trades (number) where settlement < 2`, `
+create index trades_failed on trades (settled_at_ms, settled_position) where settlement = 3`, `
+create index trades_by_transaction on trades (tx_hash) where tx_hash is not null`, `
+create table submissions (
+  tx_hash bytea not null,
+  fill bigint not null,
+  batch_index integer not null,
+  batch_size integer not null,
+  position bigint not null,
+  at_ms bigint not null,
+  primary key (tx_hash, fill)
+)`, `
 create table market_volumes (
   market_id bytea primary key,
   volume numeric not null,
@@ -118,3 +133,31 @@ create table positions (
   primary key (market_id, user_address)
 ) with (fillfactor = 70)`, `
 create index positions_by_user on positions (user_address)`];
+
+/** `position` is where the payment was recorded; one command records one. */
+export const redemptionTables = [`
+create table redemptions (
+  position bigint primary key,
+  market_id bytea not null,
+  user_address bytea not null,
+  payout numeric not null,
+  tx_hash bytea not null,
+  at_ms bigint not null
+)`, `
+create index redemptions_by_user on redemptions (user_address, position)`];
+
+/** Every assertion of a market's outcome, by the log position of its proposal; `disputer` is null until somebody disputes it. */
+export const assertionTables = [`
+create table assertions (
+  market_id bytea not null,
+  assertion_id bytea not null,
+  position bigint not null,
+  proposer bytea not null,
+  outcome smallint not null,
+  bond numeric not null,
+  assertion_time bigint not null,
+  expiration_time bigint not null,
+  disputer bytea,
+  rejected boolean not null,
+  primary key (market_id, assertion_id)
+)`];

@@ -1,12 +1,13 @@
-/** The `trades` projection: every fill with its settlement, and the volumes of those that have not failed. */
-import type { FillFailed, FillMatched, FillSettled } from '../engine/events.js';
+/** The `trades` projection: every fill with its settlement, the transactions that were to settle it, and the volumes of what has not failed. */
+import type { FillFailed, FillMatched, FillSettled, SettlementSubmitted } from '../engine/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from './columns.js';
 import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from './projection.js';
 import { tradeTables } from './tables.js';
 import { addVolumes, volumeColumns, type Traded } from './volumes.js';
 
-/** `settlement`; 1, pending, comes with the settlement worker. */
+/** `settlement`. */
 const MATCHED = 0;
+const PENDING = 1;
 const CONFIRMED = 2;
 const FAILED = 3;
 
@@ -22,7 +23,16 @@ const WRITE_TRADES = {
       $16::bigint[], $17::bigint[], $18::text[])`,
 };
 
-/** Returns when each trade was made: a failed one leaves the minute that it was counted in. */
+/** A transaction that is recorded again keeps its first record. */
+const WRITE_SUBMISSIONS = {
+  name: 'write_submissions',
+  text: `
+    insert into submissions (tx_hash, fill, batch_index, batch_size, position, at_ms)
+    select * from unnest($1::bytea[], $2::bigint[], $3::integer[], $4::integer[], $5::bigint[], $6::bigint[])
+    on conflict (tx_hash, fill) do nothing`,
+};
+
+/** Returns when each trade was made: a failed one leaves the minute that it was counted in. What is settled or failed stays so. */
 const SETTLE_TRADES = {
   name: 'settle_trades',
   text: `
@@ -34,7 +44,7 @@ const SETTLE_TRADES = {
     returning trades.number, trades.at_ms`,
 };
 
-export const trades: Projection = { name: 'trades', version: 2, tables: tradeTables, start: () => fold };
+export const trades: Projection = { name: 'trades', version: 3, tables: tradeTables, start: () => fold };
 
 interface Settlement {
   readonly settlement: number;
@@ -52,44 +62,74 @@ interface Trade {
   settlement: Settlement;
 }
 
+interface Submission {
+  readonly event: SettlementSubmitted;
+  readonly position: number;
+  readonly at: number;
+}
+
+/** What a batch does to trades. */
+interface Changes {
+  readonly matched: Map<number, Trade>;
+  /** The settlement of trades of earlier batches. */
+  readonly older: Map<number, Settlement>;
+  readonly submissions: Submission[];
+  readonly failed: FillFailed[];
+}
+
 const UNSETTLED: Settlement = { settlement: MATCHED, txHash: null, position: null, at: null, reason: null };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
-  const matched = new Map<number, Trade>();
-  const settled = new Map<number, Settlement>();
-  const traded: Traded[] = [];
-  const failed: FillFailed[] = [];
-  const settle = (fill: number, settlement: Settlement) => {
-    const trade = matched.get(fill);
-    if (settled.has(fill) || (trade !== undefined && trade.settlement !== UNSETTLED)) throw settledTwice(fill);
-    if (trade === undefined) settled.set(fill, settlement);
-    else trade.settlement = settlement;
-  };
-  for (const { position, at, events } of batch) {
-    for (const event of events) {
-      switch (event.type) {
-        case 'FillMatched':
-          matched.set(event.fill, { event, position, at, settlement: UNSETTLED });
-          traded.push({ marketId: event.marketId, at, cost: BigInt(event.cost), count: 1 });
-          break;
-        case 'FillSettled': case 'FillFailed':
-          settle(event.fill, settlementOf(event, position, at));
-          if (event.type === 'FillFailed') failed.push(event);
-          break;
-        case 'MarketOpened': case 'MarketClosed': case 'OrderAccepted': case 'OrderRested': case 'OrderCancelled':
-        case 'OrderReinstated': case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
-        case 'MarketTokenized': case 'MarketResolved': case 'NonceFloorRaised': case 'SettlementSubmitted': case 'SharesTransferred':
-        case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
-        case 'ChainAdvanced':
-          break;
-      }
-    }
-  }
-  const madeAt = await settleOlder(settled, query);
+  const { matched, older, submissions, failed } = collect(batch);
+  const [madeAt] = await Promise.all([
+    settleOlder(older, query), submissions.length > 0 ? query(WRITE_SUBMISSIONS, submissionColumns(submissions)) : undefined,
+  ]);
+  const traded: Traded[] = [...matched.values()].map(({ event: { marketId, cost }, at }) => ({ marketId, at, cost: BigInt(cost), count: 1 }));
   for (const { fill, marketId, cost } of failed) {
     traded.push({ marketId, at: matched.get(fill)?.at ?? madeAt.get(fill)!, cost: -BigInt(cost), count: -1 });
   }
   if (traded.length > 0) await query(WRITE_TRADES, [...tradeColumns([...matched.values()]), ...volumeColumns(traded)]);
+}
+
+function collect(batch: readonly FoldedOutcome[]): Changes {
+  const changes: Changes = { matched: new Map(), older: new Map(), submissions: [], failed: [] };
+  for (const { position, at, events } of batch) {
+    for (const event of events) {
+      switch (event.type) {
+        case 'FillMatched':
+          changes.matched.set(event.fill, { event, position, at, settlement: UNSETTLED });
+          break;
+        case 'SettlementSubmitted': {
+          changes.submissions.push({ event, position, at });
+          const pending = { settlement: PENDING, txHash: event.txHash, position: null, at: null, reason: null };
+          for (const fill of event.fills) settle(changes, fill, pending);
+          break;
+        }
+        case 'FillSettled': case 'FillFailed':
+          settle(changes, event.fill, settlementOf(event, position, at));
+          if (event.type === 'FillFailed') changes.failed.push(event);
+          break;
+        case 'MarketOpened': case 'MarketTokenized': case 'MarketClosed': case 'MarketResolved': case 'OrderAccepted': case 'OrderRested':
+        case 'OrderCancelled': case 'NonceFloorRaised': case 'OrderReinstated': case 'SharesTransferred': case 'PositionRedeemed':
+        case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected': case 'ChainAdvanced':
+        case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
+          break;
+      }
+    }
+  }
+  return changes;
+}
+
+/** A later settlement takes an earlier one's place, but a submission no final one's; a second final one is a contradiction. */
+function settle({ matched, older }: Changes, fill: number, settlement: Settlement): void {
+  const trade = matched.get(fill);
+  const before = trade?.settlement ?? older.get(fill) ?? UNSETTLED;
+  if (before.settlement >= CONFIRMED) {
+    if (settlement.settlement === PENDING) return;
+    throw settledTwice(fill);
+  }
+  if (trade === undefined) older.set(fill, settlement);
+  else trade.settlement = settlement;
 }
 
 function settlementOf(event: FillSettled | FillFailed, position: number, at: number): Settlement {
@@ -97,20 +137,36 @@ function settlementOf(event: FillSettled | FillFailed, position: number, at: num
   return { settlement: failed ? FAILED : CONFIRMED, txHash: event.txHash, position, at, reason: failed ? event.reason : null };
 }
 
-/** Writes the settlement of trades of earlier batches; returns when they were made, by number. */
-async function settleOlder(settled: ReadonlyMap<number, Settlement>, query: Query): Promise<Map<number, number>> {
-  if (settled.size === 0) return new Map();
-  const columns = [int8Array([...settled.keys()]), ...settlementColumns([...settled.values()])];
+/**
+ * Writes the settlement of trades of earlier batches; returns when they were made, by number. A submission may name fills that have
+ * settled or failed in another transaction, or that were never matched: those it leaves as they are.
+ */
+async function settleOlder(older: ReadonlyMap<number, Settlement>, query: Query): Promise<Map<number, number>> {
+  if (older.size === 0) return new Map();
+  const columns = [int8Array([...older.keys()]), ...settlementColumns([...older.values()])];
   const rows = await query<[string, string]>(SETTLE_TRADES, columns);
   const madeAt = new Map(rows.map(([number, at]) => [Number(number), Number(at)]));
-  for (const fill of settled.keys()) {
-    if (!madeAt.has(fill)) throw settledTwice(fill);
+  for (const [fill, { settlement }] of older) {
+    if (settlement !== PENDING && !madeAt.has(fill)) throw settledTwice(fill);
   }
   return madeAt;
 }
 
 function settledTwice(fill: number): Error {
   return new InconsistentHistory(`fill ${fill} settles or fails, and was never matched or has settled or failed already`);
+}
+
+function submissionColumns(submissions: readonly Submission[]): unknown[] {
+  const rows = submissions.flatMap(({ event: { txHash, fills }, position, at }) => (
+    fills.map((fill, index) => ({ txHash, fill, index, size: fills.length, position, at }))));
+  return [
+    byteaArray(rows.map(({ txHash }) => txHash)),
+    int8Array(rows.map(({ fill }) => fill)),
+    int4Array(rows.map(({ index }) => index)),
+    int4Array(rows.map(({ size }) => size)),
+    int8Array(rows.map(({ position }) => position)),
+    int8Array(rows.map(({ at }) => at)),
+  ];
 }
 
 function tradeColumns(rows: readonly Trade[]): unknown[] {

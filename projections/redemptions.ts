@@ -1,0 +1,36 @@
+/** The `redemptions` projection: what users were paid for their shares of resolved markets. */
+import type { PositionRedeemed } from '../engine/events.js';
+import { byteaArray, int8Array, numericArray } from './columns.js';
+import type { FoldedOutcome, Projection, Query } from './projection.js';
+import { redemptionTables } from './tables.js';
+
+const INSERT_REDEMPTIONS = {
+  name: 'insert_redemptions',
+  text: `
+    insert into redemptions (position, market_id, user_address, payout, tx_hash, at_ms)
+    select * from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::numeric[], $5::bytea[], $6::bigint[])`,
+};
+
+export const redemptions: Projection = { name: 'redemptions', version: 1, tables: redemptionTables, start: () => fold };
+
+interface Redemption {
+  readonly event: PositionRedeemed;
+  readonly position: number;
+  readonly at: number;
+}
+
+async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
+  const rows: Redemption[] = [];
+  for (const { position, at, events } of batch) {
+    for (const event of events) if (event.type === 'PositionRedeemed') rows.push({ event, position, at });
+  }
+  if (rows.length === 0) return;
+  await query(INSERT_REDEMPTIONS, [
+    int8Array(rows.map(({ position }) => position)),
+    byteaArray(rows.map(({ event }) => event.marketId)),
+    byteaArray(rows.map(({ event }) => event.user)),
+    numericArray(rows.map(({ event }) => event.payout)),
+    byteaArray(rows.map(({ event }) => event.txHash)),
+    int8Array(rows.map(({ at }) => at)),
+  ]);
+}

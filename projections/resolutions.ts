@@ -1,0 +1,99 @@
+/** The `resolutions` projection: every assertion of a market's outcome, whether it is disputed and whether it was found untrue. */
+import type { Event, ResolutionDisputed, ResolutionProposed, ResolutionRejected } from '../engine/events.js';
+import { booleanArray, byteaArray, int2Array, int4Array, int8Array, numericArray } from './columns.js';
+import type { FoldedOutcome, Projection, Query } from './projection.js';
+import { assertionTables } from './tables.js';
+
+const LOAD_ASSERTIONS = {
+  name: 'load_assertions',
+  text: `
+    select place, position, '0x' || encode(proposer, 'hex'), outcome, bond, assertion_time, expiration_time, '0x' || encode(disputer, 'hex'), rejected
+    from unnest($1::integer[], $2::bytea[], $3::bytea[]) as touched (place, market, assertion)
+      join assertions on market_id = market and assertion_id = assertion`,
+};
+
+const WRITE_ASSERTIONS = {
+  name: 'write_assertions',
+  text: `
+    insert into assertions (market_id, assertion_id, position, proposer, outcome, bond, assertion_time, expiration_time, disputer, rejected)
+    select * from unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bytea[], $5::smallint[], $6::numeric[], $7::bigint[], $8::bigint[],
+      $9::bytea[], $10::boolean[])
+    on conflict (market_id, assertion_id) do update set position = excluded.position, proposer = excluded.proposer,
+      outcome = excluded.outcome, bond = excluded.bond, assertion_time = excluded.assertion_time,
+      expiration_time = excluded.expiration_time, disputer = excluded.disputer, rejected = excluded.rejected`,
+};
+
+export const resolutions: Projection = { name: 'resolutions', version: 1, tables: assertionTables, start: () => fold };
+
+type Step = ResolutionProposed | ResolutionDisputed | ResolutionRejected;
+
+interface Assertion {
+  readonly position: number;
+  readonly proposer: string;
+  readonly outcome: number;
+  readonly bond: string;
+  readonly assertionTime: number;
+  readonly expirationTime: number;
+  disputer: string | null;
+  rejected: boolean;
+}
+
+interface Touched {
+  readonly marketId: string;
+  readonly assertionId: string;
+  /** Undefined as long as it was not proposed: a chain may tell of an assertion that was made before the exchange listened to it. */
+  assertion: Assertion | undefined;
+}
+
+async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
+  const steps = batch.flatMap(({ position, events }) => events.filter(isStep).map((event) => ({ position, event })));
+  if (steps.length === 0) return;
+  const touched = new Map<string, Touched>();
+  for (const { event: { marketId, assertionId } } of steps) touched.set(marketId + assertionId, { marketId, assertionId, assertion: undefined });
+  await load([...touched.values()], query);
+  for (const { position, event } of steps) apply(touched.get(event.marketId + event.assertionId)!, event, position);
+  const rows = [...touched.values()].flatMap(({ assertion, ...ids }) => assertion === undefined ? [] : [{ ...ids, ...assertion }]);
+  if (rows.length === 0) return;
+  await query(WRITE_ASSERTIONS, [
+    byteaArray(rows.map(({ marketId }) => marketId)),
+    byteaArray(rows.map(({ assertionId }) => assertionId)),
+    int8Array(rows.map(({ position }) => position)),
+    byteaArray(rows.map(({ proposer }) => proposer)),
+    int2Array(rows.map(({ outcome }) => outcome)),
+    numericArray(rows.map(({ bond }) => bond)),
+    int8Array(rows.map(({ assertionTime }) => assertionTime)),
+    int8Array(rows.map(({ expirationTime }) => expirationTime)),
+    byteaArray(rows.map(({ disputer }) => disputer)),
+    booleanArray(rows.map(({ rejected }) => rejected)),
+  ]);
+}
+
+type AssertionRow = [number, string, string, number, string, string, string, string | null, boolean];
+
+async function load(touched: readonly Touched[], query: Query): Promise<void> {
+  const rows = await query<AssertionRow>(LOAD_ASSERTIONS, [
+    int4Array(touched.map((_, place) => place)),
+    byteaArray(touched.map(({ marketId }) => marketId)),
+    byteaArray(touched.map(({ assertionId }) => assertionId)),
+  ]);
+  for (const [place, position, proposer, outcome, bond, assertionTime, expirationTime, disputer, rejected] of rows) {
+    touched[place].assertion = {
+      position: Number(position), proposer, outcome, bond, assertionTime: Number(assertionTime), expirationTime: Number(expirationTime),
+      disputer, rejected,
+    };
+  }
+}
+
+function apply(touched: Touched, event: Step, position: number): void {
+  if (event.type === 'ResolutionProposed') {
+    const { proposer, outcome, bond, assertionTime, expirationTime } = event;
+    touched.assertion = { position, proposer, outcome, bond, assertionTime, expirationTime, disputer: null, rejected: false };
+  } else if (touched.assertion !== undefined) {
+    if (event.type === 'ResolutionDisputed') touched.assertion.disputer = event.disputer;
+    else touched.assertion.rejected = true;
+  }
+}
+
+function isStep(event: Event): event is Step {
+  return event.type === 'ResolutionProposed' || event.type === 'ResolutionDisputed' || event.type === 'ResolutionRejected';
+}
