@@ -1,0 +1,98 @@
+/** Brings facts into the history: as commands in the chain's order, and no later one before an earlier one is certain to be there. */
+import { encodeCommand, MalformedRecord, recordId } from '../../engine/codec.js';
+import { RecordTooLarge, type NewRecord } from '../../engine/log.js';
+import type { ChainCursor } from '../../engine/state.js';
+import type { BlockName } from './block-range.js';
+import type { Fact } from './facts.js';
+import type { Report } from './report.js';
+
+export interface FactWriterOptions {
+  readonly chainId: number;
+  /** How far the engine has recorded the chain. */
+  readonly cursor: () => ChainCursor | undefined;
+  /**
+   * Appends all records to the commands, in this order and side by side or not at all; resolves with the first one's position once
+   * they are durable. A group commit that splits them would not do: were the first part lost and the second not, the engine
+   * would take the first for known.
+   */
+  readonly append: (records: readonly NewRecord[]) => Promise<number>;
+  /** Resolves when the engine has decided the command at a position. */
+  readonly outcomeOf: (position: number) => Promise<unknown>;
+  readonly now: () => number;
+  readonly report: Report;
+}
+
+export interface FactWriter {
+  /**
+   * Resolves when the engine has taken the facts and knows that `end` is the last block whose facts it has. Facts that it had already
+   * are left out. Rejects as append and outcomeOf do; then the same facts are to be written again, which the engine notices.
+   */
+  write(facts: readonly Fact[], end: BlockName): Promise<void>;
+}
+
+/** The engine has decided an AdvanceChain and not moved. Writing on would only fill the log. */
+export class CursorStands extends Error {
+  constructor(chainId: number, end: BlockName) {
+    super(`chain ${chainId}: the engine does not take block ${end.number} for recorded although its command has been decided; `
+      + 'this is a defect of the program: nothing more of this chain is recorded, keep the log for its developers');
+    this.name = 'CursorStands';
+  }
+}
+
+/** Bounds of one append. A whole append of EventStoreDB's may have 1 MiB. */
+const MAX_RECORDS = 1_000;
+const MAX_BYTES = 900_000;
+
+export function createFactWriter({ chainId, cursor, append, outcomeOf, now, report }: FactWriterOptions): FactWriter {
+  /** The last position written whose outcome has not been heard of. */
+  let undecided: number | undefined;
+
+  async function decided(): Promise<void> {
+    if (undecided !== undefined) await outcomeOf(undecided);
+    undecided = undefined;
+  }
+
+  function recordOf({ command, blockHash }: Fact): NewRecord[] {
+    const { block, logIndex } = command.fact;
+    try {
+      return [{ id: recordId(`chain:${chainId}:${blockHash}:${logIndex}`), data: encodeCommand(command) }];
+    } catch (error) {
+      if (!(error instanceof MalformedRecord || error instanceof RecordTooLarge)) throw error;
+      report('alarm', `chain ${chainId}, block ${block}, log ${logIndex}: ${error.message}; it was left out: check the chain's contracts`);
+      return [];
+    }
+  }
+
+  return {
+    async write(facts, end) {
+      // What an earlier, failed call has written is not written again.
+      await decided();
+      const { nextBlock, nextLog } = cursor() ?? { nextBlock: 0, nextLog: 0 };
+      const isNew = ({ command: { fact } }: Fact) => fact.block > nextBlock || (fact.block === nextBlock && fact.logIndex >= nextLog);
+      const advance: NewRecord = {
+        id: recordId(`chain:${chainId}:${end.hash}:end`),
+        data: encodeCommand({ kind: 'AdvanceChain', v: 1, at: now(), chainId, block: end.number, blockHash: end.hash }),
+      };
+      for (const records of batchesOf([...facts.filter(isNew).flatMap(recordOf), advance])) {
+        undecided = await append(records) + records.length - 1;
+        await decided();
+      }
+      if ((cursor()?.nextBlock ?? 0) <= end.number) throw new CursorStands(chainId, end);
+    },
+  };
+}
+
+function* batchesOf(records: readonly NewRecord[]): Generator<NewRecord[]> {
+  let batch: NewRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    if (batch.length > 0 && (batch.length === MAX_RECORDS || bytes + record.data.length > MAX_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(record);
+    bytes += record.data.length;
+  }
+  yield batch;
+}

@@ -1,0 +1,200 @@
+/** From the logs of a chain to the commands that tell the exchange of them, in the chain's order. Pure: the same logs, the same facts. */
+import type { Command } from '../../engine/commands.js';
+import { NO, YES, type ChainFact, type Culprit, type FailureReason } from '../../engine/fields.js';
+import type { Chain } from './chain.js';
+import { readEvent, UndecodableLog, type ChainEvent, type ChainEventArgs, type ChainLog } from './chain-events.js';
+
+/** A command that comes from a log. */
+export type FactCommand = Extract<Command, { readonly fact?: ChainFact | undefined }> & { readonly fact: ChainFact };
+
+export interface Fact {
+  readonly command: FactCommand;
+  /** The hash of the block that the log is in. */
+  readonly blockHash: string;
+}
+
+/** What a settled batch says of the history that it comes from: a position, and the digest there. */
+export interface Anchor {
+  readonly position: bigint;
+  readonly digest: string;
+  readonly txHash: string;
+}
+
+export interface Facts {
+  readonly facts: readonly Fact[];
+  readonly anchors: readonly Anchor[];
+  /** Logs that were left out though they should not be: somebody must look. */
+  readonly alarms: readonly string[];
+}
+
+export interface FactsContext {
+  readonly chain: Chain;
+  /** When the commands are made. */
+  readonly at: number;
+  /** Whether this ERC-1155 id (32 bytes in hex) is shares of a market that the exchange has. */
+  readonly isKnownToken: (token: string) => boolean;
+  readonly isKnownMarket: (marketId: string) => boolean;
+}
+
+/** Facts of logs in chain order. Logs of other contracts, of events that do not matter, and those taken back are passed over. */
+export function factsOf(logs: readonly ChainLog[], context: FactsContext): Facts {
+  const { chain } = context;
+  const found = { facts: [] as Fact[], anchors: [] as Anchor[], alarms: [] as string[] };
+  const reader = createReader(context);
+  for (const log of logs) {
+    if (log.removed) continue;
+    try {
+      const event = readEvent(chain.contracts, log);
+      if (event?.name === 'HistoryAnchored') {
+        found.anchors.push({ position: event.args.position, digest: event.args.digest, txHash: log.txHash });
+      } else if (event !== undefined) {
+        const command = reader(event, log);
+        if (command !== undefined) found.facts.push({ command, blockHash: log.blockHash });
+      }
+    } catch (error) {
+      if (!(error instanceof UndecodableLog || error instanceof Unrecordable)) throw error;
+      const cause = error.cause instanceof Error ? ` (${error.cause.message.slice(0, 200)})` : '';
+      found.alarms.push(`chain ${chain.chainId}, block ${log.block}, log ${log.logIndex}, transaction ${log.txHash}: ${error.message}${cause}; `
+        + `it was left out: check that ${log.address} is the contract that the chain's settings say`);
+    }
+  }
+  return found;
+}
+
+/** The event says what no command can: its contract is not the one that this program was written for. */
+class Unrecordable extends Error {}
+
+const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+const ZERO_BYTES32 = `0x${'0'.repeat(64)}`;
+const CATEGORIES = ['defi', 'protocol', 'stablecoin', 'general'] as const;
+const MARKET_KINDS = ['standard', 'quick'] as const;
+const MAX_QUESTION = 1_000;
+const MAX_DESCRIPTION = 10_000;
+const MAX_TRANSFER_ITEMS = 256;
+
+/** FillFailed's numbers, in the contract's order. */
+const REASONS: readonly FailureReason[] = [
+  'buyer_insufficient_balance', 'buyer_insufficient_allowance', 'seller_insufficient_shares', 'seller_not_approved', 'order_expired',
+  'order_cancelled', 'overfill', 'market_resolved', 'invalid_signature', 'transfer_rejected', 'transaction_reverted', 'unknown',
+];
+const CULPRITS: readonly Culprit[] = ['buyer', 'seller', 'both'];
+
+/** Reads events one after the other: markets that it has read are known from there on. */
+function createReader(context: FactsContext): (event: Exclude<ChainEvent, { name: 'HistoryAnchored' }>, log: ChainLog) => FactCommand | undefined {
+  const { chain, at } = context;
+  const { chainId, contracts } = chain;
+  const created = new Set<string>();
+  const isKnownToken = (token: string) => created.has(token) || context.isKnownToken(token);
+  const isKnownMarket = (marketId: string) => created.has(marketId) || context.isKnownMarket(marketId);
+
+  return (event, { block, logIndex, txHash }) => {
+    const head = { v: 1, at } as const;
+    const fact = { chainId, block, logIndex };
+    switch (event.name) {
+      case 'MarketCreated': {
+        const command = { ...head, ...openMarket(event.args, chainId), fact };
+        for (const known of [command.marketId, command.tokens.yes, command.tokens.no]) created.add(known);
+        return command;
+      }
+      case 'TransferSingle': case 'TransferBatch': {
+        const items = itemsOf(event);
+        const { operator, from, to } = event.args;
+        // FillSettled tells of what the settlement moves. A transfer to oneself moves nothing.
+        const isTold = operator === contracts.settlement && from !== ZERO_ADDRESS && to !== ZERO_ADDRESS;
+        if (isTold || from === to) return undefined;
+        const known = items.filter(({ token, amount }) => amount !== '0' && isKnownToken(token));
+        if (known.length > MAX_TRANSFER_ITEMS) throw new Unrecordable(`a transfer of ${known.length} tokens, at most ${MAX_TRANSFER_ITEMS}`);
+        return known.length === 0 ? undefined : { ...head, kind: 'RecordTransfer', chainId, from, to, txHash, items: known, fact };
+      }
+      case 'PayoutRedemption': {
+        const { redeemer: user, collateralToken, parentCollectionId, conditionId: marketId, payout } = event.args;
+        // Anybody may redeem a known condition's positions in a token of their own making.
+        const isOurs = collateralToken === contracts.collateral && parentCollectionId === ZERO_BYTES32 && isKnownMarket(marketId);
+        return isOurs ? { ...head, kind: 'RecordRedemption', marketId, user, payout: String(payout), txHash, fact } : undefined;
+      }
+      case 'ConditionResolution': {
+        const marketId = event.args.conditionId;
+        return isKnownMarket(marketId) ? { ...head, kind: 'ResolveMarket', marketId, winningOutcome: winnerOf(event.args), fact } : undefined;
+      }
+      case 'ResolutionProposed': return { ...head, ...proposal(event.args), fact };
+      case 'ResolutionDisputed': return { ...head, kind: 'RecordDispute', ...event.args, fact };
+      case 'ResolutionRejected': return { ...head, kind: 'RecordRejection', ...event.args, fact };
+      case 'FillSettled': return { ...head, kind: 'SettleFill', fill: fillNumber(event.args.seq), txHash, fact };
+      case 'FillFailed': {
+        const reason = REASONS[Number(event.args.reason)] ?? 'unknown';
+        const culprit = CULPRITS[Number(event.args.culprit)] ?? 'both';
+        return { ...head, kind: 'FailFill', fill: fillNumber(event.args.seq), txHash, reason, culprit, fact };
+      }
+      case 'OrderCancelled': {
+        const { orderHash, marketId, trader } = event.args;
+        return { ...head, kind: 'CancelOrder', orderHash, marketId, trader, fact };
+      }
+      case 'CancelScheduled': {
+        const { trader, belowNonce } = event.args;
+        return { ...head, kind: 'CancelOrdersBelow', chainId, trader, belowNonce: String(belowNonce), fact };
+      }
+    }
+  };
+}
+
+function openMarket(args: ChainEventArgs['MarketCreated'], chainId: number) {
+  const { marketId, market: contractAddress, maker, yesId, noId } = args;
+  const marketKind = MARKET_KINDS[Number(args.kind)];
+  if (marketKind === undefined) throw new Unrecordable(`a market of kind ${args.kind}, which this program does not know`);
+  return {
+    kind: 'OpenMarket', marketId, contractAddress, maker, chainId, marketKind,
+    question: cut(args.question, MAX_QUESTION) || '(no question)',
+    description: cut(args.description, MAX_DESCRIPTION),
+    category: CATEGORIES[Number(args.category)] ?? 'general',
+    expiration: seconds(args.expiration),
+    tokens: { yes: tokenOf(yesId), no: tokenOf(noId) },
+  } as const;
+}
+
+function proposal(args: ChainEventArgs['ResolutionProposed']) {
+  const { marketId, assertionId, proposer, outcome, bond, assertionTime, expirationTime } = args;
+  return {
+    kind: 'RecordProposal', marketId, assertionId, proposer, outcome: outcome ? YES : NO, bond: String(bond),
+    assertionTime: seconds(assertionTime), expirationTime: seconds(expirationTime),
+  } as const;
+}
+
+/**
+ * Amounts by token, each token once. The sums stay below 2^256 but for a transfer to oneself, which is never recorded: nobody
+ * has more shares than there are.
+ */
+function itemsOf(event: Extract<ChainEvent, { name: 'TransferSingle' | 'TransferBatch' }>): { token: string; amount: string }[] {
+  const [ids, values] = event.name === 'TransferSingle' ? [[event.args.id], [event.args.value]] : [event.args.ids, event.args.values];
+  if (ids.length !== values.length) throw new Unrecordable(`a transfer of ${ids.length} tokens and ${values.length} amounts`);
+  const amounts = new Map<bigint, bigint>();
+  ids.forEach((id, i) => amounts.set(id, (amounts.get(id) ?? 0n) + values[i]));
+  return [...amounts].map(([id, amount]) => ({ token: tokenOf(id), amount: String(amount) }));
+}
+
+function winnerOf({ payoutNumerators }: ChainEventArgs['ConditionResolution']) {
+  switch (payoutNumerators.join()) {
+    case '1,0': return YES;
+    case '0,1': return NO;
+    default: throw new Unrecordable(`a market was resolved with payouts [${payoutNumerators.join(', ').slice(0, 200)}], neither [1, 0] nor [0, 1]`);
+  }
+}
+
+/** No fill of this exchange has a number that JavaScript cannot count to. */
+function fillNumber(seq: bigint): number {
+  if (seq > BigInt(Number.MAX_SAFE_INTEGER)) throw new Unrecordable(`fill ${seq} was settled, a number that this exchange never gives`);
+  return Number(seq);
+}
+
+/** An instant beyond 2^53 seconds never comes: the last one that can be told stands for it. */
+function seconds(value: bigint): number {
+  return value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value);
+}
+
+/** The first `length` characters (Unicode code points, as JSON schemas count). */
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : Array.from(text).slice(0, length).join('');
+}
+
+function tokenOf(id: bigint): string {
+  return `0x${id.toString(16).padStart(64, '0')}`;
+}

@@ -1,0 +1,150 @@
+/** Reads a chain's final blocks one range after the other into the history, and refuses to go on with a chain that is another one. */
+import type { ChainCursor } from '../../engine/state.js';
+import { readBlock, readRange, type BlockName } from './block-range.js';
+import { ChainUnavailable, RpcError, type Chain, type Rpc } from './chain.js';
+import { logFilter } from './chain-events.js';
+import type { FactWriter } from './fact-writer.js';
+import { factsOf, type Anchor, type FactsContext } from './facts.js';
+import type { Report } from './report.js';
+
+export interface ScanOptions extends Pick<FactsContext, 'isKnownToken' | 'isKnownMarket'> {
+  readonly chain: Chain;
+  readonly rpc: Rpc;
+  readonly cursor: () => ChainCursor | undefined;
+  readonly writer: FactWriter;
+  /** The digest of the history at a position, once the history has got there; undefined where it never will. */
+  readonly digestAt: (position: number) => Promise<string | undefined>;
+  readonly now: () => number;
+  readonly report: Report;
+  /** The most blocks that are asked for at once. */
+  readonly rangeBlocks: number;
+  /** Blocks without facts, and milliseconds of them, after which the history is told how far the chain has been read. */
+  readonly advanceEvery: number;
+  readonly advanceEveryMs: number;
+}
+
+export interface Scan {
+  /** The block that is to be read next. */
+  next(): number;
+  /** How many blocks are asked for at present. */
+  rangeBlocks(): number;
+  /** Reads a range that ends at `final` or before. Throws ForeignChain; other errors are for another try. */
+  readOn(final: number): Promise<void>;
+  /** Tells the history how far the chain has been read, unless it knows. Throws ChainUnavailable when no block has been read. */
+  advance(): Promise<void>;
+}
+
+/** The chain contradicts the history. Nothing that was recorded is ever rewritten, so nothing more can be recorded. */
+export class ForeignChain extends Error {
+  constructor({ chainId }: Chain, what: string, remedy: string) {
+    super(`chain ${chainId} contradicts the history: ${what}. Nothing was rewritten, and nothing more of this chain is recorded. ${remedy}`);
+    this.name = 'ForeignChain';
+  }
+}
+
+/** Another node may be asked next: a contradiction must come up this often in a row before it is believed. */
+const CONTRADICTIONS_TO_BELIEVE = 3;
+
+/** More logs are asked for again in smaller ranges, so that no range holds up the process or fills its memory. */
+const MAX_LOGS = 2_000;
+
+/** A range that was cut in half for an error grows back by this part of the most blocks with every range that is read. */
+const GROWTH = 1 / 16;
+
+export function createScan(options: ScanOptions): Scan {
+  const { chain, rpc, cursor, writer, digestAt, now, report, advanceEvery, advanceEveryMs } = options;
+  const filter = logFilter(chain.contracts);
+  const size = createRangeSize(options.rangeBlocks);
+  let advancedAtMs = now();
+  /** The last block read, as long as it is ahead of the history's: blocks without facts are not recorded one by one. */
+  let ahead: BlockName | undefined;
+  let contradictions = 0;
+
+  const next = (): number => Math.max(chain.startBlock, cursor()?.nextBlock ?? 0, (ahead?.number ?? -1) + 1);
+
+  /** Whether the chain still has the block that was read last, and so all blocks before it. */
+  async function isSameChain(): Promise<boolean> {
+    const { nextBlock = 0, block, blockHash } = cursor() ?? {};
+    if (ahead !== undefined && ahead.number >= nextBlock) {
+      const found = await readBlock(rpc, ahead.number);
+      if (found === undefined) throw new ChainUnavailable(chain.chainId, `the node does not have block ${ahead.number}, which was read before`);
+      if (found.hash === ahead.hash) return true;
+      report('trouble', `chain ${chain.chainId}: block ${ahead.number} changed although it was final; nothing was recorded of it, reading starts again`
+      + ` at block ${nextBlock}: if this happens again, raise the chain's confirmations`);
+      ahead = undefined;
+      return false;
+    }
+    if (block === undefined || blockHash === undefined) return true;
+    const found = await readBlock(rpc, block);
+    if (found?.hash === blockHash) {
+      contradictions = 0;
+      return true;
+    }
+    contradictions += 1;
+    const has = found === undefined ? 'is not there' : `has hash ${found.hash}`;
+    if (found !== undefined && contradictions >= CONTRADICTIONS_TO_BELIEVE) throw deepReorganisation(chain, { number: block, hash: blockHash }, has);
+    throw new ChainUnavailable(chain.chainId, `the node's block ${block} ${has}, the history has ${blockHash}; it is asked again`);
+  }
+
+  async function checkAnchor({ position, digest, txHash }: Anchor): Promise<void> {
+    const known = position <= BigInt(Number.MAX_SAFE_INTEGER) ? await digestAt(Number(position)) : undefined;
+    if (known === digest) return;
+    throw new ForeignChain(chain, `transaction ${txHash} anchors digest ${digest} at position ${position}, where the history has ${known ?? 'nothing'}`,
+      'The contracts have settled for another history: give this one contracts of its own (a new chain state, or other addresses), or restore the history '
+      + 'that belongs to them.');
+  }
+
+  return {
+    next,
+    rangeBlocks: size.blocks,
+    async readOn(final) {
+      if (!await isSameChain()) return;
+      const from = next();
+      const to = Math.min(final, from + size.blocks() - 1);
+      const { logs, end } = await readRange(rpc, filter, { from, to }).catch((error: unknown) => {
+        // Nodes limit ranges and results in words of their own, or by giving no answer in time.
+        if (error instanceof RpcError || error instanceof ChainUnavailable) size.halve(to - from + 1);
+        throw error;
+      });
+      if (logs.length > MAX_LOGS && to > from) {
+        size.halve(to - from + 1);
+        return;
+      }
+      const { facts, anchors, alarms } = factsOf(logs, { ...options, at: now() });
+      for (const anchor of anchors) await checkAnchor(anchor);
+      for (const alarm of alarms) report('alarm', alarm);
+      const since = cursor()?.nextBlock ?? chain.startBlock;
+      if (facts.length > 0 || to + 1 - since >= advanceEvery || now() - advancedAtMs >= advanceEveryMs) {
+        await writer.write(facts, end);
+        advancedAtMs = now();
+      }
+      ahead = end;
+      size.grow();
+    },
+    async advance() {
+      const { nextBlock, nextLog, block } = cursor() ?? {};
+      if (ahead !== undefined && ahead.number >= (nextBlock ?? 0)) {
+        await writer.write([], ahead);
+        advancedAtMs = now();
+      } else if (block === undefined || nextLog !== 0) {
+        throw new ChainUnavailable(chain.chainId, 'no block after the recorded facts is final yet');
+      }
+    },
+  };
+}
+
+function deepReorganisation(chain: Chain, { number, hash }: BlockName, has: string): ForeignChain {
+  return new ForeignChain(chain, `block ${number} ${has}, where the history recorded ${hash}`,
+    `Either the node serves another chain of that id: correct the RPC URLs and restart. Or the chain was reset or reorganised deeper than its `
+    + `${chain.confirmations} confirmations: bring back the chain's state that the history belongs to, or begin a new history on contracts of its own.`);
+}
+
+/** How many blocks to ask for: half after an error, then slowly more again. */
+function createRangeSize(most: number) {
+  let blocks = most;
+  return {
+    blocks: () => blocks,
+    halve(asked: number): void { blocks = Math.max(1, asked >> 1); },
+    grow(): void { blocks = Math.min(most, blocks + Math.max(1, Math.floor(most * GROWTH))); },
+  };
+}
