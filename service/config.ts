@@ -30,18 +30,24 @@ const publicLimit = (limit: number) => (above: Readonly<Record<string, unknown>>
 const settings = {
   HOST: setting(host, '127.0.0.1', 'Address to listen on.'),
   PORT: setting(integer(0, 65_535), 8080, 'Port to listen on; 0 takes any free one.'),
-  DATA_DIR: setting(text(1_000), '.data', 'Where the embedded Postgres and the snapshots live.'),
+  DATA_DIR: setting(text(1_000), '.data', 'Where the embedded Postgres, the development chain and the snapshots live.'),
   DATABASE_URL: setting(databaseUrl, '', 'Postgres for the log and the read models; empty starts an embedded one in DATA_DIR.', { shown: '(embedded)', secret: true }),
   LOG_LEVEL: setting(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'The least serious log lines to write; debug writes a line a request.'),
   TRUST_PROXY: setting(proxies, 0, 'How many reverse proxies stand in front: a client\'s address is then taken from X-Forwarded-For.', { shown: 'false' }),
   CANCEL_AUTH: setting(oneOf('required', 'open'), (above): 'required' | 'open' => isDevelopment(above) ? 'open' : 'required',
     'Whether a cancel needs the trader\'s signature; open lets anybody cancel and is refused unless HOST is loopback.',
     { shown: 'required (open with the embedded Postgres on loopback)' }),
-  CHAIN_ID: setting(integer(1, Number.MAX_SAFE_INTEGER), 31_337, 'Chain on which orders settle; part of the signing domain.'),
-  CHAIN_NAME: setting(text(100), 'Development chain', 'Name of the chain, for people.'),
-  CHAIN_TESTNET: setting(flag, true, 'Whether the chain\'s money is play money.'),
-  SETTLEMENT_DOMAIN_NAME: setting(text(100), 'Prediction Exchange Settlement', 'Name in the signing domain of orders.'),
-  SETTLEMENT_ADDRESS: setting(address, '0x5fbdb2315678afecb367f032d93f642f64180aa3', 'Settlement contract: verifyingContract in the signing domain of orders.'),
+  CHAINS: setting(text(1_000), (above) => isDevelopment(above) ? 'dev' : 'none',
+    'Where orders settle: dev runs a chain of its own in DATA_DIR; none settles nothing; anything else is the path of a chains file.',
+    { shown: 'none (dev with the embedded Postgres on loopback)' }),
+  CHAIN_PORT: setting(integer(0, 65_535), 8545, 'Port of the development chain\'s JSON-RPC, on this machine only; 0 takes any free one.'),
+  EXPOSURE_CHECK: setting(flag, false, 'With CHAINS=dev: whether orders are checked against their traders\' balances and allowances.'),
+  CHAIN_ID: setting(integer(1, Number.MAX_SAFE_INTEGER), 31_337, 'Without a chains file: the chain\'s id, part of the signing domain.'),
+  CHAIN_NAME: setting(text(100), 'Development chain', 'Without a chains file: name of the chain, for people.'),
+  CHAIN_TESTNET: setting(flag, true, 'With CHAINS=none: whether the chain\'s money is play money.'),
+  SETTLEMENT_DOMAIN_NAME: setting(text(100), 'Prediction Exchange Settlement', 'With CHAINS=none: name in the signing domain of orders.'),
+  SETTLEMENT_ADDRESS: setting(address, '0x5fbdb2315678afecb367f032d93f642f64180aa3',
+    'With CHAINS=none: settlement contract, the verifyingContract in the signing domain of orders.'),
   CATALOGUE: setting(text(1_000), '', 'JSON file of the markets to open at start.', { shown: '(built in)' }),
   SNAPSHOT_EVERY: setting(integer(1_000, 1_000_000_000), 200_000, 'Commands between two snapshots of the engine.'),
   MAX_QUEUED_ORDERS: setting(integer(1, 1_000_000), 10_000, 'Orders waiting for the log before further ones are refused as overloaded.'),
@@ -93,8 +99,25 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   if (parsed.cancelAuth === 'open' && !isLoopback(parsed.host)) {
     problems.push(`CANCEL_AUTH: open lets anybody cancel any order, so it needs a loopback HOST, not ${JSON.stringify(parsed.host)}`);
   }
+  problems.push(...withoutEffect(parsed.chains as string | undefined, (name) => (environment[name]?.trim() ?? '') !== ''));
   if (problems.length > 0) throw new ConfigError(problems);
   return parsed;
+}
+
+/** Which settings say something about a chain only in another mode; whoever gives them expects what would not come. */
+const CHAIN_SETTINGS = {
+  none: { ignored: ['EXPOSURE_CHECK'], because: 'without a chain there are no balances to check' },
+  dev: { ignored: ['CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'], because: 'the development chain has its own' },
+  file: {
+    ignored: ['EXPOSURE_CHECK', 'CHAIN_ID', 'CHAIN_NAME', 'CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'],
+    because: 'the chains file says it for each chain',
+  },
+} as const;
+
+function withoutEffect(chains: string | undefined, isGiven: (name: string) => boolean): string[] {
+  if (chains === undefined) return [];
+  const { ignored, because } = CHAIN_SETTINGS[chains === 'dev' || chains === 'none' ? chains : 'file'];
+  return ignored.filter(isGiven).map((name) => `${name}: has no effect with CHAINS=${chains}, ${because}: leave it away, or set CHAINS`);
 }
 
 /** The settings that may be logged: secrets are shown only as given or not. */

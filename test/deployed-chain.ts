@@ -124,7 +124,9 @@ function actionsOn(anvil: TestChain, { contracts }: Chain, operator: Account) {
   return {
     send, read, now, mint, approve, approveShares, split, createMarket,
     /** Makes an account able to trade: collateral and, with a market, shares of both outcomes; both approved for the settlement. */
-    async equip(account: Account, { usdc = 0n, shares = 0n, market }: { usdc?: bigint; shares?: bigint; market?: { readonly marketId: string } }): Promise<void> {
+    async equip(
+      account: Account, { usdc = 0n, shares = 0n, market }: { usdc?: bigint; shares?: bigint; market?: { readonly marketId: string } },
+    ): Promise<void> {
       await anvil.rpc('anvil_setBalance', [account.address, `0x${(10n ** 20n).toString(16)}`]);
       await mint(account, usdc + shares);
       if (market !== undefined) await split(account, market, shares);
