@@ -1,0 +1,248 @@
+/**
+ * The settlement worker: takes fills that the chain has not settled yet, in order, puts them into transactions, and hands these to
+ * the sender. It never says that a fill is settled: the chain does, and the indexer records it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SubmitSettlement } from '../../engine/commands.js';
+import type { Log } from '../../engine/log.js';
+import type { UnsettledFill } from '../../engine/unsettled-fills.js';
+import { composeBatch, type BatchLimits } from './batch.js';
+import type { Chain, Rpc } from './chain.js';
+import type { Report } from './report.js';
+import type { Attempt, Ending, Sender, SentTransaction } from './sender.js';
+import { encodeSettleBatch } from './settle-calldata.js';
+import { createSettledOrders } from './settled-orders.js';
+import { QUEUE_RULES, createSettlementQueue, type Passed, type QueueRules, type QueueStatus, type SettlementNote } from './settlement-queue.js';
+
+/** What the worker asks of the running engine's state; all of one moment when asked in one turn. */
+export interface SettlementView {
+  /** The number that the next fill will get. */
+  readonly nextFill: () => number;
+  /** The chain's unsettled fills with numbers of `from` and higher, ascending. */
+  readonly unsettled: (from: number) => Iterable<UnsettledFill>;
+  /** The history has every fact of the blocks below this one. */
+  readonly nextBlock: () => number;
+  /** The latest position and the digest up to it; there is one. */
+  readonly history: () => { readonly position: number; readonly digest: Uint8Array };
+}
+
+/** What the sender calls; a sender shared with others calls them for its other transactions too, which changes nothing. */
+export interface SettlementHooks {
+  /** Before each broadcast of an attempt: resolves when the history has it. */
+  signed(attempt: Attempt, transaction: SentTransaction): Promise<void>;
+  /** At final depth. */
+  over(transaction: SentTransaction, ending: Ending): void;
+}
+
+export interface SettlementOptions {
+  readonly chain: Pick<Chain, 'chainId' | 'confirmations' | 'contracts'>;
+  readonly rpc: Pick<Rpc, 'request'>;
+  readonly view: SettlementView;
+  readonly log: Pick<Log, 'read'>;
+  /** Resolves when the engine has computed the command's outcome. */
+  readonly submit: (command: SubmitSettlement) => Promise<unknown>;
+  /** The worker stops it when it ends. */
+  readonly openSender: (hooks: SettlementHooks) => Promise<Sender>;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+  readonly report: Report;
+  readonly rules?: Partial<QueueRules>;
+  readonly limits?: BatchLimits;
+  readonly timings?: Partial<SettlementTimings>;
+}
+
+export interface SettlementTimings {
+  readonly pollMs: number;
+  /** After a failure: the first pause, doubled up to the longest. */
+  readonly retryMs: number;
+  readonly maxRetryMs: number;
+  /** Transactions that are not over, at most. */
+  readonly maxOpen: number;
+}
+
+export const SETTLEMENT_TIMINGS: SettlementTimings = { pollMs: 25, retryMs: 250, maxRetryMs: 10_000, maxOpen: 64 };
+
+export interface SettlementStatus extends QueueStatus {
+  /** Fills that wait; counted up to 10,000. */
+  readonly waiting: number;
+  /** The block that the history must have before the first transaction, while it has not: earlier transactions may have ended before it. */
+  readonly untilBlock?: number;
+  /** What keeps the worker from going on since when; absent when nothing does. */
+  readonly trouble?: { readonly text: string; readonly sinceMs: number };
+}
+
+export interface Settlement {
+  /** Resolves when the worker has ended, after `signal`. Nothing else ends it. */
+  readonly done: Promise<void>;
+  status(): SettlementStatus;
+}
+
+/** Orders whose permits are known to be final; forgetting one costs some gas. */
+const MAX_USED_PERMITS = 10_000;
+
+/** Starts the worker. Whatever fails is told, and tried again with growing pauses. */
+export function runSettlement(options: SettlementOptions): Settlement {
+  const { view, signal, report, now } = options;
+  const timings = { ...SETTLEMENT_TIMINGS, ...options.timings };
+  const queue = createSettlementQueue(view.unsettled, { ...QUEUE_RULES, ...options.rules });
+  const retry = createRetry(timings, { now, report });
+  const worker = createWorker(options, queue, timings);
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      let pauseMs: number;
+      try {
+        pauseMs = await worker.step() ? 0 : timings.pollMs;
+        retry.succeeded();
+      } catch (error) {
+        if (signal.aborted) break;
+        pauseMs = retry.failed(error);
+      }
+      if (pauseMs > 0) await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
+    await worker.stop();
+  }
+
+  return {
+    done: run(),
+    status: () => ({ ...queue.status(), waiting: queue.waiting(), ...worker.status(), ...retry.status() }),
+  };
+}
+
+function createWorker(
+  { chain, rpc, view, log, submit, openSender, now, report, limits, signal }: SettlementOptions, queue: ReturnType<typeof createSettlementQueue>,
+  timings: SettlementTimings,
+) {
+  const { chainId } = chain;
+  const settledOrders = createSettledOrders(log);
+  const usedPermits = new Set<number>();
+  let sender: Sender | undefined;
+  /** No new transaction before the history has this block: the end of an earlier process's one may lie before it. */
+  let recordedFirst: number | undefined;
+
+  const hooks: SettlementHooks = {
+    async signed(attempt, transaction) {
+      const note = noteOf(chain, transaction);
+      if (note === undefined) return;
+      await submit({ kind: 'SubmitSettlement', v: 1, at: now(), chainId, txHash: attempt.txHash, fills: [...note.fills] });
+    },
+    over(transaction, ending) {
+      const note = noteOf(chain, transaction);
+      if (note !== undefined) queue.over({ nonce: transaction.nonce, note }, ending, now());
+    },
+  };
+
+  async function open(): Promise<Sender> {
+    const opened = await openSender(hooks);
+    queue.restore(opened.open().flatMap((transaction) => {
+      const note = noteOf(chain, transaction);
+      return note === undefined ? [] : [{ nonce: transaction.nonce, note }];
+    }), now());
+    return opened;
+  }
+
+  async function mayBegin(): Promise<boolean> {
+    if (recordedFirst === undefined) {
+      const head = Number(await rpc.request<string>('eth_blockNumber', []));
+      recordedFirst = head - chain.confirmations;
+    }
+    return view.nextBlock() > recordedFirst;
+  }
+
+  function conclude(passed: Passed): void {
+    tell(passed, report, chainId);
+    if (passed.left.length > 0) return;
+    for (const number of passed.note.permits) usedPermits.add(number);
+    for (const number of usedPermits) {
+      if (usedPermits.size <= MAX_USED_PERMITS) break;
+      usedPermits.delete(number);
+    }
+  }
+
+  async function send(to: Sender, due: readonly UnsettledFill[]): Promise<void> {
+    const orders = await settledOrders.read(new Set(due.flatMap(({ buyNumber, sellNumber }) => [buyNumber, sellNumber])));
+    const batch = composeBatch({
+      fills: due, orders, nowS: Math.floor(now() / 1_000), permitUsed: (number) => usedPermits.has(number), ...limits === undefined ? {} : { limits },
+    });
+    const note: SettlementNote = { fills: batch.fills.map(({ fill }) => fill), permits: batch.permits };
+    const data = encodeSettleBatch({ ...batch.content, history: view.history() });
+    queue.take(note, now());
+    try {
+      const { nonce } = await to.send({ to: chain.contracts.settlement, data, gasLimit: BigInt(batch.gasLimit), note });
+      queue.sent(nonce);
+    } catch (error) {
+      const taken = to.open().find((transaction) => noteOf(chain, transaction)?.fills[0] === note.fills[0]);
+      if (taken === undefined) queue.unsent(now());
+      else queue.sent(taken.nonce);
+      throw error;
+    }
+  }
+
+  return {
+    /** Whether there was something to do: there may be more. */
+    async step(): Promise<boolean> {
+      sender ??= await open();
+      queue.observe(view.nextFill(), now());
+      for (const passed of queue.pass(view.nextBlock(), now())) conclude(passed);
+      if (sender.open().length >= timings.maxOpen) return false;
+      const due = queue.due(now());
+      if (due.length === 0 || !await mayBegin() || signal.aborted) return false;
+      await send(sender, due);
+      return true;
+    },
+    status: (): Pick<SettlementStatus, 'untilBlock'> => recordedFirst === undefined || view.nextBlock() > recordedFirst ? {} : { untilBlock: recordedFirst },
+    async stop(): Promise<void> {
+      await sender?.stop();
+    },
+  };
+}
+
+/** The note of a settlement transaction; undefined for one of somebody else's in the same lane. */
+function noteOf({ contracts }: Pick<Chain, 'contracts'>, { request: { to, note } }: SentTransaction): SettlementNote | undefined {
+  if (to.toLowerCase() !== contracts.settlement || typeof note !== 'object' || note === null) return undefined;
+  const { fills, permits = [] } = note as Partial<Record<keyof SettlementNote, unknown>>;
+  return areNumbers(fills) && fills.length > 0 && areNumbers(permits) ? { fills, permits } : undefined;
+}
+
+function areNumbers(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every(Number.isSafeInteger);
+}
+
+function tell({ nonce, note: { fills }, ending, left, alone }: Passed, report: Report, chainId: number): void {
+  if (left.length === 0) return;
+  const what = `chain ${chainId}, transaction with nonce ${nonce}`;
+  if (ending.kind === 'lost') {
+    report('trouble', `${what}: another transaction has taken its place; its ${left.length} unsettled fills are sent again`);
+  } else if (alone > 1) {
+    report('alarm', `${what} (${ending.txHash}): fill ${left[0]} did not settle, for the ${alone}th time as the only one; it is tried again ever more rarely`);
+  } else if (!ending.succeeded) {
+    report('alarm', `${what} (${ending.txHash}) reverted as a whole; its ${fills.length} fills are tried again in smaller batches: `
+    + 'has the key lost its operator role, or is the contract another one?');
+  } else {
+    report('trouble', `${what} (${ending.txHash}) left ${left.length} of ${fills.length} fills untouched; they are sent again in smaller batches`);
+  }
+}
+
+/** Growing pauses after failures; each new failure's text is told once. */
+function createRetry({ retryMs, maxRetryMs }: SettlementTimings, { now, report }: Pick<SettlementOptions, 'now' | 'report'>) {
+  let failures = 0;
+  let trouble: SettlementStatus['trouble'];
+  return {
+    succeeded(): void {
+      if (trouble !== undefined) report('note', `settlement goes on after: ${trouble.text}`);
+      failures = 0;
+      trouble = undefined;
+    },
+    /** How long to wait, in milliseconds. */
+    failed(error: unknown): number {
+      const text = error instanceof Error ? error.message : String(error);
+      if (trouble?.text !== text) {
+        trouble = { text, sinceMs: now() };
+        report('trouble', `settlement waits: ${text}`);
+      }
+      return Math.min(maxRetryMs, retryMs * 2 ** Math.min(failures++, 40));
+    },
+    status: (): Pick<SettlementStatus, 'trouble'> => trouble === undefined ? {} : { trouble },
+  };
+}
