@@ -1,6 +1,6 @@
 /** The contracts of markets and their resolution on a chain of their own, and what tests do to them: send, read, be refused, let time pass. */
 import { inspect } from 'node:util';
-import { HDNodeWallet, Interface, Result, getCreateAddress, hexlify, type InterfaceAbi } from 'ethers';
+import { HDNodeWallet, Interface, Result, getCreateAddress, type InterfaceAbi } from 'ethers';
 import { conditionalTokens } from '../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../contracts-abi/market-factory.js';
 import { optimisticOracle } from '../contracts-abi/optimistic-oracle.js';
@@ -200,10 +200,4 @@ function plain(value: unknown): unknown {
 function revertData(error: unknown): string | undefined {
   const { data, info, error: inner } = error as { data?: unknown; info?: { error?: { data?: unknown } }; error?: { data?: unknown } };
   return [data, inner?.data, info?.error?.data].find((candidate): candidate is string => typeof candidate === 'string' && candidate.startsWith('0x'));
-}
-
-/** r, s and v of a wallet's EIP-712 signature, in the order of the contracts' arguments: v, r, s. */
-export function vrs(signature: string): [number, string, string] {
-  const bytes = Buffer.from(signature.slice(2), 'hex');
-  return [bytes[64]!, hexlify(bytes.subarray(0, 32)), hexlify(bytes.subarray(32, 64))];
 }
