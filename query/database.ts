@@ -36,7 +36,8 @@ export interface ReadModelOptions {
 const READER = 'query_reader';
 
 const READ_MODELS: Statement = {
-  name: 'read_models_position', text: `select ${positionOf(['markets', 'orders', 'trades', 'positions'])} as position`,
+  name: 'read_models_position',
+  text: `select ${positionOf(['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions'])} as position`,
 };
 
 /**

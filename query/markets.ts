@@ -1,7 +1,9 @@
 /** The markets that are open to resolution, one market's statistics, and the platform's totals. */
+import { RequestError } from '../engine/errors.js';
 import { SELL, YES } from '../engine/fields.js';
 import type { Database } from './database.js';
-import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from './statement.js';
+import type { MarketReference } from './parameters.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer, type Statement } from './statement.js';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
@@ -39,6 +41,18 @@ const platform = answering('platform_stats', ['markets', 'trades'], jsonObject(`
 
 const platformOnChain = answering('platform_stats_on_chain', ['markets', 'trades'], jsonObject(`
   select $1::bigint as "chainId", ${totals} from markets join market_volumes using (market_id) where chain_id = $1`));
+
+const idOfContract: Statement = {
+  name: 'market_of_contract', text: `select ${hex('market_id')} as id from markets where contract_address = $1 order by number limit 1`,
+};
+
+/** The id of the market that is referred to; a contract's address that markets of two chains share is the older one's. Throws unknown_market. */
+export async function marketIdOf(db: Database, market: MarketReference): Promise<string> {
+  if ('marketId' in market) return market.marketId;
+  const [row] = await db.rows<{ id: string } | undefined>(idOfContract, [bytes(market.contractAddress)]);
+  if (row === undefined) throw new RequestError('unknown_market');
+  return row.id;
+}
 
 /** `GET /markets`: every unresolved standard market, on one chain or all, newest first; `bestAskPrice` 0 without a YES ask. */
 export function markets(db: Database, { chainId }: { chainId?: number | undefined }): Promise<Answer> {

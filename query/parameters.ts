@@ -36,6 +36,13 @@ export function orderHashOf(parameter: Parameter): string {
   return hexOf(parameter, BYTES32, 'invalid_order_hash');
 }
 
+/** A required transaction hash, in lower case. Throws invalid_request. */
+export function transactionHashOf(parameter: Parameter): string {
+  const text = textOf(parameter);
+  if (!BYTES32.test(text)) throw refused(parameter, '0x and 64 hex digits');
+  return text.toLowerCase();
+}
+
 /** A required market: 42 characters are its contract's address, 66 its id. Throws invalid_address or invalid_market_id. */
 export function marketReferenceOf(parameter: Parameter): MarketReference {
   const text = textOf(parameter);
@@ -72,7 +79,7 @@ export function limitOf(parameter: Parameter, { byDefault, max }: { byDefault: n
   return limit;
 }
 
-/** A log position, or undefined where it is absent. Throws invalid_request. */
+/** A log position or another number that the engine gives, or undefined where it is absent. Throws invalid_request. */
 export function optionalPositionOf(parameter: Parameter): number | undefined {
   if (parameter.value === undefined) return undefined;
   const position = integerOf(textOf(parameter));

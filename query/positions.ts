@@ -1,7 +1,7 @@
 /** Who holds what: a user's position in one market, in all of a chain, and a market's largest holders. */
 import type { Database } from './database.js';
 import type { MarketReference } from './parameters.js';
-import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from './statement.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
 
 /** Interface, Limits. */
 export const HOLDER_ENTRIES = 10;
@@ -39,6 +39,29 @@ const holdersOf = answering('holders', ['markets', 'positions'], jsonObject(`
 export function position(db: Database, { market, user }: { market: MarketReference; user: string }): Promise<Answer> {
   const [marketId, contract] = 'marketId' in market ? [bytes(market.marketId), null] : [null, bytes(market.contractAddress)];
   return answer(db, ofUserInMarket, [marketId, contract, bytes(user)], 'unknown_market');
+}
+
+/** A user's position as exact integers, and the log position that it is true at; zeros where there is none. */
+export interface HeldPosition {
+  readonly yesShares: bigint;
+  readonly noShares: bigint;
+  readonly totalInvested: bigint;
+  readonly position: number;
+}
+
+const held: Statement = {
+  name: 'held_position',
+  text: `
+    select coalesce(sum(yes_shares), 0) as "yesShares", coalesce(sum(no_shares), 0) as "noShares",
+      coalesce(sum(yes_cost + no_cost), 0) as "totalInvested", ${positionOf(['positions'])} as position
+    from positions where market_id = $1 and user_address = $2`,
+};
+
+/** What the read model knows of a user's position in a market. */
+export async function heldPosition(db: Database, { marketId, user }: { marketId: string; user: string }): Promise<HeldPosition> {
+  const [row] = await db.rows<Record<keyof HeldPosition, string>>(held, [bytes(marketId), bytes(user)]);
+  const { yesShares, noShares, totalInvested, position } = row;
+  return { yesShares: BigInt(yesShares), noShares: BigInt(noShares), totalInvested: BigInt(totalInvested), position: Number(position) };
 }
 
 /** `GET /users/{address}/positions`: a user's positions on a chain, newest market first. */

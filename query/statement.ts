@@ -15,7 +15,7 @@ export interface Statement {
 }
 
 /** The checkpoints of `projection`: which tables a read stands on. */
-export type Projection = 'markets' | 'orders' | 'trades' | 'positions';
+export type Projection = 'markets' | 'orders' | 'trades' | 'positions' | 'redemptions' | 'resolutions';
 
 /** The columns `body` and `position` of one statement, so both come from one snapshot. `body` is a scalar subquery's SQL. */
 export function answering(name: string, projections: readonly Projection[], body: string): Statement {

@@ -1,4 +1,4 @@
-/** Trades of a market and of a user, newest first. A failed one never happened: it is left out. */
+/** Trades of a market and of a user, newest first, and a user's payouts. A failed trade never happened: it is left out. */
 import type { Database } from './database.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from './statement.js';
 
@@ -29,11 +29,16 @@ const tradesOf = answering('trades_of_market', ['markets', 'trades'], jsonObject
     from markets m where m.market_id = $1)
   select "marketId", trades, json_array_length(trades) as count from market`));
 
-const activityOfUser = answering('activity_of_user', ['markets', 'trades'], jsonObject(`
+const activityOfUser = answering('activity_of_user', ['markets', 'trades', 'redemptions'], jsonObject(`
   select ${jsonArray(`
     select ${hex('trade.market_id')} as "marketId", question as "marketQuestion", price, size, "userRole", ${proof}
     from (${asRole('buyer')} union all ${asRole('seller')}) trade
-    order by number desc limit $3::integer`)} as activity, '[]'::json as settlements`));
+    order by number desc limit $3::integer`)} as activity, ${jsonArray(`
+    select ${hex('market_id')} as "marketId", question as "marketQuestion", payout, winning_outcome as "winningOutcome", at_ms / 1000 as timestamp,
+      ${transactionHash('tx_hash')} as "txHash"
+    from redemptions join markets using (market_id)
+    where user_address = $1 and chain_id = $2::bigint and exists (select from markets where chain_id = $2::bigint)
+    order by redemptions.position desc limit $3::integer`)} as settlements`));
 
 /** `GET /activity/{marketId}`: its 50 latest trades. Throws RequestError `unknown_market`. */
 export function activityOfMarket(db: Database, { marketId }: { marketId: string }): Promise<Answer> {
@@ -45,7 +50,7 @@ export function tradesOfMarket(db: Database, { marketId }: { marketId: string })
   return answer(db, tradesOf, [bytes(marketId)], 'unknown_market');
 }
 
-/** `GET /users/{address}/activity`: the user's latest trades on a chain. `settlements` stays empty until redemption exists. */
+/** `GET /users/{address}/activity`: the user's latest trades on a chain, and the latest payouts of resolved markets. */
 export function userActivity(
   db: Database, { user, chainId, limit = USER_ACTIVITY_LIMIT.byDefault }: { user: string; chainId: number; limit?: number },
 ): Promise<Answer> {

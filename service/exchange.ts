@@ -10,6 +10,7 @@ import { createPlaceOrder } from '../command/place-order.js';
 import { createSignerRecovery } from '../command/recover.js';
 import { prepareDomain } from '../command/typed-data.js';
 import { runClock } from '../engine/clock.js';
+import { RequestError } from '../engine/errors.js';
 import type { Log } from '../engine/log.js';
 import { createGroupCommit, type GroupCommit } from '../engine/log/group-commit.js';
 import { openPostgresLog } from '../engine/log/postgres.js';
@@ -92,6 +93,7 @@ export async function startExchange(config: Config, databaseUrl: string, logger:
   const health = createHealth(sources.health);
   const routes = createRoutes({
     ...orders, queries: createQueries({ db, log, now }), version: VERSION, config: configHandler(config, now),
+    syncPosition: () => Promise.reject(new RequestError('chain_unavailable')),
     live: health.live, ready: health.ready, metrics: metrics.scrape,
   });
   const app = createApp({

@@ -2,11 +2,13 @@
 import type { Log } from '../engine/log.js';
 import type { Database } from '../query/database.js';
 import { events } from '../query/events.js';
-import { markets, marketStats, platformStats } from '../query/markets.js';
+import { marketIdOf, markets, marketStats, platformStats } from '../query/markets.js';
 import { orderWithHistory } from '../query/order.js';
 import { orderbook } from '../query/orderbook.js';
 import { ordersOfTrader, ordersOfUser } from '../query/orders.js';
 import { holders, position, positionsOfUser } from '../query/positions.js';
+import { resolution } from '../query/resolution.js';
+import { failedTrades, pendingTrades, settlementOfTransaction } from '../query/settlements.js';
 import { activityOfMarket, tradesOfMarket, userActivity } from '../query/trades.js';
 import type { Queries } from './api/routes.js';
 
@@ -23,8 +25,13 @@ export function createQueries({ db, log, now }: { db: Database; log: Log; now: (
     holdersOfMarket: (asked) => holders(db, asked),
     activityOfMarket: (asked) => activityOfMarket(db, asked),
     tradesOfMarket: (asked) => tradesOfMarket(db, asked),
+    resolutionOfMarket: ({ marketId }) => resolution(db, { marketId, nowS: Math.floor(now() / 1_000) }),
     platformStats: (asked) => platformStats(db, asked),
     orderbook: (asked) => orderbook(db, asked),
+    pendingTrades: (asked) => pendingTrades(db, asked),
+    failedTrades: (asked) => failedTrades(db, { ...asked, nowMs: now() }),
+    settlementOfTransaction: (asked) => settlementOfTransaction(db, asked),
+    marketIdOf: (market) => marketIdOf(db, market),
     events: ({ from, limit, lines }) => events(log, { from, limit, ndjson: lines }),
   };
 }

@@ -42,6 +42,9 @@ export function testRoutes(handlers: Partial<RouteHandlers> = {}): Route[] {
   return createRoutes({
     placeOrder: ({ rawBody }) => ({ body: JSON.stringify({ bytes: rawBody.length }), position: 1 }),
     cancelOrder: ({ params }) => ({ body: JSON.stringify({ orderHash: params['hash'] }), position: 2 }),
+    syncPosition: ({ marketId, user }) => Promise.resolve({
+      success: true, position: { yesShares: 1n, noShares: 0n, totalInvested: 2n ** 64n }, message: `${marketId} ${user}`, logPosition: 3,
+    }),
     config: configHandler(parseConfig({}), () => 1_790_000_000_999),
     live: () => ({ body: '{"live":true}' }),
     ready: () => Promise.resolve({ body: '{}' }),

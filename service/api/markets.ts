@@ -14,6 +14,7 @@ export interface MarketQueries {
   holdersOfMarket(asked: { marketId: string }): Promise<Answer>;
   activityOfMarket(asked: { marketId: string }): Promise<Answer>;
   tradesOfMarket(asked: { marketId: string }): Promise<Answer>;
+  resolutionOfMarket(asked: { marketId: string }): Promise<Answer>;
   platformStats(asked: { chainId: number | undefined }): Promise<Answer>;
   orderbook(asked: { marketId: string; outcome: Outcome | undefined }): Promise<Answer>;
 }
@@ -59,11 +60,32 @@ export function marketRoutes(queries: MarketQueries): Route[] {
       examples: { 'one trade': { marketId: example.marketId, trades: [{ ...trade, outcome: 0 }], count: 1 } },
       read: (asked) => queries.tradesOfMarket(asked),
     }),
+    ofMarket({
+      id: 'getResolution', path: '/api/v1/resolution/{marketId}', summary: 'How far the resolution of a market is',
+      description: '`assertion` is there while somebody\'s assertion stands: it disappears when the oracle finds it untrue. `settlementResolution` is the '
+        + 'oracle\'s own meaning: whether the assertion held; the winner is `winningOutcome`. `bondAmount` is in units of 1e-6 of the stablecoin.',
+      schema: schema.ResolutionAnswer, examples: resolutions,
+      read: (asked) => queries.resolutionOfMarket(asked),
+    }),
   ];
 }
 
 const trade = {
   price: 600_000, size: 10_000_000, buyer: example.alice, seller: example.bob, timestamp: example.placedAt, txHash: '', settlementStatus: 'matched',
+};
+
+const assertion = {
+  id: example.digest, proposer: example.alice, proposedOutcome: true, bondAmount: '500000000', assertionTime: example.expiration + 600,
+  expirationTime: example.expiration + 7_800, settled: false, settlementResolution: false, disputed: false,
+};
+
+const resolutions = {
+  'open': { marketId: example.marketId, expired: false, resolved: false },
+  'assertion active': { marketId: example.marketId, expired: true, resolved: false, assertion },
+  'resolved': {
+    marketId: example.marketId, expired: true, resolved: true, winningOutcome: 0,
+    assertion: { ...assertion, settled: true, settlementResolution: true },
+  },
 };
 
 const marketIdIn = ({ params }: ApiRequest) => marketIdOf({ name: 'marketId', value: params['marketId'] });

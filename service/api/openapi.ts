@@ -2,7 +2,7 @@
 import { errors, type ErrorCode } from '../../engine/errors.js';
 import { problemExample } from '../http/problems.js';
 import { minLogPosition } from './parameters.js';
-import type { Examples, Parameter, Route } from './route.js';
+import { tags, type Examples, type Parameter, type Route } from './route.js';
 import { ProblemAnswer } from './schemas.js';
 
 type Json = Record<string, unknown>;
@@ -19,7 +19,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
         + 'Any origin may call it: orders and cancels are authorised by their signatures, and there are no cookies. Every GET route also takes HEAD.',
     },
     servers: [{ url: '/' }],
-    tags: ['Orders', 'Users', 'Markets', 'History', 'Service'].map((name) => ({ name })),
+    tags: tags.map((name) => ({ name })),
     paths,
     components: {
       schemas: { Problem: ProblemAnswer },
@@ -45,7 +45,7 @@ function operation(route: Route): Json {
     ...(route.body === undefined
       ? {}
       : {
-          requestBody: { required: true, content: { 'application/json': { schema: route.body.schema, examples: named(route.body.examples) } } },
+          requestBody: { required: route.body.optional !== true, content: { 'application/json': { schema: route.body.schema, examples: named(route.body.examples) } } },
         }),
     responses: { 200: answerOf(route, route.answer.description), ...otherStatuses(route), ...errorResponses(route) },
   };

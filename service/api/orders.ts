@@ -52,7 +52,7 @@ function placeRoute(handler: Handler): Route {
     },
     errors: [
       'invalid_json', 'invalid_request', 'invalid_price', 'invalid_size', 'invalid_expiration', 'invalid_signature', 'invalid_permit', 'unknown_market',
-      'market_closed', 'duplicate_nonce', 'overloaded', 'outcome_unknown', 'unavailable',
+      'market_closed', 'duplicate_nonce', 'nonce_cancelled', 'insufficient_balance', 'insufficient_allowance', 'chain_unavailable', 'overloaded', 'outcome_unknown', 'unavailable',
     ],
     limit: 'orders', consistent: false, handler,
   };

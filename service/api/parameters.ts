@@ -13,12 +13,19 @@ export const optional = (parameter: Described): Parameter => ({ ...parameter, in
 
 export const hash: Described = { name: 'hash', description: 'The order\'s EIP-712 hash.', schema: hex(64), example: example.orderHash };
 export const marketId: Described = { name: 'marketId', description: 'Market identifier.', schema: hex(64), example: example.marketId };
+export const marketReference: Described = {
+  name: 'marketId', description: 'Market identifier, or the market\'s contract address.', schema: Type.Union([hex(64), hex(40)]), example: example.marketId,
+};
 export const market: Described = { name: 'market', description: 'Only orders in this market.', schema: hex(64), example: example.marketId };
 export const marketAddress: Described = {
   name: 'marketAddress', description: 'The market\'s contract address, or its id.', schema: Type.Union([hex(40), hex(64)]), example: example.contractAddress,
 };
 export const trader: Described = { name: 'trader', description: 'Owner of the orders.', schema: hex(40), example: example.alice };
 export const user: Described = { name: 'user', description: 'Owner of the position.', schema: hex(40), example: example.alice };
+export const userAddress: Described = {
+  name: 'userAddress', description: 'Owner of the position, where the body does not name it.', schema: hex(40), example: example.alice,
+};
+export const txHash: Described = { name: 'txHash', description: 'Hash of a settlement transaction.', schema: hex(64), example: example.txHash };
 export const address: Described = { name: 'address', description: 'The user.', schema: hex(40), example: example.alice };
 export const chainId: Described = { name: 'chain_id', description: 'Chain identifier.', schema: Type.Integer({ minimum: 1 }), example: 31_337 };
 export const outcome: Described = {
@@ -30,6 +37,10 @@ export const side: Described = {
   schema: Type.Union([Type.Literal('buy'), Type.Literal('sell')]), example: 'buy',
 };
 export const before: Described = { name: 'before', description: 'Only orders placed before this log position: `next` of the page before.', schema: Position, example: 4_200 };
+export const beforeFailure: Described = {
+  name: 'before', description: 'Only trades that failed before this log position: `next` of the page before.', schema: Position, example: 4_200,
+};
+export const after: Described = { name: 'after', description: 'Only trades with a higher fill number: `next` of the page before.', schema: Position, example: 310 };
 export const from: Described = { name: 'from', description: 'First log position of the page; 0 without it.', schema: Position, example: 0 };
 
 /** How many entries at most. */

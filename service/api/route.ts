@@ -44,17 +44,26 @@ export interface Parameter {
 /** A named example of a body or an answer. */
 export type Examples = Readonly<Record<string, unknown>>;
 
+/** What routes are grouped by in the document, in its order. */
+export const tags = ['Orders', 'Users', 'Markets', 'Settlement', 'History', 'Service'] as const;
+
 export interface Route {
   /** The OpenAPI operationId: a unique name in camel case. */
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** With parameters in braces: `/api/v1/orders/{hash}`. */
   readonly path: string;
-  readonly tag: 'Orders' | 'Users' | 'Markets' | 'History' | 'Service';
+  readonly tag: typeof tags[number];
   readonly summary: string;
   readonly description: string;
   readonly parameters: readonly Parameter[];
-  readonly body?: { readonly schema: TSchema; readonly examples: Examples; readonly limitBytes: number };
+  readonly body?: {
+    readonly schema: TSchema;
+    readonly examples: Examples;
+    readonly limitBytes: number;
+    /** A request without a body is taken too: the handler is given an empty one. */
+    readonly optional?: boolean;
+  };
   readonly answer: {
     readonly description: string;
     readonly schema: TSchema;

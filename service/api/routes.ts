@@ -4,13 +4,15 @@ import { marketRoutes, type MarketQueries } from './markets.js';
 import { openapiDocument } from './openapi.js';
 import { orderRoutes, type OrderHandlers, type OrderQueries } from './orders.js';
 import type { Route } from './route.js';
+import { settlementRoutes, type SettlementQueries } from './settlements.js';
 import { serviceRoutes, type HistoryQueries, type ServiceHandlers } from './service.js';
+import { syncRoute, type SyncHandlers, type SyncQueries } from './sync.js';
 import { userRoutes, type UserQueries } from './users.js';
 
 /** The reads of the query side, each giving finished JSON and the log position that it is true at. */
-export type Queries = OrderQueries & UserQueries & MarketQueries & HistoryQueries;
+export type Queries = OrderQueries & UserQueries & MarketQueries & SettlementQueries & SyncQueries & HistoryQueries;
 
-export type RouteHandlers = OrderHandlers & Omit<ServiceHandlers, 'openapi'> & {
+export type RouteHandlers = OrderHandlers & SyncHandlers & Omit<ServiceHandlers, 'openapi'> & {
   readonly queries: Queries;
   /** Version of the service, for the document. */
   readonly version: string;
@@ -22,7 +24,8 @@ export function createRoutes(handlers: RouteHandlers): Route[] {
   let document = '';
   const openapi = () => ({ body: document });
   const routes = [
-    ...orderRoutes(handlers, queries), ...marketRoutes(queries), ...userRoutes(queries),
+    ...orderRoutes(handlers, queries), ...marketRoutes(queries), ...userRoutes(queries), syncRoute(handlers, queries),
+    ...settlementRoutes(queries),
     ...serviceRoutes({ ...handlers, openapi }, queries),
   ];
   document = JSON.stringify(openapiDocument(routes, version));

@@ -1,5 +1,6 @@
 /** The shapes of answers and requests, as interface.md has them and with what the design adds, each field with its meaning. */
 import Type, { type TObjectOptions, type TProperties } from 'typebox';
+import { FailureReason } from '../../engine/fields.js';
 
 /** Answers may gain fields within a version, so their schemas name the fields without closing the object. */
 const answer = <T extends TProperties>(properties: T, options: TObjectOptions = {}) => Type.Object(properties, options);
@@ -123,7 +124,67 @@ export const UserActivityAnswer = answer({
     timestamp: Seconds, txHash: TxHash, settlementStatus: SettlementStatus,
   })),
   settlements: Type.Array(answer({
-    marketId: Bytes32, marketQuestion: Question, payout: amount('Stablecoin paid out'), winningOutcome: Outcome, timestamp: Seconds,
+    marketId: Bytes32, marketQuestion: Question, payout: amount('Stablecoin paid out'),
+    winningOutcome: Type.Union([Outcome, Type.Null()], { description: '0 = YES, 1 = NO; null where the chain has paid without telling the winner.' }),
+    timestamp: Seconds, txHash: Bytes32,
+  })),
+});
+
+const IsoTime = (what: string) => Type.String({ pattern: '^\\d{4,6}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$', description: `${what}, ISO 8601 in UTC.` });
+const BatchIndex = integer('Place in the transaction\'s batch, from 0.');
+const IsBatch = Type.Boolean({ description: 'Whether the transaction settles several trades.' });
+const Reason = Type.Union([...FailureReason.anyOf, Type.Null()], { description: 'Why the chain refused it; null where it has not.' });
+const ReplacedBy = Type.Union([Bytes32, Type.Null()], { description: 'The transaction that the fill is in now, where that is another one.' });
+const parties = {
+  marketId: Bytes32, buyerAddress: Address, sellerAddress: Address, fillSize: amount('Shares'), fillPrice: Price,
+  fill: integer('Number of the fill.'), outcome: Outcome,
+};
+
+export const PendingTradesAnswer = answer({
+  pendingTrades: Type.Array(answer({
+    ...parties, txHash: TxHash, timestamp: IsoTime('When it matched'), isBatch: IsBatch, batchIndex: BatchIndex, settlementStatus: SettlementStatus,
+  })),
+  count: Count, next: Type.Optional(integer('Only on a full page: send it as `after` for the next one.')),
+});
+
+export const FailedTradesAnswer = answer({
+  failedTrades: Type.Array(answer({
+    ...parties, txHash: Bytes32, reason: FailureReason, timestamp: IsoTime('When it failed'), batchIndex: BatchIndex,
+  })),
+  count: Count, next: Next,
+});
+
+const settlement = {
+  ...parties, timestamp: IsoTime('When it was confirmed, failed or sent'), batchIndex: BatchIndex, reason: Reason, replacedBy: ReplacedBy,
+  status: Type.Union(['pending', 'confirmed', 'failed'].map((each) => Type.Literal(each)), { description: 'What has become of the fill.' }),
+};
+
+export const SettlementAnswer = Type.Union([
+  answer({
+    found: Type.Literal(true), txHash: Bytes32, ...settlement, isBatch: IsBatch,
+    fills: Type.Array(answer(settlement), { description: 'Every fill of the transaction, in its order; the first is also at top level.' }),
+  }, { description: 'Of a settlement transaction.' }),
+  answer({ found: Type.Literal(false) }, { description: 'Of any other hash.' }),
+]);
+
+export const SyncBody = Type.Object({ userAddress: Type.Optional(HexBytes(20, 'Owner of the position; may be a query parameter instead.')) });
+
+export const SyncAnswer = answer({
+  success: Type.Boolean(), position: answer({ ...shares, totalInvested: invested }), message: Type.String({ description: 'What was done.' }),
+});
+
+export const ResolutionAnswer = answer({
+  marketId: Bytes32,
+  expired: Type.Boolean({ description: 'Whether its expiration has passed.' }),
+  resolved: Type.Boolean({ description: 'Whether it has been settled.' }),
+  winningOutcome: Type.Optional(Outcome),
+  assertion: Type.Optional(answer({
+    id: Bytes32, proposer: Address, proposedOutcome: Type.Boolean({ description: 'True = YES.' }),
+    bondAmount: Type.String({ pattern: '^(0|[1-9][0-9]*)$', description: 'Bond in the stablecoin, 6 decimals.' }),
+    assertionTime: Seconds, expirationTime: integer('End of the dispute window, Unix seconds.'),
+    settled: Type.Boolean({ description: 'Whether the oracle has decided.' }),
+    settlementResolution: Type.Boolean({ description: 'Whether the assertion held; false until it is settled.' }),
+    disputed: Type.Boolean(),
   })),
 });
 
@@ -198,8 +259,15 @@ export const ConfigAnswer = answer({
     rpcUrl: Type.Union([Type.String(), Type.Null()], { description: 'Null while the service has no chain.' }),
     contracts: answer({
       settlement: contract('Settlement'), conditionalTokens: contract('Conditional tokens'), collateral: contract('Stablecoin'),
-      marketFactory: contract('Market factory'), oracle: contract('Optimistic oracle'), oracleResolver: contract('Oracle resolver'), multicall: contract('Multicall'),
+      marketFactory: contract('Market factory'), oracle: contract('Optimistic oracle'), oracleResolver: contract('Oracle resolver'),
+      quickResolver: contract('Quick resolver'), multicall: contract('Multicall'),
     }),
+    collateral: Type.Union([Type.Object({
+      name: Type.String({ description: 'Of the permit\'s EIP-712 domain.' }), version: Type.String({ description: 'Of the permit\'s EIP-712 domain.' }),
+      symbol: Type.String(), decimals: integer('Its decimals.'), address: Address,
+    }), Type.Null()], { description: 'The stablecoin, as a wallet needs it to sign permits; null while the service has no chain.' }),
+    confirmations: integer('How many blocks deep a fact of the chain is final.'),
+    exposureCheck: Type.Boolean({ description: 'Whether an order is compared with its trader\'s balance and allowance before it is taken.' }),
     orderDomain: answer({ name: Type.String(), version: Type.Literal('1'), chainId: integer('Chain.', 1), verifyingContract: Address },
       { description: 'EIP-712 domain of orders and cancels.' }),
   })),
@@ -230,4 +298,7 @@ export const ProblemAnswer = answer({
   error: Type.String({ description: 'Title and detail as one text.' }),
   code: Type.String({ description: 'The error\'s name; it does not change.' }),
   errors: Type.Optional(Type.Array(answer({ field: Type.String(), message: Type.String() }), { description: 'Each field\'s fault.' })),
+  required: Type.Optional(amount('`insufficient_…`: what the order needs, in stablecoin or shares')),
+  available: Type.Optional(amount('`insufficient_…`: what the trader has, or has approved, in all')),
+  reserved: Type.Optional(amount('`insufficient_…`: what of it the trader\'s other open orders and unsettled fills need')),
 });

@@ -65,7 +65,7 @@ function eventsRoute(queries: HistoryQueries): Route {
 function configRoute({ config }: ServiceHandlers): Route {
   return {
     id: 'getConfig', method: 'GET', path: '/api/v1/config', tag: 'Service', summary: 'Chains, signing domains, limits, server time',
-    description: 'Everything that a client needs to sign orders. Parts that the service does not have are null.',
+    description: 'Everything that a client needs to sign orders and permits. Parts that the service does not have are null.',
     parameters: [],
     answer: {
       description: 'The configuration.', schema: schema.ConfigAnswer,
@@ -73,11 +73,13 @@ function configRoute({ config }: ServiceHandlers): Route {
         development: {
           serverTime: example.placedAt,
           chains: [{
-            chainId: 31_337, name: 'Development chain', testnet: true, rpcUrl: null,
+            chainId: 31_337, name: 'Development chain', testnet: true, rpcUrl: 'http://127.0.0.1:8545',
             contracts: {
-              settlement: null, conditionalTokens: null, collateral: null, marketFactory: null, oracle: null,
-              oracleResolver: null, multicall: null,
+              settlement: example.settlementAddress, conditionalTokens: example.maker, collateral: example.collateralAddress, marketFactory: null,
+              oracle: null, oracleResolver: null, quickResolver: null, multicall: null,
             },
+            collateral: { name: 'Test USD Coin', version: '1', symbol: 'USDC', decimals: 6, address: example.collateralAddress },
+            confirmations: 1, exposureCheck: true,
             orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress },
           }],
           orderTypes: signedTypes,

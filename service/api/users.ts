@@ -76,7 +76,7 @@ function positionsRoute(queries: UserQueries): Route {
 function activityRoute(queries: UserQueries): Route {
   return {
     id: 'getUserActivity', method: 'GET', path: '/api/v1/users/{address}/activity', tag: 'Users', summary: 'Latest trades and payouts of a user on a chain',
-    description: 'Newest first. `settlements` are payouts of resolved markets.',
+    description: 'Newest first. `settlements` are payouts of resolved markets; `limit` is for each of the two.',
     parameters: [
       parameter.inPath(parameter.address), parameter.required(parameter.chainId),
       parameter.optional(parameter.limit(USER_ACTIVITY_LIMIT.byDefault, USER_ACTIVITY_LIMIT.max)),
@@ -84,12 +84,15 @@ function activityRoute(queries: UserQueries): Route {
     answer: {
       description: 'The activity.', schema: schema.UserActivityAnswer,
       examples: {
-        'one trade': {
+        'one trade, one payout': {
           activity: [{
             marketId: example.marketId, marketQuestion: example.question, price: 600_000, size: 10_000_000, userRole: 'buyer', timestamp: example.placedAt,
             txHash: '', settlementStatus: 'matched',
           }],
-          settlements: [],
+          settlements: [{
+            marketId: example.digest, marketQuestion: 'Will it rain in Oslo?', payout: 2_500_000, winningOutcome: 1, timestamp: example.placedAt,
+            txHash: example.txHash,
+          }],
         },
       },
     },

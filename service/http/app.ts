@@ -115,7 +115,7 @@ class Shell {
     const started = this.options.now();
     let status: number;
     try {
-      const rawBody = route.body === undefined ? EMPTY : await readBody(request, route.body.limitBytes);
+      const rawBody = takesBody(route.body, request) ? await readBody(request, route.body.limitBytes) : EMPTY;
       const asked = new Asked(request, this.connections, rawBody);
       if (route.consistent && request.headers['x-min-log-position'] !== undefined) {
         await this.options.waitForPosition(parsePosition(request.headers['x-min-log-position']), asked.signal);
@@ -167,6 +167,12 @@ class Shell {
 }
 
 const EMPTY = Buffer.alloc(0);
+
+/** Whether a body is to be read: a route that can do without one does not ask for its type where there is none. */
+function takesBody(body: Route['body'], { headers }: IncomingMessage): body is NonNullable<Route['body']> {
+  if (body === undefined) return false;
+  return body.optional !== true || headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
 
 /** One request as a handler sees it, its parts worked out on demand. */
 class Asked implements ApiRequest {

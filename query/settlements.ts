@@ -1,0 +1,116 @@
+/** Trades on their way to the chain: what still waits, what lately failed, and what became of one transaction. */
+import type { Database } from './database.js';
+import { answer, answering, bytes, hex, jsonObject, type Answer, type Statement } from './statement.js';
+import { settlementStatus, transactionHash } from './trades.js';
+
+/** The most trades that one answer has; `next` leads to the ones after them. */
+export const MAX_SETTLEMENTS = 1_000;
+
+/** Interface, Limits: failed trades window. */
+const FAILED_WINDOW_MS = 86_400_000;
+
+/** SQL: milliseconds since the Unix epoch as ISO 8601 in UTC. Interval arithmetic is exact, a division to seconds is not. */
+const isoTime = (column: string) =>
+  `to_char(timestamp 'epoch' + ${column} * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+const parties = `${hex('buyer')} as "buyerAddress", ${hex('seller')} as "sellerAddress", size as "fillSize", price as "fillPrice"`;
+
+/** A trade with its place in the transaction that it is in now; a transaction that was not announced has it alone. */
+const placed = 'trades left join submissions on submissions.tx_hash = trades.tx_hash and fill = number';
+
+const pending = listing({
+  name: 'pending_trades', answered: 'pendingTrades', key: 'number', order: 'asc',
+  item: `${hex('market_id')} as "marketId", ${transactionHash('trades.tx_hash')} as "txHash", ${parties},
+    ${isoTime('trades.at_ms')} as timestamp, coalesce(batch_size > 1, false) as "isBatch", coalesce(batch_index, 0) as "batchIndex",
+    number as fill, outcome, ${settlementStatus('settlement')} as "settlementStatus"`,
+  filter: 'settlement < 2 and number > coalesce($2::bigint, -1)', sort: 'number',
+});
+
+const failed = listing({
+  name: 'failed_trades', answered: 'failedTrades', key: 'settled_position', order: 'desc',
+  item: `${hex('market_id')} as "marketId", ${transactionHash('trades.tx_hash')} as "txHash", ${parties}, failure_reason as reason,
+    ${isoTime('settled_at_ms')} as timestamp, coalesce(batch_index, 0) as "batchIndex", number as fill, outcome`,
+  filter: `settlement = 3 and settled_at_ms > $3::bigint and settled_position < coalesce($2::bigint, ${Number.MAX_SAFE_INTEGER})`,
+  sort: 'settled_at_ms desc, settled_position desc',
+});
+
+/**
+ * The fills of a transaction as it was announced, and those that it settled without having been. A fill's `transaction` is the one
+ * that it is in now: another one where this one was replaced.
+ */
+const ofTransaction: Statement = answering('settlement_of_transaction', ['trades'], `(
+  with fills as materialized (
+    select trades.*, trades.tx_hash as transaction, batch_index, batch_size, submissions.at_ms as submitted_at_ms
+    from submissions join trades on number = fill where submissions.tx_hash = $1
+    union all
+    select trades.*, trades.tx_hash, row_number() over (order by number) - 1, count(*) over (), null
+    from trades where tx_hash = $1 and not exists (select from submissions where submissions.tx_hash = $1 and fill = number)
+  ), shown as (
+    select *, row_number() over (order by batch_index, number) as place, ${settlementStatus('settlement')} as status,
+      case when transaction <> $1 then ${hex('transaction')} end as replaced_by,
+      ${isoTime('coalesce(settled_at_ms, submitted_at_ms, at_ms)')} as reached
+    from fills
+  ), first as (select * from shown where place = 1)
+  select coalesce(${jsonObject(`
+    select true as found, ${hex('$1::bytea')} as "txHash", status, ${hex('market_id')} as "marketId", ${parties}, reached as timestamp,
+      batch_size > 1 as "isBatch", batch_index as "batchIndex", fill.number as fill, outcome, failure_reason as reason,
+      replaced_by as "replacedBy", (select json_agg(row_to_json(entry)) from (
+        select number as fill, ${hex('market_id')} as "marketId", ${parties}, outcome, status, failure_reason as reason,
+          replaced_by as "replacedBy", reached as timestamp, batch_index as "batchIndex"
+        from shown order by place) entry) as fills
+    from first fill`)}, '{"found":false}'))`);
+
+/** A page of trades: at most `limit`, beginning after the key that the page before gave as `next`. */
+export interface SettlementPage {
+  readonly limit?: number;
+  readonly next?: number | undefined;
+}
+
+/**
+ * `GET /pending-trades`: trades that the chain has not confirmed, the oldest first; `txHash` is empty and `isBatch` false until one is
+ * sent; `timestamp` is when they matched. A full page adds `next`, a fill number, to send as `after`.
+ */
+export function pendingTrades(db: Database, { limit = MAX_SETTLEMENTS, next }: SettlementPage): Promise<Answer> {
+  return answer(db, pending, [limit, next ?? null]);
+}
+
+/**
+ * `GET /failed-trades`: trades that failed to settle later than now - 24 h, to the millisecond, the latest failure first; `timestamp`
+ * is when they failed. A full page adds `next`, a log position, to send as `before`.
+ */
+export function failedTrades(db: Database, { limit = MAX_SETTLEMENTS, next, nowMs }: SettlementPage & { nowMs: number }): Promise<Answer> {
+  return answer(db, failed, [limit, next ?? null, nowMs - FAILED_WINDOW_MS]);
+}
+
+/**
+ * `GET /settlements/{txHash}`: the fills of a transaction, each with its own status, the first one at top level; `{"found":false}`
+ * for a hash that no settlement has. `replacedBy` is the transaction that a fill is in now, where that is another one.
+ */
+export function settlementOfTransaction(db: Database, { txHash }: { txHash: string }): Promise<Answer> {
+  return answer(db, ofTransaction, [bytes(txHash)]);
+}
+
+interface Listing {
+  readonly name: string;
+  /** The key of the list in the answer. */
+  readonly answered: string;
+  readonly item: string;
+  /** The condition on trades, with $2 the `next` of the page before. */
+  readonly filter: string;
+  readonly sort: string;
+  /** What `next` names, and which way it goes. */
+  readonly key: string;
+  readonly order: 'asc' | 'desc';
+}
+
+/** $1 is the limit. Put together as text, because `next` is not always there. */
+function listing({ name, answered, item, filter, sort, key, order }: Listing): Statement {
+  return answering(name, ['trades'], `(
+    select '{"${answered}":[' || coalesce(string_agg(item, ',' order by key ${order}), '') || '],"count":' || count(*)
+      || case when count(*) = $1 then ',"next":' || ${order === 'asc' ? 'max' : 'min'}(key) else '' end || '}'
+    from (
+      select ${key} as key, row_to_json(item)::text as item
+      from ${placed} cross join lateral (select ${item}) item
+      where ${filter}
+      order by ${sort} limit $1::integer) page)`);
+}
