@@ -4,11 +4,11 @@ import { encodeCommand } from '../engine/codec.js';
 import { commandScripts } from './command-scripts.js';
 import { engines, type ComparedEngine } from './compared-engines.js';
 import { createWitness } from './event-witness.js';
-import { createRandomCommands, crowd, pile, type Profile } from './random-commands.js';
+import { createRandomCommands, crowd, pile, type RandomCommands } from './random-commands.js';
+import { createChainCommands } from './random-facts.js';
 import { createReferenceEngine } from './reference-engine.js';
 
-function watch(engine: ComparedEngine, profile: Profile, commands: number): void {
-  const generator = createRandomCommands(6, profile);
+function watch(engine: ComparedEngine, generator: RandomCommands, commands: number): void {
   const witness = createWitness();
   for (let i = 0; i < commands; i++) {
     const command = generator.next();
@@ -22,9 +22,13 @@ function watch(engine: ComparedEngine, profile: Profile, commands: number): void
 
 for (const [name, create] of Object.entries(engines)) {
   describe(`every history of ${name}`, () => {
-    it('keeps the invariants over 20,000 commands of a crowd', () => { watch(create(), crowd, 20_000); });
+    it('keeps the invariants over 20,000 commands of a crowd', () => { watch(create(), createRandomCommands(6, crowd), 20_000); });
 
-    it('keeps the invariants over 15,000 commands that pile up orders', () => { watch(create(), pile, 15_000); });
+    it('keeps the invariants over 15,000 commands that pile up orders', () => { watch(create(), createRandomCommands(6, pile), 15_000); });
+
+    it('keeps the invariants over 20,000 commands of a crowd that chains tell of', () => { watch(create(), createChainCommands(6, crowd), 20_000); });
+
+    it('keeps the invariants over 15,000 commands that pile up orders, told by chains', () => { watch(create(), createChainCommands(6, pile), 15_000); });
 
     it('keeps the invariants over every short script', () => {
       fc.assert(fc.property(commandScripts, (commands) => {
@@ -41,7 +45,7 @@ for (const [name, create] of Object.entries(engines)) {
 
 describe('the events', () => {
   it('suffice to rebuild every order, fill and level', () => {
-    const generator = createRandomCommands(7, crowd);
+    const generator = createChainCommands(7, crowd);
     const engine = createReferenceEngine();
     const witness = createWitness();
     for (let i = 0; i < 20_000; i++) {

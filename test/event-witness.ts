@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { Outcome } from '../engine/codec.js';
 import type { Command } from '../engine/commands.js';
-import type { Event, FillFailed, FillMatched, FillSettled, OrderAccepted } from '../engine/events.js';
+import type { Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, OrderAccepted } from '../engine/events.js';
 import { BUY, SELL, type Side } from '../engine/fields.js';
 import { levelKey, type ReferenceEngine } from './reference-engine.js';
 
@@ -35,12 +35,24 @@ interface Scene {
   readonly fills: { readonly matched: FillMatched; status: 'unsettled' | 'settled' | 'failed' }[];
   /** Levels that are not empty, by market, outcome and side, then by price. */
   readonly sides: Map<string, Map<number, Level>>;
-  readonly marketExpirations: Map<string, number>;
+  readonly markets: Map<string, WitnessedMarket>;
+  /** Nonce floors by chain and trader. */
+  readonly floors: Map<string, bigint>;
+  /** Chains to the last block that was advanced to. */
+  readonly blocks: Map<number, number>;
+}
+
+interface WitnessedMarket {
+  readonly opened: MarketOpened;
+  closed: boolean;
+  resolved: boolean;
+  tokens: readonly string[];
 }
 
 export function createWitness(): Witness {
   const scene: Scene = {
-    position: 0, now: 0, orders: new Map(), fills: [], sides: new Map(), marketExpirations: new Map(),
+    position: 0, now: 0, orders: new Map(), fills: [], sides: new Map(), markets: new Map(), floors: new Map(),
+    blocks: new Map(),
   };
   return {
     see(command, outcome) {
@@ -106,10 +118,10 @@ function moveLevel(scene: Scene, order: WitnessedOrder, by: bigint): void {
 /** Returns the order that is being matched from this event on. */
 function seeEvent(scene: Scene, event: Event, incoming: WitnessedOrder | undefined): WitnessedOrder | undefined {
   switch (event.type) {
-    case 'MarketOpened': scene.marketExpirations.set(event.marketId, event.expiration); return;
-    case 'MarketClosed': ok(scene.now >= scene.marketExpirations.get(event.marketId)! * 1_000); return;
     case 'OrderAccepted': {
       equal(event.orderNumber, scene.position, 'an order\'s number is its position');
+      ok(isOpen(scene, event.marketId), 'the market is open');
+      ok(!isNonceCancelled(scene, event), 'the nonce is not cancelled');
       const order: WitnessedOrder = { accepted: event, status: 'open', remaining: BigInt(event.size), rested: 0n };
       scene.orders.set(event.orderNumber, order);
       return order;
@@ -117,6 +129,7 @@ function seeEvent(scene: Scene, event: Event, incoming: WitnessedOrder | undefin
     case 'OrderReinstated': {
       const order = orderOf(scene, event);
       ok(order.status !== 'cancelled', 'a cancelled order stays so');
+      if (order.status === 'filled') ok(isOpen(scene, event.marketId) && !isNonceCancelled(scene, order.accepted), 'what comes back may stand on the book');
       equal(order.remaining - order.rested, BigInt(event.size), 'what the failed fill gave back is not on the book yet');
       order.status = 'open';
       return order;
@@ -147,7 +160,63 @@ function seeEvent(scene: Scene, event: Event, incoming: WitnessedOrder | undefin
       return;
     }
     case 'CommandRejected': return;
+    default: seeChain(scene, event);
   }
+}
+
+type ChainEvent = Exclude<Event, { type: `Order${string}` | `Fill${string}` | 'CancelRepeated' | 'CommandRejected' }>;
+
+function seeChain(scene: Scene, event: ChainEvent): void {
+  if ('marketId' in event && event.type !== 'MarketOpened') ok(scene.markets.has(event.marketId), 'the market was opened');
+  switch (event.type) {
+    case 'MarketOpened':
+      ok(!scene.markets.has(event.marketId), 'a market is opened once');
+      scene.markets.set(event.marketId, { opened: event, closed: false, resolved: false, tokens: [] });
+      return;
+    case 'MarketTokenized': seeTokens(scene, event); return;
+    case 'MarketClosed': {
+      const market = scene.markets.get(event.marketId)!;
+      ok(!market.closed, 'a market is closed once');
+      market.closed = true;
+      return;
+    }
+    case 'MarketResolved': {
+      const market = scene.markets.get(event.marketId)!;
+      ok(market.closed && !market.resolved, 'a market is resolved once, and then closed');
+      market.resolved = true;
+      return;
+    }
+    case 'NonceFloorRaised': {
+      const key = `${event.chainId} ${event.trader}`;
+      ok(BigInt(event.belowNonce) > (scene.floors.get(key) ?? 0n), 'a floor only rises');
+      scene.floors.set(key, BigInt(event.belowNonce));
+      return;
+    }
+    case 'SettlementSubmitted': ok(event.fills.some((fill) => scene.fills[fill]?.status === 'unsettled'), 'there is something to settle'); return;
+    case 'SharesTransferred': ok(BigInt(event.amount) > 0n && scene.markets.get(event.marketId)!.tokens.length === 2, 'shares have tokens'); return;
+    case 'ChainAdvanced':
+      ok(event.block > (scene.blocks.get(event.chainId) ?? -1), 'a chain only grows');
+      scene.blocks.set(event.chainId, event.block);
+      return;
+    case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
+  }
+}
+
+function seeTokens(scene: Scene, { marketId, yesToken, noToken }: MarketTokenized): void {
+  const tokens = [yesToken, noToken];
+  const taken = [...scene.markets.values()].flatMap((market) => market.tokens);
+  ok(yesToken !== noToken && !tokens.some((token) => taken.includes(token)), 'a token is shares of one outcome of one market');
+  scene.markets.get(marketId)!.tokens = tokens;
+}
+
+function isOpen(scene: Scene, marketId: string): boolean {
+  const { opened, closed } = scene.markets.get(marketId)!;
+  return !closed && scene.now < opened.expiration * 1_000;
+}
+
+function isNonceCancelled(scene: Scene, { marketId, trader, nonce }: OrderAccepted): boolean {
+  const { chainId } = scene.markets.get(marketId)!.opened;
+  return BigInt(nonce) < (scene.floors.get(`${chainId} ${trader}`) ?? 0n);
 }
 
 function seeFill(scene: Scene, event: FillMatched, incoming: WitnessedOrder | undefined): void {
@@ -173,7 +242,8 @@ function seeFill(scene: Scene, event: FillMatched, incoming: WitnessedOrder | un
   for (const { accepted } of [maker, taker]) {
     ok(BigInt(scene.now) < BigInt(accepted.expiration) * 1_000n - 20_000n, 'both orders live');
   }
-  ok(scene.now < scene.marketExpirations.get(event.marketId)! * 1_000, 'the market is open');
+  ok(isOpen(scene, event.marketId), 'the market is open');
+  for (const { accepted } of [maker, taker]) ok(!isNonceCancelled(scene, accepted), 'no order with a cancelled nonce trades');
   checkPriority(scene, maker);
   moveLevel(scene, maker, -size);
   maker.remaining -= size;

@@ -6,7 +6,7 @@ import { BUY, SELL, type Culprit, type FailureReason } from '../engine/fields.js
 
 /** 2023-11-14T22:13:20Z, where every history begins. */
 export const START_MS = 1_700_000_000_000;
-const UINT64_MAX = '18446744073709551615';
+export const UINT64_MAX = '18446744073709551615';
 
 export const failureReasons: readonly FailureReason[] = [
   'buyer_insufficient_balance', 'buyer_insufficient_allowance', 'seller_insufficient_shares', 'seller_not_approved', 'order_expired',
@@ -85,6 +85,7 @@ export function createRandomCommands(seed: number, profile: Profile): RandomComm
     },
     learn(outcome) {
       for (const event of outcome.events) {
+        if (event.type === 'MarketResolved') memory.expirations.set(event.marketId, 0);
         if (event.type !== 'FillMatched') continue;
         memory.fills = event.fill + 1;
         memory.unsettled.push(event.fill);
