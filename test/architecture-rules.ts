@@ -49,7 +49,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'lossless-json': ['command/exact-json.ts'],
   'pg': [
     'engine/log/postgres-connection.ts', 'engine/log/postgres-read.ts', 'engine/log/postgres.ts', 'projections/database.ts', 'query/database.ts',
-    'query/following.ts', 'service/embedded-postgres.ts',
+    'query/following.ts', 'command/chain/outbox.ts', 'service/embedded-postgres.ts',
   ],
   'pino': ['service/logger.ts'],
   'prom-client': ['service/metrics.ts'],
