@@ -9,8 +9,9 @@ import { createMemoryLog } from '../engine/log/memory.js';
 import { projections as catalogue } from '../projections/catalogue.js';
 import { tableNames, type Projection } from '../projections/projection.js';
 import { runProjections, type ProjectionRun, type RunOptions } from '../projections/runner.js';
+import { withChainEvents } from './chain-events.js';
 import { createRandomCommands, crowd } from './random-commands.js';
-import { createReferenceEngine } from './reference-engine.js';
+import { createReferenceEngine, type ReferenceEngine } from './reference-engine.js';
 
 /** Records an append; the log has a limit. */
 const APPEND = 5_000;
@@ -41,16 +42,16 @@ export function outcomesOf(at: number, ...lists: Event[][]): Outcome[] {
   return lists.map((events, n) => ({ at: at + 1_000 * n, events }));
 }
 
-/** What the reference engine answers to a seeded stream of commands that runs into every corner. */
-export function randomOutcomes(seed: number, length: number): Outcome[] {
-  const engine = createReferenceEngine();
+/** What an engine answers to a seeded stream of commands that runs into every corner, and what a chain tells besides. */
+export function randomOutcomes(seed: number, length: number, engine: ReferenceEngine = createReferenceEngine()): Outcome[] {
   const commands = createRandomCommands(seed, crowd);
-  return Array.from({ length }, () => {
+  const outcomes = Array.from({ length }, () => {
     const command = commands.next();
     const { outcome } = engine.step(command, encodeCommand(command));
     commands.learn(outcome);
     return outcome;
   });
+  return withChainEvents(outcomes, seed);
 }
 
 /** Runs a worker until it has folded as much as `position`; rejects when it stops by itself. */

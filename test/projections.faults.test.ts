@@ -34,7 +34,7 @@ describe('projections: faults', () => {
       await log.append('outcomes', [{ id: outcomeRecord(outcomes[30]).id, data: Buffer.from(text) }]);
       await appendOutcomes(log, outcomes.slice(31));
       await assert.rejects(projectTo(400, { url, log }), { name: 'UnreadableOutcome', position: 30 });
-      assert.deepEqual(await positions(), Array(4).fill('30'));
+      assert.deepEqual(await positions(), Array(projections.length).fill('30'));
     });
   }
 
@@ -50,7 +50,7 @@ describe('projections: faults', () => {
     const fill = outcomes.find(({ events }) => events.some(({ type }) => type === 'FillMatched'))!;
     const log = await logOf([{ at: 1, events: [] }, { at: 2, events: fill.events.filter(({ type }) => type !== 'OrderAccepted') }]);
     await assert.rejects(projectTo(2, { url, log }), /projection orders failed at outcomes 0 to 1: order \d+ changes/);
-    assert.deepEqual(await positions(), Array(4).fill('0'));
+    assert.deepEqual(await positions(), Array(projections.length).fill('0'));
   });
 
   for (const [what, twice, message] of [
@@ -66,7 +66,7 @@ describe('projections: faults', () => {
       const log = await logOf([...outcomes, { at: outcomes[399].at, events: events.slice(0, 1) }]);
       await projectTo(400, { url, log: await logOf(outcomes) });
       await assert.rejects(projectTo(401, { url, log }), message);
-      assert.deepEqual(await positions(), Array(4).fill('400'));
+      assert.deepEqual(await positions(), Array(projections.length).fill('400'));
     });
   }
 
@@ -89,7 +89,7 @@ describe('projections: faults', () => {
     } };
     await projectTo(400, { url, log: shaky, onTrouble: (error) => troubles.push(error.name) });
     assert.deepEqual(troubles, ['LogUnavailable', 'LogUnavailable']);
-    assert.deepEqual(await positions(), Array(4).fill('400'));
+    assert.deepEqual(await positions(), Array(projections.length).fill('400'));
   });
 
   it('outlives the end of its sessions, idle and in a transaction', async () => {
@@ -157,7 +157,7 @@ describe('projections: faults', () => {
       await session.close();
     });
     await Promise.all(starts);
-    assert.deepEqual(await positions(), Array(4).fill('0'));
+    assert.deepEqual(await positions(), Array(projections.length).fill('0'));
   });
 
   it('the reader role reads every table and writes none', async () => {
@@ -182,7 +182,7 @@ describe('projections: faults', () => {
     const troubles: string[] = [];
     await projectTo(400, { url: modest.href, log: await logOf(outcomes), onTrouble: (error) => troubles.push(error.message) });
     assert.match(troubles.join(), /^query_reader may not read read_models: /);
-    assert.deepEqual(await positions(), Array(4).fill('400'));
+    assert.deepEqual(await positions(), Array(projections.length).fill('400'));
     await runSql(url, 'drop schema read_models cascade; drop owned by modest_writer');
   });
 });

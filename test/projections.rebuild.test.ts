@@ -10,6 +10,7 @@ import { testDatabase } from './postgres.js';
 import { appendOutcomes, logOf, projectTo, randomOutcomes, readTables, runSql, startWorker, type Rows } from './projected.js';
 
 const LENGTH = 800;
+const WIDER = projections.find(({ name }) => name === 'markets')!.version + 1;
 const SEEN = 'alter table markets add column seen boolean not null default true';
 
 describe('projections: rebuild', () => {
@@ -150,11 +151,11 @@ describe('projections: rebuild', () => {
   });
 
   it('the worker rebuilds what is of an older version, and refuses what is of a newer one', async () => {
-    const wider: Projection[] = projections.map((projection) => projection.name === 'markets' ? { ...projection, version: 2, tables: [...projection.tables, SEEN] } : projection);
+    const wider: Projection[] = projections.map((projection) => projection.name === 'markets' ? { ...projection, version: WIDER, tables: [...projection.tables, SEEN] } : projection);
     await projectTo(LENGTH, { url, log, projections: wider });
     const rows = await readTables(url);
     assert.deepEqual(rows['markets'], expected['markets'].map((row) => ({ ...row, seen: true })));
-    assert.deepEqual(rows['projection'][0], { name: 'markets', version: 2, position: String(LENGTH) });
+    assert.deepEqual(rows['projection'][0], { name: 'markets', version: WIDER, position: String(LENGTH) });
     await assert.rejects(projectTo(LENGTH, { url, log }), { name: 'NewerReadModels' });
   });
 });

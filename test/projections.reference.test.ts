@@ -1,14 +1,13 @@
 /** The read models against the reference engine's own state after the same random commands: orders, levels, trades, sums. */
 import assert from 'node:assert/strict';
-import { encodeCommand, type Outcome } from '../engine/codec.js';
 import { testDatabase } from './postgres.js';
-import { logOf, projectTo, readTables, runSql, type Rows } from './projected.js';
-import { createRandomCommands, crowd } from './random-commands.js';
+import { logOf, projectTo, randomOutcomes, readTables, runSql, type Rows } from './projected.js';
 import { createReferenceEngine, levelKey, type ReferenceEngine, type ReferenceFill } from './reference-engine.js';
+import { referencePositions, referenceSettlements } from './reference-positions.js';
 
 const LENGTH = 2_000;
 const STATUS = { open: 0, filled: 1, cancelled: 2 } as const;
-const SETTLEMENT = { unsettled: 0, settled: 2, failed: 3 } as const;
+const SETTLEMENT = ['unsettled', 'unsettled', 'settled', 'failed'] as const;
 
 type LevelName = Parameters<typeof levelKey>[0];
 
@@ -20,14 +19,7 @@ describe('projections: the reference engine\'s state', () => {
   for (const seed of [101, 102, 103]) {
     it(`is what the tables say (seed ${seed})`, async () => {
       const engine = createReferenceEngine();
-      const commands = createRandomCommands(seed, crowd);
-      const outcomes: Outcome[] = [];
-      while (outcomes.length < LENGTH) {
-        const command = commands.next();
-        const { outcome } = engine.step(command, encodeCommand(command));
-        commands.learn(outcome);
-        outcomes.push(outcome);
-      }
+      const outcomes = randomOutcomes(seed, LENGTH, engine);
       await projectTo(LENGTH, { url, log: await logOf(outcomes), limits: { outcomes: 150, events: 1_000 } });
       const rows = await readTables(url);
       assert.deepEqual(ordersOf(rows), ordersIn(engine));
@@ -36,9 +28,14 @@ describe('projections: the reference engine\'s state', () => {
         new Map([...engine.levels()].sort(([a], [b]) => a < b ? -1 : 1).map(([key, size]) => [key, String(size)])),
       );
       assert.deepEqual(
-        new Map(rows['trades'].map(({ number, settlement }) => [Number(number), settlement])),
-        new Map(engine.fills().map(({ matched, status }) => [matched.fill, SETTLEMENT[status]])),
+        new Map(rows['trades'].map(({ number, settlement }) => [Number(number), SETTLEMENT[settlement as number]])),
+        new Map(engine.fills().map(({ matched, status }) => [matched.fill, status])),
       );
+      const { fills, submissions } = referenceSettlements(outcomes);
+      assert.deepEqual(new Map(rows['trades'].map(({ number, settlement, tx_hash }) => [Number(number), { settlement, txHash: tx_hash }])), fills);
+      assert.deepEqual(
+        new Map(rows['submissions'].map(({ tx_hash, fill, batch_index }) => [`${tx_hash as string} ${fill as string}`, batch_index])), submissions);
+      assert.deepEqual(positionsOf(rows), referencePositions(outcomes));
       assertSums(rows, engine.fills().filter(({ status }) => status !== 'failed'));
     });
   }
@@ -54,7 +51,13 @@ function ordersIn(engine: ReferenceEngine): Map<unknown, unknown> {
     [placed.orderHash, { number, remaining, status: STATUS[status] }])));
 }
 
-/** Volumes, trade counts and shares are those of the fills that have not failed. */
+function positionsOf(rows: Rows): Map<string, unknown> {
+  return new Map((rows['positions'] as Record<string, string>[]).flatMap((row) => ['yes', 'no'].map((side, outcome) => [
+    `${row['market_id']} ${row['user_address']} ${outcome}`, { shares: BigInt(row[`${side}_shares`]), cost: BigInt(row[`${side}_cost`]) },
+  ] as const)));
+}
+
+/** Volumes and trade counts are those of the fills that have not failed. */
 function assertSums(rows: Rows, fills: readonly ReferenceFill[]): void {
   const sum = (values: Iterable<bigint>) => [...values].reduce((total, value) => total + value, 0n);
   const total = (table: string, column: string, market: unknown) => (
@@ -65,14 +68,6 @@ function assertSums(rows: Rows, fills: readonly ReferenceFill[]): void {
     assert.equal(total('market_volumes', 'volume', market_id), cost);
     assert.equal(total('minute_volumes', 'volume', market_id), cost);
     assert.equal(total('market_volumes', 'trades', market_id), BigInt(own.length));
-    for (const row of rows['positions'].filter((position) => position['market_id'] === market_id)) {
-      for (const [outcome, column] of [[0, 'yes_shares'], [1, 'no_shares']] as const) {
-        const traded = own.filter((fill) => fill.outcome === outcome).flatMap(({ buyer, seller, size }) => [
-          buyer === row['user_address'] ? BigInt(size) : 0n, seller === row['user_address'] ? -BigInt(size) : 0n,
-        ]);
-        assert.equal(row[column], String(sum(traded)));
-      }
-    }
   }
   assert.ok(fills.length > 100, 'too few fills to tell');
 }
