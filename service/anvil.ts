@@ -21,6 +21,8 @@ export interface AnvilOptions {
   readonly args?: readonly string[];
   /** Gets every line that it writes. */
   readonly log?: (line: string) => void;
+  /** Called at once when the process exists, long before it answers: whoever is to find it after a crash of ours notes its number here. */
+  readonly spawned?: (pid: number) => void;
 }
 
 const STOP_TIMEOUT_MS = 20_000;
@@ -30,11 +32,12 @@ export const TEST_MNEMONIC = 'test test test test test test test test test test 
 
 /** Starts anvil on 127.0.0.1 with blocks on demand. Rejects with its last lines when it ends before it answers. */
 export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
-  const { chainId, port = 0, args = [], log = () => undefined } = options;
+  const { chainId, port = 0, args = [], log = () => undefined, spawned = () => undefined } = options;
   // In a session of its own: Ctrl-C in a terminal reaches only us, and a kill of our process group leaves the chain whole.
   const child = spawn(anvilProgram(), [
     '--host', '127.0.0.1', '--port', String(port), '--chain-id', String(chainId), '--mnemonic', TEST_MNEMONIC, ...args,
   ], { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: '/usr/bin:/bin', HOME: '/tmp' } });
+  if (child.pid !== undefined) spawned(child.pid);
   const output = listen(child, log);
   const exited = new Promise<void>((resolve) => { child.once('close', () => { resolve(); }).once('error', () => { resolve(); }); });
   const address = await Promise.race([output.address, exited.then(() => undefined)]);

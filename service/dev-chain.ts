@@ -1,0 +1,232 @@
+/**
+ * Runs the development chain: a real EVM chain with the contracts on it, made at the first start, kept over restarts and over
+ * kill -9 of the service.
+ *
+ * anvil itself writes its state file in place, every few seconds whether or not anything happened, so a kill may leave half of
+ * one. Here the service asks it for the state when there are new blocks, and replaces the file as a whole. A killed service's
+ * anvil lives on in a session of its own: the next start asks it for its state, then stops it.
+ */
+import { renameSync, writeFileSync } from 'node:fs';
+import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Chain } from '../command/chain/chain.js';
+import { startAnvil, stopOrphan, type Anvil } from './anvil.js';
+import { artifactsDigest, makeDevContracts, SETTLEMENT_DOMAIN_NAME, operatorWallet } from './dev-contracts.js';
+import {
+  DevChainUnusable, digestOf, keepNewChain, readManifest, removeHalfMade, replaceState, unpackState, type Manifest,
+} from './dev-chain-state.js';
+import { lockDirectory } from './directory-lock.js';
+import { processIdentity } from './process-identity.js';
+
+export interface DevChain {
+  readonly chain: Chain;
+  /** 0x and 64 hex digits: settles, and creates markets. */
+  readonly operatorKey: string;
+  readonly rpcUrl: string;
+  /** anvil's process number. */
+  readonly pid: number;
+  /** Settles with the reason when the chain ends by itself; never after stop(). */
+  readonly ended: Promise<string>;
+  /** Keeps the state and ends the chain. Can be called again. */
+  stop(): Promise<void>;
+}
+
+export interface DevChainOptions {
+  /** Holds state, manifest and lock; created when missing. One process at a time. */
+  readonly directory: string;
+  /** 0 takes any free one. */
+  readonly port: number;
+  readonly chainId: number;
+  readonly name: string;
+  readonly exposureCheck: boolean;
+  /** Gets what anvil says, and what happens to the state. */
+  readonly log: (line: string) => void;
+  /** Least time between two writes of the state. */
+  readonly keepEveryMs?: number;
+}
+
+/**
+ * How many blocks back states can be asked for. Each costs a copy of all accounts in memory; anvil's default, 500 and then files
+ * in the home directory, takes ten times the memory.
+ */
+const STATES_KEPT = 128;
+const KEEP_EVERY_MS = 1_000;
+/** Dumping stops the chain for a moment (0.1 s for 2,000 transactions): it rests this many times as long as that took. */
+const REST_RATIO = 20;
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/**
+ * Starts the chain and returns when it answers and is known to be the one that was kept. Throws DirectoryInUse while another process has
+ * the directory, and DevChainUnusable when what is kept there is damaged, foreign, or made by another version of the contracts.
+ */
+export async function startDevChain(options: DevChainOptions): Promise<DevChain> {
+  await mkdir(options.directory, { recursive: true });
+  const directory = await realpath(options.directory);
+  const unlock = await lockDirectory(directory);
+  let anvil: Anvil | undefined;
+  try {
+    await stopKilledServices(directory, options.log);
+    await removeHalfMade(directory);
+    const kept = await readManifest(directory);
+    if (kept !== undefined) refuseOutdated(directory, kept, options.chainId);
+    const running = anvil = await launch(directory, options, kept !== undefined);
+    const manifest = kept ?? await makeChain(directory, anvil, options.chainId);
+    if (kept !== undefined) await refuseForeign(directory, kept, anvil.url);
+    const keeper = keepState(directory, anvil.url, options);
+    let stopped: Promise<void> | undefined;
+    return {
+      chain: chainOf(manifest, options), operatorKey: operatorWallet().privateKey, rpcUrl: anvil.url, pid: anvil.pid, ended: anvil.ended,
+      stop: () => stopped ??= keeper.stop().then(() => running.stop()).then(() => forget(directory)).finally(unlock),
+    };
+  } catch (error) {
+    await anvil?.stop();
+    await unlock();
+    throw error;
+  }
+}
+
+function chainOf({ chainId, contracts, deployment }: Manifest, { name, exposureCheck }: DevChainOptions): Chain {
+  // Nothing reorganises here, so a block is final when it is there.
+  return { chainId, name, testnet: true, confirmations: 0, startBlock: deployment.block, contracts, domainName: SETTLEMENT_DOMAIN_NAME, exposureCheck };
+}
+
+async function launch(directory: string, { chainId, port, log }: DevChainOptions, loads: boolean): Promise<Anvil> {
+  const args = ['--prune-history', String(STATES_KEPT)];
+  const state = loads ? await unpackState(directory) : undefined;
+  if (state !== undefined) args.push('--load-state', state);
+  let noted: Note | undefined;
+  try {
+    const anvil = await startAnvil({ chainId, port, args, log, spawned: (pid) => {
+      noted = { process: processIdentity(pid) ?? '' };
+      note(directory, noted);
+    } });
+    note(directory, { ...noted!, url: anvil.url });
+    return anvil;
+  } catch (cause) {
+    const { message } = cause as Error;
+    if (message.includes('Address already in use')) {
+      throw new Error(`port ${port} is taken, but the development chain is to listen there: set CHAIN_PORT to another one, or to 0 for any`, { cause });
+    }
+    if (message.includes('--load-state')) throw new DevChainUnusable(directory, `is damaged: anvil cannot load its state (${message})`);
+    throw cause;
+  } finally {
+    if (state !== undefined) await rm(state, { force: true });
+  }
+}
+
+/** Deploys on a fresh chain and keeps it. A crash on the way leaves nothing that a later start would use. */
+async function makeChain(directory: string, { url }: Anvil, chainId: number): Promise<Manifest> {
+  const { contracts, deploymentBlock } = await makeDevContracts(url, chainId);
+  const { hash } = await request<{ hash: string }>(url, 'eth_getBlockByNumber', [`0x${deploymentBlock.toString(16)}`, false]);
+  const manifest: Manifest = {
+    version: 1, chainId, contracts, deployment: { block: deploymentBlock, hash }, code: await codeAt(url, contracts), artifacts: artifactsDigest(),
+  };
+  await keepNewChain(directory, { state: await dump(url), manifest });
+  return manifest;
+}
+
+async function codeAt(url: string, contracts: Manifest['contracts']): Promise<Record<string, string>> {
+  const digests = Object.entries(contracts).map(async ([name, address]) => [name, digestOf(await request(url, 'eth_getCode', [address, 'latest']))]);
+  return Object.fromEntries(await Promise.all(digests)) as Record<string, string>;
+}
+
+function refuseOutdated(directory: string, { chainId, artifacts }: Manifest, wanted: number): void {
+  if (chainId !== wanted) throw new DevChainUnusable(directory, `has id ${chainId}, not ${wanted}`, `Set CHAIN_ID back to ${chainId}. `);
+  if (artifacts === artifactsDigest()) return;
+  throw new DevChainUnusable(directory, 'has contracts of another version of this program', 'Run that version to go on with it. ');
+}
+
+async function refuseForeign(directory: string, { deployment, contracts, code }: Manifest, url: string): Promise<void> {
+  const block = await request<{ hash: string } | null>(url, 'eth_getBlockByNumber', [`0x${deployment.block.toString(16)}`, false]);
+  if (block?.hash !== deployment.hash) {
+    throw new DevChainUnusable(directory, `has the state of another chain: its block ${deployment.block} is not the one of the manifest`);
+  }
+  const found = await codeAt(url, contracts);
+  const changed = Object.keys(contracts).filter((name) => found[name] !== code[name]);
+  if (changed.length > 0) throw new DevChainUnusable(directory, `has other code where it should have ${changed.join(', ')}`);
+}
+
+/** Writes the state whenever there are new blocks, as often as that does not hold up the chain. */
+function keepState(directory: string, url: string, { log, keepEveryMs = KEEP_EVERY_MS }: DevChainOptions): { stop: () => Promise<void> } {
+  const stopping = new AbortController();
+  const save = async () => { await replaceState(directory, await dump(url)); };
+  const run = async () => {
+    let kept = '';
+    let restMs = keepEveryMs;
+    while (await rested(restMs, stopping.signal)) {
+      try {
+        const { hash } = await request<{ hash: string }>(url, 'eth_getBlockByNumber', ['latest', false]);
+        if (hash === kept) continue;
+        const begun = performance.now();
+        await save();
+        kept = hash;
+        restMs = Math.max(keepEveryMs, REST_RATIO * (performance.now() - begun));
+      } catch (error) {
+        log(`the development chain's state could not be kept: ${(error as Error).message}`);
+      }
+    }
+  };
+  const running = run();
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+      await save().catch((error: unknown) => { log(`the development chain's last state could not be kept: ${(error as Error).message}`); });
+    },
+  };
+}
+
+/** False when stopped meanwhile. */
+async function rested(ms: number, signal: AbortSignal): Promise<boolean> {
+  return await sleep(ms, undefined, { signal, ref: false }).then(() => true, () => false);
+}
+
+/** The process that runs the chain; `url` once it answers. */
+interface Note {
+  readonly process: string;
+  readonly url?: string;
+}
+
+const noteIn = (directory: string) => join(directory, 'anvil.json');
+
+/** At once, as a kill of ours may come at any moment. */
+function note(directory: string, content: Note): void {
+  writeFileSync(`${noteIn(directory)}.new`, JSON.stringify(content));
+  renameSync(`${noteIn(directory)}.new`, noteIn(directory));
+}
+
+async function forget(directory: string): Promise<void> {
+  await rm(noteIn(directory), { force: true });
+}
+
+/** Keeps the state of the anvil that a killed service left running, and stops it. */
+async function stopKilledServices(directory: string, log: (line: string) => void): Promise<void> {
+  const { process: identity, url } = JSON.parse(await readFile(noteIn(directory), 'utf8').catch(() => '{}')) as Partial<Note>;
+  const pid = Number.parseInt(identity ?? '', 10);
+  const isGone = () => processIdentity(pid) !== identity;
+  if (!isGone()) {
+    log(`stopping the development chain (process ${pid}) that an earlier, killed service left running`);
+    if (url !== undefined && (await readdir(directory)).includes('kept')) {
+      await dump(url).then((state) => replaceState(directory, state))
+        .catch((error: unknown) => { log(`it does not give its state, so its last blocks may be lost: ${(error as Error).message}`); });
+    }
+    await stopOrphan(pid, isGone);
+  }
+  await forget(directory);
+}
+
+/** The whole chain as anvil packs it: accounts, blocks, receipts. */
+async function dump(url: string): Promise<Uint8Array> {
+  return Buffer.from((await request<string>(url, 'anvil_dumpState', [])).slice(2), 'hex');
+}
+
+async function request<T>(url: string, method: string, params: readonly unknown[]): Promise<T> {
+  const response = await fetch(url, {
+    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+  });
+  const { result, error } = await response.json() as { result: T; error?: { message: string } };
+  if (error !== undefined) throw new Error(`${method}: ${error.message}`);
+  return result;
+}

@@ -1,0 +1,57 @@
+/** What a fresh development chain gets: the contracts, an operator, and wallets with test money. */
+import { Contract, HDNodeWallet, JsonRpcProvider, Mnemonic, parseEther, type InterfaceAbi } from 'ethers';
+import type { Contracts } from '../command/chain/chain.js';
+import { conditionalTokens } from '../contracts-abi/conditional-tokens.js';
+import { marketFactory } from '../contracts-abi/market-factory.js';
+import { multicall3 } from '../contracts-abi/multicall3.js';
+import { optimisticOracle } from '../contracts-abi/optimistic-oracle.js';
+import { settlement } from '../contracts-abi/settlement.js';
+import { testUsdc } from '../contracts-abi/test-usdc.js';
+import { TEST_MNEMONIC } from './anvil.js';
+import { deployContracts } from './deploy-contracts.js';
+import { digestOf } from './dev-chain-state.js';
+
+/** The name in the settlement contract's signing domain. */
+export const SETTLEMENT_DOMAIN_NAME = 'Prediction Exchange Settlement';
+
+/** Test USDC that each of the accounts gets, in units of 1e-6. */
+export const STARTING_USDC = 1_000_000_000_000n;
+
+const ACCOUNTS = 10;
+const OPERATOR_ETHER = parseEther('5000');
+
+/** The accounts of the test mnemonic that have ether and test USDC; their keys are public knowledge. */
+export function developmentAccounts(): HDNodeWallet[] {
+  const parent = HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(TEST_MNEMONIC), 'm/44\'/60\'/0\'/0');
+  return Array.from({ length: ACCOUNTS }, (_, i) => parent.deriveChild(i));
+}
+
+/** Not one of the accounts that developers use in their wallets: their transactions would take its nonces. */
+export function operatorWallet(): HDNodeWallet {
+  return HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(TEST_MNEMONIC), 'm/44\'/60\'/1\'/0/0');
+}
+
+/** Identifies the compiled contracts that this program deploys, those that they deploy themselves included. */
+export function artifactsDigest(): string {
+  return digestOf(...[conditionalTokens, marketFactory, multicall3, optimisticOracle, settlement, testUsdc].map(({ bytecode }) => bytecode));
+}
+
+/** Deploys by the first account, which stays administrator, and fills the wallets. For a chain that nothing has been done on. */
+export async function makeDevContracts(url: string, chainId: number): Promise<{ contracts: Contracts; deploymentBlock: number }> {
+  const provider = new JsonRpcProvider(url, chainId, { staticNetwork: true, cacheTimeout: -1, polling: true, pollingInterval: 20 });
+  try {
+    const accounts = developmentAccounts();
+    const signer = accounts[0]!.connect(provider);
+    const operator = operatorWallet().address;
+    const { deploymentBlock, ...addresses } = await deployContracts({ signer, operator, creator: operator, quickOperator: operator });
+    const usdc = new Contract(addresses.collateral, testUsdc.abi as InterfaceAbi, signer).getFunction('mint');
+    let nonce = await signer.getNonce('latest');
+    const sent = [await signer.sendTransaction({ to: operator, value: OPERATOR_ETHER, nonce: nonce++ })];
+    for (const { address } of accounts) sent.push(await usdc.send(address, STARTING_USDC, { nonce: nonce++ }));
+    await Promise.all(sent.map((transaction) => transaction.wait()));
+    const contracts = Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, address.toLowerCase()])) as unknown as Contracts;
+    return { contracts, deploymentBlock };
+  } finally {
+    provider.destroy();
+  }
+}
