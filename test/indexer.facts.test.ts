@@ -4,6 +4,7 @@ import { AbiCoder, Interface, concat, hexlify, toBeHex, zeroPadValue, type Inter
 import fc from 'fast-check';
 import type { Chain } from '../command/chain/chain.js';
 import { logFilter, type ChainLog } from '../command/chain/chain-events.js';
+import { decodeEventData } from '../command/chain/event-data.js';
 import { factsOf, type FactsContext } from '../command/chain/facts.js';
 import { conditionalTokens } from '../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../contracts-abi/market-factory.js';
@@ -207,6 +208,20 @@ describe('facts of a chain', () => {
   it('carry their block\'s hash', () => {
     const [found] = factsOf([logOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n], { blockHash: word('4') })], context).facts;
     assert.equal(found!.blockHash, word('4'));
+  });
+
+  it('are decoded as ethers decodes them', () => {
+    const uint = (bits: number) => fc.bigInt({ min: 0n, max: 2n ** BigInt(bits) - 1n });
+    const hex = (length: number) => fc.uint8Array({ minLength: length, maxLength: length }).map((value) => hexlify(value));
+    const values = { 'address': hex(20), 'bytes32': hex(32), 'bool': fc.boolean(), 'uint8': uint(8), 'uint64': uint(64), 'uint256': uint(256),
+      'uint256[]': fc.array(uint(256), { maxLength: 5 }), 'string': fc.string({ unit: 'binary', maxLength: 80 }) };
+    const typed = fc.constantFrom(...Object.keys(values) as (keyof typeof values)[])
+      .chain((type) => fc.tuple(fc.constant(type), values[type] as fc.Arbitrary<unknown>));
+    fc.assert(fc.property(fc.array(typed, { maxLength: 8 }), (pairs) => {
+      const types = pairs.map(([type]) => type);
+      const data = AbiCoder.defaultAbiCoder().encode(types, pairs.map(([, value]) => value));
+      assert.deepEqual(decodeEventData(types, data), pairs.map(([, value]) => value));
+    }), { numRuns: 300 });
   });
 
   it('never throw, whatever topics and data the known contracts\' logs have', () => {

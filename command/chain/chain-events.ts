@@ -1,5 +1,5 @@
 /** The events of the exchange's contracts that matter to it: which they are, and how a log of the chain is read as one. */
-import { AbiCoder, Interface, type InterfaceAbi, type ParamType } from 'ethers';
+import { Interface, type InterfaceAbi } from 'ethers';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import type {
   ConditionResolutionArgs, PayoutRedemptionArgs, TransferBatchArgs, TransferSingleArgs,
@@ -12,6 +12,7 @@ import type {
   CancelScheduledArgs, FillFailedArgs, FillSettledArgs, HistoryAnchoredArgs, OrderCancelledArgs,
 } from '../../contracts-abi/settlement.js';
 import type { Contracts } from './chain.js';
+import { decodeEventData, MalformedData } from './event-data.js';
 
 /** A log of a block; hex in lower case. */
 export interface ChainLog {
@@ -59,8 +60,13 @@ interface EventShape {
   readonly name: ChainEventName;
   readonly contract: keyof Contracts;
   readonly topic: string;
-  readonly indexed: readonly ParamType[];
-  readonly rest: readonly ParamType[];
+  readonly indexed: Parameters;
+  readonly rest: Parameters;
+}
+
+interface Parameters {
+  readonly names: readonly string[];
+  readonly types: readonly string[];
 }
 
 const shapes: readonly EventShape[] = [
@@ -86,8 +92,9 @@ export function readEvent(contracts: Contracts, log: ChainLog): ChainEvent | und
   const shape = shapes.find(({ contract, topic }) => topic === log.topics[0] && contracts[contract] === log.address);
   if (shape === undefined) return undefined;
   try {
-    return { name: shape.name, args: { ...indexedArgs(shape, log), ...dataArgs(shape, log) } } as unknown as ChainEvent;
+    return { name: shape.name, args: { ...readTopics(shape, log), ...read(shape.rest, log.data) } } as unknown as ChainEvent;
   } catch (cause) {
+    if (!(cause instanceof MalformedData)) throw cause;
     throw new UndecodableLog(shape.name, { cause });
   }
 }
@@ -96,26 +103,21 @@ function shapesOf(contract: keyof Contracts, abi: InterfaceAbi, names: readonly 
   const parsed = new Interface(abi);
   return names.map((name) => {
     const { inputs, topicHash } = parsed.getEvent(name)!;
-    return {
-      name, contract, topic: topicHash,
-      indexed: inputs.filter(({ indexed }) => indexed === true), rest: inputs.filter(({ indexed }) => indexed !== true),
-    };
+    const [indexed, rest] = [true, false].map((wanted) => {
+      const chosen = inputs.filter((input) => (input.indexed === true) === wanted);
+      return { names: chosen.map((input) => input.name), types: chosen.map(({ type }) => type) };
+    });
+    return { name, contract, topic: topicHash, indexed, rest };
   });
 }
 
-function indexedArgs({ indexed }: EventShape, { topics }: ChainLog): Record<string, unknown> {
-  if (topics.length !== indexed.length + 1) throw new Error(`${topics.length} topics where ${indexed.length + 1} belong`);
-  return Object.fromEntries(indexed.map(({ name, type }, i) => [name, plain(AbiCoder.defaultAbiCoder().decode([type], topics[i + 1])[0], type)]));
+/** All indexed arguments of these events are of one word each, so that topics are encoded like data. */
+function readTopics({ indexed }: EventShape, { topics }: ChainLog): Record<string, unknown> {
+  if (topics.length !== indexed.names.length + 1) throw new MalformedData(`${topics.length} topics where ${indexed.names.length + 1} belong`);
+  return read(indexed, `0x${topics.slice(1).map((topic) => topic.slice(2)).join('')}`);
 }
 
-/** Texts are read as bytes, which have the same encoding: a contract may emit what is no UTF-8. */
-function dataArgs({ rest }: EventShape, { data }: ChainLog): Record<string, unknown> {
-  const values = AbiCoder.defaultAbiCoder().decode(rest.map(({ type }) => type === 'string' ? 'bytes' : type), data);
-  return Object.fromEntries(rest.map(({ name, type }, i) => [name, plain(values[i], type)]));
-}
-
-function plain(value: unknown, type: string): unknown {
-  if (type === 'string') return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from((value as string).slice(2), 'hex'));
-  if (type.endsWith('[]')) return [...value as Iterable<unknown>];
-  return typeof value === 'string' ? value.toLowerCase() : value;
+function read({ names, types }: Parameters, data: string): Record<string, unknown> {
+  const values = decodeEventData(types, data);
+  return Object.fromEntries(names.map((name, i) => [name, values[i]]));
 }
