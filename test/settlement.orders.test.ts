@@ -62,6 +62,11 @@ describe('settlement: orders', () => {
     });
   }
 
+  it('reads on where a page ends early', async () => {
+    const found = await createSettledOrders({ read: (stream, from, limit) => log.read(stream, from, Math.min(limit, 3)) }).read([11, 20, 13]);
+    deepEqual([...found], [11, 13, 20].map((number) => [number, orderAt(number)]));
+  });
+
   it('remembers the orders asked for latest, and as many as it may', async () => {
     const { orders, reads } = setUp(3);
     await orders.read([0, 1, 2]);

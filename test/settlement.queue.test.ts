@@ -26,7 +26,11 @@ function story(rules: Partial<QueueRules> = {}) {
     }
   }, { ...QUEUE_RULES, ...rules });
   const due = (at: number) => queue.due(at).map((each) => each.fill);
-  const take = (fills: number[], at: number) => { queue.take({ fills, permits: [] }, at); };
+  const take = (fills: number[]): SettlementNote => {
+    const note = { fills, permits: [] };
+    queue.take(note);
+    return note;
+  };
   const end = (which: number, ending: Ending, at: number) => {
     queue.over({ nonce: which, note: notes.get(which)! }, ending, at);
   };
@@ -45,9 +49,8 @@ function story(rules: Partial<QueueRules> = {}) {
     send(at: number, first = Infinity): number {
       const fills = due(at).slice(0, first);
       ok(fills.length > 0, 'a batch is due');
-      take(fills, at);
-      notes.set(nonce, { fills, permits: [] });
-      queue.sent(nonce);
+      notes.set(nonce, take(fills));
+      queue.sent(notes.get(nonce)!, nonce);
       return nonce++;
     },
     fillsOf: (which: number) => notes.get(which)!.fills,
@@ -182,21 +185,50 @@ describe('settlement: queue: in hand', () => {
   it('a transaction that could not be made gives its fills back at once', () => {
     const { queue, match, take, due } = story();
     match(50, 0);
-    take(range(0, 50), 0);
+    const note = take(range(0, 50));
     deepEqual([due(0), queue.status().inHand], [[], 50]);
-    queue.unsent(5);
+    queue.unsent(note, 5);
+    queue.unsent(note, 6);
     deepEqual([due(5), queue.status()], [range(0, 50), { transactions: 0, inHand: 0, troubled: 0, slow: false, oldestWaitingSinceMs: 5 }]);
   });
 
   it('a transaction can be over before the sender says that it is sent', () => {
     const { queue, match, take, settle, due } = story();
     match(50, 0);
-    take(range(0, 50), 0);
+    const note = take(range(0, 50));
     queue.over({ nonce: 3, note: { fills: range(0, 50), permits: [] } }, mined(1), 1);
-    queue.sent(3);
+    queue.sent(note, 3);
     settle(range(0, 49));
     deepEqual(queue.pass(2, 2).map(({ left }) => left), [[49]]);
     deepEqual(due(2), [49]);
+  });
+
+  it('told again that a transaction is over, it changes nothing', () => {
+    const { queue, match, send, end, settle, conclude, due } = story();
+    match(2, 0);
+    const first = send(250);
+    end(first, mined(1), 300);
+    end(first, mined(1, false), 301);
+    settle([0]);
+    deepEqual(queue.pass(2, 302).map(({ left }) => left), [[1]]);
+    const second = send(302);
+    end(first, mined(1), 303);
+    deepEqual([queue.pass(2, 303), due(303)], [[], []]);
+    settle([1]);
+    deepEqual(conclude(second, 2, 304).map(({ left }) => left), [[]]);
+  });
+
+  it('several transactions can be made side by side, and each gets its own nonce', () => {
+    const { queue, match, take, due, settle } = story();
+    match(120, 0);
+    const [first, second] = [take(due(0)), take(due(0))];
+    deepEqual([first.fills, second.fills, queue.status().transactions], [range(0, 50), range(50, 100), 2]);
+    queue.sent(first, 0);
+    queue.unsent(second, 10);
+    deepEqual([due(10), queue.status().inHand], [range(50, 100), 50]);
+    settle(range(0, 50));
+    queue.over({ nonce: 0, note: first }, mined(1), 11);
+    deepEqual(queue.pass(2, 11).map(({ left }) => left), [[]]);
   });
 
   it('a restart takes over what is on its way, and what came back before', () => {
@@ -334,8 +366,8 @@ function playRandomly(steps: readonly Step[]): void {
     deepEqual(fills, [...fills].sort((a, b) => a - b));
     const held = new Set(inHand());
     ok(fills.every((each) => unsettled.has(each) && !held.has(each)), 'a fill is in two hands, or is settled');
-    queue.take({ fills, permits: [] }, at);
     open.set(nonce, { fills, permits: [] });
+    queue.take(open.get(nonce)!);
     return true;
   };
   const finish = (which: number, kind: Step['kind']): void => {
@@ -351,11 +383,11 @@ function playRandomly(steps: readonly Step[]): void {
       for (let i = 0; i < n; i++) unsettled.add(nextFill++);
       queue.observe(nextFill, at - 500);
     } else if (kind === 'send') {
-      if (send(n)) queue.sent(nonce++);
+      if (send(n)) queue.sent(open.get(nonce)!, nonce++);
     } else if (kind === 'unsent') {
       if (send(3)) {
+        queue.unsent(open.get(nonce)!, at);
         open.delete(nonce);
-        queue.unsent(at);
       }
     } else if (kind === 'restart') {
       queue = createSettlementQueue(source, rules);
@@ -370,7 +402,7 @@ function playRandomly(steps: readonly Step[]): void {
   for (let round = 0; unsettled.size > 0; round++) {
     ok(round < 10_000, 'the rest does not settle');
     at += 1_000_000;
-    if (send(8)) queue.sent(nonce++);
+    if (send(8)) queue.sent(open.get(nonce)!, nonce++);
     for (const which of [...open.keys()]) finish(which, 'settled');
   }
 }

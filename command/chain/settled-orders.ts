@@ -29,13 +29,16 @@ export function createSettledOrders(log: Pick<Log, 'read'>, kept = 10_000): Sett
 
   async function readRange({ from, to, wanted }: Range, found: Map<number, PlaceOrder>): Promise<void> {
     const records = await log.read('commands', from, to - from + 1);
+    // A page may end early.
+    const end = from + records.length;
     for (const number of wanted) {
-      const record = records[number - from];
-      if (record?.position !== number) throw new NoSuchOrder(number, 'no record');
-      const command = decodeCommand(record.data);
+      if (number >= end) continue;
+      const command = decodeCommand(records[number - from].data);
       if (command.kind !== 'PlaceOrder') throw new NoSuchOrder(number, `a ${command.kind}`);
       found.set(number, command);
     }
+    if (records.length === 0) throw new NoSuchOrder(from, 'no record');
+    if (end <= to) await readRange({ from: end, to, wanted: wanted.filter((number) => number >= end) }, found);
   }
 
   return {

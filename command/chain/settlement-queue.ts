@@ -63,9 +63,10 @@ export interface SettlementQueue {
   /** The fills of the next batch, in order; none when none is due yet. */
   due(nowMs: number): readonly UnsettledFill[];
   /** A transaction is being made with the first of the fills that were due. Then comes `sent` or `unsent`. */
-  take(note: SettlementNote, nowMs: number): void;
-  sent(nonce: number): void;
-  unsent(nowMs: number): void;
+  take(note: SettlementNote): void;
+  sent(note: SettlementNote, nonce: number): void;
+  unsent(note: SettlementNote, nowMs: number): void;
+  /** May be told again. */
   over(transaction: { nonce: number; note: SettlementNote }, ending: Ending, nowMs: number): void;
   /** The history has every fact of the blocks below `nextBlock`: gives the transactions that this concludes. */
   pass(nextBlock: number, nowMs: number): readonly Passed[];
@@ -91,7 +92,8 @@ const COUNTED = 10_000;
 /** A queue over the engine's unsettled fills of one chain with numbers of `from` and higher, ascending. */
 export function createSettlementQueue(unsettled: (from: number) => Iterable<UnsettledFill>, rules: QueueRules = QUEUE_RULES): SettlementQueue {
   const hands = new Map<number, Hand>();
-  let sending: SettlementNote | undefined;
+  /** By their first fills: what the sender has not given a nonce yet. */
+  const sending = new Map<number, SettlementNote>();
   /** Every fill with this number or a higher one is untouched. */
   let untouched = 0;
   /** Fills below `untouched` that are in no hand, and since when they wait. */
@@ -164,7 +166,7 @@ export function createSettlementQueue(unsettled: (from: number) => Iterable<Unse
     },
     observe: (nextFill, nowMs) => { arrivals.add(nextFill, nowMs); },
     due(nowMs) {
-      if (sending !== undefined || !pace.allows(hands.size, nowMs)) return [];
+      if (!pace.allows(hands.size + sending.size, nowMs)) return [];
       const batch: UnsettledFill[] = [];
       let limit = 0;
       let grows = true;
@@ -181,21 +183,23 @@ export function createSettlementQueue(unsettled: (from: number) => Iterable<Unse
       return ripe ? batch : [];
     },
     take(note) {
-      sending = note;
+      sending.set(note.fills[0], note);
       for (const fill of note.fills) returned.delete(fill);
       untouched = Math.max(untouched, note.fills.at(-1)! + 1);
       arrivals.dropBelow(untouched);
     },
-    sent(nonce) {
+    sent(note, nonce) {
       // It may be over already.
-      if (sending !== undefined && !hands.has(nonce)) hands.set(nonce, { note: sending });
-      sending = undefined;
+      if (sending.delete(note.fills[0])) hands.set(nonce, { note });
     },
-    unsent(nowMs) {
-      for (const fill of sending?.fills ?? []) returned.set(fill, nowMs);
-      sending = undefined;
+    unsent(note, nowMs) {
+      if (!sending.delete(note.fills[0])) return;
+      for (const fill of note.fills) returned.set(fill, nowMs);
     },
     over({ nonce, note }, ending, nowMs) {
+      const wasSending = !hands.has(nonce) && sending.delete(note.fills[0]);
+      // Told again of one that is over already, perhaps with its fills in other hands by now.
+      if (!wasSending && (!hands.has(nonce) || hands.get(nonce)!.ending !== undefined)) return;
       if (ending.kind === 'mined') {
         const others = [...hands].some(([other, hand]) => other !== nonce && hand.ending === undefined);
         const known = note.fills.every((fill) => (troubles.get(fill)?.alone ?? 0) > 0);
@@ -226,7 +230,8 @@ export function createSettlementQueue(unsettled: (from: number) => Iterable<Unse
       }
       const oldest = since.reduce((a, b) => Math.min(a, b), Infinity);
       return {
-        transactions: hands.size, inHand: [...hands.values()].reduce((sum, { note }) => sum + note.fills.length, sending?.fills.length ?? 0),
+        transactions: hands.size + sending.size,
+        inHand: [...[...hands.values()].map(({ note }) => note), ...sending.values()].reduce((sum, { fills }) => sum + fills.length, 0),
         troubled: troubles.size, slow: pace.slow(), ...oldest === Infinity ? {} : { oldestWaitingSinceMs: oldest },
       };
     },

@@ -7,12 +7,12 @@ import type { SubmitSettlement } from '../../engine/commands.js';
 import type { Log } from '../../engine/log.js';
 import type { UnsettledFill } from '../../engine/unsettled-fills.js';
 import { composeBatch, type BatchLimits } from './batch.js';
-import type { Chain, Rpc } from './chain.js';
+import type { Chain } from './chain.js';
 import type { Report } from './report.js';
-import type { Attempt, Ending, Sender, SentTransaction } from './sender.js';
+import type { Attempt, Ending, Sender, SentTransaction, TransactionRequest } from './sender.js';
 import { encodeSettleBatch } from './settle-calldata.js';
 import { createSettledOrders } from './settled-orders.js';
-import { QUEUE_RULES, createSettlementQueue, type Passed, type QueueRules, type QueueStatus, type SettlementNote } from './settlement-queue.js';
+import { QUEUE_RULES, createSettlementQueue, type Passed, type QueueRules, type QueueStatus, type SettlementNote, type SettlementQueue } from './settlement-queue.js';
 
 /** What the worker asks of the running engine's state; all of one moment when asked in one turn. */
 export interface SettlementView {
@@ -31,18 +31,19 @@ export interface SettlementHooks {
   /** Before each broadcast of an attempt: resolves when the history has it. */
   signed(attempt: Attempt, transaction: SentTransaction): Promise<void>;
   /** At final depth. */
-  over(transaction: SentTransaction, ending: Ending): void;
+  over(transaction: SentTransaction, ending: Ending): Promise<void>;
 }
 
 export interface SettlementOptions {
-  readonly chain: Pick<Chain, 'chainId' | 'confirmations' | 'contracts'>;
-  readonly rpc: Pick<Rpc, 'request'>;
+  readonly chain: Pick<Chain, 'chainId' | 'contracts'>;
   readonly view: SettlementView;
   readonly log: Pick<Log, 'read'>;
   /** Resolves when the engine has computed the command's outcome. */
   readonly submit: (command: SubmitSettlement) => Promise<unknown>;
-  /** The worker stops it when it ends. */
-  readonly openSender: (hooks: SettlementHooks) => Promise<Sender>;
+  /** Resolves when the history has got to the latest block that is final by now. Throws ChainUnavailable. */
+  readonly catchUp: () => Promise<void>;
+  /** Opens the sender, or rejects when the signal aborts before. The worker stops it when it ends. */
+  readonly openSender: (hooks: SettlementHooks, signal: AbortSignal) => Promise<Sender>;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
   readonly signal: AbortSignal;
@@ -59,15 +60,17 @@ export interface SettlementTimings {
   readonly maxRetryMs: number;
   /** Transactions that are not over, at most. */
   readonly maxOpen: number;
+  /** Transactions that the sender has not taken yet, at most. */
+  readonly maxSending: number;
 }
 
-export const SETTLEMENT_TIMINGS: SettlementTimings = { pollMs: 25, retryMs: 250, maxRetryMs: 10_000, maxOpen: 64 };
+export const SETTLEMENT_TIMINGS: SettlementTimings = { pollMs: 25, retryMs: 250, maxRetryMs: 10_000, maxOpen: 256, maxSending: 8 };
 
 export interface SettlementStatus extends QueueStatus {
   /** Fills that wait; counted up to 10,000. */
   readonly waiting: number;
-  /** The block that the history must have before the first transaction, while it has not: earlier transactions may have ended before it. */
-  readonly untilBlock?: number;
+  /** Since when, in milliseconds, the sender has not taken a batch; absent while it has none to take. */
+  readonly sendingSinceMs?: number;
   /** What keeps the worker from going on since when; absent when nothing does. */
   readonly trouble?: { readonly text: string; readonly sinceMs: number };
 }
@@ -87,14 +90,13 @@ export function runSettlement(options: SettlementOptions): Settlement {
   const timings = { ...SETTLEMENT_TIMINGS, ...options.timings };
   const queue = createSettlementQueue(view.unsettled, { ...QUEUE_RULES, ...options.rules });
   const retry = createRetry(timings, { now, report });
-  const worker = createWorker(options, queue, timings);
+  const worker = createWorker(options, { queue, timings, progressed: retry.succeeded });
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
       let pauseMs: number;
       try {
         pauseMs = await worker.step() ? 0 : timings.pollMs;
-        retry.succeeded();
       } catch (error) {
         if (signal.aborted) break;
         pauseMs = retry.failed(error);
@@ -111,15 +113,21 @@ export function runSettlement(options: SettlementOptions): Settlement {
 }
 
 function createWorker(
-  { chain, rpc, view, log, submit, openSender, now, report, limits, signal }: SettlementOptions, queue: ReturnType<typeof createSettlementQueue>,
-  timings: SettlementTimings,
+  { chain, view, log, submit, catchUp, openSender, now, report, limits, signal }: SettlementOptions,
+  { queue, timings, progressed }: { queue: SettlementQueue; timings: SettlementTimings; progressed: () => void },
 ) {
   const { chainId } = chain;
   const settledOrders = createSettledOrders(log);
   const usedPermits = new Set<number>();
   let sender: Sender | undefined;
-  /** No new transaction before the history has this block: the end of an earlier process's one may lie before it. */
-  let recordedFirst: number | undefined;
+  /** What the sender has not taken yet, and since when. */
+  const sending = new Map<Promise<void>, number>();
+  const failures: unknown[] = [];
+  /** Whether the history had the final blocks: an earlier process's transaction may have ended in one of them. */
+  let begun = false;
+  let catchingUp = false;
+  let markRestored = (): void => undefined;
+  const restored = new Promise<void>((resolve) => { markRestored = resolve; });
 
   const hooks: SettlementHooks = {
     async signed(attempt, transaction) {
@@ -127,27 +135,34 @@ function createWorker(
       if (note === undefined) return;
       await submit({ kind: 'SubmitSettlement', v: 1, at: now(), chainId, txHash: attempt.txHash, fills: [...note.fills] });
     },
-    over(transaction, ending) {
+    async over(transaction, ending) {
+      // The sender may begin before what it has on its way is taken over here.
+      await restored;
       const note = noteOf(chain, transaction);
-      if (note !== undefined) queue.over({ nonce: transaction.nonce, note }, ending, now());
+      if (note === undefined) return;
+      queue.over({ nonce: transaction.nonce, note }, ending, now());
+      if (ending.kind === 'mined') hurry();
     },
   };
 
+  /** Has the history get to the transaction's block now; a transaction that reverted says nothing by itself. */
+  function hurry(): void {
+    if (catchingUp) return;
+    catchingUp = true;
+    catchUp().catch(() => undefined).finally(() => { catchingUp = false; });
+  }
+
   async function open(): Promise<Sender> {
-    const opened = await openSender(hooks);
+    const opened = await openSender(hooks, signal);
+    const stop = () => { opened.stop().catch(() => undefined); };
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
     queue.restore(opened.open().flatMap((transaction) => {
       const note = noteOf(chain, transaction);
       return note === undefined ? [] : [{ nonce: transaction.nonce, note }];
     }), now());
+    markRestored();
     return opened;
-  }
-
-  async function mayBegin(): Promise<boolean> {
-    if (recordedFirst === undefined) {
-      const head = Number(await rpc.request<string>('eth_blockNumber', []));
-      recordedFirst = head - chain.confirmations;
-    }
-    return view.nextBlock() > recordedFirst;
   }
 
   function conclude(passed: Passed): void {
@@ -160,40 +175,57 @@ function createWorker(
     }
   }
 
-  async function send(to: Sender, due: readonly UnsettledFill[]): Promise<void> {
+  async function prepare(due: readonly UnsettledFill[]): Promise<TransactionRequest & { readonly note: SettlementNote }> {
     const orders = await settledOrders.read(new Set(due.flatMap(({ buyNumber, sellNumber }) => [buyNumber, sellNumber])));
-    const batch = composeBatch({
+    const { fills, permits, gasLimit, content } = composeBatch({
       fills: due, orders, nowS: Math.floor(now() / 1_000), permitUsed: (number) => usedPermits.has(number), ...limits === undefined ? {} : { limits },
     });
-    const note: SettlementNote = { fills: batch.fills.map(({ fill }) => fill), permits: batch.permits };
-    const data = encodeSettleBatch({ ...batch.content, history: view.history() });
-    queue.take(note, now());
-    try {
-      const { nonce } = await to.send({ to: chain.contracts.settlement, data, gasLimit: BigInt(batch.gasLimit), note });
-      queue.sent(nonce);
-    } catch (error) {
-      const taken = to.open().find((transaction) => noteOf(chain, transaction)?.fills[0] === note.fills[0]);
-      if (taken === undefined) queue.unsent(now());
-      else queue.sent(taken.nonce);
-      throw error;
-    }
+    const data = encodeSettleBatch({ ...content, history: view.history() });
+    return { to: chain.contracts.settlement, data, gasLimit: BigInt(gasLimit), note: { fills: fills.map(({ fill }) => fill), permits } };
+  }
+
+  function send(to: Sender, request: TransactionRequest, note: SettlementNote): void {
+    queue.take(note);
+    const taken = to.send(request).then(({ nonce }) => {
+      queue.sent(note, nonce);
+      progressed();
+    }, (error: unknown) => {
+      queue.unsent(note, now());
+      failures.push(error);
+    }).finally(() => { sending.delete(taken); });
+    sending.set(taken, now());
   }
 
   return {
     /** Whether there was something to do: there may be more. */
     async step(): Promise<boolean> {
       sender ??= await open();
+      if (failures.length > 0) throw failures.splice(0)[0];
       queue.observe(view.nextFill(), now());
       for (const passed of queue.pass(view.nextBlock(), now())) conclude(passed);
-      if (sender.open().length >= timings.maxOpen) return false;
+      if (sending.size >= timings.maxSending || sender.open().length + sending.size >= timings.maxOpen) return false;
       const due = queue.due(now());
-      if (due.length === 0 || !await mayBegin() || signal.aborted) return false;
-      await send(sender, due);
+      if (due.length === 0) {
+        if (sending.size === 0) progressed();
+        return false;
+      }
+      if (!begun) {
+        await catchUp();
+        begun = true;
+        return true;
+      }
+      const request = await prepare(due);
+      if (signal.aborted) return false;
+      send(sender, request, request.note);
       return true;
     },
-    status: (): Pick<SettlementStatus, 'untilBlock'> => recordedFirst === undefined || view.nextBlock() > recordedFirst ? {} : { untilBlock: recordedFirst },
+    status(): Pick<SettlementStatus, 'sendingSinceMs'> {
+      const [sendingSinceMs] = sending.values();
+      return sendingSinceMs === undefined ? {} : { sendingSinceMs };
+    },
     async stop(): Promise<void> {
       await sender?.stop();
+      await Promise.all(sending.keys());
     },
   };
 }
