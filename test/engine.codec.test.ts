@@ -9,7 +9,8 @@ import { createEngine } from '../engine/engine.js';
 import { compileWriter } from '../engine/event-text.js';
 import { record } from '../engine/fields.js';
 import { MAX_RECORD_BYTES, RecordTooLarge } from '../engine/log.js';
-import { createRandomCommands, crowd, marketId, START_MS, traderAddress } from './random-commands.js';
+import { crowd, marketId, START_MS, traderAddress } from './random-commands.js';
+import { createChainCommands } from './random-facts.js';
 
 const order = {
   kind: 'PlaceOrder', v: 1, at: START_MS, orderHash: marketId(7), marketId: marketId(1), trader: traderAddress(1), side: 0, outcome: 1, price: 620_000,
@@ -18,7 +19,7 @@ const order = {
 
 describe('the codec', () => {
   it('reads back every command and outcome of a random history, amounts to the last digit', () => {
-    const generator = createRandomCommands(21, crowd);
+    const generator = createChainCommands(21, crowd);
     const engine = createEngine();
     for (let i = 0; i < 3_000; i++) {
       const command = generator.next();

@@ -82,12 +82,15 @@ function longest(engine: ComparedEngine) {
   const T = 9_000_000_000_000_000;
   const word = (kind: string, n: number) => `0x${kind.repeat(32)}${n.toString(16).padStart(32, '0')}`;
   const marketId = word('f', 0);
+  const token = (n: number) => word('a', n);
+  const chainId = Number.MAX_SAFE_INTEGER;
   const trader = (n: number) => `0x${'e'.repeat(32)}${n.toString(16).padStart(8, '0')}`;
   const step = (command: Command): Answer => engine.step(command, encodeCommand(command));
   return {
-    open: () => step({
-      kind: 'OpenMarket', v: 1, at: T, marketId, question: '\u0001'.repeat(1_000), description: '\u0001'.repeat(10_000), category: 'stablecoin',
-      contractAddress: trader(0), maker: trader(0), expiration: Number.MAX_SAFE_INTEGER, chainId: Number.MAX_SAFE_INTEGER, marketKind: 'standard',
+    open: (n = 0, description = '\u0001'.repeat(10_000)) => step({
+      kind: 'OpenMarket', v: 1, at: T, marketId: word('f', n), question: '\u0001'.repeat(1_000), description, category: 'stablecoin',
+      contractAddress: trader(0), maker: trader(0), expiration: Number.MAX_SAFE_INTEGER, chainId, marketKind: 'standard',
+      tokens: { yes: token(2 * n), no: token(2 * n + 1) },
     }),
     place: (n: number, who: number, side: 0 | 1, size: bigint) => step({
       kind: 'PlaceOrder', v: 1, at: T, orderHash: word('d', n), marketId, trader: trader(who), side, outcome: 0, price: 999_999, size: String(size),
@@ -96,6 +99,16 @@ function longest(engine: ComparedEngine) {
     fail: (fill: number) => step({
       kind: 'FailFill', v: 1, at: T, fill, txHash: word('b', 0), reason: 'buyer_insufficient_allowance', culprit: 'buyer',
     }),
+    transfer: (items: number) => step({
+      kind: 'RecordTransfer', v: 1, at: T, chainId, from: trader(1), to: trader(2), txHash: word('b', 0),
+      items: Array.from({ length: items }, (_, n) => ({ token: token(n), amount: String(2n ** 256n - 1n) })),
+    }),
+    /** The first of them is fill 0, the others are as long as numbers can be. */
+    submit: (fills: number) => step({
+      kind: 'SubmitSettlement', v: 1, at: T, chainId, txHash: word('b', 0),
+      fills: Array.from({ length: fills }, (_, n) => (n === 0 ? 0 : Number.MAX_SAFE_INTEGER - n)),
+    }),
+    cancelBelow: (who: number) => step({ kind: 'CancelOrdersBelow', v: 1, at: T, chainId, trader: trader(who), belowNonce: String(UINT64_MAX) }),
   };
 }
 
@@ -127,6 +140,29 @@ for (const [name, create] of Object.entries(engines)) {
       const pulled = failFill(LIMIT);
       deepEqual(kinds(pulled), { FillFailed: 1, OrderCancelled: LIMIT + 1, OrderReinstated: 1 });
       ok(longestBytes(pulled) < MAX_RECORD_BYTES, `${longestBytes(pulled)} bytes`);
+    });
+
+    it('writes a transfer of 256 tokens, and a settlement of 1,000 fills, of the longest values within a record', () => {
+      const { open: openMarket, place, transfer, submit } = longest(create());
+      for (let n = 0; n < 128; n++) openMarket(n, '');
+      const moved = transfer(256);
+      deepEqual(kinds(moved), { SharesTransferred: 256 });
+      ok(longestBytes(moved) < MAX_RECORD_BYTES, `${longestBytes(moved)} bytes`);
+
+      place(0, 1, 1, 1n);
+      place(1, 2, 0, 1n);
+      const submitted = submit(1_000);
+      deepEqual(kinds(submitted), { SettlementSubmitted: 1 });
+      ok(longestBytes(submitted) < MAX_RECORD_BYTES, `${longestBytes(submitted)} bytes`);
+    });
+
+    it('writes 2,500 cancels of a raised floor, of the longest values, within a record', () => {
+      const { open: openMarket, place, cancelBelow } = longest(create());
+      openMarket();
+      for (let n = 0; n <= LIMIT; n++) place(n, 1, 1, UINT64_MAX);
+      const cancelled = cancelBelow(1);
+      deepEqual(kinds(cancelled), { NonceFloorRaised: 1, OrderCancelled: LIMIT });
+      ok(longestBytes(cancelled) < MAX_RECORD_BYTES, `${longestBytes(cancelled)} bytes`);
     });
   });
 }

@@ -9,10 +9,11 @@ import { createEngine, type Engine } from '../engine/engine.js';
 import { decodeSnapshot, encodeSnapshot } from '../engine/snapshot.js';
 import { loadSnapshot, saveSnapshot } from '../engine/snapshot-files.js';
 import { createRandomCommands, crowd, pile, type Profile } from './random-commands.js';
+import { createChainCommands } from './random-facts.js';
 
 /** Recorded commands of a random history. */
-function history(seed: number, profile: Profile, length: number): Buffer[] {
-  const generator = createRandomCommands(seed, profile);
+function history(seed: number, profile: Profile, length: number, create = createRandomCommands): Buffer[] {
+  const generator = create(seed, profile);
   const engine = createEngine();
   return Array.from({ length }, () => {
     const data = encodeCommand(generator.next());
@@ -38,9 +39,13 @@ function stateIn(snapshot: Buffer): unknown {
 }
 
 describe('engine snapshots', () => {
-  for (const [name, profile] of [['a crowd', crowd], ['a pile', pile]] as const) {
+  const histories = [
+    ['a crowd', crowd, createRandomCommands], ['a pile', pile, createRandomCommands],
+    ['a crowd that chains tell of', crowd, createChainCommands], ['a pile that chains tell of', pile, createChainCommands],
+  ] as const;
+  for (const [name, profile, create] of histories) {
     it(`a restart at any point of the history of ${name} changes nothing`, () => {
-      const commands = history(11, profile, 12_000);
+      const commands = history(11, profile, 12_000, create);
       const whole = replay(createEngine(), commands);
       for (const at of [0, 1, 777, 5_000, 7_300, 11_999]) {
         const restarted = replay(restart(replay(createEngine(), commands.slice(0, at))), commands.slice(at));
@@ -51,7 +56,7 @@ describe('engine snapshots', () => {
   }
 
   it('restarts as often as one likes', () => {
-    const commands = history(12, crowd, 3_000);
+    const commands = history(12, crowd, 3_000, createChainCommands);
     let engine = createEngine();
     for (let from = 0; from < commands.length; from += 100) engine = restart(replay(engine, commands.slice(from, from + 100)));
     deepEqual(engine.digest, replay(createEngine(), commands).digest);

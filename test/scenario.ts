@@ -3,7 +3,7 @@ import { deepEqual } from 'node:assert/strict';
 import { encodeCommand } from '../engine/codec.js';
 import type { CancelOrder, Command, OpenMarket, PlaceOrder } from '../engine/commands.js';
 import type { CancelReason, Event, FillMatched, RejectionCode } from '../engine/events.js';
-import { BUY, SELL, YES, type Culprit, type FailureReason, type Side } from '../engine/fields.js';
+import { BUY, SELL, YES, type ChainFact, type Culprit, type FailureReason, type Side } from '../engine/fields.js';
 import type { ComparedEngine } from './compared-engines.js';
 
 /** Second 0 of every scenario, in seconds since the Unix epoch. Times in scenarios count from here. */
@@ -12,7 +12,7 @@ export const ZERO_S = 1_700_000_000;
 /** Names stand for ids: a market's, an order's hash, a trader's address. */
 export const bytes32 = (name: string) => `0x${Buffer.from(name).toString('hex').padStart(64, '0')}`;
 export const address = (name: string) => `0x${Buffer.from(name).toString('hex').padStart(40, '0')}`;
-const TX_HASH = bytes32('tx');
+export const TX_HASH = bytes32('tx');
 
 interface Story {
   /** The engine's time, in milliseconds since the Unix epoch. */
@@ -62,11 +62,31 @@ function stamp(story: Story, { at }: When): number {
   return at === undefined ? Math.max(story.now, ZERO_S * 1_000) : ZERO_S * 1_000 + at;
 }
 
-export function open(market: string, terms: When & { readonly expiration?: number; readonly chainId?: number } = {}): Deed {
+/** A place in a chain's history: chain, block and log. */
+export type Place = readonly [number, number, number];
+
+export interface Told {
+  /** Where the chain says so; absent: it does not. */
+  readonly fact?: Place;
+}
+
+export function factOf({ fact }: Told): { fact?: ChainFact } {
+  return fact === undefined ? {} : { fact: { chainId: fact[0], block: fact[1], logIndex: fact[2] } };
+}
+
+interface MarketTerms extends When, Told {
+  readonly expiration?: number;
+  readonly chainId?: number;
+  /** Names of the YES and the NO token. */
+  readonly tokens?: readonly [string, string];
+}
+
+export function open(market: string, terms: MarketTerms = {}): Deed {
   return (story) => ({
     kind: 'OpenMarket', v: 1, at: stamp(story, terms), marketId: bytes32(market), question: `${market}?`, description: 'as it says', category: 'general',
     contractAddress: address(market), maker: address('maker'), expiration: ZERO_S + (terms.expiration ?? 86_400), chainId: terms.chainId ?? 1,
     marketKind: 'standard',
+    ...(terms.tokens === undefined ? {} : { tokens: { yes: bytes32(terms.tokens[0]), no: bytes32(terms.tokens[1]) } }), ...factOf(terms),
   });
 }
 
@@ -107,10 +127,10 @@ export function again(order: string, when: When = {}): Deed {
   return (story) => ({ ...story.orders.get(order)!.placed, at: stamp(story, when) });
 }
 
-export function cancel(order: string, asked: When & { market?: string; side?: Side; trader?: string } = {}): Deed {
+export function cancel(order: string, asked: When & Told & { market?: string; side?: Side; trader?: string } = {}): Deed {
   return (story) => {
     const command: CancelOrder = {
-      kind: 'CancelOrder', v: 1, at: stamp(story, asked), orderHash: bytes32(order), marketId: bytes32(asked.market ?? 'M'),
+      kind: 'CancelOrder', v: 1, at: stamp(story, asked), orderHash: bytes32(order), marketId: bytes32(asked.market ?? 'M'), ...factOf(asked),
     };
     if (asked.side !== undefined) command.side = asked.side;
     if (asked.trader !== undefined) command.trader = address(asked.trader);
@@ -122,13 +142,27 @@ export function clock(at: number): Deed {
   return (story) => ({ kind: 'AdvanceClock', v: 1, at: stamp(story, { at }) });
 }
 
-export function settle(fill: number, when: When = {}): Deed {
-  return (story) => ({ kind: 'SettleFill', v: 1, at: stamp(story, when), fill, txHash: TX_HASH });
+export function settle(fill: number, when: When & Told = {}): Deed {
+  return (story) => ({ kind: 'SettleFill', v: 1, at: stamp(story, when), fill, txHash: TX_HASH, ...factOf(when) });
 }
 
-export function fail(fill: number, reason: FailureReason, culprit: Culprit, when: When = {}): Deed {
-  return (story) => ({ kind: 'FailFill', v: 1, at: stamp(story, when), fill, txHash: TX_HASH, reason, culprit });
+export function fail(fill: number, reason: FailureReason, culprit: Culprit, when: When & Told = {}): Deed {
+  return (story) => ({ kind: 'FailFill', v: 1, at: stamp(story, when), fill, txHash: TX_HASH, reason, culprit, ...factOf(when) });
 }
+
+/** Any other command, as it is but for its time. */
+export function tell(command: Untimed<Command>, when: When = {}): Deed {
+  return (story) => ({ ...command, v: 1, at: stamp(story, when) }) as Command;
+}
+
+type Untimed<T> = T extends Command ? Omit<T, 'v' | 'at'> : never;
+
+/** An event that is told in full. */
+export function says(event: Unversioned<Event>): Expected {
+  return () => ({ ...event, v: 1 }) as Event;
+}
+
+type Unversioned<T> = T extends Event ? Omit<T, 'v'> : never;
 
 export function opened(market: string): Expected {
   return (story) => {
@@ -219,5 +253,14 @@ export function cancelRepeated(order: string, remaining: Amount): Expected {
 
 /** `subject`: the name of the order or market, or the fill's number. */
 export function rejected(code: RejectionCode, subject: string | number): Expected {
-  return () => ({ type: 'CommandRejected', v: 1, code, subject: typeof subject === 'number' ? String(subject) : bytes32(subject) });
+  return rejectedOf(code, typeof subject === 'number' ? String(subject) : bytes32(subject));
+}
+
+/** The subject is this very text. */
+export function rejectedOf(code: RejectionCode, subject: string): Expected {
+  return () => ({ type: 'CommandRejected', v: 1, code, subject });
+}
+
+export function tokenized(market: string, [yes, no]: readonly [string, string]): Expected {
+  return () => ({ type: 'MarketTokenized', v: 1, marketId: bytes32(market), yesToken: bytes32(yes), noToken: bytes32(no) });
 }
