@@ -106,7 +106,7 @@ async function launch(directory: string, { chainId, port, log }: DevChainOptions
   } catch (cause) {
     const { message } = cause as Error;
     if (message.includes('Address already in use')) {
-      throw new Error(`port ${port} is taken, but the development chain is to listen there: set CHAIN_PORT to another one, or to 0 for any`, { cause });
+      throw new Error(`the development chain cannot have port ${port}, which is taken: set CHAIN_PORT, 0 for any`, { cause });
     }
     if (message.includes('--load-state')) throw new DevChainUnusable(directory, `is damaged: anvil cannot load its state (${message})`);
     throw cause;

