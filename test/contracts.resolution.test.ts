@@ -101,6 +101,8 @@ describe('the resolution of a market', () => {
       settled({ assertionId, bondRecipient: proposer.address, disputed: false, settlementResolution: true, settleCaller: resolverAt }),
     ]);
     equal(await outcomeOf(), 0n);
+    const firstNonce = await contracts.read(contracts.oracleResolver, 'nonceKey', [marketId]) as bigint << 64n;
+    deepEqual([await signed.nonceOf(proposer.address, market), await signed.nonceOf(settler.address, market)], [firstNonce + 1n, firstNonce + 1n]);
     equal(await balanceOf(proposer), 1_000n * USDC);
     equal(await balanceOf(contracts.oracleResolver), 0n);
   });
