@@ -52,6 +52,14 @@ const floors: Record<string, Line[]> = {
     [sell('x', 'anna', 1, 1, { nonce: UINT64_MAX - 1n }), rejected('nonce_cancelled', 'x')],
     [sell('x', 'anna', 1, 1, { nonce: UINT64_MAX }), accepted('x'), rested('x', 1)],
   ],
+  'floors are exact over the whole uint64': [
+    M, [sell('a', 'anna', 1, 600_000, { nonce: 2n ** 32n - 1n }), accepted('a'), rested('a', 1)],
+    [sell('b', 'anna', 1, 600_000, { nonce: 2n ** 33n }), accepted('b'), rested('b', 1)],
+    [cancelBelow('anna', 2n ** 32n), raised('anna', 2n ** 32n), cancelled('a', 'user', 1)],
+    [cancelBelow('anna', 2n ** 33n), raised('anna', 2n ** 33n)],
+    [sell('x', 'anna', 1, 600_000, { nonce: 2n ** 33n - 1n }), rejected('nonce_cancelled', 'x')],
+    [cancelBelow('anna', 2n ** 33n + 1n), raised('anna', 2n ** 33n + 1n), cancelled('b', 'user', 1)],
+  ],
   'cancelled nonces are refused after every other rule but the taken nonce': [
     [open('M', { expiration: 100 }), opened('M')],
     [sell('ask', 'anna', 1, 600_000, { nonce: 7, expiration: 5_000 }), accepted('ask'), rested('ask', 1)],
