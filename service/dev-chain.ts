@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Chain } from '../command/chain/chain.js';
 import { startAnvil, stopOrphan, type Anvil } from './anvil.js';
-import { artifactsDigest, makeDevContracts, SETTLEMENT_DOMAIN_NAME, operatorWallet } from './dev-contracts.js';
+import { artifactsDigest, makeDevContracts, SETTLEMENT_DOMAIN_NAME, creatorWallet, operatorWallet } from './dev-contracts.js';
 import {
   DevChainUnusable, digestOf, keepNewChain, readManifest, removeHalfMade, replaceState, unpackState, type Manifest,
 } from './dev-chain-state.js';
@@ -21,8 +21,10 @@ import { processIdentity } from './process-identity.js';
 
 export interface DevChain {
   readonly chain: Chain;
-  /** 0x and 64 hex digits: settles, and creates markets. */
+  /** 0x and 64 hex digits: settles. */
   readonly operatorKey: string;
+  /** Creates markets; a key of its own, so that it takes none of the nonces that settlements have been signed for. */
+  readonly creatorKey: string;
   readonly rpcUrl: string;
   /** anvil's process number. */
   readonly pid: number;
@@ -76,7 +78,8 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
     const keeper = keepState(directory, anvil.url, options);
     let stopped: Promise<void> | undefined;
     return {
-      chain: chainOf(manifest, options), operatorKey: operatorWallet().privateKey, rpcUrl: anvil.url, pid: anvil.pid, ended: anvil.ended,
+      chain: chainOf(manifest, options), operatorKey: operatorWallet().privateKey,
+      creatorKey: creatorWallet().privateKey, rpcUrl: anvil.url, pid: anvil.pid, ended: anvil.ended,
       stop: () => stopped ??= keeper.stop().then(() => running.stop()).then(() => forget(directory)).finally(unlock),
     };
   } catch (error) {
@@ -88,7 +91,8 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
 
 function chainOf({ chainId, contracts, deployment }: Manifest, { name, exposureCheck }: DevChainOptions): Chain {
   // Nothing reorganises here, so a block is final when it is there.
-  return { chainId, name, testnet: true, confirmations: 0, startBlock: deployment.block, contracts, domainName: SETTLEMENT_DOMAIN_NAME, exposureCheck };
+  const domainName = SETTLEMENT_DOMAIN_NAME;
+  return { chainId, name, testnet: true, confirmations: 0, startBlock: deployment.block, contracts, domainName, exposureCheck };
 }
 
 async function launch(directory: string, { chainId, port, log }: DevChainOptions, loads: boolean): Promise<Anvil> {

@@ -1,4 +1,4 @@
-/** What a fresh development chain gets: the contracts, an operator, and wallets with test money. */
+/** What a fresh development chain gets: the contracts, keys of its own, and wallets with test money. */
 import { Contract, HDNodeWallet, JsonRpcProvider, Mnemonic, parseEther, type InterfaceAbi } from 'ethers';
 import type { Contracts } from '../command/chain/chain.js';
 import { conditionalTokens } from '../contracts-abi/conditional-tokens.js';
@@ -18,7 +18,7 @@ export const SETTLEMENT_DOMAIN_NAME = 'Prediction Exchange Settlement';
 export const STARTING_USDC = 1_000_000_000_000n;
 
 const ACCOUNTS = 10;
-const OPERATOR_ETHER = parseEther('5000');
+const STARTING_ETHER = parseEther('3000');
 
 /** The accounts of the test mnemonic that have ether and test USDC; their keys are public knowledge. */
 export function developmentAccounts(): HDNodeWallet[] {
@@ -26,9 +26,14 @@ export function developmentAccounts(): HDNodeWallet[] {
   return Array.from({ length: ACCOUNTS }, (_, i) => parent.deriveChild(i));
 }
 
-/** Not one of the accounts that developers use in their wallets: their transactions would take its nonces. */
+/** Settles. Not one of the accounts that developers use in their wallets: their transactions would take its nonces. */
 export function operatorWallet(): HDNodeWallet {
   return HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(TEST_MNEMONIC), 'm/44\'/60\'/1\'/0/0');
+}
+
+/** Creates markets. */
+export function creatorWallet(): HDNodeWallet {
+  return HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(TEST_MNEMONIC), 'm/44\'/60\'/1\'/0/1');
 }
 
 /** Identifies the compiled contracts that this program deploys, those that they deploy themselves included. */
@@ -42,11 +47,12 @@ export async function makeDevContracts(url: string, chainId: number): Promise<{ 
   try {
     const accounts = developmentAccounts();
     const signer = accounts[0]!.connect(provider);
-    const operator = operatorWallet().address;
-    const { deploymentBlock, ...addresses } = await deployContracts({ signer, operator, creator: operator, quickOperator: operator });
+    const [operator, creator] = [operatorWallet().address, creatorWallet().address];
+    const { deploymentBlock, ...addresses } = await deployContracts({ signer, operator, creator, quickOperator: operator });
     const usdc = new Contract(addresses.collateral, testUsdc.abi as InterfaceAbi, signer).getFunction('mint');
     let nonce = await signer.getNonce('latest');
-    const sent = [await signer.sendTransaction({ to: operator, value: OPERATOR_ETHER, nonce: nonce++ })];
+    const sent = [];
+    for (const to of [operator, creator]) sent.push(await signer.sendTransaction({ to, value: STARTING_ETHER, nonce: nonce++ }));
     for (const { address } of accounts) sent.push(await usdc.send(address, STARTING_USDC, { nonce: nonce++ }));
     await Promise.all(sent.map((transaction) => transaction.wait()));
     const contracts = Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, address.toLowerCase()])) as unknown as Contracts;

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { id } from 'ethers';
+import { computeAddress, id } from 'ethers';
 import { conditionalTokens } from '../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../contracts-abi/market-factory.js';
 import { quickResolver } from '../contracts-abi/quick-resolver.js';
@@ -17,7 +17,7 @@ import { testUsdc } from '../contracts-abi/test-usdc.js';
 import { startAnvil } from '../service/anvil.js';
 import { DevChainUnusable } from '../service/dev-chain-state.js';
 import { startDevChain, type DevChain, type DevChainOptions } from '../service/dev-chain.js';
-import { developmentAccounts, operatorWallet } from '../service/dev-contracts.js';
+import { developmentAccounts } from '../service/dev-contracts.js';
 import { DirectoryInUse } from '../service/directory-lock.js';
 import { isRunning, processIdentity } from '../service/process-identity.js';
 import { contractOn, rpcTo } from './json-rpc.js';
@@ -94,7 +94,7 @@ describe('development chain', () => {
   const pay = ({ rpcUrl, chain }: DevChain, amount: bigint) =>
     contractOn(rpcUrl, chain.contracts.collateral, testUsdc).send(alice!.address, 'transfer', [bob!.address, amount]);
 
-  it('is made with all contracts, roles for the operator, and wallets with money and no approvals', async () => {
+  it('is made with all contracts, roles for keys of their own, and wallets with money and no approvals', async () => {
     const made = await start();
     assert.deepEqual(made.chain, {
       chainId: 31_337, name: 'Here', testnet: true, confirmations: 0, startBlock: 1, contracts: made.chain.contracts,
@@ -102,22 +102,23 @@ describe('development chain', () => {
     });
     const { contracts } = made.chain;
     assert.deepEqual(Object.values(contracts).filter((address) => !/^0x[0-9a-f]{40}$/.test(address)), []);
-    assert.equal(made.operatorKey, operatorWallet().privateKey);
-    assert.ok(!developmentAccounts().some(({ privateKey }) => privateKey === made.operatorKey), 'nobody\'s wallet takes its nonces');
+    const keys = [made.operatorKey, made.creatorKey, ...developmentAccounts().map(({ privateKey }) => privateKey)];
+    assert.deepEqual([new Set(keys).size, keys.length], [12, 12], 'nobody else takes their nonces');
+    const [operator, creator] = [computeAddress(made.operatorKey), computeAddress(made.creatorKey)];
     const on = (address: string, artifact: Parameters<typeof contractOn>[2]) => contractOn(made.rpcUrl, address, artifact);
-    for (const [artifact, address, role] of [
-      [settlement, contracts.settlement, 'OPERATOR_ROLE'], [marketFactory, contracts.marketFactory, 'CREATOR_ROLE'],
-      [quickResolver, contracts.quickResolver, 'OPERATOR_ROLE'],
+    for (const [artifact, address, role, who] of [
+      [settlement, contracts.settlement, 'OPERATOR_ROLE', operator], [marketFactory, contracts.marketFactory, 'CREATOR_ROLE', creator],
+      [quickResolver, contracts.quickResolver, 'OPERATOR_ROLE', operator],
     ] as const) {
       const contract = on(address, artifact);
-      assert.equal(await contract.read('hasRole', [await contract.read(role, []), operatorWallet().address]), true, address);
+      assert.equal(await contract.read('hasRole', [await contract.read(role, []), who]), true, address);
+      assert.ok(BigInt(await rpcTo(made.rpcUrl)<string>('eth_getBalance', [who, 'latest'])) > 10n ** 21n);
     }
     for (const account of developmentAccounts()) {
       assert.equal(await usdcOf(made, account), MILLION_USDC);
       assert.equal(await on(contracts.collateral, testUsdc).read('allowance', [account.address, contracts.settlement]), 0n);
       assert.equal(await on(contracts.conditionalTokens, conditionalTokens).read('isApprovedForAll', [account.address, contracts.settlement]), false);
     }
-    assert.ok(BigInt(await rpcTo(made.rpcUrl)<string>('eth_getBalance', [operatorWallet().address, 'latest'])) > 10n ** 21n);
   });
 
   it('has its blocks, receipts, logs and balances after a restart, and goes on at the clock\'s time', async () => {

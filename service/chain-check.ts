@@ -1,0 +1,140 @@
+/** Checks that a chain has the contracts that the settings say, before anything is signed for them or read from them. */
+import { Interface, TypedDataEncoder, type InterfaceAbi } from 'ethers';
+import { RpcError, type Chain, type Contracts, type Rpc } from '../command/chain/chain.js';
+import { marketFactory } from '../contracts-abi/market-factory.js';
+import { settlement } from '../contracts-abi/settlement.js';
+import { testUsdc } from '../contracts-abi/test-usdc.js';
+
+/** The stablecoin; `name` and `version` are those of its signing domain, as permits need them. */
+export interface Collateral {
+  readonly name: string;
+  readonly version: string;
+  readonly symbol: string;
+  readonly decimals: number;
+  /** Lower-case hex. */
+  readonly address: string;
+}
+
+/** The contracts are not those that the settings say; the message lists every difference. */
+export class ContractMismatch extends Error {
+  constructor(chainId: number, readonly problems: readonly string[]) {
+    super(`the contracts on chain ${chainId} are not those of the settings:\n${problems.map((each) => `  ${each}`).join('\n')}\n`
+      + 'correct the addresses, settlementDomainName or the RPC URLs in the chains file');
+    this.name = 'ContractMismatch';
+  }
+}
+
+const VERSIONED = new Interface(['function version() view returns (string)']);
+const SETTLEMENT = new Interface(settlement.abi as InterfaceAbi);
+const FACTORY = new Interface(marketFactory.abi as InterfaceAbi);
+const TOKEN = new Interface(testUsdc.abi as InterfaceAbi);
+const DECIMALS = 6;
+
+interface Checked {
+  readonly chain: Chain;
+  readonly rpc: Rpc;
+  readonly fault: (what: string) => void;
+}
+
+/**
+ * Compares code, signing domains and the contracts' own references with the settings, and reads the stablecoin (contracts.md: refuse to
+ * run on a mismatch). Throws ContractMismatch with every difference at once, and ChainUnavailable when no node answers.
+ */
+export async function checkContracts({ chain, rpc }: { chain: Chain; rpc: Rpc }): Promise<{ collateral: Collateral }> {
+  const problems: string[] = [];
+  const checked = { chain, rpc, fault: (what: string) => { problems.push(what); } };
+  await checkCode(checked);
+  let collateral: Collateral | undefined;
+  if (problems.length === 0) {
+    await checkSettlement(checked);
+    await checkReferences(checked);
+    collateral = await readCollateral(checked);
+  }
+  if (problems.length > 0) throw new ContractMismatch(chain.chainId, problems);
+  return { collateral: collateral! };
+}
+
+async function checkCode({ chain: { contracts }, rpc, fault }: Checked): Promise<void> {
+  await Promise.all(Object.entries(contracts).map(async ([name, address]: [string, string]) => {
+    if (await rpc.request<string>('eth_getCode', [address, 'latest']) === '0x') fault(`${name}: there is no contract at ${address}`);
+  }));
+}
+
+async function checkSettlement({ chain, rpc, fault }: Checked): Promise<void> {
+  const { settlement: address } = chain.contracts;
+  const found = await domainOf(rpc, SETTLEMENT, address);
+  if (found === undefined) return fault(`settlement: the contract at ${address} has no eip712Domain()`);
+  const wanted = { name: chain.domainName, version: '1', chainId: chain.chainId, verifyingContract: address };
+  for (const [field, value] of Object.entries(wanted)) {
+    const other = found[field as keyof Domain];
+    if (other !== value) fault(`settlement: the signing domain's ${field} is ${JSON.stringify(other)}, not ${JSON.stringify(value)}`);
+  }
+}
+
+/** Contracts of two deployments mixed up would work until the first settlement. */
+async function checkReferences({ chain: { contracts }, rpc, fault }: Checked): Promise<void> {
+  const references: readonly [keyof Contracts, Interface, string, keyof Contracts][] = [
+    ['settlement', SETTLEMENT, 'conditionalTokens', 'conditionalTokens'], ['settlement', SETTLEMENT, 'collateral', 'collateral'],
+    ['marketFactory', FACTORY, 'tokens', 'conditionalTokens'], ['marketFactory', FACTORY, 'collateral', 'collateral'],
+    ['marketFactory', FACTORY, 'oracle', 'oracle'], ['marketFactory', FACTORY, 'oracleResolver', 'oracleResolver'],
+    ['marketFactory', FACTORY, 'quickResolver', 'quickResolver'],
+  ];
+  await Promise.all(references.map(async ([from, abi, view, to]) => {
+    const address = (await readView(rpc, abi, contracts[from], view) as string | undefined)?.toLowerCase();
+    if (address !== contracts[to]) fault(`${from}: its ${view}() is ${address ?? 'not there'}, not the ${to} of the settings, ${contracts[to]}`);
+  }));
+}
+
+async function readCollateral({ chain, rpc, fault }: Checked): Promise<Collateral | undefined> {
+  const { collateral: address } = chain.contracts;
+  const [name, symbol, decimals, separator, version, domain] = await Promise.all([
+    readView(rpc, TOKEN, address, 'name'), readView(rpc, TOKEN, address, 'symbol'), readView(rpc, TOKEN, address, 'decimals'),
+    readView(rpc, TOKEN, address, 'DOMAIN_SEPARATOR'), readView(rpc, VERSIONED, address, 'version'), domainOf(rpc, TOKEN, address),
+  ]);
+  if (decimals !== BigInt(DECIMALS)) fault(`collateral: it has ${String(decimals ?? 'no')} decimals, not ${DECIMALS}`);
+  if (typeof name !== 'string' || typeof symbol !== 'string') fault(`collateral: the contract at ${address} has no name() or no symbol(): it is no token`);
+  if (typeof separator !== 'string') fault(`collateral: the contract at ${address} has no DOMAIN_SEPARATOR(), so it takes no permits (ERC-2612)`);
+  // ERC-5267 tells the domain; else it is the token's name with its version(), which many leave out when it is "1".
+  const signing = { name: domain?.name ?? String(name), version: domain?.version ?? (typeof version === 'string' ? version : '1') };
+  const computed = TypedDataEncoder.hashDomain({ ...signing, chainId: chain.chainId, verifyingContract: address });
+  if (typeof separator === 'string' && separator !== computed) {
+    fault(`collateral: its DOMAIN_SEPARATOR() is not that of name ${JSON.stringify(signing.name)}, version ${JSON.stringify(signing.version)}, chain `
+      + `${chain.chainId} and its address, so permits for it could not be signed`);
+  }
+  return { ...signing, symbol: String(symbol), decimals: DECIMALS, address };
+}
+
+interface Domain {
+  readonly name: string;
+  readonly version: string;
+  readonly chainId: number;
+  readonly verifyingContract: string;
+}
+
+/** ERC-5267's answer; undefined when the contract has none. */
+async function domainOf(rpc: Rpc, abi: Interface, address: string): Promise<Domain | undefined> {
+  const result = await readViews(rpc, abi, address, 'eip712Domain');
+  if (result === undefined) return undefined;
+  const [, name, version, chainId, verifyingContract] = result as [string, string, string, bigint, string];
+  return { name, version, chainId: Number(chainId), verifyingContract: verifyingContract.toLowerCase() };
+}
+
+async function readView(rpc: Rpc, abi: Interface, address: string, view: string): Promise<unknown> {
+  return (await readViews(rpc, abi, address, view))?.[0];
+}
+
+/** Undefined when the contract has no such view, or one that answers something else. */
+async function readViews(rpc: Rpc, abi: Interface, address: string, view: string): Promise<readonly unknown[] | undefined> {
+  let data: string;
+  try {
+    data = await rpc.request<string>('eth_call', [{ to: address, data: abi.encodeFunctionData(view) }, 'latest']);
+  } catch (error) {
+    if (error instanceof RpcError) return undefined;
+    throw error;
+  }
+  try {
+    return abi.decodeFunctionResult(view, data).toArray() as unknown[];
+  } catch {
+    return undefined;
+  }
+}
