@@ -24,7 +24,8 @@ export function withChainEvents(outcomes: readonly Recorded[], seed: number): Re
     () => {
       const transfer = { type: 'SharesTransferred', v: 1, marketId: market(), from: user(), to: user(), txHash: txHash(++issued) } as const;
       const amount = below(9) === 0 ? String(2n ** 256n - BigInt(1 + below(9))) : String(below(60));
-      return below(2) === 0 ? [0, 1].map((outcome) => ({ ...transfer, outcome: outcome as Outcome, amount })) : [{ ...transfer, outcome: below(2) as Outcome, amount }];
+      const outcomes: readonly Outcome[] = below(2) === 0 ? [0, 1] : [below(2) as Outcome];
+      return outcomes.map((outcome) => ({ ...transfer, outcome, amount }));
     },
     () => [{ type: 'PositionSynced', v: 1, marketId: market(), user: traderAddress(below(4)), yesShares: String(below(40)), noShares: String(below(40)) }],
     () => [{ type: 'PositionRedeemed', v: 1, marketId: market(), user: traderAddress(below(4)), payout: String(below(1_000)), txHash: txHash(++issued) }],

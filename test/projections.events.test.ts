@@ -179,7 +179,8 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
   },
   {
     name: 'SettlementSubmitted: the transaction that settles need not be the latest; what is settled stays so; again is once',
-    history: [...crossed, [submitted(TX, 0)], [submitted(BUMPED, 7, 0)], [submitted(TX, 0, 0)], [settled(fill)], [submitted(hash(0xce), 0)], [submitted(TX, 3, 0)]],
+    history: [...crossed, [submitted(TX, 0)], [submitted(BUMPED, 7, 0)], [submitted(TX, 0, 0)], [settled(fill)], [submitted(hash(0xce), 0)],
+      [submitted(TX, 3, 0)]],
     rows: {
       ...crossedRows, trades: [trade({ settlement: 2, tx_hash: TX, settled_position: '6', settled_at_ms: at(6) })],
       positions: [position(ALICE, ['40', '20']), position(BOB, ['-40', '0'])],
@@ -219,7 +220,11 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
   {
     name: 'SharesTransferred: amounts up to 2^256-1 are exact',
     history: [split(ALICE, UINT256_MAX), [moved(ALICE, BOB, UINT256_HALF)]],
-    rows: { positions: [position(ALICE, [UINT256_HALF_UP, UINT256_QUARTER_UP], [UINT256_MAX, UINT256_HALF]), position(BOB, [UINT256_HALF, UINT256_QUARTER])] },
+    rows: {
+      positions: [
+        position(ALICE, [UINT256_HALF_UP, UINT256_QUARTER_UP], [UINT256_MAX, UINT256_HALF]), position(BOB, [UINT256_HALF, UINT256_QUARTER]),
+      ],
+    },
   },
   {
     name: 'PositionSynced: missing shares take their cost along, new ones have none',
@@ -242,7 +247,9 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
   {
     name: 'ResolutionProposed, Disputed, Rejected: each assertion by itself, and nothing of one that was not proposed',
     history: [[proposed(1)], [disputed(1)], [rejected(1), disputed(2), rejected(3)], [proposed(2, { outcome: 1 })], [proposed(3)], [disputed(3)]],
-    rows: { assertions: [assertionRow(1, 0, { disputer: BOB, rejected: true }), assertionRow(2, 3, { outcome: 1 }), assertionRow(3, 4, { disputer: BOB })] },
+    rows: {
+      assertions: [assertionRow(1, 0, { disputer: BOB, rejected: true }), assertionRow(2, 3, { outcome: 1 }), assertionRow(3, 4, { disputer: BOB })],
+    },
   },
   {
     name: 'NonceFloorRaised, ChainAdvanced: nothing',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
+import { projections } from '../projections/catalogue.js';
 import { openReadModels } from '../query/database.js';
 import { followPositions } from '../query/following.js';
 import { orderbook } from '../query/orderbook.js';
@@ -113,7 +114,7 @@ describe('query: waiting for a position', () => {
   it('waits for the slowest projection, and no longer', async () => {
     let done = false;
     const waiting = models.db.waitForPosition(4, { timeoutMs: 60_000 }).then(() => { done = true; });
-    for (const projection of ['markets', 'orders', 'trades']) await models.advance(5, projection);
+    for (const { name } of projections.filter(({ name }) => name !== 'positions')) await models.advance(5, name);
     await models.advance(4, 'positions');
     assert.equal(await models.db.position(), 3);
     assert.equal(done, false);

@@ -1,6 +1,6 @@
 /** Markets, statistics with a window that slides, and the platform's totals. */
 import assert from 'node:assert/strict';
-import { marketStats, markets, platformStats } from '../query/markets.js';
+import { marketIdOf, marketStats, markets, platformStats } from '../query/markets.js';
 import { UINT64_MAX, address, bytes32, readModels, type ReadModels } from './read-models.js';
 
 const marketId = bytes32(1);
@@ -34,6 +34,13 @@ describe('query: markets', () => {
     assert.deepEqual(JSON.parse(body), { markets: [second, first], count: 2 });
     assert.deepEqual(JSON.parse((await markets(models.db, { chainId: 31_337 })).body), { markets: [first], count: 1 });
     assert.equal((await markets(models.db, { chainId: 1 })).body, '{"markets":[],"count":0}');
+  });
+
+  it('names a market by its id or by its contract, the older one where two chains share it', async () => {
+    await models.insert('markets', { number: 1 }, { number: 2, chain_id: 10, contract_address: address(1_001) });
+    assert.equal(await marketIdOf(models.db, { contractAddress: address(1_001) }), marketId);
+    assert.equal(await marketIdOf(models.db, { marketId: bytes32(9) }), bytes32(9));
+    await assert.rejects(marketIdOf(models.db, { contractAddress: address(9) }), { name: 'RequestError', code: 'unknown_market' });
   });
 
   it('gives a market\'s statistics', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { RequestError } from '../engine/errors.js';
 import {
   addressOf, chainIdOf, limitOf, marketIdOf, marketReferenceOf, optionalChainIdOf, optionalMarketIdOf, optionalOutcomeOf,
-  optionalPositionOf, orderHashOf, type Parameter,
+  optionalPositionOf, orderHashOf, transactionHashOf, type Parameter,
 } from '../query/parameters.js';
 
 const ADDRESS = `0x${'aB'.repeat(20)}`;
@@ -16,6 +16,7 @@ describe('query: parameters', () => {
     [addressOf, `0X${'F'.repeat(40)}`, `0x${'f'.repeat(40)}`],
     [marketIdOf, BYTES32, BYTES32.toLowerCase()],
     [orderHashOf, BYTES32, BYTES32.toLowerCase()],
+    [transactionHashOf, BYTES32, BYTES32.toLowerCase()],
     [optionalMarketIdOf, BYTES32, BYTES32.toLowerCase()],
     [optionalMarketIdOf, undefined, undefined],
     [marketReferenceOf, ADDRESS, { contractAddress: ADDRESS.toLowerCase() }],
@@ -41,6 +42,7 @@ describe('query: parameters', () => {
     [marketIdOf, 'invalid_market_id', ['', ADDRESS, BYTES32.slice(0, -1), `${BYTES32}0`, `0x${'z'.repeat(64)}`, `${BYTES32}\0`]],
     [optionalMarketIdOf, 'invalid_market_id', ['', 'x']],
     [orderHashOf, 'invalid_order_hash', ['', ADDRESS, `${BYTES32}ff`]],
+    [transactionHashOf, 'invalid_request', ['', ADDRESS, `${BYTES32}ff`, BYTES32.slice(2)]],
     [marketReferenceOf, 'invalid_address', ['', 'x', `${BYTES32}0`]],
     [marketReferenceOf, 'invalid_market_id', [`0x${'z'.repeat(64)}`]],
     [chainIdOf, 'invalid_chain_id', ['', '0', '-1', '1.5', '1e3', '0x89', ' 1', '9007199254740992', '99999999999999999999', 'polygon']],
@@ -58,7 +60,7 @@ describe('query: parameters', () => {
     }
   }
 
-  for (const parse of [addressOf, marketIdOf, orderHashOf, marketReferenceOf, chainIdOf]) {
+  for (const parse of [addressOf, marketIdOf, orderHashOf, transactionHashOf, marketReferenceOf, chainIdOf]) {
     it(`${parse.name} says that a missing parameter is required`, () => {
       const error = errorOf(() => parse({ name: 'user', value: undefined }));
       assert.deepEqual([error.code, error.fields], ['invalid_request', [{ field: '/user', message: 'required' }]]);

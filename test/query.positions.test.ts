@@ -1,6 +1,6 @@
 /** Positions by market and by user, and holders: exact shapes, what counts as none, the top ten. */
 import assert from 'node:assert/strict';
-import { holders, position, positionsOfUser } from '../query/positions.js';
+import { heldPosition, holders, position, positionsOfUser } from '../query/positions.js';
 import { UINT64_MAX, address, bytes32, readModels, type ReadModels } from './read-models.js';
 
 const marketId = bytes32(1);
@@ -45,6 +45,15 @@ describe('query: positions', () => {
       await assert.rejects(position(models.db, { market, user }), { name: 'RequestError', code: 'unknown_market' });
     }
     await assert.rejects(holders(models.db, { marketId: bytes32(9) }), { name: 'RequestError', code: 'unknown_market' });
+  });
+
+  it('gives the command side a position as exact integers, zeros where there is none', async () => {
+    await models.insert('positions', { yes_shares: UINT64_MAX, no_shares: -7, yes_cost: '9007199254740993', no_cost: 1 });
+    await models.advance(3, 'positions');
+    assert.deepEqual(await heldPosition(models.db, { marketId, user }), {
+      yesShares: 2n ** 64n - 1n, noShares: -7n, totalInvested: 9_007_199_254_740_994n, position: 2,
+    });
+    assert.deepEqual(await heldPosition(models.db, { marketId: bytes32(2), user }), { yesShares: 0n, noShares: 0n, totalInvested: 0n, position: 2 });
   });
 
   it('lists a user\'s positions on a chain, newest market first', async () => {

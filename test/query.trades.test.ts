@@ -62,6 +62,20 @@ describe('query: trades', () => {
     });
   });
 
+  it('gives what a user was paid on a chain, newest first, with the winner', async () => {
+    await models.insert('markets', { number: 3, resolved: true, winning_outcome: 1 });
+    await models.insert('redemptions', { position: 5 }, { position: 9, market_id: bytes32(3), payout: String(2n ** 64n) },
+      { position: 7, market_id: bytes32(2) }, { position: 8, user_address: address(2) });
+    await models.advance(10);
+    await models.advance(9, 'redemptions');
+    const older = `{"marketId":"${marketId}","marketQuestion":"Question 1?","payout":100,"winningOutcome":null,"timestamp":1700000005,"txHash":"${bytes32(90)}"}`;
+    const newer = `{"marketId":"${bytes32(3)}","marketQuestion":"Question 3?","payout":18446744073709551616,"winningOutcome":1,`
+      + `"timestamp":1700000009,"txHash":"${bytes32(90)}"}`;
+    const user = { user: address(1), chainId: 31_337 };
+    assert.deepEqual(await userActivity(models.db, user), { body: `{"activity":[],"settlements":[${newer}, ${older}]}`, position: 8 });
+    assert.equal((await userActivity(models.db, { ...user, limit: 1 })).body, `{"activity":[],"settlements":[${newer}]}`);
+  });
+
   it('ends at 50 entries of activity, 100 trades, and a user\'s limit', async () => {
     await models.run(`
       insert into trades select n, market_id, 0, n, 1, 1, 0, n, n, $1, $2, n, n, 0 from markets, generate_series(1, 101) n where number = 1`,

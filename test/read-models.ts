@@ -7,7 +7,8 @@ import { openReadModels, type Database } from '../query/database.js';
 import { testDatabase } from './postgres.js';
 
 export type Row = Readonly<Record<string, unknown>>;
-export type Table = 'markets' | 'orders' | 'levels' | 'books' | 'trades' | 'market_volumes' | 'minute_volumes' | 'positions';
+export type Table = 'markets' | 'orders' | 'levels' | 'books' | 'trades' | 'submissions' | 'market_volumes' | 'minute_volumes' | 'positions'
+  | 'redemptions' | 'assertions';
 
 export interface ReadModels {
   readonly db: Database;
@@ -49,9 +50,17 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
     taker_number: 2, buyer: address(1), seller: address(2), position: 100 + n, at_ms: 1_700_000_000_000 + 1_000 * n,
     settlement: 0, tx_hash: null, settled_position: null, settled_at_ms: null, failure_reason: null,
   }),
+  submissions: (n) => ({ tx_hash: bytes32(80), fill: n, batch_index: 0, batch_size: 1, position: 200, at_ms: 1_700_000_100_000 }),
   market_volumes: () => ({ market_id: bytes32(1), volume: 0, trades: 0 }),
   minute_volumes: () => ({ market_id: bytes32(1), minute: 0, volume: 0 }),
   positions: () => ({ market_id: bytes32(1), user_address: address(1), yes_shares: 0, no_shares: 0, yes_cost: 0, no_cost: 0 }),
+  redemptions: (n) => ({
+    position: n, market_id: bytes32(1), user_address: address(1), payout: 100, tx_hash: bytes32(90), at_ms: 1_700_000_000_000 + 1_000 * n,
+  }),
+  assertions: (n) => ({
+    market_id: bytes32(1), assertion_id: bytes32(n), position: n, proposer: address(5), outcome: 0, bond: 500_000_000,
+    assertion_time: 1_700_000_000, expiration_time: 1_700_007_200, disputer: null, rejected: false,
+  }),
 };
 
 /** A fresh database with empty read models. */
@@ -67,14 +76,14 @@ export async function readModels(): Promise<ReadModels> {
   const run = (sql: string, values: unknown[] = []) => writer.query(sql, values);
   const clear = async () => {
     await writer.query(`truncate projection, ${Object.keys(ordinary).join(', ')}`);
-    await writer.query(`insert into projection select name, 1, 0 from unnest(array['markets', 'orders', 'trades', 'positions']) name`);
+    await writer.query('insert into projection select name, 1, 0 from unnest($1::text[]) name', [projections.map(({ name }) => name)]);
   };
   await clear();
   return {
     db, url, run, clear,
     insert: async (table, ...rows) => {
       for (const row of rows) {
-        const whole = { ...ordinary[table](Number(row['number'] ?? 0)), ...row };
+        const whole = { ...ordinary[table](Number(row['number'] ?? row['position'] ?? row['fill'] ?? 0)), ...row };
         const values = Object.values(whole).map((value) => typeof value === 'string' && value.startsWith('0x') ? bytea(value) : value);
         const places = values.map((_, i) => `$${i + 1}`).join(', ');
         await writer.query(`insert into ${table} (${Object.keys(whole).join(', ')}) values (${places})`, values);

@@ -30,7 +30,7 @@ const orders = observedOrders(metrics, {
 });
 const routes = createRoutes({
   ...orders, queries: {} as Queries, version: '0', config: nothing, live: nothing, ready: () => Promise.resolve(nothing()),
-  metrics: () => Promise.resolve(nothing()),
+  metrics: () => Promise.resolve(nothing()), syncPosition: () => Promise.reject(new Error('there is no chain')),
 });
 const app = createApp({
   routes, pages: {}, trustProxy: 0, now: () => performance.now(), limiters: {}, waitForPosition: () => Promise.resolve(),

@@ -1,6 +1,6 @@
-/** A seeded history of outcomes for the read models' bench: orders that rest, orders that cross a few of them, and cancels. */
+/** A seeded history of outcomes for the read models' bench: orders that rest, orders that cross a few of them, cancels, settled fills. */
 import type { Outcome as RecordedEvents } from '../../engine/codec.js';
-import type { Event, OrderAccepted } from '../../engine/events.js';
+import type { Event, FillMatched, OrderAccepted } from '../../engine/events.js';
 import { BUY, SELL, type Outcome, type Side } from '../../engine/fields.js';
 import { createRandom } from '../random-commands.js';
 
@@ -12,14 +12,22 @@ interface Resting {
 const hex = (value: number, digits: number) => `0x${value.toString(16).padStart(digits, '0')}`;
 const spread = (n: number, digits: number) => hex(Math.imul(n + 1, 0x9e3779b1) >>> 0, 8).padEnd(digits + 2, 'ab0f');
 
-/** `markets` openings and then half adds, 30 % crossing orders, 20 % cancels, two milliseconds apart. */
+/** How many fills one transaction settles. */
+const BATCH = 50;
+
+/**
+ * `markets` openings and then 40 % adds, 25 % crossing orders, 20 % fills that settle, a transaction now and then, 15 % cancels, two
+ * milliseconds apart.
+ */
 export function outcomeHistory({ seed, length, markets, traders }: {
   seed: number; length: number; markets: number; traders: number;
 }): RecordedEvents[] {
   const random = createRandom(seed);
   const below = (n: number) => random() % n;
   const books = Array.from({ length: markets * 4 }, (): Resting[] => []);
+  const unsettled: FillMatched[] = [];
   let fills = 0;
+  let sent = 0;
 
   const accept = (number: number, market: number, side: Side, outcome: Outcome): OrderAccepted => ({
     type: 'OrderAccepted', v: 1, orderHash: spread(number, 64), orderNumber: number, marketId: spread(market, 64), side, outcome,
@@ -39,7 +47,9 @@ export function outcomeHistory({ seed, length, markets, traders }: {
       const place = below(makers.length);
       const maker = makers[place];
       const size = maker.left < left ? maker.left : left;
-      events.push(fillOf(fills++, { maker: maker.order, taker: order, size }));
+      const fill = fillOf(fills++, { maker: maker.order, taker: order, size });
+      events.push(fill);
+      unsettled.push(fill);
       left -= size;
       maker.left -= size;
       if (maker.left === 0n) makers.splice(place, 1);
@@ -56,15 +66,26 @@ export function outcomeHistory({ seed, length, markets, traders }: {
     const [{ order, left }] = book.splice(below(book.length), 1);
     return [{ ...named(order), type: 'OrderCancelled', remaining: String(left), rested: String(left), reason: 'user' }];
   };
+  const settle = (): Event[] => {
+    if (sent === 0 && unsettled.length >= BATCH) {
+      sent = BATCH;
+      const numbers = unsettled.slice(0, BATCH).map(({ fill }) => fill);
+      return [{ type: 'SettlementSubmitted', v: 1, chainId: 31_337, txHash: transactionOf(numbers[0]), fills: numbers }];
+    }
+    if (sent === 0) return cancel();
+    sent--;
+    const fill = unsettled.shift()!;
+    return [{ ...fill, type: 'FillSettled', txHash: transactionOf(fill.fill) }];
+  };
   return Array.from({ length }, (_, number) => {
     const at = 1_700_000_000_000 + 2 * number;
     if (number < markets) return { at, events: [openingOf(number)] };
-    const kind = below(10);
-    return { at, events: kind < 8 ? place(number, kind < 3) : cancel() };
+    const kind = below(20);
+    return { at, events: kind < 13 ? place(number, kind < 5) : kind < 17 ? settle() : cancel() };
   });
 }
 
-function fillOf(fill: number, { maker, taker, size }: { maker: OrderAccepted; taker: OrderAccepted; size: bigint }): Event {
+function fillOf(fill: number, { maker, taker, size }: { maker: OrderAccepted; taker: OrderAccepted; size: bigint }): FillMatched {
   const buys = taker.side === BUY;
   return {
     type: 'FillMatched', v: 1, fill, marketId: maker.marketId, outcome: maker.outcome, price: maker.price, size: String(size),
@@ -72,6 +93,8 @@ function fillOf(fill: number, { maker, taker, size }: { maker: OrderAccepted; ta
     takerNumber: taker.orderNumber, buyer: buys ? taker.trader : maker.trader, seller: buys ? maker.trader : taker.trader,
   };
 }
+
+const transactionOf = (fill: number) => spread(1_000_000 + Math.floor(fill / BATCH), 64);
 
 function openingOf(market: number): Event {
   return {
