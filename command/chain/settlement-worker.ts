@@ -108,7 +108,10 @@ export function runSettlement(options: SettlementOptions): Settlement {
 
   return {
     done: run(),
-    status: () => ({ ...queue.status(), waiting: queue.waiting(), ...worker.status(), ...retry.status() }),
+    status() {
+      queue.observe(view.nextFill(), now());
+      return { ...queue.status(), waiting: queue.waiting(), ...worker.status(), ...retry.status() };
+    },
   };
 }
 
