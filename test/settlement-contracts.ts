@@ -2,6 +2,7 @@
 import { HDNodeWallet, Interface, Signature, TypedDataEncoder, Wallet, ZeroAddress, ZeroHash, id, type InterfaceAbi, type TypedDataField } from 'ethers';
 import { orderTypes } from '../command/typed-data.js';
 import { conditionalTokens } from '../contracts-abi/conditional-tokens.js';
+import { multicall3 } from '../contracts-abi/multicall3.js';
 import { settlement, type Fill, type Order, type Permit } from '../contracts-abi/settlement.js';
 import { testUsdc } from '../contracts-abi/test-usdc.js';
 import { TEST_MNEMONIC } from '../service/anvil.js';
@@ -97,6 +98,17 @@ function callsOn(chain: TestChain, targets: readonly Target[]) {
       const data = await chain.rpc('eth_call', [{ to: to.address, data: to.abi.encodeFunctionData(method, args) }, 'latest']);
       const values = to.abi.decodeFunctionResult(method, data as string).toArray() as unknown[];
       return values.length === 1 ? values[0] : values;
+    },
+    /** What many views return, read at one block; each gives one value. */
+    async readAll(multicall: string, views: readonly (readonly [to: Target, method: string, args: readonly unknown[]])[]): Promise<unknown[]> {
+      const abi = new Interface(multicall3.abi);
+      const calls = views.map(([to, method, args]) => ({ target: to.address, allowFailure: false, callData: to.abi.encodeFunctionData(method, args) }));
+      const data = await chain.rpc('eth_call', [{ to: multicall, data: abi.encodeFunctionData('aggregate3', [calls]) }, 'latest']);
+      const [answers] = abi.decodeFunctionResult('aggregate3', data as string).toArray() as [{ returnData: string }[]];
+      return answers.map(({ returnData }, index) => {
+        const [to, method] = views[index]!;
+        return to.abi.decodeFunctionResult(method, returnData)[0] as unknown;
+      });
     },
     /** The typed error that a call reverts with, as `Name(arg,…)`. Rejects when it does not revert. */
     async refusal(from: string, to: Target, method: string, args: readonly unknown[] = []): Promise<string> {
