@@ -13,7 +13,7 @@ import { domain, marketId, signedBody, START_MS, START_S } from './command-stack
 
 describe('a history under other settings', () => {
   /** A log and an engine that have seen a market, and one order if asked. */
-  async function history({ withOrder }: { withOrder: boolean }) {
+  async function history({ withOrder, onChain }: { withOrder: boolean; onChain: boolean | 'without markets' }) {
     const log = createMemoryLog();
     const engine = createEngine();
     const keccak256 = await createKeccak256();
@@ -22,9 +22,13 @@ describe('a history under other settings', () => {
       const position = await log.append('commands', [{ id: recordId(`test:${engine.state.position}`), data }]);
       return { position, outcome: engine.step(data).outcome };
     };
-    await record({
+    const tokens = { yes: `0x${'0a'.repeat(32)}`, no: `0x${'0b'.repeat(32)}` };
+    const { chainId } = domain;
+    if (onChain !== false) await record({ kind: 'AdvanceChain', v: 1, at: START_MS, chainId, block: 1, blockHash: `0x${'0c'.repeat(32)}` });
+    if (onChain !== 'without markets') await record({
       kind: 'OpenMarket', v: 1, at: START_MS, marketId, question: 'q', description: '', category: 'general', contractAddress: `0x${'01'.repeat(20)}`,
       maker: `0x${'02'.repeat(20)}`, expiration: START_S + 10_000, chainId: domain.chainId, marketKind: 'standard',
+      ...onChain ? { tokens } : {},
     });
     if (withOrder) {
       const place = createPlaceOrder({
@@ -34,23 +38,42 @@ describe('a history under other settings', () => {
       });
       await place(await signedBody());
     }
-    return (under: OrderDomain) => checkHistory({ state: engine.state, log, domain: prepareDomain(keccak256, under) });
+    const prepared = (under: readonly OrderDomain[]) => under.map((each) => prepareDomain(keccak256, each));
+    return (settles: boolean, ...under: OrderDomain[]) => checkHistory({ state: engine.state, log, domains: prepared(under), settles });
   }
 
-  it('goes on under its own, with orders and without', async () => {
-    await (await history({ withOrder: true }))(domain);
-    await (await history({ withOrder: false }))(domain);
+  const other = { ...domain, chainId: 1, verifyingContract: `0x${'11'.repeat(20)}` };
+
+  it('goes on under its own, with orders and without, whatever other chains there are', async () => {
+    for (const withOrder of [true, false]) {
+      const check = await history({ withOrder, onChain: true });
+      await check(true, domain);
+      await check(true, other, domain);
+      await (await history({ withOrder, onChain: false }))(false, domain);
+    }
   });
 
-  it('is refused under another chain, which its markets are not on', async () => {
-    const check = await history({ withOrder: false });
-    await rejects(check({ ...domain, chainId: 1 }), /CHAIN_ID is 1, but the history has markets on chain 31337: set it back/);
+  it('is refused when the settings no longer name a chain that its markets are on', async () => {
+    const check = await history({ withOrder: false, onChain: true });
+    const message = /^ForeignHistory: the history has markets on chain 31337, and the settings \(CHAINS, CHAIN_ID\) name only 1, 2: set it back, or/;
+    await rejects(check(true, other, { ...other, chainId: 2 }), message);
   });
 
   it('is refused under another settlement contract or domain name, which give its orders other hashes', async () => {
-    const check = await history({ withOrder: true });
-    const message = /SETTLEMENT_DOMAIN_NAME or SETTLEMENT_ADDRESS is not the one that the orders of the history were signed for/;
-    await rejects(check({ ...domain, name: 'Another' }), message);
-    await rejects(check({ ...domain, verifyingContract: `0x${'99'.repeat(20)}` }), message);
+    const check = await history({ withOrder: true, onChain: true });
+    const message = /the orders of the history were signed for another name or settlement contract on chain 31337 than "/;
+    await rejects(check(true, other, { ...domain, name: 'Another' }), message);
+    await rejects(check(true, { ...domain, verifyingContract: `0x${'99'.repeat(20)}` }), message);
+  });
+
+  it('is refused when it settled on a chain and is not to any more, and the other way round', async () => {
+    const settled = await history({ withOrder: false, onChain: true });
+    await rejects(settled(false, domain), /CHAINS is none, and the history settles on chain 31337: set it back/);
+    const unsettled = await history({ withOrder: false, onChain: false });
+    await rejects(unsettled(true, domain),
+      new RegExp(`CHAINS names a chain to settle on, and market ${marketId} of the history was opened without one \\(CHAINS=none\\): set it`));
+    const quiet = await history({ withOrder: false, onChain: 'without markets' });
+    await quiet(true, domain);
+    await rejects(quiet(false, domain), /CHAINS is none, and the history settles on chain 31337: set it back/);
   });
 });

@@ -45,7 +45,7 @@ export function testRoutes(handlers: Partial<RouteHandlers> = {}): Route[] {
     syncPosition: ({ marketId, user }) => Promise.resolve({
       success: true, position: { yesShares: 1n, noShares: 0n, totalInvested: 2n ** 64n }, message: `${marketId} ${user}`, logPosition: 3,
     }),
-    config: configHandler(parseConfig({}), () => 1_790_000_000_999),
+    config: configHandler({ config: parseConfig({ CHAINS: 'none' }), chains: [], now: () => 1_790_000_000_999 }),
     live: () => ({ body: '{"live":true}' }),
     ready: () => Promise.resolve({ body: '{}' }),
     metrics: () => Promise.resolve({ body: '', contentType: 'text/plain' }),
