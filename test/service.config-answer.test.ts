@@ -45,7 +45,8 @@ describe('service: what is told of the chains', () => {
 
   it('has the RPC URL of the development chain only', () => {
     const devRpcUrl = 'http://127.0.0.1:8545';
-    const [answered] = chainsOf(configHandler({ config: parseConfig({}), chains: [{ chain: dev, collateral: () => undefined }], devRpcUrl, now: () => 0 }));
+    const chains = [{ chain: dev, collateral: () => undefined }];
+    const [answered] = chainsOf(configHandler({ config: parseConfig({}), chains, devRpcUrl, now: () => 0 }));
     assert.equal(answered!.rpcUrl, devRpcUrl);
   });
 
