@@ -25,6 +25,8 @@ export interface PendingFill {
 export class PendingFills {
   /** In ascending order, as the fills are added in it. */
   readonly #chunks = new Map<number, Chunk>();
+  /** The key of the chunk that was made last. */
+  #newest = -1;
 
   /** `fill` is higher than any that was added before. */
   add(fill: number, pending: PendingFill): void {
@@ -36,6 +38,7 @@ export class PendingFills {
         sizes: new BigUint64Array(CHUNK), states: new Uint8Array(CHUNK),
       };
       this.#chunks.set(key, chunk);
+      this.#newest = key;
     }
     const i = fill % CHUNK;
     chunk.buySlots[i] = pending.buySlot;
@@ -68,7 +71,10 @@ export class PendingFills {
 
   /** Numbers of the fills that are here, `from` and higher ones, ascending. To be read to its end before anything changes. */
   * numbers(from: number): Generator<number> {
-    for (const [key, { states }] of this.#chunks) {
+    const [oldest = Infinity] = this.#chunks.keys();
+    for (let key = Math.max(oldest, Math.floor(from / CHUNK)); key <= this.#newest; key++) {
+      const states = this.#chunks.get(key)?.states;
+      if (states === undefined) continue;
       const start = key * CHUNK;
       for (let i = Math.max(0, from - start); i < CHUNK; i++) {
         if (states[i] !== 0) yield start + i;
@@ -84,6 +90,7 @@ export class PendingFills {
     const { chunks } = dump as { chunks: Map<number, Chunk> };
     const fills = new PendingFills();
     for (const [key, { pending, buySlots, sellSlots, prices, sizes, states }] of chunks) {
+      fills.#newest = key;
       // Copies: the dump's arrays may lie in a snapshot's bytes.
       fills.#chunks.set(key, {
         pending, buySlots: buySlots.slice(), sellSlots: sellSlots.slice(), prices: prices.slice(), sizes: sizes.slice(), states: states.slice(),
