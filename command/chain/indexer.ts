@@ -79,7 +79,7 @@ export function runIndexer(options: IndexerOptions): Indexer {
   const callers = createCallers();
   const trouble: Trouble = { failures: 0, lastError: undefined, stopped: undefined };
   const done = follow({ options, rpc, scan, head, callers, trouble }).finally(() => {
-    callers.reject(new ChainUnavailable(chain.chainId, trouble.stopped ?? 'its indexer has stopped'));
+    callers.reject(unavailable(chain.chainId, trouble));
   });
   return {
     done,
@@ -89,12 +89,12 @@ export function runIndexer(options: IndexerOptions): Indexer {
       const nextBlock = scan.next();
       return {
         chainId: chain.chainId, latestBlock, finalBlock, nextBlock, lagBlocks: Math.max(0, (finalBlock ?? -1) + 1 - nextBlock),
-        rangeBlocks: scan.rangeBlocks(), stalled: head.stalled(), ...trouble,
+        rangeBlocks: scan.rangeBlocks(), stalled: head.stalled(), ...trouble, lastError: trouble.lastError?.message,
       };
     },
     advanceNow() {
       if (trouble.stopped !== undefined || signal.aborted || trouble.failures >= PATIENCE_FAILURES) {
-        return Promise.reject(new ChainUnavailable(chain.chainId, trouble.stopped ?? trouble.lastError ?? 'its indexer has stopped'));
+        return Promise.reject(unavailable(chain.chainId, trouble));
       }
       return callers.join();
     },
@@ -103,8 +103,14 @@ export function runIndexer(options: IndexerOptions): Indexer {
 
 interface Trouble {
   failures: number;
-  lastError: string | undefined;
+  lastError: Error | undefined;
   stopped: string | undefined;
+}
+
+/** Why nobody can be told that the history has got to the chain's end. */
+function unavailable(chainId: number, { lastError, stopped }: Trouble): ChainUnavailable {
+  if (stopped === undefined && lastError instanceof ChainUnavailable) return lastError;
+  return new ChainUnavailable(chainId, stopped ?? lastError?.message ?? 'its indexer has stopped', { cause: lastError });
 }
 
 interface Parts {
@@ -122,32 +128,36 @@ async function follow(parts: Parts): Promise<void> {
   while (!signal.aborted) {
     const waiting = callers.waiting();
     try {
-      await pass(parts, waiting.length > 0);
-      for (const { resolve } of waiting) resolve();
+      const isTold = await pass(parts, waiting.length > 0);
+      const unready = new ChainUnavailable(chain.chainId, 'no block after the recorded facts is final yet');
+      for (const { resolve, reject } of waiting) if (isTold) resolve(); else reject(unready);
       if (trouble.failures > 0) report('note', `chain ${chain.chainId}: reading goes on after ${trouble.failures} failed tries`);
       trouble.failures = 0;
       trouble.lastError = undefined;
       await callers.next(pollMs, signal);
-    } catch (error) {
+    } catch (thrown) {
       if (signal.aborted) return;
-      const text = error instanceof Error ? error.message : String(error);
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
       if (error instanceof ForeignChain || error instanceof CursorStands) {
-        trouble.stopped = text;
-        report('alarm', text);
+        trouble.stopped = error.message;
+        report('alarm', error.message);
         return;
       }
       trouble.failures += 1;
-      if (trouble.lastError !== text) report('trouble', `chain ${chain.chainId}: ${text}; it is tried again`);
-      trouble.lastError = text;
+      if (trouble.lastError?.message !== error.message) report('trouble', `chain ${chain.chainId}: ${error.message}; it is tried again`);
+      trouble.lastError = error;
       head.look();
-      if (trouble.failures >= PATIENCE_FAILURES) callers.reject(new ChainUnavailable(chain.chainId, text, { cause: error }));
-      await pause(pauseMs(parts), signal);
+      if (trouble.failures >= PATIENCE_FAILURES) callers.reject(unavailable(chain.chainId, trouble));
+      await pause(retryPauseMs(trouble.failures, parts.options), signal);
     }
   }
 }
 
-/** Reads on to the latest final block; `advance` tells the history so even when there was nothing in it. */
-async function pass({ options: { chain, signal }, rpc, scan, head }: Parts, advance: boolean): Promise<void> {
+/**
+ * Reads on to the latest final block; `advance` tells the history so even when there was nothing in it. Resolves with false when
+ * there is nothing to tell yet.
+ */
+async function pass({ options: { chain, signal }, rpc, scan, head }: Parts, advance: boolean): Promise<boolean> {
   const latest = await readLatest(rpc);
   head.seen(latest);
   const final = latest - chain.confirmations;
@@ -155,13 +165,17 @@ async function pass({ options: { chain, signal }, rpc, scan, head }: Parts, adva
     await scan.readOn(final);
     signal.throwIfAborted();
   }
-  if (advance) await scan.advance();
+  if (!advance) return true;
+  if (scan.next() <= (head.latest() ?? 0) - chain.confirmations) throw new ChainUnavailable(chain.chainId, `a node's latest block is only ${latest}`);
+  return await scan.advance();
 }
 
-/** Twice as long with every failure in a row, give or take a half, so that many processes do not come back at once. */
-function pauseMs({ options: { random, retryMs = 250, longestRetryMs = 30_000 }, trouble }: Parts): number {
-  return Math.min(longestRetryMs, retryMs * 2 ** Math.min(trouble.failures - 1, 30)) * (0.5 + random());
+/** Twice as long with every failure in a row, give or take a half, so that many processes do not come back at once. `random` is 0 up to 1. */
+export function retryPauseMs(failures: number, { random, retryMs = 250, longestRetryMs = 30_000 }: RetryOptions): number {
+  return Math.min(longestRetryMs, retryMs * 2 ** Math.min(failures - 1, 30)) * (0.5 + random());
 }
+
+type RetryOptions = Pick<IndexerOptions, 'random' | 'retryMs' | 'longestRetryMs'>;
 
 interface HeadWatch {
   latest(): number | undefined;
@@ -210,9 +224,14 @@ function watchHead({ chainId, recorded, now, report, stalledAfterMs }: {
   };
 }
 
+interface Caller {
+  resolve(): void;
+  reject(error: Error): void;
+}
+
 interface Callers {
   join(): Promise<void>;
-  waiting(): readonly { resolve(): void }[];
+  waiting(): readonly Caller[];
   reject(error: Error): void;
   /** Resolves at the next caller, after the time, or on abort. */
   next(timeoutMs: number, signal: AbortSignal): Promise<void>;
@@ -220,7 +239,7 @@ interface Callers {
 
 /** Those who wait for advanceNow: all that came before a pass are served by it. */
 function createCallers(): Callers {
-  const waiting = new Set<{ resolve(): void; reject(error: Error): void }>();
+  const waiting = new Set<Caller>();
   let wake = (): void => undefined;
   return {
     join: () => new Promise((resolve, reject) => {

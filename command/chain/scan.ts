@@ -30,8 +30,8 @@ export interface Scan {
   rangeBlocks(): number;
   /** Reads a range that ends at `final` or before. Throws ForeignChain; other errors are for another try. */
   readOn(final: number): Promise<void>;
-  /** Tells the history how far the chain has been read, unless it knows. Throws ChainUnavailable when no block has been read. */
-  advance(): Promise<void>;
+  /** Tells the history how far the chain has been read, unless it knows. False while no block after the recorded facts is final. */
+  advance(): Promise<boolean>;
 }
 
 /** The chain contradicts the history. Nothing that was recorded is ever rewritten, so nothing more can be recorded. */
@@ -52,7 +52,7 @@ const MAX_LOGS = 2_000;
 const GROWTH = 1 / 16;
 
 export function createScan(options: ScanOptions): Scan {
-  const { chain, rpc, cursor, writer, digestAt, now, report, advanceEvery, advanceEveryMs } = options;
+  const { chain, rpc, cursor, writer, now, report, advanceEvery, advanceEveryMs } = options;
   const filter = logFilter(chain.contracts);
   const size = createRangeSize(options.rangeBlocks);
   let advancedAtMs = now();
@@ -81,17 +81,7 @@ export function createScan(options: ScanOptions): Scan {
       return true;
     }
     contradictions += 1;
-    const has = found === undefined ? 'is not there' : `has hash ${found.hash}`;
-    if (found !== undefined && contradictions >= CONTRADICTIONS_TO_BELIEVE) throw deepReorganisation(chain, { number: block, hash: blockHash }, has);
-    throw new ChainUnavailable(chain.chainId, `the node's block ${block} ${has}, the history has ${blockHash}; it is asked again`);
-  }
-
-  async function checkAnchor({ position, digest, txHash }: Anchor): Promise<void> {
-    const known = position <= BigInt(Number.MAX_SAFE_INTEGER) ? await digestAt(Number(position)) : undefined;
-    if (known === digest) return;
-    throw new ForeignChain(chain, `transaction ${txHash} anchors digest ${digest} at position ${position}, where the history has ${known ?? 'nothing'}`,
-      'The contracts have settled for another history: give this one contracts of its own (a new chain state, or other addresses), or restore the history '
-      + 'that belongs to them.');
+    throw contradiction(chain, { recorded: { number: block, hash: blockHash }, found, times: contradictions });
   }
 
   return {
@@ -111,7 +101,7 @@ export function createScan(options: ScanOptions): Scan {
         return;
       }
       const { facts, anchors, alarms } = factsOf(logs, { ...options, at: now() });
-      for (const anchor of anchors) await checkAnchor(anchor);
+      for (const anchor of anchors) await checkAnchor(options, anchor);
       for (const alarm of alarms) report('alarm', alarm);
       const since = cursor()?.nextBlock ?? chain.startBlock;
       if (facts.length > 0 || to + 1 - since >= advanceEvery || now() - advancedAtMs >= advanceEveryMs) {
@@ -123,18 +113,29 @@ export function createScan(options: ScanOptions): Scan {
     },
     async advance() {
       const { nextBlock, nextLog, block } = cursor() ?? {};
-      if (ahead !== undefined && ahead.number >= (nextBlock ?? 0)) {
-        await writer.write([], ahead);
-        advancedAtMs = now();
-      } else if (block === undefined || nextLog !== 0) {
-        throw new ChainUnavailable(chain.chainId, 'no block after the recorded facts is final yet');
-      }
+      if (ahead === undefined || ahead.number < (nextBlock ?? 0)) return block !== undefined && nextLog === 0;
+      await writer.write([], ahead);
+      advancedAtMs = now();
+      return true;
     },
   };
 }
 
-function deepReorganisation(chain: Chain, { number, hash }: BlockName, has: string): ForeignChain {
-  return new ForeignChain(chain, `block ${number} ${has}, where the history recorded ${hash}`,
+async function checkAnchor({ chain, digestAt }: ScanOptions, { position, digest, txHash }: Anchor): Promise<void> {
+  const known = position <= BigInt(Number.MAX_SAFE_INTEGER) ? await digestAt(Number(position)) : undefined;
+  if (known === digest) return;
+  throw new ForeignChain(chain, `transaction ${txHash} anchors digest ${digest} at position ${position}, where the history has ${known ?? 'nothing'}`,
+    'The contracts have settled for another history: give this one contracts of its own (a new chain state, or other addresses), or restore the history '
+    + 'that belongs to them.');
+}
+
+/** What to make of a block that is not the recorded one, found so many times in a row. */
+function contradiction(
+  chain: Chain, { recorded: { number, hash }, found, times }: { recorded: BlockName; found: BlockName | undefined; times: number },
+): Error {
+  const differs = `block ${number} ${found === undefined ? 'is not there' : `has hash ${found.hash}`}, where the history recorded ${hash}`;
+  if (found === undefined || times < CONTRADICTIONS_TO_BELIEVE) return new ChainUnavailable(chain.chainId, differs);
+  return new ForeignChain(chain, differs,
     `Either the node serves another chain of that id: correct the RPC URLs and restart. Or the chain was reset or reorganised deeper than its `
     + `${chain.confirmations} confirmations: bring back the chain's state that the history belongs to, or begin a new history on contracts of its own.`);
 }
