@@ -1,26 +1,24 @@
-/** The whole exchange in one process: log, engine, clock, projections, order intake, reads and HTTP, put together from their parts. */
-import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+/** The whole exchange in one process: trading core, chains, order intake, reads and HTTP, put together from their parts. */
 import type { FindOrder } from '../command/answer.js';
 import { createCancelOrder } from '../command/cancel-order.js';
 import { createCommandWriter } from '../command/command-writer.js';
 import { findEngineOrder, findMarket } from '../command/engine-view.js';
-import { createKeccak256 } from '../command/keccak.js';
+import { createKeccak256, type Keccak256 } from '../command/keccak.js';
 import { createPlaceOrder } from '../command/place-order.js';
 import { createSignerRecovery } from '../command/recover.js';
 import { prepareDomain } from '../command/typed-data.js';
-import { runClock } from '../engine/clock.js';
 import { RequestError } from '../engine/errors.js';
 import type { Log } from '../engine/log.js';
-import { createGroupCommit, type GroupCommit } from '../engine/log/group-commit.js';
-import { openPostgresLog } from '../engine/log/postgres.js';
-import { createOutcomes } from '../engine/outcomes.js';
-import { startEngine, type EngineRun } from '../engine/run.js';
+import type { GroupCommit } from '../engine/log/group-commit.js';
+import type { EngineRun } from '../engine/run.js';
 import { openReadModels, type Database } from '../query/database.js';
 import { findOrder as findRecordedOrder } from '../query/order.js';
+import { heldPosition } from '../query/positions.js';
 import { openMissingMarkets, readCatalogue } from './catalogue.js';
-import { configHandler, orderDomain } from './api/config-answer.js';
+import { startChainWorkers, type ChainWorkers, type ConfiguredChain } from './chain-workers.js';
+import { configHandler, orderDomains } from './api/config-answer.js';
 import { createRoutes } from './api/routes.js';
+import type { SyncHandlers } from './api/sync.js';
 import type { Config } from './config.js';
 import { checkHistory } from './history-check.js';
 import { createHealth, type HealthSources } from './health.js';
@@ -31,9 +29,9 @@ import { closeServer, createServer, listen } from './http/server.js';
 import type { Logger } from './logger.js';
 import { createMetrics } from './metrics.js';
 import { observedOrders, requestObserver } from './observe.js';
-import { startProjectionThread } from './projection-thread.js';
 import { createQueries } from './queries.js';
 import type { StopStep } from './stop.js';
+import { startTradingCore, type TradingCore } from './trading-core.js';
 
 const VERSION = '0.1.0';
 /** After this time a client whose command has no outcome yet is told so. */
@@ -51,49 +49,52 @@ export interface Exchange {
   readonly failed: Promise<never>;
 }
 
-/** Starts everything on a database and listens. Resolves when the history has been caught up with and the catalogue's markets are open. */
-export async function startExchange(config: Config, databaseUrl: string, logger: Logger): Promise<Exchange> {
+/** What the exchange stands on. */
+export interface Grounds {
+  readonly databaseUrl: string;
+  /** Where orders settle; none: they are matched, and that is all. */
+  readonly chains: readonly ConfiguredChain[];
+  /** The development chain's JSON-RPC, which clients may be told. */
+  readonly devRpcUrl?: string | undefined;
+}
+
+/**
+ * Starts everything and listens. Resolves when the history has been caught up with, the chains have been read to their final blocks
+ * (those that can be reached), and the markets are open.
+ */
+export async function startExchange(config: Config, grounds: Grounds, logger: Logger): Promise<Exchange> {
   const now = (): number => Date.now();
-  const catalogue = await readCatalogue(config.catalogue);
+  const { databaseUrl } = grounds;
   const metrics = createMetrics();
-  const stopping = { engine: new AbortController(), clock: new AbortController(), http: false };
   const keccak256 = await createKeccak256();
   const recovery = await createSignerRecovery(keccak256);
-  const log = await openPostgresLog({ url: databaseUrl });
-  const outcomes = createOutcomes(log);
-  const projections = startProjectionThread({ url: databaseUrl }, (trouble) => { logger.warn({ trouble }, 'projections'); });
-  const writerId = randomUUID();
-  const run = await startEngine({
-    log, outcomes, writerId, signal: stopping.engine.signal, snapshotDirectory: join(config.dataDir, 'snapshots'), snapshotEvery: config.snapshotEvery,
-    report: (message, details) => { logger.info(details, message); },
-  });
-  const commits = createGroupCommit({ log, stream: 'commands', maxQueued: config.maxQueuedOrders, committed: metrics.batch });
-  await Promise.race([caughtUp(run), run.done, projections.ended]);
-  const domain = prepareDomain(keccak256, orderDomain(config));
-  await checkHistory({ state: run.engine.state, log, domain });
-  const isKnown = (marketId: string) => findMarket(run.engine.state, marketId) !== undefined;
-  await openMissingMarkets({ catalogue, chainId: config.chainId, keccak256, isKnown, commits, outcomeOf: outcomes.outcomeOf, now });
-  const clock = runClock({ log, run, outcomes, now, signal: stopping.clock.signal, report: (message) => { logger.warn(message); } });
+  const core = await startTradingCore({ config, databaseUrl, committed: metrics.batch, logger });
+  const { run, log, commits, outcomeOf, projections } = core;
+  const domains = new Map(orderDomains(config, grounds.chains).map((domain) => [domain.chainId, prepareDomain(keccak256, domain)]));
+  await checkHistory({ state: run.engine.state, log, domains: [...domains.values()], settles: grounds.chains.length > 0 });
+  const submit = createCommandWriter({ commits, outcomeOf, writerId: core.writerId, answerWithinMs: ANSWER_WITHIN_MS });
+  core.startClock();
+  const chains = await startChains({ config, grounds, core, keccak256, submit, logger });
   await Promise.race([projections.started, projections.ended]);
   const db = await openReadModels({ url: databaseUrl, onError: (error) => { logger.warn({ error: error.message }, 'read models'); } });
 
-  const domainOf = (chainId: number) => chainId === config.chainId ? domain : undefined;
-  const submit = createCommandWriter({ commits, outcomeOf: outcomes.outcomeOf, writerId, answerWithinMs: ANSWER_WITHIN_MS });
+  const domainOf = (chainId: number) => domains.get(chainId);
   const findOrder = orderFinder(run, db);
   const orders = observedOrders(metrics, {
     placeOrder: createPlaceOrder({
-      findMarket: (marketId) => findMarket(run.engine.state, marketId), domainOf, permitDigestOf: () => undefined, exposureOf: () => undefined,
-      recovery, submit, findOrder, originalOutcome: outcomes.outcomeOf, now,
+      findMarket: (marketId) => findMarket(run.engine.state, marketId), domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
+      permitDigestOf: (chainId) => chains.get(chainId)?.permitDigest(), exposureOf: (chainId) => chains.get(chainId)?.exposure,
     }),
     cancelOrder: createCancelOrder({ auth: config.cancelAuth, domainOf, recovery, submit, findOrder, now }),
   });
   const watch = await watchLength(log);
-  const sources = healthSources({ run, projections, commits, stopping, watch, maxLag: config.readyMaxLag });
+  const stopping = { http: false };
+  const sources = healthSources({ run, projections, commits, stopping, watch, chains, maxLag: config.readyMaxLag });
   metrics.observe({ ...sources.metrics, recoveryBackend: recovery.backend });
   const health = createHealth(sources.health);
   const routes = createRoutes({
-    ...orders, queries: createQueries({ db, log, now }), version: VERSION, config: configHandler(config, now),
-    syncPosition: () => Promise.reject(new RequestError('chain_unavailable')),
+    ...orders, queries: createQueries({ db, log, now }), version: VERSION, syncPosition: positionSync({ run, db, chains }),
+    config: configHandler({ config, chains: [...chains.values()], devRpcUrl: grounds.devRpcUrl, now }),
     live: health.live, ready: health.ready, metrics: metrics.scrape,
   });
   const app = createApp({
@@ -104,21 +105,61 @@ export async function startExchange(config: Config, databaseUrl: string, logger:
   });
   const server = createServer(app, config);
   const port = await listen(server, config);
-  const stopSteps: StopStep[] = [
-    { what: 'stop taking requests', run: () => { stopping.http = true; return closeServer(app, server, config.stopTimeoutMs); } },
-    { what: 'finish the commands in hand', run: () => { stopping.clock.abort(); return Promise.all([clock, commits.drain()]); } },
-    { what: 'stop the engine', run: () => { stopping.engine.abort(); return run.done; } },
-    { what: 'stop the projections', run: () => projections.stop() },
-    { what: 'close the database connections', run: () => { watch.stop(); return Promise.all([db.close(), log.close()]); } },
-  ];
-  const failed = Promise.race([run.done.then(() => pending), projections.ended.then(() => pending), clock.then(() => pending)]);
-  return { url: `http://${config.host}:${port}`, run, stopSteps, failed };
+  return {
+    url: `http://${config.host}:${port}`, run, failed: Promise.race([core.failed, ...[...chains.values()].map(({ failed }) => failed)]),
+    stopSteps: [
+      { what: 'stop taking requests', run: () => { stopping.http = true; return closeServer(app, server, config.stopTimeoutMs); } },
+      { what: 'stop the chains\' workers', run: () => Promise.all([...chains.values()].map((chain) => chain.stop())) },
+      { what: 'close the read models', run: () => { watch.stop(); return db.close(); } },
+      ...core.stopSteps,
+    ],
+  };
 }
 
-const pending = new Promise<never>(() => undefined);
+interface ChainsParts {
+  readonly config: Config;
+  readonly grounds: Grounds;
+  readonly core: TradingCore;
+  readonly keccak256: Keccak256;
+  readonly submit: ReturnType<typeof createCommandWriter>;
+  readonly logger: Logger;
+}
 
-async function caughtUp(run: EngineRun): Promise<void> {
-  while (!run.ready) await new Promise((resolve) => setTimeout(resolve, 10));
+/** The chains' workers by chain id. Without a chain the catalogue's markets are opened by commands of our own. */
+async function startChains({ config, grounds, core, keccak256, submit, logger }: ChainsParts): Promise<ReadonlyMap<number, ChainWorkers>> {
+  const { run, commits, outcomeOf } = core;
+  if (grounds.chains.length === 0) {
+    const isKnown = (marketId: string) => findMarket(run.engine.state, marketId) !== undefined;
+    const catalogue = await readCatalogue(config.catalogue);
+    await openMissingMarkets({ catalogue, chainId: config.chainId, keccak256, isKnown, commits, outcomeOf, now: () => Date.now() });
+  }
+  const started = grounds.chains.map((configured) => startChainWorkers({
+    ...configured, run, log: core.log, outcomeOf, commits, submit, databaseUrl: grounds.databaseUrl, keccak256, logger,
+    onEvents: (listener) => { core.onStep(({ outcome }) => { listener(outcome.events); }); },
+  }));
+  return new Map((await Promise.all(started)).map((workers) => [workers.chain.chainId, workers]));
+}
+
+/** Asks the chain, and records what it says where the read model says otherwise. */
+function positionSync(
+  { run, db, chains }: { run: EngineRun; db: Database; chains: ReadonlyMap<number, ChainWorkers> },
+): SyncHandlers['syncPosition'] {
+  return async (asked) => {
+    const market = findMarket(run.engine.state, asked.marketId);
+    if (market === undefined) throw new RequestError('unknown_market');
+    const chain = chains.get(market.chainId);
+    if (chain === undefined) throw new RequestError('chain_unavailable', `chain ${market.chainId} is not configured`);
+    const known = async () => {
+      await db.waitForPosition(run.engine.state.position - 1, { timeoutMs: READ_WAIT_MS });
+      return heldPosition(db, asked);
+    };
+    const logPosition = await chain.sync({ ...asked, known });
+    if (logPosition !== undefined) await db.waitForPosition(logPosition, { timeoutMs: READ_WAIT_MS });
+    const position = await heldPosition(db, asked);
+    return logPosition === undefined
+      ? { success: true, position, message: 'Position equals on-chain balances already' }
+      : { success: true, position, message: 'Position synced from on-chain balances', logPosition };
+  };
 }
 
 /** The engine knows every order that can still change, and at once; the read model knows the rest. */
@@ -161,10 +202,11 @@ interface Observed {
   readonly commits: GroupCommit;
   readonly stopping: { readonly http: boolean };
   readonly watch: LengthWatch;
+  readonly chains: ReadonlyMap<number, ChainWorkers>;
   readonly maxLag: number;
 }
 
-function healthSources({ run, projections, commits, stopping, watch, maxLag }: Observed) {
+function healthSources({ run, projections, commits, stopping, watch, chains, maxLag }: Observed) {
   const engine = () => {
     const { position } = run.engine.state;
     return { position, logLength: Math.max(position, watch.length), standby: run.standby };
@@ -172,11 +214,12 @@ function healthSources({ run, projections, commits, stopping, watch, maxLag }: O
   const models = () => [...projections.positions].map(([name, position]) => ({ name, position }));
   const health: HealthSources = {
     engine, projections: () => Promise.resolve(models()), stopping: () => stopping.http, maxLag,
+    chains: () => [...chains.values()].map((chain) => chain.status()),
   };
   return {
     health,
     metrics: {
-      queuedOrders: () => commits.queued(), engine,
+      queuedOrders: () => commits.queued(), engine, chains: health.chains,
       projections: () => Promise.resolve(models().map(({ name, position }) => ({ name, lag: engine().position - position }))),
     },
   };

@@ -16,11 +16,26 @@ export interface ProjectionState {
   readonly position: number;
 }
 
+/** How far a chain's indexer and settlement are. */
+export interface ChainState {
+  readonly chainId: number;
+  /** The last final block; null before the chain has answered. */
+  readonly finalBlock: number | null;
+  /** Final blocks that the history does not have yet. */
+  readonly lagBlocks: number;
+  /** Fills that wait to be sent, counted up to 10,000, and fills in transactions that are not over. */
+  readonly waitingFills: number;
+  readonly sentFills: number;
+  /** Why nothing of this chain is recorded any more: it contradicts the history, and somebody must look. Else null. */
+  readonly stopped: string | null;
+}
+
 export interface HealthSources {
   /** Undefined until the engine has started. */
   readonly engine: () => EngineState | undefined;
   /** Rejects when the read models cannot be reached. */
   readonly projections: () => Promise<readonly ProjectionState[]>;
+  readonly chains: () => readonly ChainState[];
   /** Whether the service is stopping: it then asks for no more requests. */
   readonly stopping: () => boolean;
   /** Records that the engine or a read model may be behind. */
@@ -36,7 +51,7 @@ export function createHealth(sources: HealthSources): Health {
   return { live: () => ({ body: '{"live":true}' }), ready: () => ready(sources) };
 }
 
-async function ready({ engine, projections, stopping, maxLag }: HealthSources): Promise<Reply> {
+async function ready({ engine, projections, chains, stopping, maxLag }: HealthSources): Promise<Reply> {
   const reasons = stopping() ? ['the service is stopping'] : [];
   const state = engine() ?? { position: 0, logLength: 0, standby: false };
   if (engine() === undefined) reasons.push('the engine has not started');
@@ -48,8 +63,9 @@ async function ready({ engine, projections, stopping, maxLag }: HealthSources): 
   });
   const lags = models.map(({ name, position }) => ({ name, position, lag: Math.max(0, state.position - position) }));
   for (const { name, lag } of lags) if (lag > maxLag) reasons.push(`read model ${name} is ${lag} records behind`);
+  for (const { chainId, stopped } of chains()) if (stopped !== null) reasons.push(`chain ${chainId} is not followed any more: ${stopped}`);
   return {
     status: reasons.length === 0 ? 200 : 503,
-    body: JSON.stringify({ ready: reasons.length === 0, reasons, engine: state, projections: lags }),
+    body: JSON.stringify({ ready: reasons.length === 0, reasons, engine: state, projections: lags, chains: chains() }),
   };
 }

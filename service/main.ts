@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from './config.js';
 import { databaseOf } from './database-of.js';
+import { chainsOf } from './chains-of.js';
 import { startExchange } from './exchange.js';
 import { createLogger } from './logger.js';
 import { stopOnSignals, type StopStep } from './stop.js';
@@ -33,11 +34,19 @@ async function main(): Promise<void> {
   try {
     const database = await databaseOf(config, (line) => { logger.debug({ line }, 'postgres'); });
     steps.push({ what: 'stop the embedded Postgres', run: () => database.close() });
-    const exchange = await startExchange(config, database.url, logger);
+    const chains = await chainsOf(config, { environment: process.env, log: (line) => { logger.debug({ line }, 'chain'); } });
+    steps.unshift({ what: 'stop the development chain', run: () => chains.close() });
+    const exchange = await startExchange(config, { databaseUrl: database.url, chains: chains.chains, devRpcUrl: chains.dev?.rpcUrl }, logger);
     steps.unshift(...exchange.stopSteps);
     logger.info({ url: exchange.url }, 'listening');
-    if (config.databaseUrl === '') process.stdout.write(await welcome(exchange.url, config, exchange.run.engine.state.position - 1) ?? '');
-    await Promise.race([exchange.failed, database.ended.then((reason) => { throw new Error(`the database has ended: ${reason}`); })]);
+    if (config.databaseUrl === '') {
+      const position = exchange.run.engine.state.position - 1;
+      process.stdout.write(await welcome({ url: exchange.url, config, position, dev: chains.dev }) ?? '');
+    }
+    await Promise.race([
+      exchange.failed, database.ended.then((reason) => { throw new Error(`the database has ended: ${reason}`); }),
+      chains.ended.then((reason) => { throw new Error(`the development chain has ended: ${reason}`); }),
+    ]);
   } catch (error) {
     logger.fatal({ error: inspect(error) }, `the exchange cannot go on: ${error instanceof Error ? error.message : String(error)}`);
     await stop(1);

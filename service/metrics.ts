@@ -1,6 +1,7 @@
 /** Metrics in Prometheus' format: what each part reports is registered here, on a registry of this process. */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Reply, Route } from './api/route.js';
+import type { ChainState } from './health.js';
 
 /** Figures that are read when the metrics are asked for. */
 export interface MetricSources {
@@ -8,6 +9,7 @@ export interface MetricSources {
   readonly queuedOrders: () => number;
   readonly engine: () => { readonly position: number; readonly logLength: number; readonly standby: boolean };
   readonly projections: () => Promise<readonly { readonly name: string; readonly lag: number }[]>;
+  readonly chains: () => readonly ChainState[];
   /** What recovers signatures: `native` or `wasm`. */
   readonly recoveryBackend: string;
 }
@@ -48,7 +50,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-function registerSources(registry: Registry, { queuedOrders, engine, projections, recoveryBackend }: MetricSources): void {
+function registerSources(registry: Registry, { queuedOrders, engine, projections, chains, recoveryBackend }: MetricSources): void {
   const registers = [registry];
   const gauge = (name: string, help: string, value: () => number) => new Gauge({
     name, help, registers, collect() { this.set(value()); },
@@ -61,5 +63,12 @@ function registerSources(registry: Registry, { queuedOrders, engine, projections
     name: 'exchange_projection_lag_records', help: 'Outcomes that a read model has still to fold', labelNames: ['projection'], registers,
     async collect() { for (const { name, lag } of await projections()) this.set({ projection: name }, lag); },
   });
+  const ofChain = (name: string, help: string, value: (chain: ChainState) => number) => new Gauge({
+    name, help, labelNames: ['chain'], registers, collect() { for (const chain of chains()) this.set({ chain: chain.chainId }, value(chain)); },
+  });
+  ofChain('exchange_chain_lag_blocks', 'Final blocks of the chain that the history does not have yet', ({ lagBlocks }) => lagBlocks);
+  ofChain('exchange_chain_stopped', '1 when the chain contradicts the history and is not followed any more', ({ stopped }) => stopped === null ? 0 : 1);
+  ofChain('exchange_settlement_waiting_fills', 'Fills that wait to be sent, counted up to 10,000', ({ waitingFills }) => waitingFills);
+  ofChain('exchange_settlement_sent_fills', 'Fills in transactions that are not over', ({ sentFills }) => sentFills);
   new Gauge({ name: 'exchange_recovery_backend_info', help: 'What recovers signatures', labelNames: ['backend'], registers }).set({ backend: recoveryBackend }, 1);
 }

@@ -96,7 +96,8 @@ describe('exposure on the order\'s way in', () => {
 describe('syncing a position', () => {
   const parts = (over: Partial<SyncParts>): SyncParts => ({
     marketId: domain.verifyingContract, user: alice.address, recordedBlock: () => 7, catchUp: () => Promise.resolve(), now: () => 5,
-    readShares: () => Promise.resolve({ yes: 3n, no: 2n ** 200n }), submit: () => assert.fail('nothing to submit'), ...over,
+    readShares: () => Promise.resolve({ yes: 3n, no: 2n ** 200n }), submit: () => assert.fail('nothing to submit'),
+    known: () => Promise.resolve({ yesShares: 3n, noShares: 0n }), ...over,
   });
   const outcomeOf = (type: string) => Promise.resolve({ position: 40, outcome: { at: 5, events: [{ type } as never] } });
 
@@ -110,6 +111,10 @@ describe('syncing a position', () => {
     assert.deepEqual(commands, [{
       kind: 'SyncPosition', v: 1, at: 5, marketId: domain.verifyingContract, user: alice.address, yesShares: '3', noShares: String(2n ** 200n), block: 7,
     }]);
+  });
+
+  it('records nothing where the position is right already', async () => {
+    assert.equal(await syncPosition(parts({ known: () => Promise.resolve({ yesShares: 3n, noShares: 2n ** 200n }) })), undefined);
   });
 
   it('reads again when the chain moved on in between, and gives up in the end', async () => {

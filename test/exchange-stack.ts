@@ -1,8 +1,12 @@
 /** The whole exchange in this process, on a test database with two markets of its own, as a client meets it. */
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Wallet, id, type TypedDataDomain, type TypedDataField } from 'ethers';
+import { encodeCommand } from '../engine/codec.js';
+import type { Command } from '../engine/commands.js';
+import { openPostgresLog } from '../engine/log/postgres.js';
 import { parseConfig } from '../service/config.js';
 import { startExchange, type Exchange } from '../service/exchange.js';
 import { createLogger } from '../service/logger.js';
@@ -17,6 +21,8 @@ export interface ExchangeStack extends DocumentedClient {
   readonly rain: ListedMarket;
   readonly sun: ListedMarket;
   place(wallet: Wallet, fields?: Fields): Promise<Placed>;
+  /** Writes commands to the log, as the workers that watch a chain would. Returns the last one's position. */
+  record(...commands: readonly Command[]): Promise<number>;
   /** Stops in the service's own order, and waits for all of it. The database stays until `close`. */
   stop(): Promise<void>;
   /** A second process's life on the same database: what a restart gives. */
@@ -75,7 +81,7 @@ async function start(grounds: Grounds): Promise<ExchangeStack> {
   const config = parseConfig({
     PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, CATALOGUE: join(directory, 'catalogue.json'), LOG_LEVEL: 'silent', ...settings,
   });
-  const exchange = await startExchange(config, database.url, createLogger(config));
+  const exchange = await startExchange(config, { databaseUrl: database.url, chains: [] }, createLogger(config));
   const client = documentedClient(exchange.url);
   const { chains, orderTypes } = await client.get('/api/v1/config') as unknown as { chains: { orderDomain: TypedDataDomain }[]; orderTypes: Signing['types'] };
   const { markets } = await client.get('/api/v1/markets', 1) as unknown as { markets: ListedMarket[] };
@@ -91,6 +97,7 @@ async function start(grounds: Grounds): Promise<ExchangeStack> {
       if (answer.status !== 200) throw new Error(`refused: ${answer.text}`);
       return { ...answer, ...answer.body as { orderHash: string; timestamp: number }, sent };
     },
+    record: (...commands) => recordCommands(database.url, commands),
     restart: async () => {
       await stop();
       return start(grounds);
@@ -101,6 +108,15 @@ async function start(grounds: Grounds): Promise<ExchangeStack> {
       await rm(directory, { recursive: true });
     },
   };
+}
+
+async function recordCommands(url: string, commands: readonly Command[]): Promise<number> {
+  const log = await openPostgresLog({ url });
+  try {
+    return await log.append('commands', commands.map((command) => ({ id: randomUUID(), data: encodeCommand(command) }))) + commands.length - 1;
+  } finally {
+    await log.close();
+  }
 }
 
 async function stopped({ stopSteps }: Exchange): Promise<void> {

@@ -1,7 +1,7 @@
 /** The process frame: graceful stop, health, metrics, log. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once as event } from 'node:events';
-import { createHealth, type HealthSources } from '../service/health.js';
+import { createHealth, type ChainState, type HealthSources } from '../service/health.js';
 import { closeServer } from '../service/http/server.js';
 import { createLogger } from '../service/logger.js';
 import { createMetrics } from '../service/metrics.js';
@@ -106,8 +106,9 @@ describe('service: health', () => {
   const sources: HealthSources = {
     engine: () => ({ position: 100, logLength: 105, standby: false }),
     projections: () => Promise.resolve([{ name: 'orders', position: 95 }, { name: 'trades', position: 101 }]),
-    stopping: () => false, maxLag: 5,
+    chains: () => [], stopping: () => false, maxLag: 5,
   };
+  const chain: ChainState = { chainId: 137, finalBlock: 9, lagBlocks: 0, waitingFills: 1, sentFills: 2, stopped: null };
   const ready = async (change: Partial<HealthSources>) => {
     const { status, body } = await createHealth({ ...sources, ...change }).ready();
     return { status, ...JSON.parse(body) as { reasons: string[]; ready: boolean } };
@@ -116,7 +117,10 @@ describe('service: health', () => {
   it('is ready with the engine and every read model near, and tells each one\'s lag', async () => {
     assert.deepEqual(await ready({}), {
       status: 200, ready: true, reasons: [], engine: { position: 100, logLength: 105, standby: false },
-      projections: [{ name: 'orders', position: 95, lag: 5 }, { name: 'trades', position: 101, lag: 0 }],
+      projections: [{ name: 'orders', position: 95, lag: 5 }, { name: 'trades', position: 101, lag: 0 }], chains: [],
+    });
+    assert.deepEqual((await ready({ chains: () => [chain] })), {
+      ...await ready({}), chains: [chain],
     });
     assert.equal(createHealth(sources).live().body, '{"live":true}');
   });
@@ -127,6 +131,7 @@ describe('service: health', () => {
       [{ engine: () => ({ position: 100, logLength: 106, standby: false }) }, ['the engine is 6 commands behind the log']],
       [{ engine: () => ({ position: 100, logLength: 100, standby: true }) }, ['another engine is at work; this one stands by']],
       [{ stopping: () => true, maxLag: 4 }, ['the service is stopping', 'the engine is 5 commands behind the log', 'read model orders is 5 records behind']],
+      [{ chains: () => [chain, { ...chain, chainId: 1, stopped: 'it was reset' }] }, ['chain 1 is not followed any more: it was reset']],
       [{ projections: () => Promise.reject(new Error('down')) }, ['the read models cannot be reached']],
     ];
     for (const [change, reasons] of cases) {
@@ -145,6 +150,7 @@ describe('service: metrics and log', () => {
     metrics.observe({
       queuedOrders: () => 3, engine: () => ({ position: 9, logLength: 11, standby: false }),
       projections: () => Promise.resolve([{ name: 'orders', lag: 2 }]), recoveryBackend: 'native',
+      chains: () => [{ chainId: 137, finalBlock: 9, lagBlocks: 4, waitingFills: 1, sentFills: 2, stopped: 'it was reset' }],
     });
     const shell = await startShell({ handlers: { metrics: () => metrics.scrape() } });
     const { body, headers } = await once(shell.port, 'GET', '/metrics');
@@ -152,6 +158,8 @@ describe('service: metrics and log', () => {
     for (const line of [
       'exchange_http_request_seconds_bucket{le="0.005",route="placeOrder",method="POST",status="200"} 1', 'exchange_orders_total{result="accepted"} 1',
       'exchange_commit_batch_records_sum 40', 'exchange_queued_orders 3', 'exchange_engine_position 9', 'exchange_log_length 11', 'exchange_engine_standby 0',
+      'exchange_chain_lag_blocks{chain="137"} 4', 'exchange_chain_stopped{chain="137"} 1',
+      'exchange_settlement_waiting_fills{chain="137"} 1', 'exchange_settlement_sent_fills{chain="137"} 2',
       'exchange_projection_lag_records{projection="orders"} 2', 'exchange_recovery_backend_info{backend="native"} 1',
     ]) assert.ok(body.includes(`\n${line}\n`), line);
     assert.match(body, /\nnodejs_eventloop_lag_p99_seconds \d/);

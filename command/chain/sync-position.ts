@@ -13,6 +13,8 @@ export interface SyncParts {
   readonly catchUp: () => Promise<void>;
   /** The user's YES and NO shares at the end of a block. Throws ChainUnavailable. */
   readonly readShares: (block: number) => Promise<{ readonly yes: bigint; readonly no: bigint }>;
+  /** The shares that the exchange knows of, after all that the history has. */
+  readonly known: () => Promise<{ readonly yesShares: bigint; readonly noShares: bigint }>;
   readonly submit: (command: SyncPosition) => Promise<Submitted>;
   readonly now: () => number;
 }
@@ -21,16 +23,20 @@ export interface SyncParts {
 const MAX_TRIES = 10;
 
 /**
- * Resolves with the log position from which on the position equals the chain's balances. Throws RequestError `chain_unavailable`,
- * also when the chain moves on so fast that no read holds.
+ * Resolves with the log position of the correction; undefined where there was nothing to correct. Throws RequestError
+ * `chain_unavailable`, also when the chain moves on so fast that no read holds, and what `known` and `submit` throw.
  */
-export async function syncPosition({ marketId, user, recordedBlock, catchUp, readShares, submit, now }: SyncParts): Promise<number> {
+export async function syncPosition(
+  { marketId, user, recordedBlock, catchUp, readShares, known, submit, now }: SyncParts,
+): Promise<number | undefined> {
   try {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       await catchUp();
       const block = recordedBlock();
       if (block === undefined) continue;
-      const { yes, no } = await readShares(block);
+      const [{ yes, no }, { yesShares, noShares }] = [await readShares(block), await known()];
+      if (recordedBlock() !== block) continue;
+      if (yes === yesShares && no === noShares) return undefined;
       const { position, outcome } = await submit({
         kind: 'SyncPosition', v: 1, at: now(), marketId, user, yesShares: String(yes), noShares: String(no), block,
       });

@@ -284,6 +284,12 @@ export const ReadinessAnswer = answer({
     standby: Type.Boolean({ description: 'Another engine is at work; this one waits.' }),
   }),
   projections: Type.Array(answer({ name: Type.String(), position: integer('Outcomes folded.'), lag: integer('Outcomes still to fold.') })),
+  chains: Type.Array(answer({
+    chainId: integer('The chain.'), finalBlock: Type.Union([integer('Its last final block.'), Type.Null()]),
+    lagBlocks: integer('Final blocks that the history does not have yet.'), waitingFills: integer('Fills that wait to be sent, counted up to 10,000.'),
+    sentFills: integer('Fills in transactions that are not over.'),
+    stopped: Type.Union([Type.String(), Type.Null()], { description: 'Why nothing of this chain is recorded any more.' }),
+  })),
 });
 
 export const LivenessAnswer = answer({ live: Type.Literal(true) });

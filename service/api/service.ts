@@ -106,6 +106,7 @@ function openapiRoute({ openapi }: ServiceHandlers): Route {
 function healthRoutes({ live, ready }: ServiceHandlers): Route[] {
   const readiness = {
     ready: true, reasons: [], engine: { position: 4_218, logLength: 4_218, standby: false }, projections: [{ name: 'orders', position: 4_218, lag: 0 }],
+    chains: [{ chainId: 31_337, finalBlock: 312, lagBlocks: 0, waitingFills: 0, sentFills: 12, stopped: null }],
   };
   return [{
     id: 'getLiveness', method: 'GET', path: '/health/live', tag: 'Service', summary: 'Whether the process answers',

@@ -1,0 +1,264 @@
+/** A chain's workers put together: nodes, indexer, sender and settlement worker, and what orders and syncs ask of the chain. */
+import { ChainUnavailable, type Chain } from '../command/chain/chain.js';
+import { createExposure, type Exposure } from '../command/chain/exposure.js';
+import { readHoldings } from '../command/chain/holdings.js';
+import { runIndexer, type Indexer } from '../command/chain/indexer.js';
+import { createOutbox } from '../command/chain/outbox.js';
+import type { Report } from '../command/chain/report.js';
+import { createReservations } from '../command/chain/reservations.js';
+import { createRpc } from '../command/chain/rpc.js';
+import { createSender } from '../command/chain/sender.js';
+import { runSettlement, type Settlement } from '../command/chain/settlement-worker.js';
+import { syncPosition, type SyncParts } from '../command/chain/sync-position.js';
+import { findMarket } from '../command/engine-view.js';
+import type { Keccak256 } from '../command/keccak.js';
+import { preparePermits, type PermitFields } from '../command/typed-data.js';
+import { chainCursor } from '../engine/chain-cursor.js';
+import { decodeOutcome, encodeCommand, recordId, type Outcome } from '../engine/codec.js';
+import type { SubmitSettlement, SyncPosition } from '../engine/commands.js';
+import type { Event } from '../engine/events.js';
+import type { GroupCommit } from '../engine/log/group-commit.js';
+import type { Log } from '../engine/log.js';
+import { openOrdersOf } from '../engine/open-orders.js';
+import type { EngineRun } from '../engine/run.js';
+import { unsettledFills } from '../engine/unsettled-fills.js';
+import type { Submitted } from '../command/answer.js';
+import { checkContracts, type Collateral } from './chain-check.js';
+import type { ChainState } from './health.js';
+import type { Logger } from './logger.js';
+
+/** A chain that the settings name, with the means to use it. */
+export interface ConfiguredChain {
+  readonly chain: Chain;
+  /** May hold secrets. */
+  readonly rpcUrls: readonly string[];
+  /** The key that settles: 32 bytes in hex. */
+  readonly operatorKey: string;
+  /** How often its nodes are asked for what is new. */
+  readonly pollMs: number;
+  /** After this time without a block the chain counts as stalled; Infinity where blocks come on demand. */
+  readonly stalledAfterMs: number;
+}
+
+export interface ChainParts extends ConfiguredChain {
+  readonly run: EngineRun;
+  readonly log: Log;
+  readonly outcomeOf: (position: number) => Promise<Outcome>;
+  readonly commits: Pick<GroupCommit, 'append'>;
+  readonly submit: (command: SyncPosition) => Promise<Submitted>;
+  /** Calls the listener with each command's events, in order, in the turn in which the engine takes it. */
+  readonly onEvents: (listener: (events: readonly Event[]) => void) => void;
+  readonly databaseUrl: string;
+  readonly keccak256: Keccak256;
+  readonly logger: Logger;
+}
+
+export interface ChainWorkers {
+  readonly chain: Chain;
+  /** Absent where the chain does not ask for it. */
+  readonly exposure: Exposure | undefined;
+  /** Undefined until the stablecoin has been read. */
+  readonly permitDigest: () => ((permit: PermitFields) => Uint8Array) | undefined;
+  readonly collateral: () => Collateral | undefined;
+  /** Throws RequestError `chain_unavailable`. */
+  readonly sync: (asked: Pick<SyncParts, 'marketId' | 'user' | 'known'>) => Promise<number | undefined>;
+  readonly status: () => ChainState;
+  /** Rejects when the contracts turn out not to be those that the settings say. */
+  readonly failed: Promise<never>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Between two tries to reach a chain that could not be reached at the start. */
+const RETRY_MS = 2_000;
+
+/**
+ * Checks the contracts and starts the workers; resolves when the chain's final blocks are in the history, or at once, with a
+ * warning, when the chain cannot be reached: then all begins when it can. Throws when the contracts are not those that the settings
+ * say, and when the chain contradicts the history. The engine must have caught up with its log.
+ */
+export async function startChainWorkers(parts: ChainParts): Promise<ChainWorkers> {
+  const { chain, run } = parts;
+  const stopping = new AbortController();
+  const report = reportTo(parts.logger);
+  const rpc = createRpc({ chainId: chain.chainId, urls: parts.rpcUrls, now: monotonic, report });
+  const reservations = createReservations((marketId) => findMarket(run.engine.state, marketId)?.chainId === chain.chainId);
+  for (const fill of unsettledFills(run.engine.state, { chainId: chain.chainId, from: 0 })) reservations.addFill(fill);
+  parts.onEvents((events) => { reservations.fold(events); });
+  const running: Running = {};
+  const workers: WorkerParts = { rpc, report, signal: stopping.signal };
+  let later: Promise<void> = Promise.resolve();
+  try {
+    await begin(parts, workers, running);
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) {
+      stopping.abort();
+      throw error;
+    }
+    report('trouble', `${error.message}; fills wait until it can be reached`);
+    later = keepTrying(parts, workers, running);
+  }
+  const { recordedBlock, catchUp } = progress(parts, running);
+  return {
+    chain,
+    exposure: chain.exposureCheck
+      ? createExposure({
+          chainId: chain.chainId, reservations, recordedBlock, catchUp, readHoldings: (question) => readHoldings(chain, rpc, question),
+          openOrders: (trader) => openOrdersOf(run.engine.state, trader),
+          tokenOf: (marketId, outcome) => findMarket(run.engine.state, marketId)?.tokens?.[outcome],
+        })
+      : undefined,
+    permitDigest: () => running.permitDigest,
+    collateral: () => running.collateral,
+    sync: (asked) => syncPosition({
+      ...asked, recordedBlock, catchUp, submit: parts.submit, now: () => Date.now(),
+      readShares: async (block) => {
+        const tokens = findMarket(run.engine.state, asked.marketId)?.tokens ?? [];
+        const { shares: [yes = 0n, no = 0n] } = await readHoldings(chain, rpc, { trader: asked.user, tokens, block });
+        return { yes, no };
+      },
+    }),
+    status: () => statusOf(chain.chainId, running),
+    failed: later.then(() => new Promise<never>(() => undefined)),
+    async stop() {
+      stopping.abort();
+      await Promise.all([later.catch(() => undefined), running.settlement?.done, running.indexer?.done]);
+    },
+  };
+}
+
+/** What has been started so far. */
+interface Running {
+  indexer?: Indexer;
+  settlement?: Settlement;
+  collateral?: Collateral;
+  permitDigest?: ReturnType<typeof preparePermits>;
+}
+
+/** Takes up where an earlier try left off. Throws ChainUnavailable, and what is wrong with the chain. */
+async function begin(parts: ChainParts, workers: WorkerParts, running: Running): Promise<void> {
+  const { chain, keccak256 } = parts;
+  const { collateral } = await checkContracts({ chain, rpc: workers.rpc });
+  running.collateral = collateral;
+  running.permitDigest = preparePermits(keccak256, { token: domainOf(collateral, chain.chainId), spender: chain.contracts.settlement });
+  const indexer = running.indexer ??= startIndexer(parts, workers);
+  await indexer.advanceNow().catch((error: unknown) => {
+    const { stopped } = indexer.status();
+    throw stopped === undefined ? error : new Error(stopped, { cause: error });
+  });
+  running.settlement = startSettlement(parts, { ...workers, indexer });
+}
+
+async function keepTrying(parts: ChainParts, workers: WorkerParts, running: Running): Promise<void> {
+  while (!workers.signal.aborted) {
+    await pause(RETRY_MS, workers.signal);
+    try {
+      if (!workers.signal.aborted) await begin(parts, workers, running);
+      return;
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable) && !workers.signal.aborted) throw error;
+    }
+  }
+}
+
+function progress({ chain: { chainId }, run }: ChainParts, running: Running) {
+  return {
+    recordedBlock: () => chainCursor(run.engine.state, chainId)?.block,
+    catchUp: () => running.indexer?.advanceNow() ?? Promise.reject(new ChainUnavailable(chainId, 'it has not been reached yet')),
+  };
+}
+
+function statusOf(chainId: number, running: Running): ChainState {
+  const indexer = running.indexer?.status();
+  const settlement = running.settlement?.status();
+  return {
+    chainId, finalBlock: indexer?.finalBlock ?? null, lagBlocks: indexer?.lagBlocks ?? 0, stopped: indexer?.stopped ?? null,
+    waitingFills: settlement?.waiting ?? 0, sentFills: settlement?.inHand ?? 0,
+  };
+}
+
+interface WorkerParts {
+  readonly rpc: ReturnType<typeof createRpc>;
+  readonly report: Report;
+  readonly signal: AbortSignal;
+}
+
+function startIndexer({ chain, run, log, outcomeOf, pollMs, stalledAfterMs }: ChainParts, { rpc, report, signal }: WorkerParts): Indexer {
+  const { state } = run.engine;
+  return runIndexer({
+    chain, rpc, report, signal, pollMs, stalledAfterMs, outcomeOf, now: () => Date.now(), random: () => Math.random(),
+    cursor: () => chainCursor(state, chain.chainId),
+    isKnownToken: (token) => state.tokens.has(token),
+    isKnownMarket: (marketId) => state.marketIndex.has(marketId),
+    // All of a range side by side or none: group commit might part them.
+    append: (records) => log.append('commands', records),
+    digestAt: async (position) => {
+      if (position >= state.position) return undefined;
+      await outcomeOf(position);
+      for (;;) {
+        const [record] = await log.read('outcomes', position, 1);
+        if (record !== undefined) return decodeOutcome(record.data).digest;
+        await pause(50, signal);
+        signal.throwIfAborted();
+      }
+    },
+  });
+}
+
+function startSettlement(parts: ChainParts, { rpc, report, signal, indexer }: WorkerParts & { indexer: Indexer }): Settlement {
+  const { chain, run, log, commits, outcomeOf, databaseUrl, operatorKey, pollMs } = parts;
+  const { engine } = run;
+  const { chainId } = chain;
+  // On a chain that contradicts the history nothing more may be settled.
+  const stopping = new AbortController();
+  void indexer.done.then(() => { stopping.abort(); });
+  const store = createOutbox({ url: databaseUrl });
+  return runSettlement({
+    chain, log, report, now: () => Date.now(), signal: AbortSignal.any([signal, stopping.signal]),
+    catchUp: () => indexer.advanceNow(),
+    view: {
+      nextFill: () => engine.state.nextFill,
+      unsettled: (from) => unsettledFills(engine.state, { chainId, from }),
+      nextBlock: () => chainCursor(engine.state, chainId)?.nextBlock ?? 0,
+      history: () => ({ position: engine.state.position - 1, digest: engine.digest }),
+    },
+    submit: async (command: SubmitSettlement) => {
+      const position = await commits.append({ id: recordId(`settlement:${chainId}:${command.txHash}`), data: encodeCommand(command) });
+      return outcomeOf(position);
+    },
+    openSender: (hooks, opening) => createSender({
+      chain, rpc, privateKey: operatorKey, store, report, now: monotonic, signal: opening, pollMs,
+      signed: (attempt, transaction) => hooks.signed(attempt, transaction), over: (transaction, ending) => hooks.over(transaction, ending),
+    }),
+  });
+}
+
+function domainOf({ name, version, address }: Collateral, chainId: number) {
+  return { name, version, chainId, verifyingContract: address };
+}
+
+function reportTo(logger: Logger): Report {
+  return (level, text) => {
+    switch (level) {
+      case 'note': logger.info(text); return;
+      case 'trouble': logger.warn(text); return;
+      case 'alarm': logger.error(text);
+    }
+  };
+}
+
+function monotonic(): number {
+  return Math.round(performance.now());
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, ms);
+    signal.addEventListener('abort', finish);
+    if (signal.aborted) finish();
+  });
+}

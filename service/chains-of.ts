@@ -1,0 +1,59 @@
+/** The chains of a configuration: those of a chains file, a development chain that is started here, or none. */
+import { join } from 'node:path';
+import type { Chain } from '../command/chain/chain.js';
+import { createRpc } from '../command/chain/rpc.js';
+import { readCatalogue } from './catalogue.js';
+import type { ConfiguredChain } from './chain-workers.js';
+import { readChainsFile } from './chains-file.js';
+import type { Config } from './config.js';
+import { createMissingMarkets } from './create-markets.js';
+import { startDevChain } from './dev-chain.js';
+
+export interface ChainsOfConfig {
+  readonly chains: readonly ConfiguredChain[];
+  /** The development chain; undefined without one. */
+  readonly dev: { readonly chain: Chain; readonly rpcUrl: string } | undefined;
+  /** Settles with the reason when a chain that was started here ends by itself. */
+  readonly ended: Promise<string>;
+  /** Stops what was started here. */
+  close(): Promise<void>;
+}
+
+type Wanted = Pick<Config, 'chains' | 'chainId' | 'chainName' | 'chainPort' | 'dataDir' | 'exposureCheck' | 'catalogue'>;
+
+/** How often nodes elsewhere are asked for what is new, and the development chain beside us. */
+const POLL_MS = 1_000;
+const DEV_POLL_MS = 100;
+/** After this time without a block a chain counts as stalled. */
+const STALLED_AFTER_MS = 120_000;
+
+/**
+ * Gets the chains ready: reads the file, or starts the development chain with the catalogue's markets on it. `environment` has the
+ * secrets that a chains file names. Throws errors that say what to do.
+ */
+export async function chainsOf(
+  config: Wanted, { environment, log }: { environment: Readonly<Record<string, string | undefined>>; log: (line: string) => void },
+): Promise<ChainsOfConfig> {
+  if (config.chains === 'none') return { chains: [], dev: undefined, ...nothingStarted };
+  if (config.chains !== 'dev') {
+    const chains = await readChainsFile(config.chains, environment);
+    const asked = { pollMs: POLL_MS, stalledAfterMs: STALLED_AFTER_MS };
+    return { chains: chains.map((chain) => ({ ...chain, ...asked })), dev: undefined, ...nothingStarted };
+  }
+  const { chainId, chainName: name, chainPort: port, exposureCheck } = config;
+  const dev = await startDevChain({ directory: join(config.dataDir, 'chain'), port, chainId, name, exposureCheck, log });
+  try {
+    const rpc = createRpc({ chainId, urls: [dev.rpcUrl], now: () => performance.now(), report: (_, text) => { log(text); } });
+    await createMissingMarkets({ catalogue: await readCatalogue(config.catalogue), chain: dev.chain, rpc, key: dev.creatorKey, now: () => Date.now() });
+  } catch (error) {
+    await dev.stop();
+    throw error;
+  }
+  const { chain, operatorKey, rpcUrl } = dev;
+  return {
+    chains: [{ chain, operatorKey, rpcUrls: [rpcUrl], pollMs: DEV_POLL_MS, stalledAfterMs: Infinity }],
+    dev: { chain, rpcUrl }, ended: dev.ended, close: () => dev.stop(),
+  };
+}
+
+const nothingStarted = { ended: new Promise<string>(() => undefined), close: () => Promise.resolve() };
