@@ -180,7 +180,7 @@ describe('contracts: a fill', function () {
 
   it('reverts its own call with a typed error, which nobody else can make', async () => {
     const { refusal, settlement, tokens, usdc, send, positionId, marketId } = contracts;
-    const args = async (size: bigint, cost: bigint) => [id('buy'), 1n, id('sell'), 1n, buyer.address, seller.address, await positionId(marketId, 0), size, cost];
+    const args = async (size: bigint, cost: bigint) => [id('buy'), id('sell'), buyer.address, seller.address, await positionId(marketId, 0), size, cost];
     const refused = async (size: bigint, cost: bigint) => await refusal(settlement.address, settlement, 'executeFill', await args(size, cost));
     assert.equal(await refusal(contracts.operator, settlement, 'executeFill', await args(1n, 1n)), 'OnlySelf()');
     assert.equal(await refused(1n, 100n * USDC + 1n), 'BuyerInsufficientBalance()');
