@@ -44,7 +44,8 @@ export async function chainsOf(
   const dev = await startDevChain({ directory: join(config.dataDir, 'chain'), port, chainId, name, exposureCheck, log });
   try {
     const rpc = createRpc({ chainId, urls: [dev.rpcUrl], now: () => performance.now(), report: (_, text) => { log(text); } });
-    await createMissingMarkets({ catalogue: await readCatalogue(config.catalogue), chain: dev.chain, rpc, key: dev.creatorKey, now: () => Date.now() });
+    const catalogue = await readCatalogue(config.catalogue);
+    await createMissingMarkets({ catalogue, chain: dev.chain, rpc, key: dev.creatorKey, now: () => Date.now() });
   } catch (error) {
     await dev.stop();
     throw error;
