@@ -1,5 +1,6 @@
 /** Settlement on a real chain with everything real: signed orders in, batches out, results in the history; and what goes wrong on the chain. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
+import { SETTLE_GAS } from '../command/chain/batch.js';
 import type { FillMatched } from '../engine/events.js';
 import { testDatabase, type TestDatabase } from './postgres.js';
 import { BUY, SELL, USDC, walletOf, type SignedOrder } from './settlement-contracts.js';
@@ -139,6 +140,12 @@ describe('settlement on a chain', function () {
     deepEqual(submitted[0].fills, numbers(0, 10));
     ok(submitted.length > 1);
     ok(stack.reports.some((report) => /^trouble: .* left \d of 10 fills untouched/.test(report)), stack.reports.join('\n'));
+  });
+
+  it('asks for the gas that the contract wants to have left, for every fill and permit', async () => {
+    const [fill, permit] = await Promise.all(['FILL_RESERVE', 'PERMIT_GAS'].map((name) => world.contracts.read(world.contracts.settlement, name)));
+    ok(SETTLE_GAS.fill >= Number(fill));
+    ok(SETTLE_GAS.permit >= Math.ceil(Number(permit) * 64 / 63));
   });
 
   it('a batch that is sent twice settles once', async () => {

@@ -64,7 +64,7 @@ export interface SettlementTimings {
   readonly maxSending: number;
 }
 
-export const SETTLEMENT_TIMINGS: SettlementTimings = { pollMs: 25, retryMs: 250, maxRetryMs: 10_000, maxOpen: 256, maxSending: 8 };
+export const SETTLEMENT_TIMINGS: SettlementTimings = { pollMs: 25, retryMs: 250, maxRetryMs: 10_000, maxOpen: 256, maxSending: 16 };
 
 export interface SettlementStatus extends QueueStatus {
   /** Fills that wait; counted up to 10,000. */
@@ -213,7 +213,7 @@ function createWorker(
         return false;
       }
       if (!begun) {
-        await catchUp();
+        await orAborted(catchUp(), signal);
         begun = true;
         return true;
       }
@@ -231,6 +231,15 @@ function createWorker(
       await Promise.all(sending.keys());
     },
   };
+}
+
+/** The work's end, or a rejection as soon as the signal aborts. */
+function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => { reject(signal.reason as Error); };
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => { signal.removeEventListener('abort', abort); });
+  });
 }
 
 /** The note of a settlement transaction; undefined for one of somebody else's in the same lane. */
