@@ -26,7 +26,7 @@ const sizes = ['1', '2', '3', '1000000', '18446744073709551615', '0'];
 
 /** Mostly none; two chains' first logs, in no order. */
 const facts: readonly { readonly fact?: ChainFact }[] = [
-  {}, {}, {}, {}, {}, {},
+  ...Array.from({ length: 48 }, () => ({})),
   ...[1, 2].flatMap((chainId) => [0, 1].flatMap((block) => [0, 1, 2].map((logIndex) => ({ fact: { chainId, block, logIndex } })))),
 ];
 const orderKinds: Command['kind'][] = ['CancelOrder', 'SettleFill', 'AdvanceClock', 'OpenMarket'];
