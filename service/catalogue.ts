@@ -1,4 +1,4 @@
-/** The markets that the service opens at start while no chain creates them: a small file, checked, turned into commands. */
+/** The catalogue: a small file of markets that are there from the start. Without a chain it is turned into commands here. */
 import { readFile } from 'node:fs/promises';
 import Type from 'typebox';
 import type { Keccak256 } from '../command/keccak.js';
@@ -10,11 +10,12 @@ import { compileSchema, explain } from '../engine/schema.js';
 import builtIn from './catalogue.json' with { type: 'json' };
 
 const CatalogueMarket = record({
-  /** Names the market for good: its id and address are derived from it. */
+  /** Names the market for good: its id is derived from it, and without a chain its address. */
   slug: Type.String({ pattern: '^[a-z0-9-]{1,100}$' }),
   question: Type.String({ minLength: 1, maxLength: 1_000 }),
   description: Type.String({ maxLength: 10_000 }),
   category: Category,
+  /** Counts only without a chain: there, who creates the market is its maker. */
   maker: Type.Optional(Address),
   /** Counted from when the market is first opened. */
   expiresInDays: Type.Integer({ minimum: 1, maximum: 36_500 }),

@@ -1,6 +1,6 @@
 /** The chains file: several chains, secrets from elsewhere, every fault at once with its place, and never a secret shown. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getAddress } from 'ethers';
@@ -55,6 +55,15 @@ describe('service: chains file', () => {
         operator: KEY_ADDRESS,
       },
     ]);
+  });
+
+  it('is as its documentation shows it', async () => {
+    const text = await readFile('docs/chains-file.md', 'utf8');
+    const example = JSON.parse(/```json\n(.*?)```/s.exec(text)![1]!) as { chains: object[] };
+    const chains = example.chains.map((each) => ({ ...each, operatorKey: { file: 'key' } }));
+    const [chain, ...others] = await read({ chains }, { AMOY_RPC_URL: 'http://amoy.example' });
+    assert.deepEqual(others, []);
+    assert.deepEqual([chain!.chain.chainId, chain!.rpcUrls], [80_002, ['http://amoy.example', 'https://rpc-amoy.example']]);
   });
 
   it('lower-cases addresses, and refuses those that cannot be right', async () => {
