@@ -1,7 +1,7 @@
 /** The development chain is made once and keeps everything through restarts and kills; what cannot be used is refused, and left as it is. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -188,6 +188,8 @@ describe('development chain', () => {
     const { process: orphan } = JSON.parse(readFileSync(join(directory, 'anvil.json'), 'utf8')) as { process: string };
     assert.equal(processIdentity(Number.parseInt(orphan, 10)), orphan, 'the test needs an orphan');
     assert.equal(existsSync(join(directory, 'kept')), false, 'the test needs a half-made chain');
+    mkdirSync(join(directory, 'making'));
+    writeFileSync(join(directory, 'making/manifest.json'), '{');
 
     const next = await start();
     assert.equal(processIdentity(Number.parseInt(orphan, 10)), undefined);
