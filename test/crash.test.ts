@@ -83,7 +83,7 @@ describe('kill -9 under load', function () {
       env: { PATH: process.env['PATH'], DATA_DIR: join(directory, 'data') },
     });
     const { length } = await rawHistory(service);
-    deepEqual(stdout.trim().split('\n'), ['markets', 'orders', 'trades', 'positions'].map((name) => (
+    deepEqual(stdout.trim().split('\n'), ['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions'].map((name) => (
       `${name}: rebuilt from ${length} outcomes; 0 rows differed from the ones that served`)));
   });
 

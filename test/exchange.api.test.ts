@@ -6,6 +6,9 @@ import { alice, bob, cancelHeaders, carol, exchangeStack, EXPIRATION, lower, typ
 
 const CHAIN = 'chain_id=31337';
 const SHARE = 1_000_000;
+/** The transaction that is to settle all, and the one with a higher fee that takes its place. */
+const [FIRST_TX, BUMPED_TX] = [id('first'), id('bumped')];
+const iso = (seconds: number) => new RegExp(`^${new Date(seconds * 1_000).toISOString().slice(0, 19)}\\.\\d{3}Z$`);
 
 describe('the exchange, end to end', () => {
   let exchange: ExchangeStack;
@@ -44,6 +47,10 @@ describe('the exchange, end to end', () => {
     const empty = { bids: [], asks: [] };
     assert.deepEqual(await read(`/api/v1/orderbook/${rain.id}`), { marketId: rain.id, ...empty, lastUpdate: 0, yes: empty, no: empty });
     assert.deepEqual(await read(`/api/v1/orderbook/${id('none')}?outcome=NO`), { marketId: id('none'), ...empty, lastUpdate: 0 });
+    assert.deepEqual(await read(`/api/v1/resolution/${rain.id}`), { marketId: rain.id, expired: false, resolved: false });
+    assert.deepEqual(await read('/api/v1/pending-trades'), { pendingTrades: [], count: 0 });
+    assert.deepEqual(await read('/api/v1/failed-trades'), { failedTrades: [], count: 0 });
+    assert.deepEqual(await read(`/api/v1/settlements/${FIRST_TX}`), { found: false });
     assert.deepEqual(await read(`/api/v1/trades/${rain.id}`), { marketId: rain.id, trades: [], count: 0 });
     assert.deepEqual(await read(`/api/v1/activity/${rain.id}`), { marketId: rain.id, activity: [] });
     assert.deepEqual(await read(`/api/v1/holders/${rain.id}`), { marketId: rain.id, topHolders: [], totalHolders: 0 });
@@ -133,6 +140,46 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read('/api/v1/platform/stats?chain_id=1'), { chainId: 1, totalVolume: 0, totalTrades: 0 });
   });
 
+  it('shows the trades on their way to the chain, and no position before they are there', async () => {
+    const { rain } = exchange;
+    const at = Date.now();
+    const waiting = { marketId: rain.id, isBatch: false, batchIndex: 0, txHash: '', settlementStatus: 'matched' };
+    const yes = { buyerAddress: lower(alice), sellerAddress: lower(bob), fillSize: 4 * SHARE, fillPrice: 620_000, fill: 0, outcome: 0 };
+    const no = { buyerAddress: lower(carol), sellerAddress: lower(bob), fillSize: 3 * SHARE, fillPrice: 300_000, fill: 1, outcome: 1 };
+    const timesOf = (trades: unknown) => (trades as { timestamp: string }[]).map(({ timestamp }) => timestamp);
+    const pending = await read('/api/v1/pending-trades');
+    const [first, second] = timesOf(pending['pendingTrades']);
+    assert.match(first!, iso(hit.timestamp));
+    assert.match(second!, iso(lift.timestamp));
+    assert.deepEqual(pending, { pendingTrades: [{ ...waiting, ...yes, timestamp: first }, { ...waiting, ...no, timestamp: second }], count: 2 });
+    assert.deepEqual(await read('/api/v1/pending-trades?limit=1'), { pendingTrades: [{ ...waiting, ...yes, timestamp: first }], count: 1, next: 0 });
+    assert.deepEqual(await read('/api/v1/pending-trades?after=1'), { pendingTrades: [], count: 0 });
+    assert.deepEqual(await read(`/api/v1/users/${alice.address}/positions?${CHAIN}`), { positions: [] });
+
+    last = await exchange.record(
+      { kind: 'SubmitSettlement', v: 1, at, chainId: 31_337, txHash: FIRST_TX, fills: [1, 0] },
+      { kind: 'SubmitSettlement', v: 1, at, chainId: 31_337, txHash: BUMPED_TX, fills: [0, 1] },
+    );
+    const sent = { ...waiting, isBatch: true, txHash: BUMPED_TX, settlementStatus: 'pending' };
+    assert.deepEqual(await read('/api/v1/pending-trades'), {
+      pendingTrades: [{ ...sent, ...yes, timestamp: first }, { ...sent, ...no, timestamp: second, batchIndex: 1 }], count: 2,
+    });
+    const { fills, ...head } = await read(`/api/v1/settlements/${FIRST_TX}`);
+    const [submitted] = timesOf(fills);
+    const inFirst = { marketId: rain.id, status: 'pending', reason: null, replacedBy: BUMPED_TX, timestamp: submitted };
+    assert.deepEqual(head, { ...inFirst, ...no, found: true, txHash: FIRST_TX, isBatch: true, batchIndex: 0 });
+    assert.deepEqual(fills, [{ ...inFirst, ...no, batchIndex: 0 }, { ...inFirst, ...yes, batchIndex: 1 }]);
+    const { activity } = await read(`/api/v1/activity/${rain.id}`) as { activity: { txHash: string; settlementStatus: string }[] };
+    assert.deepEqual(activity.map(({ txHash, settlementStatus }) => [txHash, settlementStatus]), Array(2).fill([BUMPED_TX, 'pending']));
+
+    last = await exchange.record(...[0, 1].map((fill) => ({ kind: 'SettleFill' as const, v: 1 as const, at, fill, txHash: FIRST_TX })));
+    assert.deepEqual(await read('/api/v1/pending-trades'), { pendingTrades: [], count: 0 });
+    const { status, replacedBy, batchIndex } = await read(`/api/v1/settlements/${FIRST_TX}`);
+    assert.deepEqual([status, replacedBy, batchIndex], ['confirmed', null, 0]);
+    const bumped = await read(`/api/v1/settlements/${BUMPED_TX}`);
+    assert.deepEqual([bumped['status'], bumped['replacedBy'], bumped['batchIndex']], ['confirmed', FIRST_TX, 0]);
+  });
+
   it('shows who holds what, and what each user did', async () => {
     const { rain } = exchange;
     assert.deepEqual(await read(`/api/v1/holders/${rain.id}`), {
@@ -148,7 +195,7 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read(`/api/v1/users/${alice.address}/positions?${CHAIN}`), {
       positions: [{ ...marketFields, ...held, contractAddress: rain.contractAddress, expiration: rain.expiration, resolved: false }],
     });
-    const sold = { ...marketFields, userRole: 'seller', txHash: '', settlementStatus: 'matched' };
+    const sold = { ...marketFields, userRole: 'seller', txHash: FIRST_TX, settlementStatus: 'confirmed' };
     const latest = { ...sold, price: 300_000, size: 3 * SHARE, timestamp: lift.timestamp };
     assert.deepEqual(await read(`/api/v1/users/${bob.address}/activity?${CHAIN}`), {
       activity: [latest, { ...sold, price: 620_000, size: 4 * SHARE, timestamp: hit.timestamp }], settlements: [],
@@ -174,10 +221,54 @@ describe('the exchange, end to end', () => {
     });
   });
 
+  it('takes back what failed on the chain, and tells of it for a day', async () => {
+    const { rain } = exchange;
+    const sale = await exchange.place(alice, { side: 1, price: 400_000, size: SHARE });
+    await exchange.place(bob, { price: 400_000, size: SHARE });
+    last = await exchange.record({
+      kind: 'FailFill', v: 1, at: Date.now(), fill: 2, txHash: id('failed'), reason: 'seller_not_approved', culprit: 'seller',
+    });
+    const { failedTrades, count } = await read('/api/v1/failed-trades') as { failedTrades: { timestamp: string }[]; count: number };
+    const [{ timestamp }] = failedTrades as [{ timestamp: string }];
+    const failed = {
+      marketId: rain.id, buyerAddress: lower(bob), sellerAddress: lower(alice), fillSize: SHARE, fillPrice: 400_000, fill: 2, outcome: 0,
+      reason: 'seller_not_approved', timestamp, batchIndex: 0,
+    };
+    assert.deepEqual([failedTrades, count], [[{ ...failed, txHash: id('failed') }], 1]);
+    const settlement = { ...failed, status: 'failed', replacedBy: null };
+    assert.deepEqual(await read(`/api/v1/settlements/${id('failed')}`), { found: true, txHash: id('failed'), ...settlement, isBatch: false, fills: [settlement] });
+    const { count: trades } = await read(`/api/v1/trades/${rain.id}`);
+    assert.equal(trades, 2);
+    const { status, cancelReason } = await read(`/api/v1/orders/${sale.orderHash}`);
+    assert.deepEqual([status, cancelReason], ['cancelled', 'settlement_failed']);
+  });
+
+  it('moves shares as the chain does, and no one is synced without a chain', async () => {
+    const { rain, sun } = exchange;
+    const at = Date.now();
+    last = await exchange.record({ kind: 'ResolveMarket', v: 1, at, marketId: sun.id, winningOutcome: 1 },
+      { kind: 'RecordRedemption', v: 1, at, marketId: sun.id, user: lower(carol), payout: '18446744073709551616', txHash: id('paid') },
+      { kind: 'RecordProposal', v: 1, at, marketId: rain.id, assertionId: id('assertion'), proposer: lower(bob), outcome: 1, bond: '500000000',
+        assertionTime: rain.expiration, expirationTime: rain.expiration + 7_200 });
+    assert.deepEqual(await read(`/api/v1/resolution/${sun.id}`), { marketId: sun.id, expired: false, resolved: true, winningOutcome: 1 });
+    assert.deepEqual(await read(`/api/v1/resolution/${rain.id}`), {
+      marketId: rain.id, expired: false, resolved: false, assertion: {
+        id: id('assertion'), proposer: lower(bob), proposedOutcome: false, bondAmount: '500000000', assertionTime: rain.expiration,
+        expirationTime: rain.expiration + 7_200, settled: false, settlementResolution: false, disputed: false,
+      },
+    });
+    const { settlements } = await read(`/api/v1/users/${carol.address}/activity?${CHAIN}`) as { settlements: { timestamp: number }[] };
+    assert.deepEqual(settlements, [{
+      marketId: sun.id, marketQuestion: 'Will the sun shine?', payout: 2n ** 64n, winningOutcome: 1, timestamp: settlements[0]!.timestamp, txHash: id('paid'),
+    }]);
+    await exchange.refused('chain_unavailable', 'POST', `/api/v1/positions/${rain.id}/sync?userAddress=${alice.address}`);
+  });
+
   it('keeps the history of all this, as one document and as lines', async () => {
     const { events, count, next } = await read('/api/v1/events?limit=1000') as { events: { command: { kind: string } }[]; count: number; next: number };
     assert.deepEqual(events.map(({ command }) => command.kind), [
-      'OpenMarket', 'OpenMarket', 'PlaceOrder', 'PlaceOrder', 'PlaceOrder', 'PlaceOrder', 'PlaceOrder', 'CancelOrder',
+      'OpenMarket', 'OpenMarket', 'PlaceOrder', 'PlaceOrder', 'PlaceOrder', 'PlaceOrder', 'PlaceOrder', 'SubmitSettlement', 'SubmitSettlement',
+      'SettleFill', 'SettleFill', 'CancelOrder', 'PlaceOrder', 'PlaceOrder', 'FailFill', 'ResolveMarket', 'RecordRedemption', 'RecordProposal',
     ]);
     assert.deepEqual([count, next], [last + 1, last + 1]);
     const lines = await exchange.request('GET', `/api/v1/events?from=${hit.position}&limit=2`, { headers: { Accept: 'application/x-ndjson' } });
@@ -194,8 +285,8 @@ describe('the exchange, end to end', () => {
     // The projections' thread tells its progress a moment after it can be read.
     while ((await ready()).projections.some(({ position }) => position <= last)) await delay(5);
     assert.deepEqual(await ready(), {
-      ready: true, reasons: [], engine: { position: last + 1, logLength: last + 1, standby: false },
-      projections: ['markets', 'orders', 'trades', 'positions'].map((name) => ({ name, ...progress })),
+      ready: true, reasons: [], engine: { position: last + 1, logLength: last + 1, standby: false }, chains: [],
+      projections: ['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions'].map((name) => ({ name, ...progress })),
     });
     const { text } = await exchange.request('GET', '/metrics');
     assert.match(text, new RegExp(`^exchange_engine_position ${last + 1}$`, 'm'));
@@ -205,14 +296,15 @@ describe('the exchange, end to end', () => {
   it('has answered at every endpoint of its table', async () => {
     const { paths } = await exchange.get('/openapi.json') as { paths: Record<string, Record<string, { operationId: string }>> };
     const operations = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
-    assert.deepEqual([...exchange.succeeded].sort(), operations.sort());
+    assert.deepEqual([...exchange.succeeded].sort(), operations.filter((each) => each !== 'syncPosition').sort());
   });
 
   it('is the same after a restart, document by document', async () => {
     const { rain } = exchange;
     const documents = () => Promise.all([
       '/api/v1/events?limit=1000', '/api/v1/markets', `/api/v1/orders/${bid.orderHash}`, `/api/v1/users/${carol.address}/orders?${CHAIN}`, `/api/v1/orderbook/${rain.id}`,
-      `/api/v1/trades/${rain.id}`, `/api/v1/holders/${rain.id}`, `/api/v1/stats/${rain.id}`, `/api/v1/users/${bob.address}/activity?${CHAIN}`,
+      `/api/v1/trades/${rain.id}`, `/api/v1/holders/${rain.id}`, `/api/v1/stats/${rain.id}`, '/api/v1/failed-trades', `/api/v1/settlements/${FIRST_TX}`,
+      `/api/v1/resolution/${rain.id}`, `/api/v1/users/${bob.address}/activity?${CHAIN}`,
     ].map(read));
     const before = await documents();
     exchange = await exchange.restart();

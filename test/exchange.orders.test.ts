@@ -113,7 +113,8 @@ describe('the exchange: orders', () => {
     assert.equal(sale.body['matches'], 1);
     const cost = ((UINT64_MAX - 1n) * 999_999n + 999_999n) / 1_000_000n;
     assert.deepEqual((await openOf(lower(carol), sale.position)).map(({ remainingSize }) => remainingSize), [UINT64_MAX, 1]);
-    assert.deepEqual(await exchange.get(`/api/v1/positions/${rain.id}?user=${carol.address}`), {
+    const settled = await exchange.record({ kind: 'SettleFill', v: 1, at: Date.now(), fill: 0, txHash: id('settled') });
+    assert.deepEqual(await exchange.get(`/api/v1/positions/${rain.id}?user=${carol.address}`, settled), {
       yesShares: 0, noShares: UINT64_MAX - 1n, totalInvested: cost, yesCost: 0, noCost: cost,
     });
     const { volume24h, totalVolume } = await exchange.get(`/api/v1/stats/${rain.id}`);
@@ -192,6 +193,9 @@ describe('the exchange: orders', () => {
     ['unknown_market', `/api/v1/holders/${id('x')}`], ['unknown_market', `/api/v1/activity/${id('x')}`], ['unknown_market', `/api/v1/trades/${id('x')}`],
     ['invalid_market_id', '/api/v1/orderbook/x'], ['invalid_request', `/api/v1/orderbook/${id('x')}?outcome=2`], ['invalid_chain_id', '/api/v1/markets?chain_id=x'],
     ['invalid_chain_id', '/api/v1/platform/stats?chain_id=1.5'], ['invalid_request', '/api/v1/events?limit=1001'], ['invalid_request', '/api/v1/events?from=-1'],
+    ['invalid_request', '/api/v1/settlements/0x12'], ['invalid_request', `/api/v1/settlements/${ZERO_ADDRESS}`], ['invalid_request', '/api/v1/pending-trades?limit=1001'],
+    ['invalid_request', '/api/v1/pending-trades?after=x'], ['invalid_request', '/api/v1/failed-trades?before=-1'], ['invalid_request', '/api/v1/failed-trades?limit=0'],
+    ['invalid_market_id', '/api/v1/resolution/1'], ['unknown_market', `/api/v1/resolution/${id('x')}`],
   ];
   for (const [code, path] of badReads) it(`GET ${path}: ${code}`, () => exchange.refused(code, 'GET', path));
 });
