@@ -1,110 +1,160 @@
-/** `npm run demo`: two wallets trade on a running service, and the log positions prove what happened. Exits non-zero when anything is off. */
-import { Wallet, type HDNodeWallet } from 'ethers';
+/**
+ * `npm run demo [URL]`: two wallets trade, the chain settles, and balances, positions and log prove what happened. Without a URL on the
+ * service at the default address, or on a stack of its own where none is running. Exits non-zero when anything is off.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command } from 'commander';
+import { Wallet } from 'ethers';
+import { Refused, createApi, type Api, type Book, type Chain, type Config, type Entry, type Market, type Order, type Position, type Trade } from './demo/api.js';
+import { startOwnStack } from './demo/stack.js';
+import { chainSide, type ChainSide } from './demo/wallets.js';
 
-const base = process.argv[2] ?? 'http://127.0.0.1:8080';
+const DEFAULT_URL = 'http://127.0.0.1:8080';
 const SHARE = 1_000_000;
-const YES = 0;
+const SETTLED_WITHIN_MS = 60_000;
 
-interface Config {
-  readonly serverTime: number;
-  readonly chains: readonly { readonly orderDomain: { name: string; version: string; chainId: number; verifyingContract: string } }[];
-  readonly orderTypes: { readonly Order: { name: string; type: string }[] };
+await new Command('demo')
+  .description('Trades, settles and proves it, on a running service or on a stack of its own.')
+  .argument('[url]', `the service; ${DEFAULT_URL} where that answers, else a stack of its own`)
+  .action(main)
+  .parseAsync();
+
+async function main(given: string | undefined): Promise<void> {
+  if (given !== undefined || await answers(DEFAULT_URL)) return demonstrate(given ?? DEFAULT_URL);
+  say(`Nothing answers at ${DEFAULT_URL}: starting a stack for the demonstration alone, which takes a moment.\n`);
+  const stack = await startOwnStack();
+  try {
+    await demonstrate(stack.url);
+  } finally {
+    await stack.stop();
+  }
 }
-interface Placed { readonly orderHash: string; readonly matches: number }
-interface Book { readonly bids: readonly Level[]; readonly asks: readonly Level[] }
-interface Level { readonly price: number; readonly size: number }
-interface Trade { readonly price: number; readonly size: number; readonly buyer: string; readonly seller: string }
-interface Position { readonly yesShares: number; readonly noShares: number; readonly yesCost?: number }
-interface HistoryEvent { readonly type: string }
-interface Entry { readonly position: number; readonly outcome: { readonly events: readonly HistoryEvent[] }; readonly digest: string }
 
-await demonstrate();
+async function answers(url: string): Promise<boolean> {
+  return fetch(`${url}/health/live`).then(({ ok }) => ok, () => false);
+}
 
-async function demonstrate(): Promise<void> {
-  const config = await get<Config>('/api/v1/config');
-  const { markets } = await get<{ markets: readonly { id: string; question: string; contractAddress: string }[] }>('/api/v1/markets');
-  const market = markets.at(0);
-  if (market === undefined) throw new Error(`${base} has no open market`);
-  const seller = Wallet.createRandom();
-  const buyer = Wallet.createRandom();
-  say(`Market ${market.id}\n  ${market.question}\n  seller ${seller.address}\n  buyer  ${buyer.address}`);
+interface Scene {
+  readonly api: Api;
+  readonly config: Config;
+  readonly market: Market;
+  readonly price: number;
+}
 
-  const price = await freePrice(market.id);
-  const ask = await place(config, { wallet: seller, marketId: market.id, side: 1, price, size: 10 * SHARE });
-  say(`\nThe seller asks ${shown(10 * SHARE)} YES at ${shown(price)}: position ${ask.position}, ${ask.matches} matches`);
-  const bid = await place(config, { wallet: buyer, marketId: market.id, side: 0, price, size: 4 * SHARE });
-  say(`The buyer bids for ${shown(4 * SHARE)} YES at ${shown(price)}: position ${bid.position}, ${bid.matches} match`);
-  expect('the bid matches the ask', bid.matches, 1);
-
-  const book = await get<Book>(`/api/v1/orderbook/${market.id}?outcome=YES`, bid.position);
-  say('\nYES book');
-  for (const { price: level, size } of book.asks.slice(0, 5).reverse()) say(`  ask ${shown(level)}  ${shown(size)}`);
-  for (const { price: level, size } of book.bids.slice(0, 5)) say(`  bid ${shown(level)}  ${shown(size)}`);
-  expect('the rest of the ask stands on the book', book.asks.find((level) => level.price === price)?.size, 6 * SHARE);
-
-  const { trades } = await get<{ trades: readonly Trade[] }>(`/api/v1/trades/${market.id}`, bid.position);
-  const fill = trades.find((trade) => trade.buyer === buyer.address.toLowerCase());
-  say(`\nFill: ${shown(fill?.size ?? 0)} at ${shown(fill?.price ?? 0)}, ${fill?.seller} to ${fill?.buyer}`);
-  expect('the fill is of the size that crossed', fill?.size, 4 * SHARE);
-
-  await showPositions(market.contractAddress, { seller, buyer, position: bid.position });
-  await prove([ask.position, bid.position]);
+async function demonstrate(url: string): Promise<void> {
+  const api = createApi(url);
+  const config = await api.get<Config>('/api/v1/config');
+  const { markets: [market] } = await api.get<{ markets: readonly Market[] }>('/api/v1/markets');
+  if (market === undefined) throw new Error(`${url} has no open market`);
+  say(`Market ${market.id}\n  ${market.question}`);
+  const scene = { api, config, market, price: await freePrice(api, market.id) };
+  const [chain] = config.chains;
+  if (chain?.rpcUrl == null) {
+    say('\nThis service tells of no chain that the demonstration could use: the orders are matched, and that is all.');
+    await trade(scene, { seller: { wallet: Wallet.createRandom() }, buyer: { wallet: Wallet.createRandom() } });
+  } else {
+    const side = chainSide(chain, config.serverTime);
+    await tradeAndSettle(scene, chain, side).finally(() => { side.close(); });
+  }
   say('\nAll as expected.');
 }
 
+async function tradeAndSettle(scene: Scene, chain: Chain, side: ChainSide): Promise<void> {
+  const { market, price } = scene;
+  const [seller, buyer] = [await side.fundedWallet(20 * SHARE), await side.fundedWallet(20 * SHARE)];
+  say(`\nOn chain ${chain.chainId} two fresh wallets have 20 test USDC each\n  seller ${seller.address}\n  buyer  ${buyer.address}`);
+  await side.splitAndApprove(seller, market, 10 * SHARE);
+  say('The seller splits 10 USDC into 10 YES and 10 NO, and lets the settlement contract move them');
+  if (chain.exposureCheck) await showExposure(scene, buyer);
+  else say('The exposure check is off here (EXPOSURE_CHECK=true turns it on)');
+
+  const permit = await side.permit(buyer, 20 * SHARE);
+  const bid = await trade(scene, { seller: { wallet: seller }, buyer: { wallet: buyer, permit } });
+  const settled = await settledTrade(scene, buyer.address);
+  say(`\nThe fill is settled by transaction ${settled.txHash}`);
+  const cost = Math.ceil(4 * price);
+  await showBalances(scene, side, [
+    { name: 'seller', wallet: seller, yes: 6, no: 10, collateral: 10 * SHARE + cost }, { name: 'buyer', wallet: buyer, yes: 4, no: 0, collateral: 20 * SHARE - cost },
+  ]);
+  await prove(scene, [bid.position]);
+  const anchor = await side.anchored(settled.txHash);
+  say(`The transaction anchored position ${anchor.position} of the history with digest ${anchor.digest}`);
+  const { events: [entry] } = await scene.api.get<{ events: readonly Entry[] }>(`/api/v1/events?from=${anchor.position}&limit=1`, anchor.position);
+  expect('the history has the anchored digest', entry?.digest, anchor.digest);
+}
+
+/** What a trader without means or without approval is told. */
+async function showExposure({ api, config, market: { id: marketId }, price }: Scene, wallet: Wallet): Promise<void> {
+  for (const [size, code] of [[1_000 * SHARE, 'insufficient_balance'], [4 * SHARE, 'insufficient_allowance']] as const) {
+    const refused = await api.place(config, { wallet, marketId, side: 0, price, size }).then(() => undefined, (error: unknown) => error);
+    if (!(refused instanceof Refused)) throw new Error(`expected that a bid is refused with ${code}`);
+    expect('the exposure check names what is missing', refused.problem['code'], code);
+    const { required, available, reserved } = refused.problem;
+    say(`The buyer bids for ${shown(size)} YES without approval: ${refused.status} ${code}, required ${required}, available ${available}, reserved ${reserved}`);
+  }
+}
+
+type Side = Pick<Order, 'wallet' | 'permit'>;
+
+/** An ask of 10 and a bid for 4 that meets it; returns the bid. */
+async function trade({ api, config, market: { id: marketId }, price }: Scene, { seller, buyer }: { seller: Side; buyer: Side }) {
+  const ask = await api.place(config, { ...seller, marketId, side: 1, price, size: 10 * SHARE });
+  say(`\nThe seller asks ${shown(price)} for 10 YES: position ${ask.position}, ${ask.matches} matches`);
+  const bid = await api.place(config, { ...buyer, marketId, side: 0, price, size: 4 * SHARE });
+  say(`The buyer bids ${shown(price)} for 4 YES${buyer.permit === undefined ? '' : ', with a permit'}: position ${bid.position}, ${bid.matches} match`);
+  expect('the bid matches the ask', bid.matches, 1);
+  const book = await api.get<Book>(`/api/v1/orderbook/${marketId}?outcome=YES`, bid.position);
+  say('YES book');
+  for (const { price: level, size } of book.asks.slice(0, 5).reverse()) say(`  ask ${shown(level)}  ${shown(size)}`);
+  for (const { price: level, size } of book.bids.slice(0, 5)) say(`  bid ${shown(level)}  ${shown(size)}`);
+  expect('the rest of the ask stands on the book', book.asks.find((level) => level.price === price)?.size, 6 * SHARE);
+  await prove({ api }, [ask.position]);
+  return bid;
+}
+
 /** An ask price that nobody bids, so that the demonstration trades with itself only. */
-async function freePrice(marketId: string): Promise<number> {
-  const { bids, asks } = await get<Book>(`/api/v1/orderbook/${marketId}?outcome=YES`);
-  const low = bids.at(0)?.price ?? 0;
-  const high = asks.at(0)?.price ?? 1_000_000;
+async function freePrice(api: Api, marketId: string): Promise<number> {
+  const { bids, asks } = await api.get<Book>(`/api/v1/orderbook/${marketId}?outcome=YES`);
+  const [low, high] = [bids.at(0)?.price ?? 0, asks.at(0)?.price ?? 1_000_000];
   if (high - low < 2) throw new Error('the YES book has no room between bid and ask for a demonstration');
   return Math.min(high - 1, Math.max(low + 1, 620_000));
 }
 
-interface Order { readonly wallet: HDNodeWallet; readonly marketId: string; readonly side: 0 | 1; readonly price: number; readonly size: number }
-
-async function place(config: Config, { wallet, marketId, side, price, size }: Order): Promise<Placed & { position: number }> {
-  const order = {
-    marketId, trader: wallet.address, side, outcome: YES, price, size, nonce: 1, expiration: config.serverTime + 3_600,
-    makerFeeRecipient: `0x${'0'.repeat(40)}`,
-  };
-  const signature = await wallet.signTypedData(config.chains[0]!.orderDomain, { Order: config.orderTypes.Order }, order);
-  const response = await fetch(`${base}/api/v1/orders`, {
-    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ order, signature }),
-  });
-  return { ...await answerOf<Placed>(response), position: Number(response.headers.get('X-Log-Position')) };
+async function settledTrade({ api, market }: Scene, buyer: string): Promise<Trade> {
+  let status = '';
+  for (let waitedMs = 0; waitedMs < SETTLED_WITHIN_MS; waitedMs += 50) {
+    const { trades } = await api.get<{ trades: readonly Trade[] }>(`/api/v1/trades/${market.id}`);
+    const found = trades.find((each) => each.buyer === buyer.toLowerCase());
+    if (found !== undefined && found.settlementStatus !== status) say(`Fill of ${shown(found.size)} at ${shown(found.price)}: ${status = found.settlementStatus}`);
+    if (found?.settlementStatus === 'confirmed') return found;
+    await sleep(50);
+  }
+  throw new Error(`the fill has not settled within ${SETTLED_WITHIN_MS} ms; it is ${status || 'gone: see /api/v1/failed-trades'}`);
 }
 
-async function showPositions(
-  market: string, { seller, buyer, position }: { seller: HDNodeWallet; buyer: HDNodeWallet; position: number },
-): Promise<void> {
-  say('\nPositions');
-  for (const [name, wallet, expected] of [['seller', seller, -4 * SHARE], ['buyer', buyer, 4 * SHARE]] as const) {
-    const held = await get<Position>(`/api/v1/positions/${market}?user=${wallet.address}`, position);
-    say(`  ${name}  ${shown(held.yesShares)} YES, ${shown(held.noShares)} NO, cost ${shown(held.yesCost ?? 0)}`);
-    expect(`the ${name} has the shares of the fill`, held.yesShares, expected);
+interface Expected { readonly name: string; readonly wallet: Wallet; readonly yes: number; readonly no: number; readonly collateral: number }
+
+async function showBalances({ api, market }: Scene, side: ChainSide, wallets: readonly Expected[]): Promise<void> {
+  say('\nBalances on the chain, and positions here');
+  for (const { name, wallet, yes, no, collateral } of wallets) {
+    const balances = await side.balances(wallet, market);
+    const position = await api.get<Position>(`/api/v1/positions/${market.contractAddress}?user=${wallet.address}`);
+    const has = `${shown(Number(balances.yesShares))} YES, ${shown(Number(balances.noShares))} NO, ${shown(Number(balances.collateral))} USDC`;
+    say(`  ${name.padEnd(6)}  ${has}; position ${shown(position.yesShares)} YES, ${shown(position.noShares)} NO, invested ${shown(position.totalInvested ?? 0)}`);
+    expect(`the ${name} has the YES shares`, balances.yesShares, BigInt(yes * SHARE));
+    expect(`the ${name} has the NO shares`, balances.noShares, BigInt(no * SHARE));
+    expect(`the ${name} has the collateral`, balances.collateral, BigInt(collateral));
+    expect(`the ${name}'s position is the chain's balance of YES`, BigInt(position.yesShares), balances.yesShares);
+    expect(`the ${name}'s position is the chain's balance of NO`, BigInt(position.noShares), balances.noShares);
   }
 }
 
-async function prove(positions: readonly number[]): Promise<void> {
-  say('\nProof in the history');
+async function prove({ api }: Pick<Scene, 'api'>, positions: readonly number[]): Promise<void> {
   for (const position of positions) {
-    const { events } = await get<{ events: readonly Entry[] }>(`/api/v1/events?from=${position}&limit=1`, position);
-    const entry = events[0]!;
-    expect('the history answers for the position', entry.position, position);
-    say(`  ${position}  ${entry.outcome.events.map(({ type }) => type).join(', ')}  digest ${entry.digest}`);
+    const { events: [entry] } = await api.get<{ events: readonly Entry[] }>(`/api/v1/events?from=${position}&limit=1`, position);
+    expect('the history answers for the position', entry?.position, position);
+    say(`  history ${position}: ${entry!.outcome.events.map(({ type }) => type).join(', ')}, digest ${entry!.digest}`);
   }
-}
-
-/** A read that waits until the read models include `position`. */
-async function get<T>(path: string, position?: number): Promise<T> {
-  return answerOf<T>(await fetch(`${base}${path}`, position === undefined ? {} : { headers: { 'X-Min-Log-Position': String(position) } }));
-}
-
-async function answerOf<T>(response: Response): Promise<T> {
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${response.url} answered ${response.status}: ${text}`);
-  return JSON.parse(text) as T;
 }
 
 function expect(what: string, actual: unknown, expected: unknown): void {
