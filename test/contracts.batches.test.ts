@@ -102,15 +102,16 @@ describe('contracts: batches', function () {
       const { owner, value, deadline, v, r, s } = first;
       await send(seller.address, usdc, 'permit', [owner, settlement.address, value, deadline, v, r, s]);
       await send(wallet.address, usdc, 'approve', [settlement.address, 1n]);
-      assert.deepEqual(results(await settle({ orders: await pair(wallet), permits: [first], fills: fillsOf(1n) })), ['1 buyer_insufficient_allowance of buyer']);
+      const sent = await settle({ orders: await pair(wallet), permits: [first], fills: fillsOf(1n) });
+      assert.deepEqual(results(sent), ['1 buyer_insufficient_allowance of buyer']);
     });
 
     it('expired, forged, of another nonce or senseless hinder nothing', async () => {
       const { permit, settle, now } = contracts;
       const good = await permit(wallet, { value: USDC });
       const permits = [
-        await permit(wallet, { value: USDC, deadline: BigInt(await now() - 1) }), await permit(wallet, { value: USDC, nonce: 1n }), { ...good, value: 2n * USDC },
-        { ...good, v: 0n }, { ...good, r: ZeroHash, s: ZeroHash }, { ...good, owner: seller.address }, good,
+        await permit(wallet, { value: USDC, deadline: BigInt(await now() - 1) }), await permit(wallet, { value: USDC, nonce: 1n }),
+        { ...good, value: 2n * USDC }, { ...good, v: 0n }, { ...good, r: ZeroHash, s: ZeroHash }, { ...good, owner: seller.address }, good,
       ];
       assert.deepEqual(results(await settle({ orders: await pair(wallet), permits, fills: fillsOf(1n) })), ['1 settled']);
     });

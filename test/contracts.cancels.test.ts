@@ -32,7 +32,8 @@ describe('contracts: orders over time', function () {
   const at = async (seconds: number, buy: SignedOrder, sell: SignedOrder): Promise<string> => {
     seq += 1n;
     await contracts.nextBlockAt(seconds);
-    const lines = results(await contracts.settle({ orders: [buy, sell], fills: [{ seq, buyIndex: 0n, sellIndex: 1n, price: 600_000n, size: USDC }] }));
+    const fill = { seq, buyIndex: 0n, sellIndex: 1n, price: 600_000n, size: USDC };
+    const lines = results(await contracts.settle({ orders: [buy, sell], fills: [fill] }));
     assert.equal(lines.length, 1);
     return lines[0]!.replace(/^\d+ /, '');
   };
@@ -59,7 +60,10 @@ describe('contracts: orders over time', function () {
     const [buy, sell] = [await bid(), await ask()];
     assert.equal(await at(start + 5, buy, sell), 'settled');
     assert.deepEqual((await cancelAt(start + 10, buy)).events, [
-      { event: 'OrderCancelled', args: { orderHash: buy.hash, trader: buyer.address, marketId: contracts.marketId, effectiveAt: BigInt(start + 10 + DELAY) } },
+      {
+        event: 'OrderCancelled',
+        args: { orderHash: buy.hash, trader: buyer.address, marketId: contracts.marketId, effectiveAt: BigInt(start + 10 + DELAY) },
+      },
     ]);
     assert.equal(await read(settlement, 'cancelEffectiveAt', [buy.hash]), BigInt(start + 10 + DELAY));
     assert.equal(await at(start + 9 + DELAY, buy, sell), 'settled');
@@ -129,7 +133,8 @@ describe('contracts: orders over time', function () {
     await contracts.resolve(1);
     const fill = { price: 600_000n, size: USDC };
     const sent = await contracts.settle({ orders, fills: [
-      { ...fill, seq: 1n, buyIndex: 0n, sellIndex: 1n }, { ...fill, seq: 2n, buyIndex: 2n, sellIndex: 3n }, { ...fill, seq: 3n, buyIndex: 0n, sellIndex: 1n },
+      { ...fill, seq: 1n, buyIndex: 0n, sellIndex: 1n }, { ...fill, seq: 2n, buyIndex: 2n, sellIndex: 3n },
+      { ...fill, seq: 3n, buyIndex: 0n, sellIndex: 1n },
     ] });
     assert.deepEqual(results(sent), ['1 market_resolved of both', '2 settled', '3 market_resolved of both']);
   });

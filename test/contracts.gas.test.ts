@@ -34,23 +34,21 @@ describe('contracts: gas', function () {
   /** Takers who buy from makers in turn. Everybody has held collateral before, but for what the options say. */
   const trading = async (takers: number, makers: number, { held = USDC, money = 1_000n * USDC, permits = false } = {}): Promise<Batch> => {
     const { fund, stock, order, marketId } = contracts;
-    const orders = [];
-    const granted = [];
-    for (let index = 0; index < takers; index += 1) {
+    const bids = await Promise.all(Array.from({ length: takers }, async (_, index) => {
       const taker = walletOf(`taker ${index}`);
       await fund(taker.address, money, permits ? 0n : MAX_UINT256);
-      if (permits) granted.push(await contracts.permit(taker, { value: 4n * USDC }));
-      orders.push(await order(taker, { marketId, price: PRICE, size: SIZE * BigInt(makers / takers), nonce: NONCE }));
-    }
-    for (let index = 0; index < makers; index += 1) {
+      return await order(taker, { marketId, price: PRICE, size: SIZE * BigInt(makers / takers), nonce: NONCE });
+    }));
+    const asks = await Promise.all(Array.from({ length: makers }, async (_, index) => {
       const maker = walletOf(`maker ${index}`);
       await stock(maker.address, marketId, 100n * USDC);
       if (held > 0n) await fund(maker.address, held);
-      orders.push(await order(maker, { marketId, side: SELL, price: PRICE, size: SIZE, nonce: NONCE }));
-    }
+      return await order(maker, { marketId, side: SELL, price: PRICE, size: SIZE, nonce: NONCE });
+    }));
+    const granted = permits ? await Promise.all(bids.map((_, index) => contracts.permit(walletOf(`taker ${index}`), { value: 4n * USDC }))) : [];
     const fills = Array.from({ length: makers }, (_, index) => (
       { seq: BigInt(1_000 + index), buyIndex: BigInt(index % takers), sellIndex: BigInt(takers + index), price: PRICE, size: SIZE }));
-    return { orders, permits: granted, fills };
+    return { orders: [...bids, ...asks], permits: granted, fills };
   };
   const note = (scenario: Scenario, { gasUsed }: Sent, { fills }: Batch) => {
     const each = Math.round(gasUsed / fills.length);

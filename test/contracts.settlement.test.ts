@@ -22,7 +22,8 @@ describe('contracts: a fill', function () {
   afterEach(() => contracts.revertTo(snapshot));
 
   const bid = (fields: Partial<Order> = {}) => contracts.order(buyer, { marketId: contracts.marketId, price: 600_000n, size: 2n * USDC, ...fields });
-  const ask = (fields: Partial<Order> = {}) => contracts.order(seller, { marketId: contracts.marketId, side: SELL, price: 500_000n, size: 2n * USDC, ...fields });
+  const ask = (fields: Partial<Order> = {}) =>
+    contracts.order(seller, { marketId: contracts.marketId, side: SELL, price: 500_000n, size: 2n * USDC, ...fields });
   const settleOne = async (fields: Partial<Fill> = {}, { buy = {}, sell = {} }: { buy?: Partial<Order>; sell?: Partial<Order> } = {}) =>
     results(await contracts.settle({ orders: [await bid(buy), await ask(sell)], fills: [{ ...FILL, ...fields }] }));
 
@@ -101,7 +102,8 @@ describe('contracts: a fill', function () {
 
   it('fails a fill of an order that the batch does not hold, with its hash zero', async () => {
     const orders = [await bid(), await ask()];
-    const sent = await contracts.settle({ orders, fills: [{ ...FILL, sellIndex: 2n }, { ...FILL, seq: 2n, buyIndex: 2n ** 32n - 1n }, { ...FILL, seq: 3n }] });
+    const fills = [{ ...FILL, sellIndex: 2n }, { ...FILL, seq: 2n, buyIndex: 2n ** 32n - 1n }, { ...FILL, seq: 3n }];
+    const sent = await contracts.settle({ orders, fills });
     assert.deepEqual(results(sent), ['1 unknown of both', '2 unknown of both', '3 settled']);
     assert.deepEqual(sent.events.slice(0, 2), [
       { event: 'FillFailed', args: { seq: 1n, buyOrder: orders[0]!.hash, sellOrder: ZeroHash, reason: 11n, culprit: 2n } },
@@ -122,7 +124,8 @@ describe('contracts: a fill', function () {
     for (const [index, signature] of bad.entries()) {
       const forged = { ...good, signature };
       const seq = BigInt(index) * 2n;
-      const sent = await contracts.settle({ orders: [forged, sell, good], fills: [{ ...FILL, seq, size: 1n }, { ...FILL, seq: seq + 1n, buyIndex: 2n, size: 1n }] });
+      const fills = [{ ...FILL, seq, size: 1n }, { ...FILL, seq: seq + 1n, buyIndex: 2n, size: 1n }];
+      const sent = await contracts.settle({ orders: [forged, sell, good], fills });
       assert.deepEqual(results(sent), [`${seq} invalid_signature of buyer`, `${seq + 1n} settled`], signature);
     }
     const unsigned = { ...sell, signature: '0x' };

@@ -147,7 +147,9 @@ describe('contracts: conditional tokens', function () {
       return [owner.address, collateral, marketId, amount, deadline, ...await contracts.tokensSignature(signer, type, SPLIT, message)];
     };
     const redeemArgs = async (condition: string, { nonce = conditionKey(condition) << 64n, deadline = FAR, sets = BOTH } = {}) => {
-      const message = { owner: owner.address, collateralToken: collateral, parentCollectionId: ZeroHash, conditionId: condition, indexSets: sets, nonce, deadline };
+      const message = {
+        owner: owner.address, collateralToken: collateral, parentCollectionId: ZeroHash, conditionId: condition, indexSets: sets, nonce, deadline,
+      };
       return [owner.address, collateral, ZeroHash, condition, sets, deadline, ...await contracts.tokensSignature(owner, 'RedeemPositions', REDEEM, message)];
     };
     const approveArgs = async (approved: boolean, nonce: bigint, deadline = FAR) => {

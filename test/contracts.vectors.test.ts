@@ -30,8 +30,8 @@ describe('contracts: vectors', function () {
     const uint64 = fc.bigInt(0n, MAX_UINT64);
     const bytes = (length: number) => fc.bigInt(0n, 2n ** BigInt(8 * length) - 1n).map((value) => toBeHex(value, length));
     const orders = fc.sample(fc.record({
-      marketId: bytes(32), trader: bytes(20), side: fc.constantFrom(0n, 1n), outcome: fc.constantFrom(0n, 1n), price: fc.bigInt(1n, 999_999n), size: uint64,
-      nonce: uint64, expiration: uint64, makerFeeRecipient: fc.constant(ZeroAddress),
+      marketId: bytes(32), trader: bytes(20), side: fc.constantFrom(0n, 1n), outcome: fc.constantFrom(0n, 1n),
+      price: fc.bigInt(1n, 999_999n), size: uint64, nonce: uint64, expiration: uint64, makerFeeRecipient: fc.constant(ZeroAddress),
     }), { numRuns: 100, seed: 5 }) as Order[];
     const hashes = await readAll(deployed.multicall, orders.map((order) => [settlement, 'hashOrder', [order]]));
     const ours = orders.map(({ side, outcome, price, size, nonce, expiration, ...order }) => toHex(prepared.orderDigest({
@@ -66,14 +66,15 @@ describe('contracts: vectors', function () {
     const created = (nonce: number) => getCreateAddress({ from: operator, nonce });
     const { oracleResolver, quickResolver, ...own } = deployed;
     assert.deepEqual(own, {
-      collateral: created(0), conditionalTokens: created(1), settlement: created(2), oracle: created(3), marketFactory: created(4), multicall: created(5),
-      deploymentBlock: 1,
+      collateral: created(0), conditionalTokens: created(1), settlement: created(2), oracle: created(3), marketFactory: created(4),
+      multicall: created(5), deploymentBlock: 1,
     });
     const made = [1, 2, 3].map((nonce) => getCreateAddress({ from: deployed.marketFactory, nonce }));
     assert.deepEqual([oracleResolver, quickResolver].map((address) => made.includes(address)), [true, true]);
     assert.equal(await read(settlement, 'hasRole', [id('OPERATOR_ROLE'), operator]), true);
     assert.equal(await read(tokens, 'hasRole', [id('SETTLEMENT_ROLE'), settlement.address]), true);
-    assert.deepEqual([await read(settlement, 'collateral'), await read(settlement, 'conditionalTokens')], [deployed.collateral, deployed.conditionalTokens]);
+    const immutables = [await read(settlement, 'collateral'), await read(settlement, 'conditionalTokens')];
+    assert.deepEqual(immutables, [deployed.collateral, deployed.conditionalTokens]);
   });
 
   it('the test stablecoin is one of 6 decimals that anybody mints', async () => {

@@ -71,7 +71,8 @@ export async function settlementContracts() {
   const oracle = signer.address;
   return {
     chain, deployed, operator: signer.address, oracle, ...targets, ...calls, stop: () => chain.stop(),
-    ...await conditions({ targets, calls, oracle, deployed }), ...signing(targets), ...batches({ targets, calls, operator: signer.address }), ...times(chain),
+    ...await conditions({ targets, calls, oracle, deployed }), ...signing(targets), ...batches({ targets, calls, operator: signer.address }),
+    ...times(chain),
   };
 }
 
@@ -102,7 +103,8 @@ function callsOn(chain: TestChain, targets: readonly Target[]) {
     /** What many views return, read at one block; each gives one value. */
     async readAll(multicall: string, views: readonly (readonly [to: Target, method: string, args: readonly unknown[]])[]): Promise<unknown[]> {
       const abi = new Interface(multicall3.abi);
-      const calls = views.map(([to, method, args]) => ({ target: to.address, allowFailure: false, callData: to.abi.encodeFunctionData(method, args) }));
+      const calls = views.map(([to, method, args]) => (
+        { target: to.address, allowFailure: false, callData: to.abi.encodeFunctionData(method, args) }));
       const data = await chain.rpc('eth_call', [{ to: multicall, data: abi.encodeFunctionData('aggregate3', [calls]) }, 'latest']);
       const [answers] = abi.decodeFunctionResult('aggregate3', data as string).toArray() as [{ returnData: string }[]];
       return answers.map(({ returnData }, index) => {
@@ -195,13 +197,14 @@ function signing({ settlement: settling, usdc, tokens }: Targets) {
     /** An order to buy one YES share at 0.6 that does not expire, but for what `fields` says. */
     async order(wallet: Wallet, fields: Pick<Order, 'marketId'> & Partial<Order>): Promise<SignedOrder> {
       const order: Order = {
-        trader: wallet.address, side: BUY, outcome: 0n, price: 600_000n, size: USDC, nonce: 1n, expiration: 4_000_000_000n, makerFeeRecipient: ZeroAddress,
-        ...fields,
+        trader: wallet.address, side: BUY, outcome: 0n, price: 600_000n, size: USDC, nonce: 1n, expiration: 4_000_000_000n,
+        makerFeeRecipient: ZeroAddress, ...fields,
       };
       return { order, hash: TypedDataEncoder.hash(orderDomain, types, order), signature: await wallet.signTypedData(orderDomain, types, order) };
     },
     /** An ERC-2612 permit of the collateral for the settlement. */
-    async permit(wallet: Wallet, { value, nonce = 0n, deadline = 4_000_000_000n }: { value: bigint; nonce?: bigint; deadline?: bigint }): Promise<Permit> {
+    async permit(wallet: Wallet, options: { readonly value: bigint; readonly nonce?: bigint; readonly deadline?: bigint }): Promise<Permit> {
+      const { value, nonce = 0n, deadline = 4_000_000_000n } = options;
       const permitTypes = { Permit: fieldsOf('address owner,address spender,uint256 value,uint256 nonce,uint256 deadline') };
       const message = { owner: wallet.address, spender: settling.address, value, nonce, deadline };
       const { v, r, s } = Signature.from(await wallet.signTypedData(domainOf('USD Coin (test)', usdc), permitTypes, message));

@@ -13,9 +13,9 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {IConditionalTokens} from "./IConditionalTokens.sol";
 
 /// @title Outcome tokens of binary conditions, after Gnosis' ConditionalTokens.
-/// @dev Shares are minted by split only and burnt by merge and redeem only, so each collateral's balance here is the number of complete sets outstanding
-/// of its conditions that are unresolved, and covers the payouts of those that are resolved. That holds for a collateral that moves what it is told to
-/// move; one that does not can harm only positions in itself.
+/// @dev Shares are minted by split only and burnt by merge and redeem only, so each collateral's balance here is the number of complete sets
+/// outstanding of its conditions that are unresolved, and covers the payouts of those that are resolved. That holds for a collateral that moves
+/// what it is told to move; one that does not can harm only positions in itself.
 contract ConditionalTokens is ERC1155, EIP712, NoncesKeyed, AccessControl, IConditionalTokens {
     using SafeERC20 for IERC20;
 

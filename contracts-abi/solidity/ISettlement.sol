@@ -113,12 +113,12 @@ interface ISettlement {
         bytes32 historyDigest
     ) external;
 
-    /// @notice Cancels the caller's orders, effective 120 s from now, so that no fill that is matched already can be escaped from. A further cancel of
-    /// the same order changes nothing.
+    /// @notice Cancels the caller's orders, effective 120 s from now, so that no fill that is matched already can be escaped from. A further
+    /// cancel of the same order changes nothing.
     function cancelOrders(Order[] calldata orders) external;
 
-    /// @notice Cancels all the caller's orders with a nonce below `belowNonce`, effective 120 s from now. One at a time: it reverts while an earlier one
-    /// is pending, which so is never postponed.
+    /// @notice Cancels all the caller's orders with a nonce below `belowNonce`, effective 120 s from now. One at a time: it reverts while an
+    /// earlier one is pending, which so is never postponed.
     function scheduleCancelAll(uint64 belowNonce) external;
 
     /// @notice How much of the order is filled, in 1e-6 shares; the maximum value once it is cancelled by cancelOrders.
@@ -127,7 +127,8 @@ interface ISettlement {
     /// @notice The caller's cancel of the order: when it takes effect, in seconds; zero without one.
     function cancelEffectiveAt(bytes32 orderHash) external view returns (uint64);
 
-    /// @notice The trader's floor: orders with a nonce below `floor` are cancelled, and those below `pendingFloor` from `effectiveAt` on; both zero without.
+    /// @notice The trader's floor: orders with a nonce below `floor` are cancelled, and those below `pendingFloor` from `effectiveAt` on; both
+    /// zero without.
     function nonceFloor(address trader) external view returns (uint64 floor, uint64 pendingFloor, uint64 effectiveAt);
 
     /// @notice Whether the fill number is used up.

@@ -12,8 +12,8 @@ import {IConditionalTokens} from "./IConditionalTokens.sol";
 import {Fill, ISettlement, Order, Permit} from "./ISettlement.sol";
 
 /// @title Settles matched fills between traders' signed orders against collateral and outcome shares.
-/// @dev What can be decided without a token is decided in the batch itself; the tokens are moved in a call of its own for each fill, so that whatever they
-/// do undoes this fill alone.
+/// @dev What can be decided without a token is decided in the batch itself; the tokens are moved in a call of its own for each fill, so that
+/// whatever they do undoes this fill alone.
 contract Settlement is ISettlement, EIP712, AccessControl {
     using SafeERC20 for IERC20;
 
@@ -26,9 +26,9 @@ contract Settlement is ISettlement, EIP712, AccessControl {
     /// @notice The gas that moving a fill's tokens gets at most. With everything cold and new it takes about 115,000.
     uint256 public constant FILL_GAS = 200_000;
 
-    /// @notice The gas that must be left to begin a fill: FILL_GAS under the 63/64 rule (203,175), two orders' hashes and signatures (12,000), cold
-    /// storage (20,000), the fill's and the batch's events (8,000), and room. 50 fills of 100 orders that cost 134,000 each need 6.7 of the 16.7 million
-    /// that a transaction may have (EIP-7825); 10 million are left for permits.
+    /// @notice The gas that must be left to begin a fill: FILL_GAS under the 63/64 rule (203,175), two orders' hashes and signatures (12,000),
+    /// cold storage (20,000), the fill's and the batch's events (8,000), and room. 50 fills of 100 orders that cost 134,000 each need 6.7 of the
+    /// 16.7 million that a transaction may have (EIP-7825); 10 million are left for permits.
     uint256 public constant FILL_RESERVE = 260_000;
 
     /// @notice The gas that a permit gets at most: a contract wallet may check its signature.
@@ -65,7 +65,8 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         uint64 effectiveAt;
     }
 
-    /// @dev What a batch works out once: each order's hash (zero until it is needed) and whether its signature is the trader's; the latest fill's market.
+    /// @dev What a batch works out once: each order's hash (zero until it is needed) and whether its signature is the trader's; the latest fill's
+    /// market.
     struct Batch {
         bytes32 domainSeparator;
         bytes32[] hashes;
@@ -99,7 +100,8 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         emit HistoryAnchored(historyPosition, historyDigest);
     }
 
-    /// @notice Moves a fill's tokens and notes what is filled, or reverts with the reason. Only this contract calls it, so that a fill fails by itself.
+    /// @notice Moves a fill's tokens and notes what is filled, or reverts with the reason. Only this contract calls it, so that a fill fails by
+    /// itself.
     function executeFill(
         bytes32 buyHash,
         bytes32 sellHash,
@@ -120,8 +122,8 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         catch {
             _refuseShares(seller, positionId, size);
         }
-        // Written last, since a fill that fails would pay for it. Were a token to call back, it could cancel, which a sum leaves as it is, but not fill.
-        // Filled and size together are at most the order's size, so nothing is carried into the cancel's time.
+        // Written last, since a fill that fails would pay for it. Were a token to call back, it could cancel, which a sum leaves as it is, but not
+        // fill. Filled and size together are at most the order's size, so nothing is carried into the cancel's time.
         unchecked {
             _orders[buyHash] += size;
             _orders[sellHash] += size;
