@@ -181,6 +181,15 @@ describe('development chain', () => {
     assert.ok(Number(await rpcTo(second.rpcUrl)('eth_blockNumber', [])) >= Number(blockNumber));
   });
 
+  it('writes its state once for all, as long as nothing happens', async () => {
+    await cp(made, directory, { recursive: true });
+    const asked: string[] = [];
+    await start({ keepEveryMs: 1, log: (line) => { asked.push(line.trim()); } });
+    const looks = () => asked.slice(asked.indexOf('anvil_dumpState') + 1).filter((line) => line === 'eth_getBlockByNumber').length;
+    while (!asked.includes('anvil_dumpState') || looks() < 5) await sleep(20);
+    assert.equal(asked.filter((line) => line === 'anvil_dumpState').length, 1);
+  });
+
   it('is made anew when its owner was killed in the middle of the deployment', async () => {
     const owner = startElsewhere();
     await owner.until(/eth_sendRawTransaction/);
