@@ -326,4 +326,28 @@ describe('projections: events', () => {
       });
     }
   }
+
+  for (const size of [1, 7, 10_000]) {
+    it(`a transaction of 1,000 fills, replaced, one half settled by each, every tenth fill failed (batches of ${size})`, async () => {
+      const LARGE: Terms = { size: '1000' };
+      const numbers = Array.from({ length: 1_000 }, (_, n) => n);
+      const fills = numbers.map((n) => matched({ fill: n, size: '1', cost: '1' }));
+      const hashOf = (n: number) => n < 500 ? TX : BUMPED;
+      const outcomes = outcomesOf(AT, [], [accepted(1, ALICE, LARGE), rested(1, LARGE)], [accepted(2, BOB, { ...LARGE, side: 1 }), ...fills],
+        [submitted(TX, ...numbers)], [submitted(BUMPED, ...numbers.slice().reverse())],
+        ...fills.map((each, n): Event[] => [n % 10 === 0 ? { ...failed(each), txHash: hashOf(n) } : settled(each, hashOf(n))]));
+      await projectTo(outcomes.length, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 100_000 } });
+      const { trades, submissions, positions, market_volumes: sums } = await readTables(url);
+      const byNumber = (column: string) => (a: Record<string, unknown>, b: Record<string, unknown>) => Number(a[column]) - Number(b[column]);
+      assert.deepEqual(trades.sort(byNumber('number')), numbers.map((n) => trade({
+        number: String(n), size: '1', cost: '1', settlement: n % 10 === 0 ? 3 : 2, tx_hash: hashOf(n), settled_position: String(5 + n), settled_at_ms: at(5 + n),
+        failure_reason: n % 10 === 0 ? 'seller_insufficient_shares' : null,
+      })));
+      assert.deepEqual(submissions.sort((a, b) => Number(a['position']) - Number(b['position']) || byNumber('fill')(a, b)), [
+        ...numbers.map((n) => submission(TX, n, n, 1_000, 3)), ...numbers.map((n) => submission(BUMPED, n, 999 - n, 1_000, 4)),
+      ]);
+      assert.deepEqual(positions, [position(ALICE, ['900', '900']), position(BOB, ['-900', '0'])]);
+      assert.deepEqual(sums, [{ market_id: MARKET, volume: '900', trades: '900' }]);
+    });
+  }
 });
