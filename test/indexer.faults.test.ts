@@ -123,7 +123,8 @@ describe('the indexer and nodes that fail', function () {
     ['a number for the block', [{ ...logs(ZeroHash.slice(0, 42)), blockNumber: 5 }]],
     ['a pending log', [{ ...logs(ZeroHash.slice(0, 42)), blockNumber: null, blockHash: null, logIndex: null }]],
     ['a block beyond 2^53', [{ ...logs(ZeroHash.slice(0, 42)), blockNumber: '0x20000000000000' }]],
-    ['a block that was not asked for', [logs(ZeroHash.slice(0, 42))]],
+    ['a log of a block that the chain does not have', [logs(ZeroHash.slice(0, 42))]],
+    ['a block that was not asked for', [{ ...logs(ZeroHash.slice(0, 42)), blockNumber: '0xffff' }]],
   ];
   for (const [what, answer] of malformed) {
     it(`waits for a better answer than ${what}`, async () => {
@@ -268,7 +269,7 @@ describe('the indexer and nodes that fail', function () {
     const stack = await startIndexer({
       ...options, store: newStore(), now: () => clock.now, stalledAfterMs: 60_000, rpc: answeredBy(() => Promise.reject(new ChainUnavailable(TEST_CHAIN_ID, 'down'))),
     });
-    await until('it has failed', () => stack.indexer.status().failures > 3);
+    await assert.rejects(stack.indexer.advanceNow(), { name: 'ChainUnavailable', message: 'no node of chain 31337 answers: down' });
     clock.now += 60_000;
     await until('it is noticed', () => stack.indexer.status().stalled);
     assert.deepEqual(stack.reports.map((report) => report.slice(0, 60)), [
