@@ -1,6 +1,7 @@
 /** A chain's workers put together: nodes, indexer, sender and settlement worker, and what orders and syncs ask of the chain. */
-import { ChainUnavailable, type Chain } from '../command/chain/chain.js';
+import { ChainUnavailable, type Chain, type Rpc } from '../command/chain/chain.js';
 import { createExposure, type Exposure } from '../command/chain/exposure.js';
+import { heldBack } from '../command/chain/held-back.js';
 import { readHoldings } from '../command/chain/holdings.js';
 import { runIndexer, type Indexer } from '../command/chain/indexer.js';
 import { createOutbox } from '../command/chain/outbox.js';
@@ -38,6 +39,8 @@ export interface ConfiguredChain {
   readonly pollMs: number;
   /** After this time without a block the chain counts as stalled; Infinity where blocks come on demand. */
   readonly stalledAfterMs: number;
+  /** A chain that may lose its latest blocks by a crash: the last one that it cannot lose, and how the latest becomes that. */
+  readonly keeping?: { keptBlock(): number; keep(): Promise<void> };
 }
 
 export interface ChainParts extends ConfiguredChain {
@@ -80,7 +83,9 @@ export async function startChainWorkers(parts: ChainParts): Promise<ChainWorkers
   const { chain, run } = parts;
   const stopping = new AbortController();
   const report = reportTo(parts.logger);
-  const rpc = createRpc({ chainId: chain.chainId, urls: parts.rpcUrls, now: monotonic, report });
+  const nodes = createRpc({ chainId: chain.chainId, urls: parts.rpcUrls, now: monotonic, report });
+  const { keeping } = parts;
+  const rpc = keeping === undefined ? nodes : heldBack(nodes, () => keeping.keptBlock());
   const reservations = createReservations((marketId) => findMarket(run.engine.state, marketId)?.chainId === chain.chainId);
   for (const fill of unsettledFills(run.engine.state, { chainId: chain.chainId, from: 0 })) reservations.addFill(fill);
   parts.onEvents((events) => { reservations.fold(events); });
@@ -160,10 +165,14 @@ async function keepTrying(parts: ChainParts, workers: WorkerParts, running: Runn
   }
 }
 
-function progress({ chain: { chainId }, run }: ChainParts, running: Running) {
+function progress({ chain: { chainId }, run, keeping }: ChainParts, running: Running) {
   return {
     recordedBlock: () => chainCursor(run.engine.state, chainId)?.block,
-    catchUp: () => running.indexer?.advanceNow() ?? Promise.reject(new ChainUnavailable(chainId, 'it has not been reached yet')),
+    async catchUp(): Promise<void> {
+      await keeping?.keep().catch((cause: unknown) => { throw new ChainUnavailable(chainId, 'its state cannot be kept', { cause }); });
+      if (running.indexer === undefined) throw new ChainUnavailable(chainId, 'it has not been reached yet');
+      await running.indexer.advanceNow();
+    },
   };
 }
 
@@ -177,7 +186,7 @@ function statusOf(chainId: number, running: Running): ChainState {
 }
 
 interface WorkerParts {
-  readonly rpc: ReturnType<typeof createRpc>;
+  readonly rpc: Rpc;
   readonly report: Report;
   readonly signal: AbortSignal;
 }

@@ -21,8 +21,7 @@ export interface ChainsOfConfig {
 
 type Wanted = Pick<Config, 'chains' | 'chainId' | 'chainName' | 'chainPort' | 'dataDir' | 'exposureCheck' | 'catalogue'>;
 
-/** How often nodes elsewhere are asked for what is new, and the development chain beside us. */
-const POLL_MS = 1_000;
+/** How often the development chain beside us is asked for what is new. */
 const DEV_POLL_MS = 100;
 /** After this time without a block a chain counts as stalled. */
 const STALLED_AFTER_MS = 120_000;
@@ -37,8 +36,7 @@ export async function chainsOf(
   if (config.chains === 'none') return { chains: [], dev: undefined, ...nothingStarted };
   if (config.chains !== 'dev') {
     const chains = await readChainsFile(config.chains, environment);
-    const asked = { pollMs: POLL_MS, stalledAfterMs: STALLED_AFTER_MS };
-    return { chains: chains.map((chain) => ({ ...chain, ...asked })), dev: undefined, ...nothingStarted };
+    return { chains: chains.map((chain) => ({ ...chain, stalledAfterMs: STALLED_AFTER_MS })), dev: undefined, ...nothingStarted };
   }
   const { chainId, chainName: name, chainPort: port, exposureCheck } = config;
   const dev = await startDevChain({ directory: join(config.dataDir, 'chain'), port, chainId, name, exposureCheck, log });
@@ -46,13 +44,14 @@ export async function chainsOf(
     const rpc = createRpc({ chainId, urls: [dev.rpcUrl], now: () => performance.now(), report: (_, text) => { log(text); } });
     const catalogue = await readCatalogue(config.catalogue);
     await createMissingMarkets({ catalogue, chain: dev.chain, rpc, key: dev.creatorKey, now: () => Date.now() });
+    await dev.keep();
   } catch (error) {
     await dev.stop();
     throw error;
   }
   const { chain, operatorKey, rpcUrl } = dev;
   return {
-    chains: [{ chain, operatorKey, rpcUrls: [rpcUrl], pollMs: DEV_POLL_MS, stalledAfterMs: Infinity }],
+    chains: [{ chain, operatorKey, rpcUrls: [rpcUrl], pollMs: DEV_POLL_MS, stalledAfterMs: Infinity, keeping: dev }],
     dev: { chain, rpcUrl }, ended: dev.ended, close: () => dev.stop(),
   };
 }

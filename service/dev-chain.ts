@@ -28,6 +28,10 @@ export interface DevChain {
   readonly rpcUrl: string;
   /** anvil's process number. */
   readonly pid: number;
+  /** The last block that a kill of everything at once leaves. What comes after it may still be lost. */
+  keptBlock(): number;
+  /** Writes the state now. */
+  keep(): Promise<void>;
   /** Settles with the reason when the chain ends by itself; never after stop(). */
   readonly ended: Promise<string>;
   /** Keeps the state and ends the chain. Can be called again. */
@@ -53,7 +57,7 @@ export interface DevChainOptions {
  * in the home directory, takes ten times the memory.
  */
 const STATES_KEPT = 128;
-const KEEP_EVERY_MS = 1_000;
+const KEEP_EVERY_MS = 250;
 /** Dumping stops the chain for a moment (0.1 s for 2,000 transactions): it rests this many times as long as that took. */
 const REST_RATIO = 20;
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -75,11 +79,12 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
     const running = anvil = await launch(directory, options, kept !== undefined);
     const manifest = kept ?? await makeChain(directory, anvil, options.chainId);
     if (kept !== undefined) await refuseForeign(directory, kept, anvil.url);
-    const keeper = keepState(directory, anvil.url, options);
+    const keeper = keepState(directory, anvil.url, { ...options, keptBlock: (await latestBlock(anvil.url)).number });
     let stopped: Promise<void> | undefined;
     return {
       chain: chainOf(manifest, options), operatorKey: operatorWallet().privateKey,
       creatorKey: creatorWallet().privateKey, rpcUrl: anvil.url, pid: anvil.pid, ended: anvil.ended,
+      keptBlock: () => keeper.keptBlock(), keep: () => keeper.keep(),
       stop: () => stopped ??= keeper.stop().then(() => running.stop()).then(() => forget(directory)).finally(unlock),
     };
   } catch (error) {
@@ -151,34 +156,52 @@ async function refuseForeign(directory: string, { deployment, contracts, code }:
   if (changed.length > 0) throw new DevChainUnusable(directory, `has other code where it should have ${changed.join(', ')}`);
 }
 
+interface Keeper {
+  keptBlock(): number;
+  keep(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface KeeperOptions extends Pick<DevChainOptions, 'log' | 'keepEveryMs'> {
+  /** The latest block, which is in the state that is kept already. */
+  readonly keptBlock: number;
+}
+
 /** Writes the state whenever there are new blocks, as often as that does not hold up the chain. */
-function keepState(directory: string, url: string, { log, keepEveryMs = KEEP_EVERY_MS }: DevChainOptions): { stop: () => Promise<void> } {
+function keepState(directory: string, url: string, { log, keptBlock, keepEveryMs = KEEP_EVERY_MS }: KeeperOptions): Keeper {
   const stopping = new AbortController();
-  const save = async () => { await replaceState(directory, await dump(url)); };
+  const kept = { hash: '', number: keptBlock };
+  let saving: Promise<void> = Promise.resolve();
+  /** One at a time. The state has the block that was the latest before it was asked for. */
+  const save = (): Promise<void> => saving = saving.catch(() => undefined).then(async () => {
+    const latest = await latestBlock(url);
+    if (latest.hash === kept.hash) return;
+    await replaceState(directory, await dump(url));
+    Object.assign(kept, latest);
+  });
   const run = async () => {
-    let kept = '';
     let restMs = keepEveryMs;
     while (await rested(restMs, stopping.signal)) {
-      try {
-        const { hash } = await request<{ hash: string }>(url, 'eth_getBlockByNumber', ['latest', false]);
-        if (hash === kept) continue;
-        const begun = performance.now();
-        await save();
-        kept = hash;
-        restMs = Math.max(keepEveryMs, REST_RATIO * (performance.now() - begun));
-      } catch (error) {
-        log(`the development chain's state could not be kept: ${(error as Error).message}`);
-      }
+      const begun = performance.now();
+      await save().catch((error: unknown) => { log(`the development chain's state could not be kept: ${(error as Error).message}`); });
+      restMs = Math.max(keepEveryMs, REST_RATIO * (performance.now() - begun));
     }
   };
   const running = run();
   return {
+    keptBlock: () => kept.number,
+    keep: save,
     async stop() {
       stopping.abort();
       await running;
       await save().catch((error: unknown) => { log(`the development chain's last state could not be kept: ${(error as Error).message}`); });
     },
   };
+}
+
+async function latestBlock(url: string): Promise<{ hash: string; number: number }> {
+  const { hash, number } = await request<{ hash: string; number: string }>(url, 'eth_getBlockByNumber', ['latest', false]);
+  return { hash, number: Number(number) };
 }
 
 /** False when stopped meanwhile. */
