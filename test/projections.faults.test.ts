@@ -61,7 +61,9 @@ describe('projections: faults', () => {
   ] as const) {
     it(`${what} stops it`, async () => {
       const events = outcomes.flatMap((outcome) => outcome.events).filter(({ type }) => type === twice).map((event) => (
-        event.type === 'OrderCancelled' ? { ...event, rested: '18446744073709551615' } : event));
+        event.type === 'OrderCancelled'
+          ? { ...event, rested: '18446744073709551615' }
+          : event.type === 'FillMatched' ? { ...event, fill: 1_000_000 } : event));
       assert.ok(events.length > 0);
       const log = await logOf([...outcomes, { at: outcomes[399].at, events: events.slice(0, 1) }]);
       await projectTo(400, { url, log: await logOf(outcomes) });
