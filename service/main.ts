@@ -3,11 +3,15 @@ import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from './config.js';
 import { databaseOf } from './database-of.js';
+import { ChainsFileError } from './chains-file.js';
 import { chainsOf } from './chains-of.js';
 import { startExchange } from './exchange.js';
 import { createLogger } from './logger.js';
 import { stopOnSignals, type StopStep } from './stop.js';
 import { welcome } from './welcome.js';
+
+/** EX_CONFIG of sysexits.h. */
+const BAD_CONFIGURATION = 78;
 
 await new Command('prediction-exchange')
   .description('Runs the exchange. It takes no arguments; settings are environment variables.')
@@ -22,7 +26,7 @@ async function main(): Promise<void> {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);
-    process.exitCode = 78;
+    process.exitCode = BAD_CONFIGURATION;
     return;
   }
   const logger = createLogger(config);
@@ -49,6 +53,6 @@ async function main(): Promise<void> {
     ]);
   } catch (error) {
     logger.fatal({ error: inspect(error) }, `the exchange cannot go on: ${error instanceof Error ? error.message : String(error)}`);
-    await stop(1);
+    await stop(error instanceof ChainsFileError ? BAD_CONFIGURATION : 1);
   }
 }
