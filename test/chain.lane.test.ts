@@ -1,13 +1,14 @@
 /** What a sender's lane decides, case by case, and that it is safe and live whatever the chain does. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { freshFees, replacementFees, type FeeLimits, type Fees } from '../command/chain/fees.js';
+import { freshFees, replacementFees, type FeeLimits } from '../command/chain/fees.js';
 import {
-  answered, decide, hasGap, nextNonce, replaced, room, takeOff, wantedReceipts,
+  answered, decide, hasGap, nextNonce, room, takeOff, wantedReceipts,
   type Action, type BroadcastAnswer, type Flight, type LanePolicy, type Receipt, type View,
 } from '../command/chain/lane.js';
 import { meaningOf } from '../command/chain/lane-view.js';
 import type { OutboxTransaction } from '../command/chain/outbox.js';
+import { LaneModel } from './lane-model.js';
 
 const LIMITS: FeeLimits = { maxFeePerGas: 1_000n, minPriorityFeePerGas: 1n };
 const POLICY: LanePolicy = {
@@ -272,13 +273,9 @@ describe('chain: lane', () => {
       fc.record({ kind: fc.constant('send' as const) }),
     );
     fc.assert(fc.property(fc.array(event, { maxLength: 80 }), (events) => {
-      const model = createModel();
-      for (const happening of events) {
+      const model = new LaneModel(POLICY);
+      for (const happening of [...events, ...Array.from({ length: 60 }, () => ({ kind: 'mine' as const, fullness: 3, baseFee: 5n }))]) {
         model.happen(happening);
-        model.step();
-      }
-      for (let i = 0; i < 60; i++) {
-        model.happen({ kind: 'mine', fullness: 3, baseFee: 5n });
         model.step();
       }
       assert.deepEqual(model.minedNonces(), model.sentNonces());
@@ -286,104 +283,3 @@ describe('chain: lane', () => {
     }), { numRuns: 300 });
   });
 });
-
-type Happening
-  = | { readonly kind: 'mine'; readonly fullness: number; readonly baseFee: bigint }
-    | { readonly kind: 'drop'; readonly nonce: number }
-    | { readonly kind: 'reorg'; readonly depth: number }
-    | { readonly kind: 'restart' | 'send' }
-    | { readonly kind: 'refuse'; readonly answer: BroadcastAnswer };
-
-/** The lane on a chain in memory: blocks of attempts, a pool, and the outbox as what survives a restart. */
-function createModel() {
-  let nowMs = 0;
-  let baseFeePerGas = 5n;
-  let refusal: BroadcastAnswer | undefined;
-  let blocks: string[][] = [[]];
-  let flights: readonly Flight[] = [];
-  let recordedNonces = 0;
-  const pool = new Map<number, string>();
-  const offers = new Map<string, bigint>();
-  const over: number[] = [];
-  const nonceOf = (txHash: string) => Number(txHash.split('.')[0]);
-  const used = () => blocks.flat().length;
-
-  function send(given: Flight): Flight {
-    const attempt = given.transaction.attempts.at(-1)!;
-    const { nonce } = given.transaction;
-    let answer: BroadcastAnswer = refusal ?? 'taken';
-    refusal = undefined;
-    if (answer === 'taken' && nonce < used()) answer = 'nonce too low';
-    if (answer === 'taken') {
-      const rival = pool.get(nonce);
-      if (rival !== undefined && rival !== attempt.txHash && offers.get(rival)! * 9n > offers.get(attempt.txHash)! * 8n) answer = 'underpriced';
-      else pool.set(nonce, attempt.txHash);
-    }
-    return answered(given, answer, { policy: POLICY, nowMs }).flight;
-  }
-
-  function record(nonce: number, before: OutboxTransaction | undefined, fees: Fees): OutboxTransaction {
-    const attempts = before?.attempts ?? [];
-    const txHash = `${nonce}.${attempts.length}`;
-    offers.set(txHash, fees.maxFeePerGas);
-    return { ...transaction(nonce), attempts: [...attempts, { txHash, raw: '0x', fees, broadcast: false }] };
-  }
-
-  return {
-    minedNonces: () => blocks.flat().map(nonceOf),
-    overNonces: () => over,
-    sentNonces: () => Array.from({ length: recordedNonces }, (_, i) => i),
-    happen(happening: Happening): void {
-      nowMs += 400;
-      switch (happening.kind) {
-        case 'mine': {
-          baseFeePerGas = happening.baseFee;
-          const block: string[] = [];
-          for (let nonce = used(); block.length < happening.fullness; nonce++) {
-            const txHash = pool.get(nonce);
-            if (txHash === undefined || offers.get(txHash)! < baseFeePerGas) break;
-            block.push(txHash);
-            pool.delete(nonce);
-          }
-          blocks = [...blocks, block];
-          break;
-        }
-        case 'drop': pool.delete(happening.nonce); break;
-        // What is final stays: `confirmations` blocks at most vanish, and as many empty ones come.
-        case 'reorg': {
-          const depth = Math.min(happening.depth, blocks.length - 1);
-          blocks = [...blocks.slice(0, blocks.length - depth), ...Array.from({ length: depth }, () => [])];
-          break;
-        }
-        case 'restart': flights = flights.map((given) => takeOff(given.transaction, nowMs)); break;
-        case 'refuse': refusal = happening.answer; break;
-        case 'send':
-          if (room(flights, { count: used() }, POLICY) === 0) break;
-          flights = [...flights, takeOff(record(nextNonce(recordedNonces, { count: used() }), undefined, freshFees(
-            { baseFeePerGas, priorityFeePerGas: 2n }, LIMITS)), nowMs)];
-          recordedNonces += 1;
-      }
-    },
-    step(): void {
-      const head = blocks.length - 1;
-      const receipts = new Map(blocks.flatMap((block, number) => block.map((txHash) => [txHash, receipt(txHash, number)] as const)));
-      const seen: View = { head, count: used(), baseFeePerGas, priorityFeePerGas: 2n, receipts };
-      const decision = decide(flights, seen, POLICY, nowMs);
-      flights = decision.flights;
-      const change = (nonce: number, by: (given: Flight) => Flight) => {
-        flights = flights.map((given) => given.transaction.nonce === nonce ? by(given) : given);
-      };
-      for (const action of decision.actions) {
-        if (action.kind === 'replace') {
-          change(action.nonce, (given) => send(replaced(given, record(action.nonce, given.transaction, action.fees), nowMs)));
-        } else if (action.kind === 'broadcast') {
-          change(action.nonce, send);
-        } else if (action.kind === 'over') {
-          assert.equal(action.ending.kind, 'mined');
-          over.push(action.nonce);
-          flights = flights.filter((given) => given.transaction.nonce !== action.nonce);
-        }
-      }
-    },
-  };
-}
