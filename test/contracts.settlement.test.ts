@@ -54,6 +54,20 @@ describe('contracts: a fill', function () {
     assert.deepEqual(await balances(buyer.address, marketId), { usdc: 100n * USDC - 550_000n, yes: 0n, no: USDC });
   });
 
+  it('keeps markets and outcomes apart in one batch', async () => {
+    const { prepare, stock, settle, marketId, balances } = contracts;
+    const other = await prepare(id('other'));
+    await stock(seller.address, other, 10n * USDC);
+    const fields = [{ marketId, outcome: 0n }, { marketId, outcome: 1n }, { marketId: other, outcome: 1n }, { marketId: other, outcome: 0n }];
+    const orders = (await Promise.all(fields.map(async (each) => [await bid(each), await ask(each)]))).flat();
+    const fills = fields.map((_, index) => (
+      { ...FILL, seq: BigInt(index), buyIndex: BigInt(2 * index), sellIndex: BigInt(2 * index + 1), size: BigInt(index + 1) }));
+    assert.deepEqual(results(await settle({ orders, fills })), ['0 settled', '1 settled', '2 settled', '3 settled']);
+    const usdc = 100n * USDC - 1n - 2n - 2n - 3n;
+    assert.deepEqual(await balances(buyer.address, marketId), { usdc, yes: 1n, no: 2n });
+    assert.deepEqual(await balances(buyer.address, other), { usdc, yes: 4n, no: 3n });
+  });
+
   it('takes partial fills to the exact size and not a unit more', async () => {
     const { settle, settlement, read } = contracts;
     const orders = [await bid(), await ask({ size: 3n * USDC })];

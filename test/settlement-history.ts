@@ -1,9 +1,9 @@
 /** A random history of traders, orders and batches, lived on the chain and in the model of the rules at once. */
 import assert from 'node:assert/strict';
 import { ZeroHash, id } from 'ethers';
-import type { Fill, Order } from '../contracts-abi/settlement.js';
-import { SELL, USDC, results, walletOf, type Sent, type SettlementContracts, type Target } from './settlement-contracts.js';
-import { key, settleInModel, type Model, type ModelTrader } from './settlement-model.js';
+import type { Fill } from '../contracts-abi/settlement.js';
+import { BUY, SELL, USDC, results, walletOf, type Sent, type SettlementContracts, type Target } from './settlement-contracts.js';
+import { key, settleInModel, type Model, type ModelOrder, type ModelTrader } from './settlement-model.js';
 
 const DELAY = 120;
 const LARGE = 10n ** 15n;
@@ -18,8 +18,8 @@ export type Step = keyof typeof WEIGHTS;
 
 export class SettlementHistory {
   readonly model: Model = { traders: new Map(), orders: [], resolved: new Map(), used: new Set() };
-  /** What fills came to, but for their numbers. */
-  readonly seen = new Set<string>();
+  /** How often fills came to what. */
+  readonly outcomes = new Map<string, number>();
   readonly minted = 50n * USDC * BigInt(WALLETS.length);
   private lastSeq = 0n;
   private readonly random: (below: number) => number;
@@ -74,7 +74,7 @@ export class SettlementHistory {
         return await this.send(address, usdc, 'approve', [settlement.address, allowance], (trader) => { trader.allowance = allowance; });
       }
       case 'cancel': return await this.cancel();
-      case 'cancelAll': return await this.cancelAll(address, BigInt(this.random(12)));
+      case 'cancelAll': return await this.cancelAll(address, BigInt(this.random(5)));
       case 'time': return await this.tick(this.random(150) + 1);
       case 'redemption': return await this.send(address, tokens, 'redeemPositions', set, (trader) => { this.redeem(trader, marketId); });
       case 'resolution': return await this.resolve(this.random(2));
@@ -87,7 +87,7 @@ export class SettlementHistory {
     const signer = this.pick(WALLETS.filter(({ address }) => (address === trader) === signed));
     const order = await this.contracts.order(signer, {
       trader, marketId, side: BigInt(this.random(2)), outcome: BigInt(this.random(2)), price: BigInt(400_000 + this.random(200_000)),
-      size: this.amount(), nonce: BigInt(1 + this.random(20)), expiration: BigInt(this.time + 30 + this.random(3_000)),
+      size: this.amount(), nonce: BigInt(1 + this.random(20)), expiration: BigInt(this.time + 30 + this.random(4_000)),
     });
     this.model.orders.push({ ...order, signed, filled: 0n, cancelAt: 0 });
   }
@@ -98,24 +98,29 @@ export class SettlementHistory {
     const sent = await this.contracts.settle({ orders: this.model.orders, fills });
     const expected = settleInModel(this.model, fills, this.time);
     assert.deepEqual(results(sent), expected);
-    for (const line of expected) this.seen.add(line.replace(/^\d+ /, ''));
+    for (const line of expected) {
+      const outcome = line.replace(/^\d+ /, '');
+      this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
+    }
     return sent;
   }
 
-  /** Mostly of orders that cross, at a price between theirs; now and then of a number that was used. */
+  /** Mostly of orders that cross, for what is left of both, at a price between theirs; now and then of a number that was used. */
   private fill(): Fill {
     const { orders } = this.model;
-    const buyIndex = this.pick(orders.flatMap(({ order }, index) => order.side === SELL ? [] : [index]).concat(this.random(orders.length)));
-    const buy = orders[buyIndex]!.order;
-    const crosses = ({ side, marketId, outcome, trader, price }: Order) =>
-      side === SELL && marketId === buy.marketId && outcome === buy.outcome && trader !== buy.trader && price <= buy.price;
-    const crossing = orders.flatMap(({ order }, index) => crosses(order) ? [index] : []);
-    const sellIndex = crossing.length > 0 && this.random(10) > 0 ? this.pick(crossing) : this.random(orders.length + 1);
-    const least = orders[sellIndex]?.order.price ?? 500_000n;
-    const room = buy.price > least ? Number(buy.price - least) : 0;
-    const seq = this.random(8) === 0 ? BigInt(this.random(Number(this.lastSeq) + 1)) : this.lastSeq += 1n;
-    const price = least + BigInt(this.random(room + 1));
-    return { seq, buyIndex: BigInt(buyIndex), sellIndex: BigInt(sellIndex), price, size: this.amount() / 2n + 1n };
+    const crosses = ({ order: buy }: ModelOrder, { order: sell }: ModelOrder) => buy.side === BUY && sell.side === SELL
+      && buy.marketId === sell.marketId && buy.outcome === sell.outcome && buy.trader !== sell.trader && sell.price <= buy.price;
+    const isOpen = ({ filled, order }: ModelOrder) => filled < order.size && order.expiration > this.time;
+    const crossing = orders.flatMap((buy, buyIndex) => orders.flatMap((sell, sellIndex) =>
+      crosses(buy, sell) && isOpen(buy) && isOpen(sell) ? [[buyIndex, sellIndex] as const] : []));
+    const wild = crossing.length === 0 || this.random(8) === 0;
+    const [buyIndex, sellIndex] = wild ? [this.random(orders.length), this.random(orders.length + 1)] as const : this.pick(crossing);
+    const [buy, sell] = [orders[buyIndex]!, orders[sellIndex] ?? orders[buyIndex]!];
+    const room = Number(buy.order.price > sell.order.price ? buy.order.price - sell.order.price : 0n);
+    const left = [buy, sell].map(({ filled, order }) => Number(order.size - filled));
+    const size = this.random(10) === 0 ? this.amount() : BigInt(1 + this.random(Math.min(...left) + 1));
+    const seq = this.random(12) === 0 ? BigInt(this.random(Number(this.lastSeq) + 1)) : this.lastSeq += 1n;
+    return { seq, buyIndex: BigInt(buyIndex), sellIndex: BigInt(sellIndex), price: sell.order.price + BigInt(this.random(room + 1)), size };
   }
 
   private async pay(from: string, to: string, value: bigint): Promise<Sent> {

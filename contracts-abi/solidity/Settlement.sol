@@ -31,10 +31,8 @@ contract Settlement is ISettlement, EIP712, AccessControl {
     /// 16.7 million that a transaction may have (EIP-7825); 10 million are left for permits.
     uint256 public constant FILL_RESERVE = 260_000;
 
-    /// @notice The gas that a permit gets at most: a contract wallet may check its signature.
+    /// @notice The gas that a permit gets at most, for a contract wallet may check its signature. Below 63/64 of FILL_RESERVE.
     uint256 public constant PERMIT_GAS = 150_000;
-
-    uint256 private constant PERMIT_RESERVE = PERMIT_GAS * 64 / 63 + FILL_RESERVE;
 
     bytes32 private constant ORDER_TYPEHASH = keccak256(
         "Order(bytes32 marketId,address trader,uint8 side,uint8 outcome,uint64 price,uint64 size,uint64 nonce,uint64 expiration,address makerFeeRecipient)"
@@ -96,7 +94,8 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         bytes32 historyDigest
     ) external onlyRole(OPERATOR_ROLE) {
         if (orders.length != signatures.length) revert LengthMismatch(orders.length, signatures.length);
-        if (_tryPermits(permits)) _settleFills(orders, signatures, fills);
+        _tryPermits(permits);
+        _settleFills(orders, signatures, fills);
         emit HistoryAnchored(historyPosition, historyDigest);
     }
 
@@ -190,16 +189,14 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         }
     }
 
-    /// @dev False when the gas does not suffice for the rest: then no fill may fail for the lack of a permit.
-    function _tryPermits(Permit[] calldata permits) private returns (bool) {
+    /// @dev A fill begins with more gas than a permit may take, so every permit before it had all of its gas: no fill fails for a starved permit.
+    function _tryPermits(Permit[] calldata permits) private {
         for (uint256 i = 0; i < permits.length; ++i) {
-            if (gasleft() < PERMIT_RESERVE) return false;
             Permit calldata permit = permits[i];
             try IERC20Permit(address(collateral)).permit{gas: PERMIT_GAS}(
                 permit.owner, address(this), permit.value, permit.deadline, permit.v, permit.r, permit.s
             ) {} catch {}
         }
-        return true;
     }
 
     function _settleFills(Order[] calldata orders, bytes[] calldata signatures, Fill[] calldata fills) private {
