@@ -1,10 +1,9 @@
-/** Which fills are settled next: stories of what the worker is told and which batches come of it, and the same at random. */
+/** Which fills are settled next: stories of what the worker is told and which batches come of it. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
-import fc from 'fast-check';
 import type { Ending } from '../command/chain/sender.js';
-import { QUEUE_RULES, createSettlementQueue, type QueueRules, type SettlementNote } from '../command/chain/settlement-queue.js';
-import type { UnsettledFill } from '../engine/unsettled-fills.js';
-import { address, bytes32 } from './scenario.js';
+import { QUEUE_RULES, SettlementQueue, type QueueRules, type SettlementNote } from '../command/chain/settlement-queue.js';
+import { bytes32 } from './scenario.js';
+import { unsettledFill as fill } from './settlement-fills.js';
 
 const MIN_10 = 600_000;
 const mined = (block: number, succeeded = true): Ending => ({ kind: 'mined', txHash: bytes32('tx'), block, succeeded });
@@ -18,7 +17,7 @@ function story(rules: Partial<QueueRules> = {}) {
   let reads = 0;
   let nonce = 0;
   const notes = new Map<number, SettlementNote>();
-  const queue = createSettlementQueue(function* (from) {
+  const queue = new SettlementQueue(function* (from) {
     for (const number of [...unsettled].sort((a, b) => a - b)) {
       if (number < from) continue;
       reads++;
@@ -60,13 +59,6 @@ function story(rules: Partial<QueueRules> = {}) {
       end(which, mined(block, succeeded), at);
       return queue.pass(block + 1, at);
     },
-  };
-}
-
-function fill(number: number): UnsettledFill {
-  return {
-    fill: number, marketId: bytes32('market'), chainId: 1, outcome: 0, price: 500_000, size: 10n, cost: 5n, buyNumber: 2 * number,
-    sellNumber: 2 * number + 1, buyer: address('b'), seller: address('s'),
   };
 }
 
@@ -236,7 +228,7 @@ describe('settlement: queue: in hand', () => {
     match(200, 0);
     for (const settled of [0, 1, 2, 60]) unsettled.delete(settled);
     const open = [{ nonce: 4, note: { fills: range(3, 50), permits: [] } }, { nonce: 5, note: { fills: range(70, 120), permits: [] } }];
-    const later = createSettlementQueue((from) => [...unsettled].filter((each) => each >= from).map(fill), QUEUE_RULES);
+    const later = new SettlementQueue((from) => [...unsettled].filter((each) => each >= from).map(fill), QUEUE_RULES);
     later.restore(open, 1_000);
     later.observe(200, 1_000);
     deepEqual(later.due(1_000).map((each) => each.fill), [...range(50, 60), ...range(61, 70), ...range(120, 151)]);
@@ -336,73 +328,3 @@ describe('settlement: queue: trouble', () => {
     deepEqual([due(0), queue.status().troubled], [range(0, 50), 0]);
   });
 });
-
-describe('settlement: queue: any story', () => {
-  it('no fill is in two hands, none is forgotten, and all settle in the end', () => {
-    const step = fc.oneof(
-      { weight: 3, arbitrary: fc.record({ kind: fc.constant('match' as const), n: fc.integer({ min: 1, max: 20 }) }) },
-      { weight: 4, arbitrary: fc.record({ kind: fc.constant('send' as const), n: fc.integer({ min: 1, max: 10 }) }) },
-      { weight: 1, arbitrary: fc.record({ kind: fc.constant('unsent' as const), n: fc.constant(0) }) },
-      { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('settled' as const, 'reverted' as const, 'starved' as const, 'lost' as const), n: fc.nat(9) }) },
-      { weight: 2, arbitrary: fc.record({ kind: fc.constant('restart' as const), n: fc.constant(0) }) },
-    );
-    fc.assert(fc.property(fc.array(step, { maxLength: 80 }), (steps) => { playRandomly(steps); }), { numRuns: 300 });
-  });
-});
-
-interface Step { readonly kind: 'match' | 'send' | 'unsent' | 'settled' | 'reverted' | 'starved' | 'lost' | 'restart'; readonly n: number }
-
-function playRandomly(steps: readonly Step[]): void {
-  const unsettled = new Set<number>();
-  const open = new Map<number, SettlementNote>();
-  const rules = { ...QUEUE_RULES, maxFills: 8 };
-  const source = (from: number) => [...unsettled].filter((each) => each >= from).sort((a, b) => a - b).map(fill);
-  let queue = createSettlementQueue(source, rules);
-  let [nextFill, nonce, block, at] = [0, 0, 0, 0];
-  const inHand = () => [...open.values()].flatMap(({ fills }) => fills);
-  const send = (most: number): boolean => {
-    const fills = queue.due(at).slice(0, most).map((each) => each.fill);
-    if (fills.length === 0) return false;
-    deepEqual(fills, [...fills].sort((a, b) => a - b));
-    const held = new Set(inHand());
-    ok(fills.every((each) => unsettled.has(each) && !held.has(each)), 'a fill is in two hands, or is settled');
-    open.set(nonce, { fills, permits: [] });
-    queue.take(open.get(nonce)!);
-    return true;
-  };
-  const finish = (which: number, kind: Step['kind']): void => {
-    const note = open.get(which)!;
-    open.delete(which);
-    for (const each of note.fills.slice(0, kind === 'settled' ? undefined : kind === 'starved' ? 1 : 0)) unsettled.delete(each);
-    queue.over({ nonce: which, note }, kind === 'lost' ? lost : mined(++block, kind !== 'reverted'), at);
-    deepEqual(queue.pass(block + 1, at).map(({ left }) => left), [note.fills.filter((each) => unsettled.has(each))]);
-  };
-  for (const { kind, n } of [...steps]) {
-    at += 1_000_000;
-    if (kind === 'match') {
-      for (let i = 0; i < n; i++) unsettled.add(nextFill++);
-      queue.observe(nextFill, at - 500);
-    } else if (kind === 'send') {
-      if (send(n)) queue.sent(open.get(nonce)!, nonce++);
-    } else if (kind === 'unsent') {
-      if (send(3)) {
-        queue.unsent(open.get(nonce)!, at);
-        open.delete(nonce);
-      }
-    } else if (kind === 'restart') {
-      queue = createSettlementQueue(source, rules);
-      queue.restore([...open].map(([which, note]) => ({ nonce: which, note })), at);
-      queue.observe(nextFill, at - 500);
-    } else if (open.size > 0) {
-      finish([...open.keys()][n % open.size], kind);
-    }
-    equal(queue.status().inHand, inHand().length);
-    equal(queue.waiting(), unsettled.size - inHand().filter((each) => unsettled.has(each)).length);
-  }
-  for (let round = 0; unsettled.size > 0; round++) {
-    ok(round < 10_000, 'the rest does not settle');
-    at += 1_000_000;
-    if (send(8)) queue.sent(open.get(nonce)!, nonce++);
-    for (const which of [...open.keys()]) finish(which, 'settled');
-  }
-}

@@ -55,26 +55,6 @@ export interface QueueStatus {
   readonly oldestWaitingSinceMs?: number;
 }
 
-export interface SettlementQueue {
-  /** Takes over what an earlier process has sent: to be called first, if at all. */
-  restore(open: readonly { nonce: number; note: SettlementNote }[], nowMs: number): void;
-  /** The engine has given fill numbers up to, not including, `nextFill`. */
-  observe(nextFill: number, nowMs: number): void;
-  /** The fills of the next batch, in order; none when none is due yet. */
-  due(nowMs: number): readonly UnsettledFill[];
-  /** A transaction is being made with the first of the fills that were due. Then comes `sent` or `unsent`. */
-  take(note: SettlementNote): void;
-  sent(note: SettlementNote, nonce: number): void;
-  unsent(note: SettlementNote, nowMs: number): void;
-  /** May be told again. */
-  over(transaction: { nonce: number; note: SettlementNote }, ending: Ending, nowMs: number): void;
-  /** The history has every fact of the blocks below `nextBlock`: gives the transactions that this concludes. */
-  pass(nextBlock: number, nowMs: number): readonly Passed[];
-  /** How many fills wait; counted up to 10,000. */
-  waiting(): number;
-  status(): QueueStatus;
-}
-
 interface Hand {
   readonly note: SettlementNote;
   ending?: Ending;
@@ -89,153 +69,178 @@ interface Trouble {
 
 const COUNTED = 10_000;
 
-/** A queue over the engine's unsettled fills of one chain with numbers of `from` and higher, ascending. */
-export function createSettlementQueue(unsettled: (from: number) => Iterable<UnsettledFill>, rules: QueueRules = QUEUE_RULES): SettlementQueue {
-  const hands = new Map<number, Hand>();
+/** The queue of one chain. */
+export class SettlementQueue {
+  /** By nonce: transactions that are not concluded. */
+  readonly #hands = new Map<number, Hand>();
   /** By their first fills: what the sender has not given a nonce yet. */
-  const sending = new Map<number, SettlementNote>();
+  readonly #sending = new Map<number, SettlementNote>();
   /** Every fill with this number or a higher one is untouched. */
-  let untouched = 0;
-  /** Fills below `untouched` that are in no hand, and since when they wait. */
-  const returned = new Map<number, number>();
-  const troubles = new Map<number, Trouble>();
-  const arrivals = createArrivals();
-  const pace = createPace(rules);
+  #untouched = 0;
+  /** Fills below that are in no hand, and since when they wait. */
+  readonly #returned = new Map<number, number>();
+  readonly #troubles = new Map<number, Trouble>();
+  readonly #arrivals = createArrivals();
+  readonly #pace: ReturnType<typeof createPace>;
 
-  function* candidates(nowMs: number): Generator<UnsettledFill> {
-    for (const fill of [...returned.keys()].sort((a, b) => a - b)) {
-      if ((troubles.get(fill)?.notBeforeMs ?? 0) > nowMs) continue;
-      const found = find(fill);
-      if (found === undefined) forget(fill);
-      else yield found;
-    }
-    if (returned.size < rules.maxReturned) yield* fresh();
+  /** `unsettled`: the engine's unsettled fills of the chain with numbers of `from` and higher, ascending. */
+  constructor(private readonly unsettled: (from: number) => Iterable<UnsettledFill>, private readonly rules: QueueRules = QUEUE_RULES) {
+    this.#pace = createPace(rules);
   }
 
-  function* fresh(): Generator<UnsettledFill> {
+  /** Takes over what an earlier process has sent: to be called first, if at all. */
+  restore(open: readonly { nonce: number; note: SettlementNote }[], nowMs: number): void {
+    for (const { nonce, note } of open) this.#hands.set(nonce, { note });
+    const held = new Set(open.flatMap(({ note }) => note.fills));
+    for (const fill of held) this.#untouched = Math.max(this.#untouched, fill + 1);
+    for (const { fill } of this.unsettled(0)) {
+      if (fill >= this.#untouched) break;
+      if (!held.has(fill)) this.#returned.set(fill, nowMs);
+    }
+  }
+
+  /** The engine has given fill numbers up to, not including, `nextFill`. */
+  observe(nextFill: number, nowMs: number): void {
+    this.#arrivals.add(nextFill, nowMs);
+  }
+
+  /** The fills of the next batch, in order; none when none is due yet. */
+  due(nowMs: number): readonly UnsettledFill[] {
+    if (!this.#pace.allows(this.#hands.size + this.#sending.size, nowMs)) return [];
+    const batch: UnsettledFill[] = [];
+    let limit = 0;
+    let grows = true;
+    for (const fill of this.#candidates(nowMs)) {
+      const own = this.#troubles.get(fill.fill)?.limit ?? this.rules.maxFills;
+      if (batch.length === 0) limit = own;
+      else if (own !== limit) grows = false;
+      if (grows) batch.push(fill);
+      if (batch.length === limit) grows = false;
+      if (!grows) break;
+    }
+    if (batch.length === 0) return batch;
+    const first = batch[0].fill;
+    const ripe = !grows || this.#returned.has(first) || this.#arrivals.at(first, nowMs) + this.rules.gatherMs <= nowMs;
+    return ripe ? batch : [];
+  }
+
+  /** A transaction is being made with the first of the fills that were due. Then comes `sent` or `unsent`. */
+  take(note: SettlementNote): void {
+    this.#sending.set(note.fills[0], note);
+    for (const fill of note.fills) this.#returned.delete(fill);
+    this.#untouched = Math.max(this.#untouched, note.fills.at(-1)! + 1);
+    this.#arrivals.dropBelow(this.#untouched);
+  }
+
+  sent(note: SettlementNote, nonce: number): void {
+    // It may be over already.
+    if (this.#sending.delete(note.fills[0])) this.#hands.set(nonce, { note });
+  }
+
+  unsent(note: SettlementNote, nowMs: number): void {
+    if (!this.#sending.delete(note.fills[0])) return;
+    for (const fill of note.fills) this.#returned.set(fill, nowMs);
+  }
+
+  /** May be told again. */
+  over({ nonce, note }: { nonce: number; note: SettlementNote }, ending: Ending, nowMs: number): void {
+    const known = this.#hands.get(nonce);
+    const wasSending = known === undefined && this.#sending.delete(note.fills[0]);
+    // Told again of one that is over already, perhaps with its fills in other hands by now.
+    if (!wasSending && (known === undefined || known.ending !== undefined)) return;
+    this.#hands.set(nonce, { note, ending });
+    if (ending.kind === 'lost') return;
+    const others = [...this.#hands.values()].some((hand) => hand.ending === undefined);
+    if (ending.succeeded) this.#pace.settled();
+    else if (!note.fills.every((fill) => this.#aloneOf(fill) > 0)) this.#pace.reverted({ others, nowMs });
+  }
+
+  /** The history has every fact of the blocks below `nextBlock`: gives the transactions that this concludes. */
+  pass(nextBlock: number, nowMs: number): readonly Passed[] {
+    const passed: Passed[] = [];
+    for (const [nonce, { note, ending }] of this.#hands) {
+      if (ending === undefined || (ending.kind === 'mined' && ending.block >= nextBlock)) continue;
+      passed.push(this.#conclude(nonce, { note, ending }, nowMs));
+    }
+    return passed;
+  }
+
+  /** How many fills wait; counted up to 10,000. */
+  waiting(): number {
+    let count = this.#returned.size;
+    const rest = this.unsettled(this.#untouched)[Symbol.iterator]();
+    while (count < COUNTED && rest.next().done !== true) count++;
+    return count;
+  }
+
+  status(): QueueStatus {
+    const notes = [...[...this.#hands.values()].map(({ note }) => note), ...this.#sending.values()];
+    const oldest = Math.min(this.#oldestUntouchedSince(), [...this.#returned.values()].reduce((a, b) => Math.min(a, b), Infinity));
+    return {
+      transactions: notes.length, inHand: notes.reduce((sum, { fills }) => sum + fills.length, 0), troubled: this.#troubles.size,
+      slow: this.#pace.slow(), ...oldest === Infinity ? {} : { oldestWaitingSinceMs: oldest },
+    };
+  }
+
+  * #candidates(nowMs: number): Generator<UnsettledFill> {
+    for (const fill of [...this.#returned.keys()].sort((a, b) => a - b)) {
+      if ((this.#troubles.get(fill)?.notBeforeMs ?? 0) > nowMs) continue;
+      const found = this.#find(fill);
+      if (found === undefined) this.#forget(fill);
+      else yield found;
+    }
+    if (this.#returned.size < this.rules.maxReturned) yield* this.#fresh();
+  }
+
+  /** Fills that no transaction has had. Other chains' fills before the first of them are not looked at again. */
+  * #fresh(): Generator<UnsettledFill> {
     let first = true;
-    for (const fill of unsettled(untouched)) {
-      if (first) untouched = fill.fill;
+    for (const fill of this.unsettled(this.#untouched)) {
+      if (first) this.#untouched = fill.fill;
       first = false;
       yield fill;
     }
-    if (first) untouched = Math.max(untouched, arrivals.upTo());
-    arrivals.dropBelow(untouched);
+    if (first) this.#untouched = Math.max(this.#untouched, this.#arrivals.upTo());
+    this.#arrivals.dropBelow(this.#untouched);
   }
 
-  function find(fill: number): UnsettledFill | undefined {
-    for (const found of unsettled(fill)) return found.fill === fill ? found : undefined;
-    return undefined;
-  }
-
-  function forget(fill: number): void {
-    returned.delete(fill);
-    troubles.delete(fill);
-  }
-
-  function conclude(nonce: number, { note, ending }: Required<Hand>, nowMs: number): Passed {
-    hands.delete(nonce);
+  #conclude(nonce: number, { note, ending }: Required<Hand>, nowMs: number): Passed {
+    this.#hands.delete(nonce);
     const single = note.fills.length === 1;
     let alone = 0;
     const left = note.fills.filter((fill) => {
-      if (find(fill) === undefined) {
-        forget(fill);
+      if (this.#find(fill) === undefined) {
+        this.#forget(fill);
         return false;
       }
-      returned.set(fill, nowMs);
+      this.#returned.set(fill, nowMs);
       if (ending.kind === 'lost') return true;
-      alone = single ? (troubles.get(fill)?.alone ?? 0) + 1 : 0;
-      const pauseMs = single ? doubled(rules.pauseMs, alone, rules.maxPauseMs) : 0;
-      troubles.set(fill, { limit: Math.max(1, Math.floor(note.fills.length / 2)), alone, notBeforeMs: nowMs + pauseMs });
+      alone = single ? this.#aloneOf(fill) + 1 : 0;
+      const pauseMs = single ? doubled(this.rules.pauseMs, alone, this.rules.maxPauseMs) : 0;
+      this.#troubles.set(fill, { limit: Math.max(1, Math.floor(note.fills.length / 2)), alone, notBeforeMs: nowMs + pauseMs });
       return true;
     });
     return { nonce, note, ending, left, alone };
   }
 
-  const limitOf = (fill: number): number => troubles.get(fill)?.limit ?? rules.maxFills;
+  #find(fill: number): UnsettledFill | undefined {
+    for (const found of this.unsettled(fill)) return found.fill === fill ? found : undefined;
+    return undefined;
+  }
 
-  return {
-    restore(open, nowMs) {
-      for (const { nonce, note } of open) hands.set(nonce, { note });
-      const held = new Set(open.flatMap(({ note }) => note.fills));
-      untouched = Math.max(-1, ...held) + 1;
-      for (const { fill } of unsettled(0)) {
-        if (fill >= untouched) break;
-        if (!held.has(fill)) returned.set(fill, nowMs);
-      }
-    },
-    observe: (nextFill, nowMs) => { arrivals.add(nextFill, nowMs); },
-    due(nowMs) {
-      if (!pace.allows(hands.size + sending.size, nowMs)) return [];
-      const batch: UnsettledFill[] = [];
-      let limit = 0;
-      let grows = true;
-      for (const fill of candidates(nowMs)) {
-        if (batch.length === 0) limit = limitOf(fill.fill);
-        else if (limitOf(fill.fill) !== limit) grows = false;
-        if (grows) batch.push(fill);
-        if (batch.length === limit) grows = false;
-        if (!grows) break;
-      }
-      if (batch.length === 0) return batch;
-      const first = batch[0].fill;
-      const ripe = !grows || returned.has(first) || arrivals.at(first, nowMs) + rules.gatherMs <= nowMs;
-      return ripe ? batch : [];
-    },
-    take(note) {
-      sending.set(note.fills[0], note);
-      for (const fill of note.fills) returned.delete(fill);
-      untouched = Math.max(untouched, note.fills.at(-1)! + 1);
-      arrivals.dropBelow(untouched);
-    },
-    sent(note, nonce) {
-      // It may be over already.
-      if (sending.delete(note.fills[0])) hands.set(nonce, { note });
-    },
-    unsent(note, nowMs) {
-      if (!sending.delete(note.fills[0])) return;
-      for (const fill of note.fills) returned.set(fill, nowMs);
-    },
-    over({ nonce, note }, ending, nowMs) {
-      const wasSending = !hands.has(nonce) && sending.delete(note.fills[0]);
-      // Told again of one that is over already, perhaps with its fills in other hands by now.
-      if (!wasSending && (!hands.has(nonce) || hands.get(nonce)!.ending !== undefined)) return;
-      if (ending.kind === 'mined') {
-        const others = [...hands].some(([other, hand]) => other !== nonce && hand.ending === undefined);
-        const known = note.fills.every((fill) => (troubles.get(fill)?.alone ?? 0) > 0);
-        if (ending.succeeded) pace.settled();
-        else if (!known) pace.reverted({ others, nowMs });
-      }
-      hands.set(nonce, { note, ending });
-    },
-    pass(nextBlock, nowMs) {
-      const passed: Passed[] = [];
-      for (const [nonce, { note, ending }] of hands) {
-        if (ending === undefined || (ending.kind === 'mined' && ending.block >= nextBlock)) continue;
-        passed.push(conclude(nonce, { note, ending }, nowMs));
-      }
-      return passed;
-    },
-    waiting() {
-      let count = returned.size;
-      const rest = unsettled(untouched)[Symbol.iterator]();
-      while (count < COUNTED && rest.next().done !== true) count++;
-      return count;
-    },
-    status() {
-      const since = [...returned.values()];
-      for (const { fill } of unsettled(untouched)) {
-        since.push(arrivals.at(fill, Infinity));
-        break;
-      }
-      const oldest = since.reduce((a, b) => Math.min(a, b), Infinity);
-      return {
-        transactions: hands.size + sending.size,
-        inHand: [...[...hands.values()].map(({ note }) => note), ...sending.values()].reduce((sum, { fills }) => sum + fills.length, 0),
-        troubled: troubles.size, slow: pace.slow(), ...oldest === Infinity ? {} : { oldestWaitingSinceMs: oldest },
-      };
-    },
-  };
+  #forget(fill: number): void {
+    this.#returned.delete(fill);
+    this.#troubles.delete(fill);
+  }
+
+  #aloneOf(fill: number): number {
+    return this.#troubles.get(fill)?.alone ?? 0;
+  }
+
+  #oldestUntouchedSince(): number {
+    for (const { fill } of this.unsettled(this.#untouched)) return this.#arrivals.at(fill, Infinity);
+    return Infinity;
+  }
 }
 
 /** `first`, doubled for each time after the first, `most` at most. */

@@ -12,7 +12,7 @@ import type { Report } from './report.js';
 import type { Attempt, Ending, Sender, SentTransaction, TransactionRequest } from './sender.js';
 import { encodeSettleBatch } from './settle-calldata.js';
 import { createSettledOrders } from './settled-orders.js';
-import { QUEUE_RULES, createSettlementQueue, type Passed, type QueueRules, type QueueStatus, type SettlementNote, type SettlementQueue } from './settlement-queue.js';
+import { QUEUE_RULES, SettlementQueue, type Passed, type QueueRules, type QueueStatus, type SettlementNote } from './settlement-queue.js';
 
 /** What the worker asks of the running engine's state; all of one moment when asked in one turn. */
 export interface SettlementView {
@@ -88,9 +88,9 @@ const MAX_USED_PERMITS = 10_000;
 export function runSettlement(options: SettlementOptions): Settlement {
   const { view, signal, report, now } = options;
   const timings = { ...SETTLEMENT_TIMINGS, ...options.timings };
-  const queue = createSettlementQueue(view.unsettled, { ...QUEUE_RULES, ...options.rules });
+  const queue = new SettlementQueue(view.unsettled, { ...QUEUE_RULES, ...options.rules });
   const retry = createRetry(timings, { now, report });
-  const worker = createWorker(options, { queue, timings, progressed: retry.succeeded });
+  const worker = new Worker(options, { queue, timings, progressed: retry.succeeded });
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
@@ -115,120 +115,140 @@ export function runSettlement(options: SettlementOptions): Settlement {
   };
 }
 
-function createWorker(
-  { chain, view, log, submit, catchUp, openSender, now, report, limits, signal }: SettlementOptions,
-  { queue, timings, progressed }: { queue: SettlementQueue; timings: SettlementTimings; progressed: () => void },
-) {
-  const { chainId } = chain;
-  const settledOrders = createSettledOrders(log);
-  const usedPermits = new Set<number>();
-  let sender: Sender | undefined;
+class Worker {
+  private sender: Sender | undefined;
+  private readonly batches: ReturnType<typeof createBatches>;
   /** What the sender has not taken yet, and since when. */
-  const sending = new Map<Promise<void>, number>();
-  const failures: unknown[] = [];
+  private readonly sending = new Map<Promise<void>, number>();
+  private readonly failures: unknown[] = [];
   /** Whether the history had the final blocks: an earlier process's transaction may have ended in one of them. */
-  let begun = false;
-  let catchingUp = false;
-  let markRestored = (): void => undefined;
-  const restored = new Promise<void>((resolve) => { markRestored = resolve; });
+  private begun = false;
+  private catchingUp = false;
+  private markRestored = (): void => undefined;
+  private readonly restored = new Promise<void>((resolve) => { this.markRestored = resolve; });
 
-  const hooks: SettlementHooks = {
-    async signed(attempt, transaction) {
-      const note = noteOf(chain, transaction);
-      if (note === undefined) return;
-      await submit({ kind: 'SubmitSettlement', v: 1, at: now(), chainId, txHash: attempt.txHash, fills: [...note.fills] });
-    },
-    async over(transaction, ending) {
-      // The sender may begin before what it has on its way is taken over here.
-      await restored;
-      const note = noteOf(chain, transaction);
-      if (note === undefined) return;
-      queue.over({ nonce: transaction.nonce, note }, ending, now());
-      if (ending.kind === 'mined') hurry();
-    },
-  };
-
-  /** Has the history get to the transaction's block now; a transaction that reverted says nothing by itself. */
-  function hurry(): void {
-    if (catchingUp) return;
-    catchingUp = true;
-    catchUp().catch(() => undefined).finally(() => { catchingUp = false; });
+  constructor(
+    private readonly options: SettlementOptions,
+    private readonly parts: { readonly queue: SettlementQueue; readonly timings: SettlementTimings; readonly progressed: () => void },
+  ) {
+    this.batches = createBatches(options);
   }
 
-  async function open(): Promise<Sender> {
+  private async signed({ txHash }: Attempt, transaction: SentTransaction): Promise<void> {
+    const { chain, submit, now } = this.options;
+    const note = noteOf(chain, transaction);
+    if (note === undefined) return;
+    await submit({ kind: 'SubmitSettlement', v: 1, at: now(), chainId: chain.chainId, txHash, fills: [...note.fills] });
+  }
+
+  private async over(transaction: SentTransaction, ending: Ending): Promise<void> {
+    // The sender may begin before what it has on its way is taken over here.
+    await this.restored;
+    const note = noteOf(this.options.chain, transaction);
+    if (note === undefined) return;
+    this.parts.queue.over({ nonce: transaction.nonce, note }, ending, this.options.now());
+    if (ending.kind === 'mined') this.hurry();
+  }
+
+  /** Whether there was something to do: there may be more. */
+  async step(): Promise<boolean> {
+    const { view, now, signal, catchUp } = this.options;
+    const { queue, timings, progressed } = this.parts;
+    this.sender ??= await this.open();
+    if (this.failures.length > 0) throw this.failures.splice(0)[0];
+    queue.observe(view.nextFill(), now());
+    for (const passed of queue.pass(view.nextBlock(), now())) this.conclude(passed);
+    if (this.sending.size >= timings.maxSending || this.sender.open().length + this.sending.size >= timings.maxOpen) return false;
+    const due = queue.due(now());
+    if (due.length === 0) {
+      if (this.sending.size === 0) progressed();
+      return false;
+    }
+    if (!this.begun) {
+      await orAborted(catchUp(), signal);
+      this.begun = true;
+      return true;
+    }
+    const request = await this.batches.prepare(due);
+    if (signal.aborted) return false;
+    this.send(this.sender, request, request.note);
+    return true;
+  }
+
+  status(): Pick<SettlementStatus, 'sendingSinceMs'> {
+    const [sendingSinceMs] = this.sending.values();
+    return sendingSinceMs === undefined ? {} : { sendingSinceMs };
+  }
+
+  async stop(): Promise<void> {
+    await this.sender?.stop();
+    await Promise.all(this.sending.keys());
+  }
+
+  private async open(): Promise<Sender> {
+    const { chain, signal, now, openSender } = this.options;
+    const hooks: SettlementHooks = {
+      signed: (attempt, transaction) => this.signed(attempt, transaction), over: (transaction, ending) => this.over(transaction, ending),
+    };
     const opened = await openSender(hooks, signal);
     const stop = () => { opened.stop().catch(() => undefined); };
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
-    queue.restore(opened.open().flatMap((transaction) => {
+    this.parts.queue.restore(opened.open().flatMap((transaction) => {
       const note = noteOf(chain, transaction);
       return note === undefined ? [] : [{ nonce: transaction.nonce, note }];
     }), now());
-    markRestored();
+    this.markRestored();
     return opened;
   }
 
-  function conclude(passed: Passed): void {
-    tell(passed, report, chainId);
-    if (passed.left.length > 0) return;
-    for (const number of passed.note.permits) usedPermits.add(number);
-    for (const number of usedPermits) {
-      if (usedPermits.size <= MAX_USED_PERMITS) break;
-      usedPermits.delete(number);
-    }
-  }
-
-  async function prepare(due: readonly UnsettledFill[]): Promise<TransactionRequest & { readonly note: SettlementNote }> {
-    const orders = await settledOrders.read(new Set(due.flatMap(({ buyNumber, sellNumber }) => [buyNumber, sellNumber])));
-    const { fills, permits, gasLimit, content } = composeBatch({
-      fills: due, orders, nowS: Math.floor(now() / 1_000), permitUsed: (number) => usedPermits.has(number), ...limits === undefined ? {} : { limits },
-    });
-    const data = encodeSettleBatch({ ...content, history: view.history() });
-    return { to: chain.contracts.settlement, data, gasLimit: BigInt(gasLimit), note: { fills: fills.map(({ fill }) => fill), permits } };
-  }
-
-  function send(to: Sender, request: TransactionRequest, note: SettlementNote): void {
+  private send(to: Sender, request: TransactionRequest, note: SettlementNote): void {
+    const { queue, progressed } = this.parts;
     queue.take(note);
     const taken = to.send(request).then(({ nonce }) => {
       queue.sent(note, nonce);
       progressed();
     }, (error: unknown) => {
-      queue.unsent(note, now());
-      failures.push(error);
-    }).finally(() => { sending.delete(taken); });
-    sending.set(taken, now());
+      queue.unsent(note, this.options.now());
+      this.failures.push(error);
+    }).finally(() => { this.sending.delete(taken); });
+    this.sending.set(taken, this.options.now());
   }
 
+  /** Has the history get to the transaction's block now; a transaction that reverted says nothing by itself. */
+  private hurry(): void {
+    if (this.catchingUp) return;
+    this.catchingUp = true;
+    this.options.catchUp().catch(() => undefined).finally(() => { this.catchingUp = false; });
+  }
+
+  private conclude(passed: Passed): void {
+    tell(passed, this.options.report, this.options.chain.chainId);
+    if (passed.left.length === 0) this.batches.permitsUsed(passed.note.permits);
+  }
+}
+
+/** Makes transactions of fills, and remembers which permits they need no longer have. */
+function createBatches({ chain, view, log, now, limits }: Pick<SettlementOptions, 'chain' | 'view' | 'log' | 'now' | 'limits'>) {
+  const settledOrders = createSettledOrders(log);
+  const used = new Set<number>();
   return {
-    /** Whether there was something to do: there may be more. */
-    async step(): Promise<boolean> {
-      sender ??= await open();
-      if (failures.length > 0) throw failures.splice(0)[0];
-      queue.observe(view.nextFill(), now());
-      for (const passed of queue.pass(view.nextBlock(), now())) conclude(passed);
-      if (sending.size >= timings.maxSending || sender.open().length + sending.size >= timings.maxOpen) return false;
-      const due = queue.due(now());
-      if (due.length === 0) {
-        if (sending.size === 0) progressed();
-        return false;
-      }
-      if (!begun) {
-        await orAborted(catchUp(), signal);
-        begun = true;
-        return true;
-      }
-      const request = await prepare(due);
-      if (signal.aborted) return false;
-      send(sender, request, request.note);
-      return true;
+    /** Of as many of the fills as fit. Throws LogUnavailable. */
+    async prepare(due: readonly UnsettledFill[]): Promise<TransactionRequest & { readonly note: SettlementNote }> {
+      const orders = await settledOrders.read(new Set(due.flatMap(({ buyNumber, sellNumber }) => [buyNumber, sellNumber])));
+      const { fills, permits, gasLimit, content } = composeBatch({
+        fills: due, orders, nowS: Math.floor(now() / 1_000), permitUsed: (number) => used.has(number), ...limits === undefined ? {} : { limits },
+      });
+      const data = encodeSettleBatch({ ...content, history: view.history() });
+      return { to: chain.contracts.settlement, data, gasLimit: BigInt(gasLimit), note: { fills: fills.map(({ fill }) => fill), permits } };
     },
-    status(): Pick<SettlementStatus, 'sendingSinceMs'> {
-      const [sendingSinceMs] = sending.values();
-      return sendingSinceMs === undefined ? {} : { sendingSinceMs };
-    },
-    async stop(): Promise<void> {
-      await sender?.stop();
-      await Promise.all(sending.keys());
+    /** A final transaction has had the permits of these orders. */
+    permitsUsed(orderNumbers: readonly number[]): void {
+      for (const number of orderNumbers) used.add(number);
+      for (const number of used) {
+        if (used.size <= MAX_USED_PERMITS) break;
+        used.delete(number);
+      }
     },
   };
 }
