@@ -12,7 +12,8 @@ describe('chain: sender', () => {
   /** A transaction of the key that the sender knows nothing of, with its first nonce. */
   async function stranger(): Promise<void> {
     await on.chain.rpc('eth_sendRawTransaction', [await new Wallet(on.key).signTransaction({
-      type: 2, chainId: TEST_CHAIN_ID, nonce: 0, to: on.address, gasLimit: 21_000n, maxFeePerGas: 9_000_000_000n, maxPriorityFeePerGas: 2_000_000_000n,
+      type: 2, chainId: TEST_CHAIN_ID, nonce: 0, to: on.address, gasLimit: 21_000n,
+      maxFeePerGas: 9n * 10n ** 9n, maxPriorityFeePerGas: 2n * 10n ** 9n,
     })]);
   }
 
