@@ -97,6 +97,7 @@ export async function startChainWorkers(parts: ChainParts): Promise<ChainWorkers
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) {
       stopping.abort();
+      await running.indexer?.done;
       throw error;
     }
     report('trouble', `${error.message}; fills wait until it can be reached`);

@@ -60,23 +60,46 @@ export interface Grounds {
 
 /**
  * Starts everything and listens. Resolves when the history has been caught up with, the chains have been read to their final blocks
- * (those that can be reached), and the markets are open.
+ * (those that can be reached), and the markets are open. When it rejects, nothing is left running.
  */
 export async function startExchange(config: Config, grounds: Grounds, logger: Logger): Promise<Exchange> {
+  const metrics = createMetrics();
+  const core = await startTradingCore({ config, databaseUrl: grounds.databaseUrl, committed: metrics.batch, logger });
+  const stopSteps = [...core.stopSteps];
+  try {
+    return await openExchange({ config, grounds, logger, metrics, core, stopSteps });
+  } catch (error) {
+    for (const { run } of stopSteps) await run();
+    throw error;
+  }
+}
+
+interface Opening {
+  readonly config: Config;
+  readonly grounds: Grounds;
+  readonly logger: Logger;
+  readonly metrics: ReturnType<typeof createMetrics>;
+  readonly core: TradingCore;
+  /** What ends all that has been started so far, in order. */
+  readonly stopSteps: StopStep[];
+}
+
+/** Everything around the trading core. */
+async function openExchange({ config, grounds, logger, metrics, core, stopSteps }: Opening): Promise<Exchange> {
   const now = (): number => Date.now();
   const { databaseUrl } = grounds;
-  const metrics = createMetrics();
   const keccak256 = await createKeccak256();
   const recovery = await createSignerRecovery(keccak256);
-  const core = await startTradingCore({ config, databaseUrl, committed: metrics.batch, logger });
   const { run, log, commits, outcomeOf, projections } = core;
   const domains = new Map(orderDomains(config, grounds.chains).map((domain) => [domain.chainId, prepareDomain(keccak256, domain)]));
   await checkHistory({ state: run.engine.state, log, domains: [...domains.values()], settles: grounds.chains.length > 0 });
   const submit = createCommandWriter({ commits, outcomeOf, writerId: core.writerId, answerWithinMs: ANSWER_WITHIN_MS });
   core.startClock();
   const chains = await startChains({ config, grounds, core, keccak256, submit, logger });
+  stopSteps.unshift({ what: 'stop the chains\' workers', run: () => Promise.all([...chains.values()].map((chain) => chain.stop())) });
   await Promise.race([projections.started, projections.ended]);
   const db = await openReadModels({ url: databaseUrl, onError: (error) => { logger.warn({ error: error.message }, 'read models'); } });
+  stopSteps.unshift({ what: 'close the read models', run: () => db.close() });
 
   const domainOf = (chainId: number) => domains.get(chainId);
   const findOrder = orderFinder(run, db);
@@ -88,6 +111,7 @@ export async function startExchange(config: Config, grounds: Grounds, logger: Lo
     cancelOrder: createCancelOrder({ auth: config.cancelAuth, domainOf, recovery, submit, findOrder, now }),
   });
   const watch = await watchLength(log);
+  stopSteps.unshift({ what: 'stop watching the log', run: () => Promise.resolve(watch.stop()) });
   const stopping = { http: false };
   const sources = healthSources({ run, projections, commits, stopping, watch, chains, maxLag: config.readyMaxLag });
   metrics.observe({ ...sources.metrics, recoveryBackend: recovery.backend });
@@ -105,14 +129,10 @@ export async function startExchange(config: Config, grounds: Grounds, logger: Lo
   });
   const server = createServer(app, config);
   const port = await listen(server, config);
+  stopSteps.unshift({ what: 'stop taking requests', run: () => { stopping.http = true; return closeServer(app, server, config.stopTimeoutMs); } });
   return {
     url: `http://${config.host}:${port}`, run, failed: Promise.race([core.failed, ...[...chains.values()].map(({ failed }) => failed)]),
-    stopSteps: [
-      { what: 'stop taking requests', run: () => { stopping.http = true; return closeServer(app, server, config.stopTimeoutMs); } },
-      { what: 'stop the chains\' workers', run: () => Promise.all([...chains.values()].map((chain) => chain.stop())) },
-      { what: 'close the read models', run: () => { watch.stop(); return db.close(); } },
-      ...core.stopSteps,
-    ],
+    stopSteps,
   };
 }
 
@@ -137,7 +157,14 @@ async function startChains({ config, grounds, core, keccak256, submit, logger }:
     ...configured, run, log: core.log, outcomeOf, commits, submit, databaseUrl: grounds.databaseUrl, keccak256, logger,
     onEvents: (listener) => { core.onStep(({ outcome }) => { listener(outcome.events); }); },
   }));
-  return new Map((await Promise.all(started)).map((workers) => [workers.chain.chainId, workers]));
+  const results = await Promise.allSettled(started);
+  const workers = results.flatMap((result) => result.status === 'fulfilled' ? [result.value] : []);
+  const refusal = results.find((result) => result.status === 'rejected');
+  if (refusal !== undefined) {
+    await Promise.all(workers.map((each) => each.stop()));
+    throw refusal.reason;
+  }
+  return new Map(workers.map((each) => [each.chain.chainId, each]));
 }
 
 /** Asks the chain, and records what it says where the read model says otherwise. */
