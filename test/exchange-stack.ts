@@ -1,4 +1,4 @@
-/** The whole exchange in this process, on a test database with two markets of its own, as a client meets it. */
+/** The whole exchange in this process, on a test database with two markets of its own or on chains, as a client meets it. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { Wallet, id, type TypedDataDomain, type TypedDataField } from 'ethers';
 import { encodeCommand } from '../engine/codec.js';
 import type { Command } from '../engine/commands.js';
 import { openPostgresLog } from '../engine/log/postgres.js';
+import type { ConfiguredChain } from '../service/chain-workers.js';
 import { parseConfig } from '../service/config.js';
 import { startExchange, type Exchange } from '../service/exchange.js';
 import { createLogger } from '../service/logger.js';
@@ -15,18 +16,23 @@ import { testDatabase, type TestDatabase } from './postgres.js';
 
 export interface ExchangeStack extends DocumentedClient {
   readonly url: string;
-  /** What `/api/v1/config` gave: all that a wallet needs. */
+  /** What `/api/v1/config` gave: all that a wallet needs on the first chain. */
   readonly signing: Signing;
-  /** The markets as listed at the start: `rain`, then `sun`. */
+  /** The same on a chain. */
+  signingOn(chainId: number): Signing;
+  /** The markets as listed at the start: `rain`, then `sun`. There are none on chains but those that a test creates there. */
   readonly rain: ListedMarket;
   readonly sun: ListedMarket;
-  place(wallet: Wallet, fields?: Fields): Promise<Placed>;
+  /** Sends a signed order, with further fields of the body in `changes`; the nonces of `fields` without one are counted up. */
+  place(wallet: Wallet, fields?: Fields, changes?: Fields & { readonly signing?: Signing }): Promise<Placed>;
   /** Writes commands to the log, as the workers that watch a chain would. Returns the last one's position. */
   record(...commands: readonly Command[]): Promise<number>;
+  /** Why the process should not go on, when a part has failed. */
+  readonly failed: Promise<string>;
   /** Stops in the service's own order, and waits for all of it. The database stays until `close`. */
   stop(): Promise<void>;
-  /** A second process's life on the same database: what a restart gives. */
-  restart(): Promise<ExchangeStack>;
+  /** A second process's life on the same database: what a restart gives, on the same chains or on others. */
+  restart(chains?: readonly ConfiguredChain[]): Promise<ExchangeStack>;
   close(): Promise<void>;
 }
 
@@ -67,40 +73,53 @@ const catalogue = {
   ],
 };
 
-/** Starts it. `settings` are environment variables. Without any, cancels need signatures, as with every database of one's own. */
-export async function exchangeStack(settings: Record<string, string> = {}): Promise<ExchangeStack> {
+/**
+ * Starts it, on chains or, without any, with the catalogue's markets. `settings` are environment variables. Without any, cancels need
+ * signatures, as with every database of one's own.
+ */
+export async function exchangeStack(settings: Record<string, string> = {}, chains: readonly ConfiguredChain[] = []): Promise<ExchangeStack> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-stack-'));
   await writeFile(join(directory, 'catalogue.json'), JSON.stringify(catalogue));
-  return start({ settings, directory, database: await testDatabase() });
+  let nonce = 0;
+  return start({ settings, directory, database: await testDatabase(), chains, nextNonce: () => ++nonce });
 }
 
-interface Grounds { readonly settings: Record<string, string>; readonly directory: string; readonly database: TestDatabase }
+interface Grounds {
+  readonly settings: Record<string, string>;
+  readonly directory: string;
+  readonly database: TestDatabase;
+  readonly chains: readonly ConfiguredChain[];
+  readonly nextNonce: () => number;
+}
 
 async function start(grounds: Grounds): Promise<ExchangeStack> {
-  const { settings, directory, database } = grounds;
+  const { settings, directory, database, chains, nextNonce } = grounds;
   const config = parseConfig({
     PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, CATALOGUE: join(directory, 'catalogue.json'), LOG_LEVEL: 'silent', ...settings,
   });
-  const exchange = await startExchange(config, { databaseUrl: database.url, chains: [] }, createLogger(config));
+  const exchange = await startExchange(config, { databaseUrl: database.url, chains }, createLogger(config));
+  const failed = exchange.failed.then(() => '', (error: Error) => error.message);
   const client = documentedClient(exchange.url);
-  const { chains, orderTypes } = await client.get('/api/v1/config') as unknown as { chains: { orderDomain: TypedDataDomain }[]; orderTypes: Signing['types'] };
+  const { chains: answered, orderTypes } = await client.get('/api/v1/config') as unknown as {
+    chains: { chainId: number; orderDomain: TypedDataDomain }[]; orderTypes: Signing['types'];
+  };
+  const signingOn = (chainId: number) => ({ domain: answered.find((each) => each.chainId === chainId)!.orderDomain, types: orderTypes });
   const { markets } = await client.get('/api/v1/markets', 1) as unknown as { markets: ListedMarket[] };
   const [rain, sun] = markets as [ListedMarket, ListedMarket];
-  const signing = { domain: chains[0]!.orderDomain, types: orderTypes };
+  const signing = signingOn(answered[0]!.chainId);
   const stop = () => stopped(exchange);
-  let nonce = 0;
   return {
-    ...client, url: exchange.url, signing, rain, sun, stop,
-    place: async (wallet, fields = {}) => {
-      const sent = await signedBody(signing, wallet, { marketId: rain.id, nonce: ++nonce, ...fields });
+    ...client, url: exchange.url, signing, signingOn, rain, sun, stop, failed,
+    place: async (wallet, { marketId = rain.id, ...fields } = {}, { signing: of = signing, ...changes } = {}) => {
+      const sent = await signedBody(of, wallet, { marketId, nonce: nextNonce(), ...fields }, changes);
       const answer = await client.request('POST', '/api/v1/orders', { body: sent });
       if (answer.status !== 200) throw new Error(`refused: ${answer.text}`);
       return { ...answer, ...answer.body as { orderHash: string; timestamp: number }, sent };
     },
     record: (...commands) => recordCommands(database.url, commands),
-    restart: async () => {
+    restart: async (others = chains) => {
       await stop();
-      return start(grounds);
+      return start({ ...grounds, chains: others });
     },
     close: async () => {
       await stop();

@@ -30,7 +30,7 @@ interface ProposalOptions {
 
 interface BondPermit { readonly deadline: bigint; readonly v: number; readonly r: string; readonly s: string }
 
-export function signedResolutions({ oracleResolver, usdc, read }: MarketContracts) {
+export function signedResolutions({ oracleResolver, usdc, read }: Pick<MarketContracts, 'oracleResolver' | 'usdc' | 'read'>) {
   const domain = { name: 'OracleResolver', version: '1', chainId: TEST_CHAIN_ID, verifyingContract: oracleResolver.address };
   const stablecoin = { name: 'USD Coin (test)', version: '1', chainId: TEST_CHAIN_ID, verifyingContract: usdc.address };
   const sign = async (wallet: HDNodeWallet, types: Record<string, TypedDataField[]>, message: object, of = domain) =>
