@@ -1,4 +1,5 @@
 /** Creates the catalogue's markets on a chain, by the factory; the chain tells the exchange of them, like of all others. */
+import { createKeccak256 } from '../command/keccak.js';
 import { Interface, id, solidityPackedKeccak256, type InterfaceAbi } from 'ethers';
 import { RpcError, type Chain, type Rpc } from '../command/chain/chain.js';
 import { createSigner } from '../command/chain/signer.js';
@@ -55,7 +56,7 @@ async function exists({ chain, rpc }: CreatingParts, marketId: string): Promise<
 
 async function create(parts: CreatingParts, { market, marketId }: { market: CatalogueMarket; marketId: string }): Promise<void> {
   const { chain, rpc, key, now } = parts;
-  const signer = createSigner({ chainId: chain.chainId, privateKey: key });
+  const signer = createSigner({ chainId: chain.chainId, privateKey: key, keccak256: await createKeccak256() });
   const to = chain.contracts.marketFactory;
   const expiration = Math.floor(now() / 1_000) + market.expiresInDays * 86_400;
   const data = FACTORY.encodeFunctionData('createMarket', [

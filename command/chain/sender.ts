@@ -1,4 +1,5 @@
 /** Sends transactions of one key: signed and recorded before they are broadcast, replaced only at the same nonce, followed until final. */
+import { createKeccak256 } from '../keccak.js';
 import type { Chain, Rpc } from './chain.js';
 import type { Outbox } from './outbox.js';
 import type { Report } from './report.js';
@@ -96,7 +97,7 @@ export interface SenderOptions {
 export async function createSender(options: SenderOptions): Promise<Sender> {
   const { privateKey, ...rest } = options;
   const { chain: { chainId }, signal, maxGasLimit = 1n << 24n } = rest;
-  const run = new SenderRun(rest, createSigner({ chainId, privateKey }));
+  const run = new SenderRun(rest, createSigner({ chainId, privateKey, keccak256: await createKeccak256() }));
   await run.hold(signal);
   const done = run.keepRunning();
   return {

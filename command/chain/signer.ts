@@ -1,5 +1,8 @@
 /** Signs a key's transactions, and refuses those that no node would ever take: a recorded one cannot be taken back. */
-import { SigningKey, Transaction, computeAddress } from 'ethers';
+import { SigningKey, computeAddress } from 'ethers';
+import { toHex } from '../hex.js';
+import type { Keccak256 } from '../keccak.js';
+import { serializeTransaction } from './eip1559.js';
 import type { Fees } from './fees.js';
 import type { Attempt, TransactionRequest } from './sender.js';
 
@@ -22,7 +25,7 @@ export class UnsendableTransaction extends Error {
 export const MAX_DATA_BYTES = 127 * 1024;
 
 /** Throws an error that does not show the key. */
-export function createSigner({ chainId, privateKey }: { chainId: number; privateKey: string }): Signer {
+export function createSigner({ chainId, privateKey, keccak256 }: { chainId: number; privateKey: string; keccak256: Keccak256 }): Signer {
   let key: SigningKey;
   try {
     key = new SigningKey(privateKey);
@@ -32,12 +35,10 @@ export function createSigner({ chainId, privateKey }: { chainId: number; private
   return {
     address: computeAddress(key).toLowerCase(),
     sign({ nonce, request: { to, data, gasLimit }, fees: { maxFeePerGas, maxPriorityFeePerGas } }) {
-      // In lower case, since a checksum that is wrong would be refused only now.
-      const transaction = Transaction.from({
-        type: 2, chainId, nonce, to: to.toLowerCase(), data, gasLimit, maxFeePerGas, maxPriorityFeePerGas, value: 0n,
-      });
-      transaction.signature = key.sign(transaction.unsignedHash);
-      return { txHash: transaction.hash!, raw: transaction.serialized };
+      const transaction = { chainId, nonce, to, data, gasLimit, maxFeePerGas, maxPriorityFeePerGas };
+      const { r, s, yParity } = key.sign(toHex(keccak256(serializeTransaction(transaction))));
+      const raw = serializeTransaction(transaction, { r, s, yParity });
+      return { txHash: toHex(keccak256(raw)), raw: toHex(raw) };
     },
   };
 }
