@@ -180,12 +180,11 @@ function positionSync(
       await db.waitForPosition(run.engine.state.position - 1, { timeoutMs: READ_WAIT_MS });
       return heldPosition(db, asked);
     };
-    const logPosition = await chain.sync({ ...asked, known });
-    if (logPosition !== undefined) await db.waitForPosition(logPosition, { timeoutMs: READ_WAIT_MS });
+    const correctedAt = await chain.sync({ ...asked, known });
+    if (correctedAt !== undefined) await db.waitForPosition(correctedAt, { timeoutMs: READ_WAIT_MS });
     const position = await heldPosition(db, asked);
-    return logPosition === undefined
-      ? { success: true, position, message: 'Position equals on-chain balances already' }
-      : { success: true, position, message: 'Position synced from on-chain balances', logPosition };
+    const message = correctedAt === undefined ? 'Position equals on-chain balances already' : 'Position synced from on-chain balances';
+    return { success: true, position, message, logPosition: position.position };
   };
 }
 

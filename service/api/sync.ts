@@ -13,8 +13,8 @@ export interface SyncedPosition {
   readonly success: boolean;
   readonly position: { readonly yesShares: bigint; readonly noShares: bigint; readonly totalInvested: bigint };
   readonly message: string;
-  /** Log position of the correction, for `X-Log-Position`; absent where there was nothing to correct. */
-  readonly logPosition?: number;
+  /** Log position that it is true at, for `X-Log-Position`: the correction's or a later one. */
+  readonly logPosition: number;
 }
 
 export interface SyncHandlers {
@@ -43,7 +43,7 @@ export function syncRoute({ syncPosition }: SyncHandlers, queries: SyncQueries):
           success: true, position: { yesShares: 10_000_000, noShares: 0, totalInvested: 6_000_000 }, message: 'Position synced from on-chain balances',
         },
       },
-      headers: { 'X-Log-Position': 'Where the correction is in the log; absent where there was nothing to correct.' },
+      headers: { 'X-Log-Position': 'Log position that the answer is true at: the correction\'s, where there was one, or a later one.' },
     },
     errors: [
       'invalid_json', 'invalid_request', 'invalid_address', 'invalid_market_id', 'unknown_market', 'chain_unavailable', 'overloaded', 'outcome_unknown',
@@ -84,5 +84,5 @@ function replyOf({ success, position, message, logPosition }: SyncedPosition): R
   const { yesShares, noShares, totalInvested } = position;
   const body = `{"success":${success},"position":{"yesShares":${yesShares},"noShares":${noShares},"totalInvested":${totalInvested}},`
     + `"message":${JSON.stringify(message)}}`;
-  return logPosition === undefined ? { body } : { body, position: logPosition };
+  return { body, position: logPosition };
 }
