@@ -28,12 +28,14 @@ interface ProposalOptions {
   readonly signed?: Partial<ProposeFields>;
 }
 
+type Signer = Pick<HDNodeWallet, 'address' | 'signTypedData'>;
+
 interface BondPermit { readonly deadline: bigint; readonly v: number; readonly r: string; readonly s: string }
 
 export function signedResolutions({ oracleResolver, usdc, read }: Pick<MarketContracts, 'oracleResolver' | 'usdc' | 'read'>) {
   const domain = { name: 'OracleResolver', version: '1', chainId: TEST_CHAIN_ID, verifyingContract: oracleResolver.address };
   const stablecoin = { name: 'USD Coin (test)', version: '1', chainId: TEST_CHAIN_ID, verifyingContract: usdc.address };
-  const sign = async (wallet: HDNodeWallet, types: Record<string, TypedDataField[]>, message: object, of = domain) =>
+  const sign = async (wallet: Signer, types: Record<string, TypedDataField[]>, message: object, of = domain) =>
     Signature.from(await wallet.signTypedData(of, types, message as Record<string, unknown>));
   /** The key's nonce of an account, for a market. */
   const nonceOf = async (account: string, market: Target): Promise<bigint> => {
@@ -44,7 +46,7 @@ export function signedResolutions({ oracleResolver, usdc, read }: Pick<MarketCon
     domain, nonceOf,
 
     /** Arguments of proposeWithSig; `signed` changes what is signed, not what is sent. */
-    async proposal(wallet: HDNodeWallet, market: Target, options: ProposalOptions = {}) {
+    async proposal(wallet: Signer, market: Target, options: ProposalOptions = {}) {
       const { outcome = true, deadline = FAR, bondPermit = NO_PERMIT, signed = {} } = options;
       const message: ProposeFields = {
         market: market.address, proposer: wallet.address, outcome, bond: BOND, nonce: await nonceOf(wallet.address, market), deadline, ...signed,
@@ -54,7 +56,7 @@ export function signedResolutions({ oracleResolver, usdc, read }: Pick<MarketCon
     },
 
     /** Arguments of settleWithSig; `signed` changes what is signed, not what is sent. */
-    async settlement(wallet: HDNodeWallet, market: Target, { winningOutcome = 0, deadline = FAR, signed = {} as Partial<SettleFields> } = {}) {
+    async settlement(wallet: Signer, market: Target, { winningOutcome = 0, deadline = FAR, signed = {} as Partial<SettleFields> } = {}) {
       const message: SettleFields = {
         market: market.address, settler: wallet.address, winningOutcome, nonce: await nonceOf(wallet.address, market), deadline, ...signed,
       };
@@ -62,7 +64,7 @@ export function signedResolutions({ oracleResolver, usdc, read }: Pick<MarketCon
       return [market.address, wallet.address, winningOutcome, deadline, v, r, s] as Arguments;
     },
 
-    async bondPermit(wallet: HDNodeWallet, { value = BOND, deadline = FAR } = {}): Promise<BondPermit> {
+    async bondPermit(wallet: Signer, { value = BOND, deadline = FAR } = {}): Promise<BondPermit> {
       const nonce = await read(usdc, 'nonces', [wallet.address]) as bigint;
       const message: PermitFields = { owner: wallet.address, spender: oracleResolver.address, value, nonce, deadline };
       const { v, r, s } = await sign(wallet, PERMIT, message, stablecoin);
