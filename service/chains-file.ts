@@ -16,6 +16,8 @@ export interface ChainOfFile {
   readonly operatorKey: string;
   /** The key's address, lower-case. */
   readonly operator: string;
+  /** How often its nodes are asked for what is new. */
+  readonly pollMs: number;
 }
 
 /** Everything that is wrong with a chains file, each with its JSON pointer. Never shows a secret. */
@@ -25,6 +27,8 @@ export class ChainsFileError extends Error {
     this.name = 'ChainsFileError';
   }
 }
+
+const DEFAULT_POLL_MS = 1_000;
 
 /** Checked below: a general schema's faults would not say what to write instead. */
 const AddressText = Type.Unknown();
@@ -53,6 +57,8 @@ const FileChain = record({
   exposureCheck: Type.Boolean(),
   /** `{ "env": "NAME" }` or `{ "file": "path" }`. */
   operatorKey: Secret,
+  /** Between two looks for new blocks. */
+  pollMs: Type.Optional(Type.Integer({ minimum: 10, maximum: 3_600_000 })),
 });
 const ChainsFile = record({ chains: Type.Array(FileChain, { minItems: 1, maxItems: 100 }) });
 type ChainsFile = Type.Static<typeof ChainsFile>;
@@ -116,10 +122,10 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
     rpcUrls.push(await readRpcUrl(`${at}/rpcUrls/${i}`, source, reading));
   }
   const operatorKey = chain.operatorKey === undefined ? '' : await readKey(`${at}/operatorKey`, chain.operatorKey, reading);
-  const { chainId, name, testnet, confirmations, startBlock, settlementDomainName, exposureCheck } = chain as FileChain;
+  const { chainId, name, testnet, confirmations, startBlock, settlementDomainName, exposureCheck, pollMs = DEFAULT_POLL_MS } = chain as FileChain;
   return {
     chain: { chainId, name, testnet, confirmations, startBlock, contracts, domainName: settlementDomainName, exposureCheck },
-    rpcUrls, operatorKey, operator: operatorKey === '' ? '' : computeAddress(operatorKey).toLowerCase(),
+    rpcUrls, operatorKey, pollMs, operator: operatorKey === '' ? '' : computeAddress(operatorKey).toLowerCase(),
   };
 }
 

@@ -15,7 +15,9 @@ const polygon = {
   chainId: 137, name: 'Polygon', testnet: false, rpcUrls: ['https://rpc.example', { env: 'POLYGON_RPC' }, { file: 'rpc-url' }], contracts,
   confirmations: 64, startBlock: 60_000_000, settlementDomainName: 'Prediction Exchange Settlement', exposureCheck: true, operatorKey: { env: 'POLYGON_KEY' },
 };
-const amoy = { ...polygon, chainId: 80_002, name: 'Amoy', testnet: true, rpcUrls: ['http://127.0.0.1:8545'], confirmations: 0, operatorKey: { file: 'key' } };
+const amoy = {
+  ...polygon, chainId: 80_002, name: 'Amoy', testnet: true, rpcUrls: ['http://127.0.0.1:8545'], confirmations: 0, operatorKey: { file: 'key' }, pollMs: 50,
+};
 const environment = { POLYGON_RPC: 'https://user:hunter2@rpc.example/v2/hunter2?key=hunter2', POLYGON_KEY: KEY };
 
 describe('service: chains file', () => {
@@ -49,10 +51,13 @@ describe('service: chains file', () => {
     assert.ok(settlementDomainName && rpcUrls && operatorKey);
     const domainName = 'Prediction Exchange Settlement';
     assert.deepEqual(await read({ chains: [polygon, amoy] }), [
-      { chain: { ...chain, domainName }, rpcUrls: ['https://rpc.example', environment.POLYGON_RPC, 'https://third.example/'], operatorKey: KEY, operator: KEY_ADDRESS },
+      {
+        chain: { ...chain, domainName }, rpcUrls: ['https://rpc.example', environment.POLYGON_RPC, 'https://third.example/'], operatorKey: KEY,
+        operator: KEY_ADDRESS, pollMs: 1_000,
+      },
       {
         chain: { ...chain, domainName, chainId: 80_002, name: 'Amoy', testnet: true, confirmations: 0 }, rpcUrls: ['http://127.0.0.1:8545'], operatorKey: KEY,
-        operator: KEY_ADDRESS,
+        operator: KEY_ADDRESS, pollMs: 50,
       },
     ]);
   });
@@ -115,14 +120,18 @@ describe('service: chains file', () => {
     const { name, ...nameless } = polygon;
     assert.equal(name, 'Polygon');
     const chains = [
-      { ...nameless, chainId: 0, testnet: 'no', confirmations: -1, startBlock: 1.5, settlementDomainName: '', exposureCheck: null, rpcUrls: [], privateKey: KEY },
+      {
+        ...nameless, chainId: 0, testnet: 'no', confirmations: -1, startBlock: 1.5, settlementDomainName: '', exposureCheck: null, rpcUrls: [],
+        privateKey: KEY, pollMs: 9,
+      },
       amoy,
       { ...amoy, operatorKey: { env: 'NONE' } },
       'chain',
     ];
     assert.deepEqual([...await problemsOf({ chains, more: 1 })].sort(), [
       '/chains/0/chainId: must be >= 1', '/chains/0/confirmations: must be >= 0', '/chains/0/exposureCheck: must be boolean',
-      '/chains/0/name: is missing', '/chains/0/privateKey: is not known here', '/chains/0/rpcUrls: must NOT have fewer than 1 items',
+      '/chains/0/name: is missing', '/chains/0/pollMs: must be >= 10', '/chains/0/privateKey: is not known here',
+      '/chains/0/rpcUrls: must NOT have fewer than 1 items',
       '/chains/0/settlementDomainName: must NOT have fewer than 1 characters', '/chains/0/startBlock: must be integer', '/chains/0/testnet: must be boolean',
       '/chains/2/chainId: chain 80002 is there already, as /chains/1', '/chains/2/operatorKey: the environment variable NONE is not set',
       '/chains/3: must be object', '/more: is not known here',
