@@ -150,8 +150,8 @@ describe('the exchange on a chain: shares, resolution, sync', function () {
       const { assertion, ...rest } = await read(`/api/v1/resolution/${rain.marketId}`) as { assertion: Assertion };
       assert.deepEqual(rest, { marketId: rain.marketId, expired: false, resolved: false });
       assert.deepEqual(assertion, {
-        id: assertion.id, proposer: lower(proposer), proposedOutcome: true, bondAmount: String(BOND), assertionTime: time, expirationTime: time + 2 * HOUR_S,
-        settled: false, settlementResolution: false, disputed: false,
+        id: assertion.id, proposer: lower(proposer), proposedOutcome: true, bondAmount: String(BOND), assertionTime: time,
+        expirationTime: time + 2 * HOUR_S, settled: false, settlementResolution: false, disputed: false,
       });
     });
 
@@ -170,7 +170,8 @@ describe('the exchange on a chain: shares, resolution, sync', function () {
       }), 'cancelled market_closed');
       const body = await signedBody(exchange.signing, alice, { marketId: rain.marketId, nonce: 77 });
       await exchange.refused('market_closed', 'POST', '/api/v1/orders', { body });
-      const { positions } = await read(`/api/v1/users/${carol.address}/positions?${CHAIN}`) as { positions: { marketId: string; resolved: boolean }[] };
+      type Held = { readonly marketId: string; readonly resolved: boolean };
+      const { positions } = await read(`/api/v1/users/${carol.address}/positions?${CHAIN}`) as { positions: Held[] };
       assert.deepEqual(positions.map((each) => [each.marketId, each.resolved]), [[rain.marketId, true]]);
     });
 
