@@ -1,209 +1,228 @@
-/** `kill -9` of the whole service at random moments under load: nothing acknowledged is lost, nothing is done twice, the history replays. */
+/**
+ * `kill -9` of the whole service at random moments while traders trade on a real chain: nothing acknowledged is lost, nothing is done
+ * twice, and in the end history, read models, clients and chain say the same. `CRASH_SEED` chooses another run, `CRASH_KILLS` (24 or
+ * more) how long it is.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { OrderDomain } from '../command/typed-data.js';
-import type { Event, FillMatched } from '../engine/events.js';
-import { signedOrderRequests } from './bench/signed-orders.js';
+import pg from 'pg';
+import { projections } from '../projections/catalogue.js';
+import { crashChain, type ChainMode, type CrashChain } from './crash-chain.js';
+import {
+  eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
+} from './crash-checks.js';
+import { mortalService, type Death, type Moment, type MortalService } from './crash-service.js';
+import { crashTraders, type CrashTraders } from './crash-traders.js';
+import { testDatabase, type TestDatabase } from './postgres.js';
 import { createRandom } from './random-commands.js';
-import { startService, type ServiceProcess } from './service-process.js';
 
-const KILLS = 20;
-const CLIENTS = 16;
-const SEED = 20_261_121;
+const KILLS = Number(process.env['CRASH_KILLS'] ?? 102);
+const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_121);
 
-interface Entry {
-  readonly position: number;
-  readonly command: { readonly kind: string; readonly orderHash?: string };
-  readonly outcome: { readonly at: number; readonly events: readonly Event[] };
-  readonly digest: string;
-}
+/** A third of the kills each. */
+const MODES: readonly ChainMode[] = [
+  { confirmations: 0, exposureCheck: false },
+  { confirmations: 0, exposureCheck: true, blockMs: 300 },
+  { confirmations: 2, exposureCheck: false, blockMs: 200 },
+];
 
-/** What a client was told. */
-interface Acknowledged {
-  readonly orderHash: string;
-  readonly position: number;
-  readonly matches: number;
-}
+/** Where a crash hurts, in the order of a fill's life. */
+const QUESTIONS = [
+  ['database', '"kind":"PlaceOrder"'],
+  ['database', '"type":"FillMatched"'],
+  ['database', 'insert into sender.transactions'],
+  ['database', '"kind":"SubmitSettlement"'],
+  ['chain', 'eth_sendRawTransaction'],
+  ['database', 'set broadcast = true'],
+  ['chain', 'eth_getTransactionReceipt'],
+  ['chain', 'eth_getLogs'],
+  ['database', '"kind":"SettleFill"'],
+  ['database', 'set ending ='],
+  ['database', 'write_trades'],
+  ['database', 'write_positions'],
+] as const;
 
-describe('kill -9 under load', function () {
-  this.timeout(240_000);
+describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
+  this.timeout(900_000);
+  const random = createRandom(SEED);
   let directory: string;
-  let service: ServiceProcess;
-  const acknowledged = new Map<string, Acknowledged>();
+  let database: TestDatabase;
+  let chain: CrashChain;
+  let service: MortalService;
+  let traders: CrashTraders;
+  let history: History;
+  const deaths: Death[] = [];
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-crash-'));
-    await chmod(directory, 0o755);
-    service = await start();
+    database = await testDatabase();
+    chain = await crashChain(random);
+    service = await mortalService({
+      databaseUrl: database.url, chainUrl: chain.url, environment: async ({ databaseUrl, chainUrl }) => {
+        await writeFile(join(directory, 'chains.json'), chain.file(chainUrl));
+        return {
+          // The clock of a replay is in the log, so a small snapshot interval makes most restarts begin from a snapshot.
+          DATABASE_URL: databaseUrl, DATA_DIR: join(directory, 'data'), SNAPSHOT_EVERY: '1000', CHAINS: join(directory, 'chains.json'),
+          OPERATOR_KEY: chain.operator.privateKey,
+        };
+      },
+    });
+    traders = crashTraders({ chain, url: () => service.url(), seed: SEED });
+  });
+  before(`lives through ${KILLS} kills`, async () => {
+    const mining = new AbortController();
+    const mined = chain.mine(mining.signal);
+    try {
+      await dieOften();
+      await quiet();
+    } finally {
+      mining.abort();
+      await mined;
+    }
+    history = await settledHistory();
   });
   after(async () => {
-    // Stopped, not killed: a killed one would leave its Postgres running.
-    await service.stop();
-    await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    await service.close();
+    await chain.stop();
+    await database.drop();
+    await rm(directory, { recursive: true });
   });
 
-  // The clock of a replay is in the log, so a small snapshot interval makes most restarts begin from a snapshot.
-  const start = () => startService({ DATA_DIR: join(directory, 'data'), SNAPSHOT_EVERY: '1000' });
-
-  it(`loses no acknowledged order and doubles no fill over ${KILLS} kills`, async () => {
-    const bodies = await signedBodies(12_000);
-    const random = createRandom(SEED);
-    let next = 0;
-    for (let kill = 0; kill < KILLS; kill++) {
-      const load = sendUntilGone(service, () => bodies[next++ % bodies.length]!, acknowledged);
-      const enough = acknowledged.size + 20 + random() % 150;
-      while (acknowledged.size < enough) await new Promise((resolve) => setTimeout(resolve, random() % 5));
-      await service.kill();
-      await load;
-      service = await start();
+  /** Leaves it alive, with nobody who asks it for more. */
+  async function dieOften(): Promise<void> {
+    const stopping = new AbortController();
+    const trading = Promise.all([traders.trade(stopping.signal), actMeanwhile(stopping.signal)]);
+    trading.catch(() => undefined);
+    try {
+      const moments = momentsOf(KILLS, random);
+      for (const [i, moment] of moments.entries()) {
+        await chain.enter(MODES[Math.floor(i / KILLS * MODES.length)]!);
+        deaths.push(await Promise.race([service.live(moment), trading.then(() => { throw new Error('trading has ended'); })]));
+      }
+      await service.start();
+    } finally {
+      stopping.abort();
     }
-    const history = await wholeHistory(service);
-    provesAcknowledgements(history, acknowledged);
-    doublesNothing(history);
+    await trading;
+  }
+
+  /** Traders' own doings on the chain. */
+  async function actMeanwhile(signal: AbortSignal): Promise<void> {
+    const { cancel, cancelBelow, openMarket, ...acts } = chain.acts;
+    const floors = [...chain.traders];
+    let questions = 0;
+    while (!signal.aborted) {
+      const [turn, recent] = [random() % 40, traders.recent()];
+      if (turn === 0 && questions < 3) await openMarket(`question ${questions++}`);
+      else if (turn < 3 && floors.length > 6) await cancelBelow(traders.nonce(), floors.pop()!);
+      else if (turn < 10 && recent !== undefined) await cancel(recent.order, recent.trader.wallet);
+      else await Object.values(acts)[random() % Object.values(acts).length]!();
+      await sleep(random() % 400);
+    }
+  }
+
+  /** Resolves when nothing is on its way any more: every fill has ended, and every transaction. */
+  async function quiet(): Promise<void> {
+    const url = await service.url();
+    for (let known = await readHistory(url); !isSettled(known) || (await outbox()).open > 0; known = await readHistory(url, known)) await sleep(100);
+  }
+
+  /** All of it, once the last blocks that say something are final and read. */
+  async function settledHistory(): Promise<History> {
+    const url = await service.url();
+    await chain.rpc('anvil_mine', [MODES.at(-1)!.confirmations]);
+    const latest = Number(await chain.rpc('eth_blockNumber'));
+    for (;;) {
+      const { chains: [state] } = await (await fetch(`${url}/health/ready`)).json() as { chains: { finalBlock: number; lagBlocks: number }[] };
+      if (state!.lagBlocks === 0 && state!.finalBlock >= latest - MODES.at(-1)!.confirmations) return readHistory(url);
+      await sleep(50);
+    }
+  }
+
+  async function outbox(): Promise<{ open: number; recorded: number; next: number }> {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    try {
+      const { rows: [row] } = await client.query<{ open: number; recorded: number; next: number }>(`
+        select count(*) filter (where ending is null)::int as open, count(*)::int as recorded, coalesce(max(nonce) + 1, 0)::int as next
+        from sender.transactions`);
+      return row!;
+    } finally {
+      await client.end();
+    }
+  }
+
+  it('has died at every moment, and met all that it should', () => {
+    deepEqual(new Set(deaths.flatMap(({ moment, atMoment }) => atMoment && 'text' in moment ? [moment.text] : [])), new Set(QUESTIONS.map(([, text]) => text)));
+    for (const listened of [true, false]) ok(deaths.filter((death) => death.listened === listened).length > KILLS / 10);
+    const reasons = new Set(eventsOf(history, 'FillFailed').map(({ reason }) => reason));
+    for (const reason of ['buyer_insufficient_balance', 'seller_insufficient_shares', 'seller_not_approved'] as const) ok(reasons.has(reason), reason);
+    ok(eventsOf(history, 'FillSettled').length > KILLS);
+    ok(traders.cancelled.size > 0);
+    ok(traders.repeats() > 0);
+    const byPermit = chain.traders.filter(({ means }) => means === 'permits').map(({ address }) => address);
+    ok(eventsOf(history, 'FillSettled').some(({ buyer }) => byPermit.includes(buyer)));
+    ok(eventsOf(history, 'SharesTransferred').length > 0);
+    ok(eventsOf(history, 'NonceFloorRaised').length > 0);
+    ok(eventsOf(history, 'OrderReinstated').length > 0);
   });
 
-  it('replays to the same digest from position 0, by another process and without snapshots', async () => {
-    const before = await wholeHistory(service);
-    equal(await service.stop(), 0);
-    await rm(join(directory, 'data', 'snapshots'), { recursive: true });
-    service = await start();
-    deepEqual(await wholeHistory(service), before);
-    chains(await rawHistory(service));
+  it('has every answer that a client got in its history, and no order twice', () => { provesAnswers(history, traders); });
+
+  it('says of every order what its events say', async () => { await provesOrders(history, await service.url()); });
+
+  it('settled or failed every fill exactly once on the chain', async () => { await provesFills(history, chain); });
+
+  it('shows the chain\'s balances as positions, and the fills\' costs are what collateral moved', async () => {
+    await provesBalances(history, chain, await service.url());
   });
+
+  it('has used every nonce of its key, and has nothing on its way', async () => {
+    const counts = await Promise.all(['latest', 'pending'].map(async (block) => (
+      Number(await chain.rpc('eth_getTransactionCount', [chain.operator.address, block])))));
+    const { open, recorded, next } = await outbox();
+    deepEqual({ counts, open, recorded }, { counts: [next, next], open: 0, recorded: next });
+  });
+
+  it('wrote digests on the chain that are the history\'s', async () => { await provesAnchors(history, chain); });
 
   it('has read models that are those of the whole history, row by row', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL('../service/rebuild.js', import.meta.url)), 'all'], {
-      env: { PATH: process.env['PATH'], DATA_DIR: join(directory, 'data') },
+      env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
     });
-    const { length } = await rawHistory(service);
-    deepEqual(stdout.trim().split('\n'), ['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions'].map((name) => (
-      `${name}: rebuilt from ${length} outcomes; 0 rows differed from the ones that served`)));
+    deepEqual(stdout.trim().split('\n').map((line) => line.replace(/from \d+/, 'from all')), projections.map(({ name }) => (
+      `${name}: rebuilt from all outcomes; 0 rows differed from the ones that served`)));
+  });
+
+  it('replays to the same digests from position 0, in another process and without snapshots', async () => {
+    replays(history);
+    await service.stop();
+    await rm(join(directory, 'data', 'snapshots'), { recursive: true });
+    await service.start();
+    const { lines } = await readHistory(await service.url());
+    deepEqual(lines.slice(0, history.lines.length), history.lines);
   });
 
   it('answers a repeated order as it did the first time, after all the kills', async () => {
-    const [body] = await signedBodies(1);
-    const answer = await post(service, body!);
-    const known = acknowledged.get(answer.body.orderHash!);
-    if (known === undefined) throw new Error('the first order of the load was never acknowledged');
-    deepEqual({ ...answer.body, position: answer.position }, { ...answer.body, ...known });
-    equal(answer.replayed, 'true');
+    const [first] = traders.acknowledged.values();
+    const { told, isRepeat } = await traders.repeat(first!.orderHash);
+    deepEqual(told, first);
+    equal(isRepeat, true);
   });
-
-  async function signedBodies(count: number): Promise<string[]> {
-    const { chains: [chain] } = await get<{ chains: { orderDomain: OrderDomain }[] }>(service, '/api/v1/config');
-    const { markets } = await get<{ markets: { id: string }[] }>(service, '/api/v1/markets');
-    // The same orders each time: their expiration is that of the markets, not of the moment.
-    const requests = await signedOrderRequests({
-      count, seed: SEED, marketIds: markets.map(({ id }) => id).sort(), domain: chain!.orderDomain, expiration: 4_000_000_000,
-    });
-    return requests.map((bytes) => bytes.toString().split('\r\n\r\n')[1]!);
-  }
 });
 
-/** Clients that send one order after the other until the service is gone, and note what they were told. */
-async function sendUntilGone(service: ServiceProcess, nextBody: () => string, acknowledged: Map<string, Acknowledged>): Promise<void> {
-  await Promise.all(Array.from({ length: CLIENTS }, async () => {
-    for (;;) {
-      try {
-        const { status, body, position } = await post(service, nextBody());
-        if (status !== 200) throw new Error(`refused under load: ${JSON.stringify(body)}`);
-        acknowledged.set(body.orderHash!, { orderHash: body.orderHash!, position, matches: body.matches! });
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === undefined) throw error;
-        return;
-      }
-    }
-  }));
-}
-
-function provesAcknowledgements(history: readonly Entry[], acknowledged: ReadonlyMap<string, Acknowledged>): void {
-  for (const { orderHash, position, matches } of acknowledged.values()) {
-    const entry = history[position];
-    equal(entry?.command.orderHash, orderHash, `acknowledged at ${position}`);
-    equal(entry.outcome.events[0]?.type, 'OrderAccepted');
-    equal(fillsOf(entry).length, matches, `matches of ${orderHash}`);
-  }
-}
-
-function doublesNothing(history: readonly Entry[]): void {
-  history.forEach(({ position }, i) => { equal(position, i); });
-  const fills = history.flatMap(fillsOf);
-  ok(fills.length > 200, `only ${fills.length} fills`);
-  deepEqual(fills.map(({ fill }) => fill), fills.map((_, i) => i), 'fill numbers are dense: none is missing, none came twice');
-  const accepted = history.flatMap(({ outcome }) => outcome.events).filter((event) => event.type === 'OrderAccepted').map((event) => event.orderHash);
-  equal(new Set(accepted).size, accepted.length, 'no order was accepted twice');
-}
-
-function fillsOf({ outcome }: Entry): FillMatched[] {
-  return outcome.events.filter((event) => event.type === 'FillMatched');
-}
-
-const LINE = /^\{"position":\d+,"id":"[^"]+","command":(\{.*\}),"outcome":(\{"at":.*\}),"digest":"0x([0-9a-f]{64})"\}$/;
-
-/** Recomputes every digest from the very bytes that the service shows. */
-function chains(lines: readonly string[]): void {
-  let digest = Buffer.alloc(32);
-  for (const line of lines) {
-    const [, command, outcome, shown] = LINE.exec(line)!;
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(Buffer.byteLength(command!));
-    digest = createHash('sha256').update(digest).update(length).update(command!).update(outcome!).digest();
-    equal(digest.toString('hex'), shown);
-  }
-}
-
-async function wholeHistory(service: ServiceProcess): Promise<Entry[]> {
-  return (await rawHistory(service)).map((line) => JSON.parse(line) as Entry);
-}
-
-async function rawHistory(service: ServiceProcess): Promise<string[]> {
-  const lines: string[] = [];
-  for (;;) {
-    const response = await fetch(`${service.url}/api/v1/events?from=${lines.length}&limit=1000`, { headers: { Accept: 'application/x-ndjson' } });
-    const page = (await response.text()).split('\n').filter((line) => line !== '');
-    if (page.length === 0) return lines;
-    lines.push(...page);
-  }
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body: { readonly orderHash?: string; readonly matches?: number };
-  readonly position: number;
-  readonly replayed: string | undefined;
-}
-
-const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
-
-/** By node's own client: fetch hides which errors are the connection's. */
-function post(service: ServiceProcess, body: string): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const sent = request(`${service.url}/api/v1/orders`, {
-      agent, method: 'POST', headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) },
-    }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => { text += chunk; });
-      response.on('error', reject);
-      response.on('end', () => {
-        resolve({
-          status: response.statusCode!, body: JSON.parse(text) as Answer['body'], position: Number(response.headers['x-log-position']),
-          replayed: response.headers['idempotent-replayed'] as string | undefined,
-        });
-      });
-    });
-    sent.on('error', reject);
-    sent.end(body);
+/** When to kill: every other time at one of the questions in turn, before or after its answer; else at random while it starts or works. */
+function momentsOf(kills: number, random: () => number): Moment[] {
+  return Array.from({ length: kills }, (_, i): Moment => {
+    if (i % 6 === 0) return { at: 'work', afterMs: random() % 800 };
+    if (i % 2 === 0) return { at: 'start', afterMs: 400 + random() % 1_200 };
+    const [at, text] = QUESTIONS[(i >> 1) % QUESTIONS.length]!;
+    return { at, text, number: 1 + random() % 3, answered: random() % 2 === 0 };
   });
-}
-
-async function get<T>(service: ServiceProcess, path: string): Promise<T> {
-  return await (await fetch(`${service.url}${path}`)).json() as T;
 }

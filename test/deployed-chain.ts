@@ -78,9 +78,10 @@ const abis = {
 type Target = keyof typeof abis;
 
 function actionsOn(anvil: TestChain, { contracts }: Chain, operator: Account) {
-  /** Sends a transaction of any account to one of the contracts; resolves once it is mined, and rejects when it fails. */
-  async function send(from: Account, to: Target, method: string, args: readonly unknown[]): Promise<Receipt> {
-    const request = { from: from.address, to: contracts[to], data: abis[to].encodeFunctionData(method, args) };
+  /** Sends a transaction of any account to a contract, its gas estimated or given; resolves once it is mined, and rejects when it fails. */
+  async function send(from: Account, to: Target, method: string, args: readonly unknown[], gas?: number): Promise<Receipt> {
+    const limit = gas === undefined ? {} : { gas: `0x${gas.toString(16)}` };
+    const request = { from: from.address, to: contracts[to], data: abis[to].encodeFunctionData(method, args), ...limit };
     const receipt = await anvil.rpc('eth_sendTransactionSync', [request]) as Receipt;
     if (receipt.status !== '0x1') throw new Error(`${to}.${method} of ${from.address} reverted: ${JSON.stringify(receipt)}`);
     return receipt;

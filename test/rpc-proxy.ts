@@ -16,6 +16,8 @@ export interface RpcProxy {
   readonly host: string;
   /** Decides about every request. */
   fate: (call: RpcCall) => RpcFate;
+  /** Called when the node has answered what is to `lose` its answer, before the connection ends. */
+  lost: () => void;
   /** Methods asked for, in order. */
   readonly calls: string[];
   /** Headers of the latest request. */
@@ -47,7 +49,10 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
       if (typeof fate === 'object') return void send(response, fate.status ?? 200, typeof fate.body === 'string' ? fate.body : fate.body(call));
       const answer = await fetch(target, { method: 'POST', headers: { 'content-type': 'application/json' }, body: text });
       const body = await answer.text();
-      if (fate === 'lose') return void response.destroy();
+      if (fate === 'lose') {
+        proxy.lost();
+        return void response.destroy();
+      }
       send(response, answer.status, body);
     })().catch(() => { response.destroy(); });
   });
@@ -59,7 +64,7 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
   await once(server, 'listening');
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const proxy: RpcProxy = {
-    url: `http://${host}`, host, fate: () => 'pass', calls: [], headers: {},
+    url: `http://${host}`, host, fate: () => 'pass', lost: () => undefined, calls: [], headers: {},
     release() {
       for (const go of hanging) go();
       hanging = [];

@@ -4,6 +4,19 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
+const LINES_KEPT = 10;
+
+/** A service that may not listen yet. */
+export interface SpawnedService {
+  readonly child: ChildProcess;
+  /** Where it listens, once it does. Rejects with its last lines when it ends before that. */
+  readonly listening: Promise<string>;
+  /** Its exit code, null after a signal; resolves when it has ended. */
+  readonly exited: Promise<number | null>;
+  /** What it wrote last. */
+  readonly lastLines: () => readonly string[];
+}
+
 export interface ServiceProcess {
   readonly url: string;
   readonly port: number;
@@ -16,17 +29,13 @@ export interface ServiceProcess {
 
 /** Starts `service/main.js` on any free port and waits until it listens. Rejects with its last lines when it ends before that. */
 export async function startService(environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const child = fork(fileURLToPath(new URL('../service/main.js', import.meta.url)), {
-    env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'], execArgv: ['--enable-source-maps'],
-  });
-  const exited = once(child, 'exit');
-  const url = await listeningUrl(child, exited);
-  child.stdout!.resume();
+  const { child, listening, exited } = spawnService(environment);
+  const url = await listening;
   return {
     url, child, port: Number(new URL(url).port),
     async stop() {
       child.kill('SIGTERM');
-      return (await exited)[0] as number | null;
+      return await exited;
     },
     async kill() {
       child.kill('SIGKILL');
@@ -35,15 +44,21 @@ export async function startService(environment: Readonly<Record<string, string>>
   };
 }
 
-async function listeningUrl(child: ChildProcess, exited: Promise<unknown>): Promise<string> {
+/** Starts `service/main.js` on any free port. */
+export function spawnService(environment: Readonly<Record<string, string>>): SpawnedService {
+  const child = fork(fileURLToPath(new URL('../service/main.js', import.meta.url)), {
+    env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'], execArgv: ['--enable-source-maps'],
+  });
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
   const lines: string[] = [];
-  const listening = new Promise<string>((resolve) => {
+  const listening = new Promise<string>((resolve, reject) => {
     createInterface(child.stdout!).on('line', (line) => {
       lines.push(line);
+      if (lines.length > LINES_KEPT) lines.shift();
       if (line.includes('"msg":"listening"')) resolve((JSON.parse(line) as { url: string }).url);
     });
+    void exited.then(() => { reject(new Error(`the service ended before it listened:\n${lines.join('\n')}`)); });
   });
-  const ended = exited.then(() => { throw new Error(`the service ended before it listened:\n${lines.slice(-10).join('\n')}`); });
-  ended.catch(() => undefined);
-  return Promise.race([listening, ended]);
+  listening.catch(() => undefined);
+  return { child, listening, exited, lastLines: () => lines };
 }

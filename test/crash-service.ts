@@ -1,0 +1,159 @@
+/** The whole service under `kill -9`: lives that end at a chosen moment, with the database and the chain behind proxies that know it. */
+import { startRpcProxy, type RpcProxy } from './rpc-proxy.js';
+import { spawnService, type SpawnedService } from './service-process.js';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
+
+/**
+ * When a life ends: so long after it began, so long after it listens, or at a question to the database or the chain that has this text
+ * in it: the so many-th, before it has got there, or when it has been answered and the service has not heard of it.
+ */
+export type Moment
+  = | { readonly at: 'start' | 'work'; readonly afterMs: number }
+    | { readonly at: 'database' | 'chain'; readonly text: string; readonly number: number; readonly answered: boolean };
+
+/** How a life ended. */
+export interface Death {
+  readonly moment: Moment;
+  /** Whether it had got as far as to listen. */
+  readonly listened: boolean;
+  /** False when the moment had not come for so long that it was killed just then. */
+  readonly atMoment: boolean;
+}
+
+export interface MortalService {
+  /** Where it listens; waits for the next start while it is dead. Rejects when it has ended by itself. */
+  url(): Promise<string>;
+  /** Starts it and kills it at the moment. Throws when it ends by itself. */
+  live(moment: Moment): Promise<Death>;
+  /** Starts it to stay. */
+  start(): Promise<void>;
+  /** SIGTERM; throws unless it exits with 0. */
+  stop(): Promise<void>;
+  /** Takes away what is left of it. */
+  close(): Promise<void>;
+}
+
+export interface MortalOptions {
+  readonly databaseUrl: string;
+  readonly chainUrl: string;
+  /** Its environment, with the URLs that it is to use. */
+  readonly environment: (urls: { databaseUrl: string; chainUrl: string }) => Promise<Readonly<Record<string, string>>>;
+}
+
+/** A moment that has not come so long after the service listens does not come. */
+const PATIENCE_MS = 3_000;
+
+export async function mortalService({ databaseUrl, chainUrl, environment }: MortalOptions): Promise<MortalService> {
+  const database = new URL(databaseUrl);
+  const tcp = await startTcpProxy({ host: database.hostname, port: Number(database.port) });
+  const rpc = await startRpcProxy(chainUrl);
+  database.host = `127.0.0.1:${tcp.port}`;
+  let next = deferred<string>();
+  let current: Life | undefined;
+
+  async function begin(): Promise<Life> {
+    const service = spawnService(await environment({ databaseUrl: database.href, chainUrl: rpc.url }));
+    const life: Life = current = { service, isListening: false, isOver: false };
+    void service.listening.then((url) => {
+      if (life.isOver) return;
+      life.isListening = true;
+      next.resolve(url);
+    }, () => undefined);
+    void service.exited.then((code) => {
+      if (life.isOver) return;
+      life.isOver = true;
+      life.failure = new Error(`the service ended by itself (${code}):\n${service.lastLines().join('\n')}`);
+      next.reject(life.failure);
+    });
+    return life;
+  }
+
+  /** At once: what it does next it never does. False when that had come already. */
+  function end(life: Life, signal: NodeJS.Signals): boolean {
+    if (life.isOver) return false;
+    life.isOver = true;
+    if (life.isListening) next = deferred();
+    return life.service.child.kill(signal);
+  }
+
+  async function live(moment: Moment): Promise<Death> {
+    const life = await begin();
+    let atMoment = false;
+    const die = () => { atMoment ||= end(life, 'SIGKILL'); };
+    if (moment.at === 'database' || moment.at === 'chain') lieInWait({ tcp, rpc }, moment, die);
+    if (moment.at === 'start') setTimeout(die, moment.afterMs);
+    void life.service.listening.then(() => {
+      if (moment.at === 'work') setTimeout(die, moment.afterMs);
+      setTimeout(() => { end(life, 'SIGKILL'); }, PATIENCE_MS).unref();
+    }, () => undefined);
+    await life.service.exited;
+    tcp.fate = () => 'pass';
+    rpc.fate = () => 'pass';
+    if (life.failure !== undefined) throw life.failure;
+    return { moment, listened: life.isListening, atMoment };
+  }
+
+  return {
+    url: () => next.promise,
+    live,
+    async start() { await (await begin()).service.listening; },
+    async stop() {
+      const { service } = current!;
+      end(current!, 'SIGTERM');
+      const code = await service.exited;
+      if (code !== 0) throw new Error(`the service did not stop well (${code}):\n${service.lastLines().join('\n')}`);
+    },
+    async close() {
+      if (current !== undefined) {
+        end(current, 'SIGKILL');
+        await current.service.exited;
+      }
+      await Promise.all([tcp.close(), rpc.close()]);
+    },
+  };
+}
+
+interface Life {
+  readonly service: SpawnedService;
+  isListening: boolean;
+  /** Killed or asked to stop, or ended by itself, which is a failure. */
+  isOver: boolean;
+  failure?: Error;
+}
+
+/** Calls `die` when the question comes, and lets it or its answer go no further. */
+function lieInWait({ tcp, rpc }: { tcp: TcpProxy; rpc: RpcProxy }, moment: Moment & { at: 'database' | 'chain' }, die: () => void): void {
+  let left = moment.number;
+  const isIt = (question: string | Buffer) => question.includes(moment.text) && --left === 0;
+  if (moment.at === 'chain') {
+    rpc.fate = ({ method }) => {
+      if (!isIt(method)) return 'pass';
+      if (!moment.answered) die();
+      return moment.answered ? 'lose' : 'drop';
+    };
+    rpc.lost = die;
+  } else {
+    tcp.fate = (question) => {
+      if (!isIt(question)) return 'pass';
+      if (!moment.answered) die();
+      return moment.answered ? 'lose-reply' : 'cut';
+    };
+    tcp.replied = () => {
+      die();
+      return Promise.resolve();
+    };
+  }
+}
+
+interface Deferred<T> {
+  readonly promise: Promise<T>;
+  resolve(value: T): void;
+  reject(error: Error): void;
+}
+
+function deferred<T>(): Deferred<T> {
+  let settle!: Omit<Deferred<T>, 'promise'>;
+  const promise = new Promise<T>((resolve, reject) => { settle = { resolve, reject }; });
+  promise.catch(() => undefined);
+  return { promise, ...settle };
+}
