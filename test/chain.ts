@@ -8,6 +8,8 @@ export interface TestChain extends Anvil {
   readonly provider: JsonRpcProvider;
   /** Any method of anvil's, such as `evm_mine` or `anvil_reorg`. */
   rpc(method: string, params?: readonly unknown[]): Promise<unknown>;
+  /** The receipt of a transaction just taken, which is mined a moment later. Rejects for one that is not, such as one without the gas for its data. */
+  receipt<Receipt>(hash: unknown): Promise<Receipt>;
 }
 
 /** Starts an anvil; call stop() in an `after` hook. A mocha process that ends without it takes the chain along. */
@@ -22,9 +24,16 @@ export async function testChain({ chainId = TEST_CHAIN_ID, args = [] }: { chainI
   };
   process.once('exit', kill);
   const provider = new JsonRpcProvider(anvil.url, chainId, { staticNetwork: true, cacheTimeout: -1, polling: true, pollingInterval: 50 });
+  const rpc: TestChain['rpc'] = (method, params = []) => provider.send(method, [...params]) as Promise<unknown>;
   return {
-    ...anvil, provider,
-    rpc: (method, params = []) => provider.send(method, [...params]) as Promise<unknown>,
+    ...anvil, provider, rpc,
+    async receipt<Receipt>(hash: unknown): Promise<Receipt> {
+      for (let tries = 0; tries < 1_000; tries++) {
+        const receipt = await rpc('eth_getTransactionReceipt', [hash]) as Receipt | null;
+        if (receipt !== null) return receipt;
+      }
+      throw new Error(`transaction ${String(hash)} is not mined`);
+    },
     async stop() {
       provider.destroy();
       await anvil.stop();

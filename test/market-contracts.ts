@@ -156,7 +156,7 @@ function callsTo(chain: TestChain, targets: readonly Target[]) {
   const sendData = async (from: HDNodeWallet, to: Target | null, data: string) => {
     const request = { from: from.address, ...(to === null ? {} : { to: to.address }), data, gas: GAS };
     const hash = await chain.rpc('eth_sendTransaction', [request]);
-    const receipt = await chain.rpc('eth_getTransactionReceipt', [hash]) as { status: string; logs: Log[] };
+    const receipt = await chain.receipt<{ status: string; logs: Log[] }>(hash);
     if (receipt.status === '0x1') return receipt.logs;
     const { reverted } = await call(request);
     throw new Error(`the transaction reverted: ${reverted === undefined ? 'only in its own block' : inspect(refusalOf(reverted, to ?? undefined))}`);

@@ -86,7 +86,7 @@ function callsOn(chain: TestChain, targets: readonly Target[]) {
       const hash = await chain.rpc('eth_sendTransaction', [{
         from, to: to.address, data: to.abi.encodeFunctionData(method, args), gas: `0x${gas.toString(16)}`, gasPrice: '0x0',
       }]);
-      const { status, gasUsed, logs } = await receiptOf(chain, hash);
+      const { status, gasUsed, logs } = await chain.receipt<Receipt>(hash);
       const events = logs.flatMap((log) => {
         const abi = targets.find(({ address }) => address.toLowerCase() === log.address)?.abi;
         const parsed = abi?.parseLog(log);
@@ -133,15 +133,6 @@ interface Receipt {
   readonly status: string;
   readonly gasUsed: string;
   readonly logs: readonly { readonly address: string; readonly topics: string[]; readonly data: string }[];
-}
-
-/** The transaction is mined soon after it is taken. One that anvil took and does not mine, such as one without the gas for its data, is an error. */
-async function receiptOf(chain: TestChain, hash: unknown): Promise<Receipt> {
-  for (let tries = 0; tries < 1_000; tries += 1) {
-    const receipt = await chain.rpc('eth_getTransactionReceipt', [hash]) as Receipt | null;
-    if (receipt !== null) return receipt;
-  }
-  throw new Error(`transaction ${String(hash)} is not mined`);
 }
 
 function revertData(error: unknown): string {
