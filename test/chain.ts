@@ -8,7 +8,7 @@ export interface TestChain extends Anvil {
   readonly provider: JsonRpcProvider;
   /** Any method of anvil's, such as `evm_mine` or `anvil_reorg`. */
   rpc(method: string, params?: readonly unknown[]): Promise<unknown>;
-  /** The receipt of a transaction just taken, which is mined a moment later. Rejects for one that is not, such as one without the gas for its data. */
+  /** The receipt of a transaction just taken, which is mined a moment later. Rejects for one that is not, as one without gas for its data. */
   receipt<Receipt>(hash: unknown): Promise<Receipt>;
 }
 
