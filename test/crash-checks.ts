@@ -139,6 +139,17 @@ export async function provesFills(history: History, chain: CrashChain): Promise<
   const sorted = (fills: typeof onChain) => [...fills].sort(([a], [b]) => a - b);
   deepEqual(sorted(onChain), sorted(inHistory));
   deepEqual([...inHistory.keys()].sort((a, b) => a - b), matched.map(({ fill }) => fill));
+  wereSubmitted(history);
+}
+
+/** A transaction is in the history before it is broadcast, so before anything comes of it. */
+function wereSubmitted({ entries }: History): void {
+  const submitted = new Set<string>();
+  for (const event of entries.flatMap(({ outcome }) => outcome.events)) {
+    if (event.type === 'SettlementSubmitted') for (const fill of event.fills) submitted.add(`${event.txHash} ${fill}`);
+    if (event.type !== 'FillSettled' && event.type !== 'FillFailed') continue;
+    ok(submitted.has(`${event.txHash} ${event.fill}`), `transaction ${event.txHash} was recorded before fill ${event.fill} ended by it`);
+  }
 }
 
 function factsOf({ fill, marketId, outcome, price, size, cost, buyer, seller, makerNumber, takerNumber }: FillMatched | FillSettled | FillFailed) {
