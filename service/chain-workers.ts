@@ -1,4 +1,5 @@
 /** A chain's workers put together: nodes, indexer, sender and settlement worker, and what orders and syncs ask of the chain. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ChainUnavailable, type Chain, type Rpc } from '../command/chain/chain.js';
 import { createExposure, type Exposure } from '../command/chain/exposure.js';
 import { heldBack } from '../command/chain/held-back.js';
@@ -156,7 +157,7 @@ async function begin(parts: ChainParts, workers: WorkerParts, running: Running):
 
 async function keepTrying(parts: ChainParts, workers: WorkerParts, running: Running): Promise<void> {
   while (!workers.signal.aborted) {
-    await pause(RETRY_MS, workers.signal);
+    await sleep(RETRY_MS, undefined, { signal: workers.signal }).catch(() => undefined);
     try {
       if (!workers.signal.aborted) await begin(parts, workers, running);
       return;
@@ -207,8 +208,7 @@ function startIndexer({ chain, run, log, outcomeOf, pollMs, stalledAfterMs }: Ch
       for (;;) {
         const [record] = await log.read('outcomes', position, 1);
         if (record !== undefined) return decodeOutcome(record.data).digest;
-        await pause(50, signal);
-        signal.throwIfAborted();
+        await sleep(50, undefined, { signal });
       }
     },
   });
@@ -258,17 +258,4 @@ function reportTo(logger: Logger): Report {
 
 function monotonic(): number {
   return Math.round(performance.now());
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', finish);
-      resolve();
-    };
-    const timer = setTimeout(finish, ms);
-    signal.addEventListener('abort', finish);
-    if (signal.aborted) finish();
-  });
 }

@@ -1,13 +1,14 @@
 /** What a development chain keeps on disk: its whole state in one file, written beside and renamed, and a manifest that says what must be in it. */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import Type from 'typebox';
 import { Address, Bytes32, ChainId, Position, record } from '../engine/fields.js';
 import { compileSchema, explain } from '../engine/schema.js';
+import { syncDirectory, writeDurably } from './durable-files.js';
 
 const ContractAddresses = record({
   settlement: Address, conditionalTokens: Address, collateral: Address, marketFactory: Address, oracle: Address, oracleResolver: Address,
@@ -108,23 +109,4 @@ export async function unpackState(directory: string): Promise<string> {
     throw new DevChainUnusable(directory, `is damaged: ${packed} cannot be unpacked (${message})`);
   }
   return unpackedIn(directory);
-}
-
-async function writeDurably(path: string, content: Uint8Array | string): Promise<void> {
-  const file = await open(path, 'w', 0o644);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -6,11 +6,12 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, open, readdir, readFile, readlink, realpath, rename, rm } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, readlink, realpath, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lockDirectory } from './directory-lock.js';
+import { syncDirectory, writeDurably } from './durable-files.js';
 import { ableToEnter, commandAs, postgresAccount, type Account } from './postgres-account.js';
 import { findPrograms, type Programs } from './postgres-programs.js';
 import { isRunning, processIdentity } from './process-identity.js';
@@ -130,7 +131,7 @@ async function makeCluster({ directory, cluster, account, programs, log }: {
   await mkdir(making, { mode: 0o700 });
   const password = randomBytes(24).toString('hex');
   const pwfile = `${making}.password`;
-  await writeDurably(pwfile, `${password}\n`);
+  await writeDurably(pwfile, `${password}\n`, { secret: true });
   if (account.uid !== undefined) {
     await chown(making, account.uid, account.gid!);
     await chown(pwfile, account.uid, account.gid!);
@@ -283,23 +284,4 @@ async function freePort(): Promise<number> {
   const { port } = server.address() as { port: number };
   await new Promise<void>((resolve) => { server.close(() => { resolve(); }); });
   return port;
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,13 +1,14 @@
 /** Exposure: what a trader has promised against what the chain says the trader has, at the block that the history has got to. */
 import assert from 'node:assert/strict';
 import { ChainUnavailable } from '../command/chain/chain.js';
-import { createExposure, type Exposure, type OpenOrder } from '../command/chain/exposure.js';
+import { createExposure, type Exposure } from '../command/chain/exposure.js';
 import type { Holdings } from '../command/chain/holdings.js';
 import { createReservations } from '../command/chain/reservations.js';
 import type { PlaceOrder } from '../engine/commands.js';
 import type { FillMatched } from '../engine/events.js';
 import { RequestError } from '../engine/errors.js';
 import { BUY, NO, SELL, YES } from '../engine/fields.js';
+import type { OpenOrder } from '../engine/open-orders.js';
 
 const CHAIN = 31_337;
 const market = `0x${'1'.repeat(64)}`;

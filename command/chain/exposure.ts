@@ -5,19 +5,11 @@
 import { UNIT } from '../../engine/amounts.js';
 import type { PlaceOrder } from '../../engine/commands.js';
 import { RequestError } from '../../engine/errors.js';
-import type { Outcome, Side } from '../../engine/fields.js';
+import type { Outcome } from '../../engine/fields.js';
+import type { OpenOrder } from '../../engine/open-orders.js';
 import { ChainUnavailable } from './chain.js';
 import type { Holdings, HoldingsQuestion } from './holdings.js';
 import { claimOf, type Claim, type Reservations } from './reservations.js';
-
-export interface OpenOrder {
-  readonly chainId: number;
-  readonly marketId: string;
-  readonly outcome: Outcome;
-  readonly side: Side;
-  readonly price: number;
-  readonly remaining: bigint;
-}
 
 export interface ExposureParts {
   readonly chainId: number;
