@@ -29,7 +29,7 @@ export interface ExchangeStack extends DocumentedClient {
   record(...commands: readonly Command[]): Promise<number>;
   /** Why the process should not go on, when a part has failed. */
   readonly failed: Promise<string>;
-  /** Stops in the service's own order, and waits for all of it. The database stays until `close`. */
+  /** Stops in the service's own order, once, and waits for all of it. The database stays until `close`. */
   stop(): Promise<void>;
   /** A second process's life on the same database: what a restart gives, on the same chains or on others. */
   restart(chains?: readonly ConfiguredChain[]): Promise<ExchangeStack>;
@@ -81,7 +81,12 @@ export async function exchangeStack(settings: Record<string, string> = {}, chain
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-stack-'));
   await writeFile(join(directory, 'catalogue.json'), JSON.stringify(catalogue));
   let nonce = 0;
-  return start({ settings, directory, database: await testDatabase(), chains, nextNonce: () => ++nonce });
+  const database = await testDatabase();
+  return await start({ settings, directory, database, chains, nextNonce: () => ++nonce }).catch(async (error: unknown) => {
+    await database.drop();
+    await rm(directory, { recursive: true });
+    throw error;
+  });
 }
 
 interface Grounds {
@@ -107,7 +112,8 @@ async function start(grounds: Grounds): Promise<ExchangeStack> {
   const { markets } = await client.get('/api/v1/markets', 1) as unknown as { markets: ListedMarket[] };
   const [rain, sun] = markets as [ListedMarket, ListedMarket];
   const signing = signingOn(answered[0]!.chainId);
-  const stop = () => stopped(exchange);
+  let end: Promise<void> | undefined;
+  const stop = () => end ??= stopped(exchange);
   return {
     ...client, url: exchange.url, signing, signingOn, rain, sun, stop, failed,
     place: async (wallet, { marketId = rain.id, ...fields } = {}, { signing: of = signing, ...changes } = {}) => {
