@@ -203,7 +203,8 @@ function startIndexer({ chain, run, log, outcomeOf, pollMs, stalledAfterMs }: Ch
     // All of a range side by side or none: group commit might part them.
     append: (records) => log.append('commands', records),
     digestAt: async (position) => {
-      if (position >= state.position) return undefined;
+      // A command that is in the log will have an outcome, though this engine may not have got there yet.
+      if (position >= state.position && position >= await log.length('commands')) return undefined;
       await outcomeOf(position);
       for (;;) {
         const [record] = await log.read('outcomes', position, 1);
