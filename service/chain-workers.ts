@@ -169,7 +169,12 @@ async function keepTrying(parts: ChainParts, workers: WorkerParts, running: Runn
 
 function progress({ chain: { chainId }, run, keeping }: ChainParts, running: Running) {
   return {
-    recordedBlock: () => chainCursor(run.engine.state, chainId)?.block,
+    /** Throws ChainUnavailable for a chain that contradicts the history: its balances at that block are another chain's. */
+    recordedBlock(): number | undefined {
+      const stopped = running.indexer?.status().stopped;
+      if (stopped !== undefined) throw new ChainUnavailable(chainId, stopped);
+      return chainCursor(run.engine.state, chainId)?.block;
+    },
     async catchUp(): Promise<void> {
       await keeping?.keep().catch((cause: unknown) => { throw new ChainUnavailable(chainId, 'its state cannot be kept', { cause }); });
       if (running.indexer === undefined) throw new ChainUnavailable(chainId, 'it has not been reached yet');

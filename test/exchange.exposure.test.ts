@@ -1,7 +1,7 @@
 /** Orders against what their traders have on the chain, at the whole exchange: what is counted, to the unit, and a chain that cannot be asked. */
 import assert from 'node:assert/strict';
 import { Wallet, id } from 'ethers';
-import { ONE, caughtUp, permitOf, settled, tradedChain, type TradedChain } from './exchange-on-chain.js';
+import { ONE, caughtUp, eventsOf, eventually, permitOf, readiness, settled, tradedChain, type TradedChain } from './exchange-on-chain.js';
 import { alice, bob, carol, exchangeStack, signedBody, type ExchangeStack, type Fields, type Placed } from './exchange-stack.js';
 import type { DeployedMarket } from './deployed-chain.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
@@ -79,10 +79,13 @@ describe('the exchange on a chain: exposure', function () {
       await node.rpc('evm_setAutomine', [false]);
       const sale = await place(bob, { side: 1, size: 10 * ONE });
       assert.equal(sale.body['matches'], 1);
-      assert.deepEqual(await refused('insufficient_balance', alice, { price: 500_000, size: 10 * ONE }), {
-        required: 5 * ONE, available: 10 * ONE, reserved: 6 * ONE + 1,
-      });
-      assert.deepEqual(await refused('insufficient_balance', bob, { side: 1, size: 1 }), { required: 1, available: 10 * ONE, reserved: 10 * ONE });
+      for (const life of ['this one', 'the next']) {
+        assert.deepEqual(await refused('insufficient_balance', alice, { price: 500_000, size: 10 * ONE }), {
+          required: 5 * ONE, available: 10 * ONE, reserved: 6 * ONE + 1,
+        }, life);
+        assert.deepEqual(await refused('insufficient_balance', bob, { side: 1, size: 1 }), { required: 1, available: 10 * ONE, reserved: 10 * ONE }, life);
+        if (life === 'this one') exchange = await exchange.restart();
+      }
       await node.rpc('evm_setAutomine', [true]);
       await node.rpc('evm_mine');
       await settled(exchange, sale.position);
@@ -161,6 +164,20 @@ describe('the exchange on a chain: exposure', function () {
       await node.equip(walletOf('ida'), { usdc: BigInt(ONE) });
       await caughtUp(exchange, node);
       assert.equal((await exchange.request('POST', '/api/v1/orders', { body: refusedBody })).status, 200);
+    });
+
+    it('is asked no more once it contradicts the history: what it says of balances is another chain\'s word', async () => {
+      const jim = walletOf('jim');
+      await node.equip(jim, { usdc: BigInt(ONE) });
+      const position = await caughtUp(exchange, node);
+      await place(jim, { size: 1 });
+      const { block } = (await eventsOf(exchange, 'ChainAdvanced', position)).at(-1)!;
+      await node.rpc('anvil_reorg', [Number(await node.rpc('eth_blockNumber')) - block + 1, []]);
+      await node.rpc('evm_mine');
+      await eventually('the chain is not followed any more', async () => (await readiness(exchange)).ready ? undefined : true);
+      for (const trader of [jim, walletOf('kay')]) {
+        await exchange.refused('chain_unavailable', 'POST', '/api/v1/orders', { body: await body(trader, { size: 1 }) });
+      }
     });
   });
 });
