@@ -42,6 +42,14 @@ describe('the exchange on two chains', function () {
   const body = (node: TradedChain, fields: Fields) =>
     signedBody(exchange.signingOn(node.chain.chainId), alice, { price: 500_000, nonce: 900_000, ...fields });
 
+  /** What an order of Alice's for more than she has is refused with: required, available, reserved. */
+  const refusal = async (node: TradedChain, market: DeployedMarket, size: number) => {
+    const { required, available, reserved } = await exchange.refused('insufficient_balance', 'POST', '/api/v1/orders', {
+      body: await body(node, { marketId: market.marketId, size }),
+    });
+    return [required, available, reserved];
+  };
+
   it('has the markets of both, by chain, and a signing domain for each', async () => {
     last = Math.max(await caughtUp(exchange, main), await caughtUp(exchange, side));
     const listed = async (query: string) => {
@@ -63,12 +71,6 @@ describe('the exchange on two chains', function () {
   });
 
   it('counts what a trader has on one chain for that chain only', async () => {
-    const refusal = async (node: TradedChain, market: DeployedMarket, size: number) => {
-      const { required, available, reserved } = await exchange.refused('insufficient_balance', 'POST', '/api/v1/orders', {
-        body: await body(node, { marketId: market.marketId, size }),
-      });
-      return [required, available, reserved];
-    };
     assert.deepEqual(await refusal(main, rain, 20 * ONE + 2), [10 * ONE + 1, 10 * ONE, 0]);
     assert.deepEqual(await refusal(side, snow, 4 * ONE + 2), [2 * ONE + 1, 2 * ONE, 0]);
     await place(main, alice, { marketId: rain.marketId, size: 20 * ONE });
@@ -107,6 +109,7 @@ describe('the exchange on two chains', function () {
       return pendingTrades.some(({ marketId }) => marketId === rain.marketId) ? undefined : pendingTrades.map(({ marketId }) => marketId);
     }).then((markets) => { assert.deepEqual(markets, [snow.marketId]); });
     assert.deepEqual([await main.usdcOf(alice), await side.usdcOf(alice)], [BigInt(6 * ONE), 500_000n]);
+    assert.deepEqual(await refusal(main, rain, 20 * ONE), [10 * ONE, 6 * ONE, 6 * ONE]);
     const { status, chains } = await readiness(exchange);
     const unsettled = chains.map(({ chainId, waitingFills, sentFills }) => [chainId, waitingFills + sentFills]);
     assert.deepEqual([status, unsettled], [200, [[31_337, 0], [4_242, 1]]]);
