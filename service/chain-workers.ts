@@ -19,7 +19,6 @@ import { chainCursor } from '../engine/chain-cursor.js';
 import { decodeOutcome, encodeCommand, recordId, type Outcome } from '../engine/codec.js';
 import type { SubmitSettlement, SyncPosition } from '../engine/commands.js';
 import type { Event } from '../engine/events.js';
-import type { GroupCommit } from '../engine/log/group-commit.js';
 import type { Log } from '../engine/log.js';
 import { openOrdersOf } from '../engine/open-orders.js';
 import type { EngineRun } from '../engine/run.js';
@@ -36,6 +35,8 @@ export interface ConfiguredChain {
   readonly rpcUrls: readonly string[];
   /** The key that settles: 32 bytes in hex. */
   readonly operatorKey: string;
+  /** Wei for a unit of gas that no settlement exceeds; absent: the sender's own limit. */
+  readonly maxFeePerGas?: bigint;
   /** How often its nodes are asked for what is new. */
   readonly pollMs: number;
   /** After this time without a block the chain counts as stalled; Infinity where blocks come on demand. */
@@ -48,7 +49,6 @@ export interface ChainParts extends ConfiguredChain {
   readonly run: EngineRun;
   readonly log: Log;
   readonly outcomeOf: (position: number) => Promise<Outcome>;
-  readonly commits: Pick<GroupCommit, 'append'>;
   readonly submit: (command: SyncPosition) => Promise<Submitted>;
   /** Calls the listener with each command's events, in order, in the turn in which the engine takes it. */
   readonly onEvents: (listener: (events: readonly Event[]) => void) => void;
@@ -221,7 +221,7 @@ function startIndexer({ chain, run, log, outcomeOf, pollMs, stalledAfterMs }: Ch
 }
 
 function startSettlement(parts: ChainParts, { rpc, report, signal, indexer }: WorkerParts & { indexer: Indexer }): Settlement {
-  const { chain, run, log, commits, outcomeOf, databaseUrl, operatorKey, pollMs } = parts;
+  const { chain, run, log, outcomeOf, databaseUrl, operatorKey, pollMs, maxFeePerGas } = parts;
   const { engine } = run;
   const { chainId } = chain;
   // On a chain that contradicts the history nothing more may be settled.
@@ -238,11 +238,13 @@ function startSettlement(parts: ChainParts, { rpc, report, signal, indexer }: Wo
       history: () => ({ position: engine.state.position - 1, digest: engine.digest }),
     },
     submit: async (command: SubmitSettlement) => {
-      const position = await commits.append({ id: recordId(`settlement:${chainId}:${command.txHash}`), data: encodeCommand(command) });
+      // Past the orders' queue, like facts: a flood of orders must not hold up what is on its way to the chain.
+      const position = await log.append('commands', [{ id: recordId(`settlement:${chainId}:${command.txHash}`), data: encodeCommand(command) }]);
       return outcomeOf(position);
     },
     openSender: (hooks, opening) => createSender({
       chain, rpc, privateKey: operatorKey, store, report, now: monotonic, signal: opening, pollMs,
+      ...maxFeePerGas === undefined ? {} : { maxFeePerGas },
       signed: (attempt, transaction) => hooks.signed(attempt, transaction), over: (transaction, ending) => hooks.over(transaction, ending),
     }),
   });

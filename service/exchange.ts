@@ -154,7 +154,7 @@ async function startChains({ config, grounds, core, keccak256, submit, logger }:
     await openMissingMarkets({ catalogue, chainId: config.chainId, keccak256, isKnown, commits, outcomeOf, now: () => Date.now() });
   }
   const started = grounds.chains.map((configured) => startChainWorkers({
-    ...configured, run, log: core.log, outcomeOf, commits, submit, databaseUrl: grounds.databaseUrl, keccak256, logger,
+    ...configured, run, log: core.log, outcomeOf, submit, databaseUrl: grounds.databaseUrl, keccak256, logger,
     onEvents: (listener) => { core.onStep(({ outcome }) => { listener(outcome.events); }); },
   }));
   const results = await Promise.allSettled(started);
