@@ -21,9 +21,11 @@ export interface Death {
 }
 
 export interface MortalService {
-  /** Where it listens; waits for the next start while it is dead. Rejects when it has ended by itself. */
+  /** Where it listens; waits for the next start while it is dead. */
   url(): Promise<string>;
-  /** Starts it and kills it at the moment. Throws when it ends by itself. */
+  /** Rejects when it has ended by itself. */
+  readonly failed: Promise<never>;
+  /** Starts it and kills it at the moment. Rejects when it ends by itself. */
   live(moment: Moment): Promise<Death>;
   /** Starts it to stay. */
   start(): Promise<void>;
@@ -48,12 +50,13 @@ export async function mortalService({ databaseUrl, chainUrl, environment }: Mort
   const tcp = await startTcpProxy({ host: database.hostname, port: Number(database.port) });
   const rpc = await startRpcProxy(chainUrl);
   database.host = `127.0.0.1:${tcp.port}`;
+  const failure = deferred<never>();
   let next = deferred<string>();
   let current: Life | undefined;
 
   async function begin(): Promise<Life> {
     const service = spawnService(await environment({ databaseUrl: database.href, chainUrl: rpc.url }));
-    const life: Life = current = { service, isListening: false, isOver: false };
+    const life: Life = current = { service, isListening: false, isKilled: false, isOver: false };
     void service.listening.then((url) => {
       if (life.isOver) return;
       life.isListening = true;
@@ -62,8 +65,7 @@ export async function mortalService({ databaseUrl, chainUrl, environment }: Mort
     void service.exited.then((code) => {
       if (life.isOver) return;
       life.isOver = true;
-      life.failure = new Error(`the service ended by itself (${code}):\n${service.lastLines().join('\n')}`);
-      next.reject(life.failure);
+      failure.reject(new Error(`the service ended by itself (${code}):\n${service.lastLines().join('\n')}`));
     });
     return life;
   }
@@ -72,6 +74,7 @@ export async function mortalService({ databaseUrl, chainUrl, environment }: Mort
   function end(life: Life, signal: NodeJS.Signals): boolean {
     if (life.isOver) return false;
     life.isOver = true;
+    life.isKilled = true;
     if (life.isListening) next = deferred();
     return life.service.child.kill(signal);
   }
@@ -89,12 +92,12 @@ export async function mortalService({ databaseUrl, chainUrl, environment }: Mort
     await life.service.exited;
     tcp.fate = () => 'pass';
     rpc.fate = () => 'pass';
-    if (life.failure !== undefined) throw life.failure;
+    if (!life.isKilled) await failure.promise;
     return { moment, listened: life.isListening, atMoment };
   }
 
   return {
-    url: () => next.promise,
+    url: () => next.promise, failed: failure.promise,
     live,
     async start() { await (await begin()).service.listening; },
     async stop() {
@@ -116,9 +119,10 @@ export async function mortalService({ databaseUrl, chainUrl, environment }: Mort
 interface Life {
   readonly service: SpawnedService;
   isListening: boolean;
-  /** Killed or asked to stop, or ended by itself, which is a failure. */
+  /** Or asked to stop. */
+  isKilled: boolean;
+  /** Killed, or ended by itself, which is a failure. */
   isOver: boolean;
-  failure?: Error;
 }
 
 /** Calls `die` when the question comes, and lets it or its answer go no further. */

@@ -78,12 +78,12 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
   before(`lives through ${KILLS} kills`, async () => {
     const mining = new AbortController();
     const mined = chain.mine(mining.signal);
+    const chainEnded = chain.ended.then((reason) => { throw new Error(reason); });
     try {
-      await dieOften();
-      await quiet();
+      await Promise.race([dieOften().then(quiet), mined, service.failed, chainEnded]);
     } finally {
       mining.abort();
-      await mined;
+      await mined.catch(() => undefined);
     }
     history = await settledHistory();
   });
