@@ -30,3 +30,10 @@ function statusOf(status: number): KnownOrder['status'] {
     default: return 'cancelled';
   }
 }
+
+/** The trader of an order that the engine knows. Throws for one that it does not. */
+export function traderOfOrder(state: State, orderHash: string): string {
+  const slot = state.orders.find(orderHash);
+  if (slot < 0) throw new Error(`order ${orderHash} is not known to the engine`);
+  return state.traders[state.columns.trader.get(slot)]!.address;
+}

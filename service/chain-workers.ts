@@ -1,18 +1,13 @@
 /** A chain's workers put together: nodes, indexer, sender and settlement worker, and what orders and syncs ask of the chain. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ChainUnavailable, type Chain, type Rpc } from '../command/chain/chain.js';
-import { createExposure, type Exposure } from '../command/chain/exposure.js';
 import { heldBack } from '../command/chain/held-back.js';
-import { readHoldings } from '../command/chain/holdings.js';
 import { runIndexer, type Indexer } from '../command/chain/indexer.js';
 import { createOutbox } from '../command/chain/outbox.js';
 import type { Report } from '../command/chain/report.js';
-import { createReservations } from '../command/chain/reservations.js';
 import { createRpc } from '../command/chain/rpc.js';
 import { createSender } from '../command/chain/sender.js';
 import { runSettlement, type Settlement } from '../command/chain/settlement-worker.js';
-import { syncPosition, type SyncParts } from '../command/chain/sync-position.js';
-import { findMarket } from '../command/engine-view.js';
 import type { Keccak256 } from '../command/keccak.js';
 import { preparePermits, type PermitFields } from '../command/typed-data.js';
 import { chainCursor } from '../engine/chain-cursor.js';
@@ -20,10 +15,10 @@ import { decodeOutcome, encodeCommand, recordId, type Outcome } from '../engine/
 import type { SubmitSettlement, SyncPosition } from '../engine/commands.js';
 import type { Event } from '../engine/events.js';
 import type { Log } from '../engine/log.js';
-import { openOrdersOf } from '../engine/open-orders.js';
 import type { EngineRun } from '../engine/run.js';
 import { unsettledFills } from '../engine/unsettled-fills.js';
 import type { Submitted } from '../command/answer.js';
+import { createChainClients, type ChainClientParts, type ChainClients } from './chain-clients.js';
 import { checkContracts, type Collateral } from './chain-check.js';
 import type { ChainState } from './health.js';
 import type { Logger } from './logger.js';
@@ -57,15 +52,11 @@ export interface ChainParts extends ConfiguredChain {
   readonly logger: Logger;
 }
 
-export interface ChainWorkers {
+export interface ChainWorkers extends ChainClients {
   readonly chain: Chain;
-  /** Absent where the chain does not ask for it. */
-  readonly exposure: Exposure | undefined;
   /** Undefined until the stablecoin has been read. */
   readonly permitDigest: () => ((permit: PermitFields) => Uint8Array) | undefined;
   readonly collateral: () => Collateral | undefined;
-  /** Throws RequestError `chain_unavailable`. */
-  readonly sync: (asked: Pick<SyncParts, 'marketId' | 'user' | 'known'>) => Promise<number | undefined>;
   readonly status: () => ChainState;
   /** Rejects when the contracts turn out not to be those that the settings say. */
   readonly failed: Promise<never>;
@@ -87,10 +78,11 @@ export async function startChainWorkers(parts: ChainParts): Promise<ChainWorkers
   const nodes = createRpc({ chainId: chain.chainId, urls: parts.rpcUrls, now: monotonic, report });
   const { keeping } = parts;
   const rpc = keeping === undefined ? nodes : heldBack(nodes, () => keeping.keptBlock());
-  const reservations = createReservations((marketId) => findMarket(run.engine.state, marketId)?.chainId === chain.chainId);
-  for (const fill of unsettledFills(run.engine.state, { chainId: chain.chainId, from: 0 })) reservations.addFill(fill);
-  parts.onEvents((events) => { reservations.fold(events); });
   const running: Running = {};
+  const clients = createChainClients({
+    chain, state: run.engine.state, onEvents: parts.onEvents, submit: parts.submit, ...followed(parts, running),
+    rpc: createRpc({ chainId: chain.chainId, urls: parts.rpcUrls, now: monotonic, report: () => undefined }),
+  });
   const workers: WorkerParts = { rpc, report, signal: stopping.signal };
   let later: Promise<void> = Promise.resolve();
   try {
@@ -104,26 +96,10 @@ export async function startChainWorkers(parts: ChainParts): Promise<ChainWorkers
     report('trouble', `${error.message}; fills wait until it can be reached`);
     later = keepTrying(parts, workers, running);
   }
-  const { recordedBlock, catchUp } = progress(parts, running);
   return {
-    chain,
-    exposure: chain.exposureCheck
-      ? createExposure({
-          chainId: chain.chainId, reservations, recordedBlock, catchUp, readHoldings: (question) => readHoldings(chain, rpc, question),
-          openOrders: (trader) => openOrdersOf(run.engine.state, trader),
-          tokenOf: (marketId, outcome) => findMarket(run.engine.state, marketId)?.tokens?.[outcome],
-        })
-      : undefined,
+    ...clients, chain,
     permitDigest: () => running.permitDigest,
     collateral: () => running.collateral,
-    sync: (asked) => syncPosition({
-      ...asked, recordedBlock, catchUp, submit: parts.submit, now: () => Date.now(),
-      readShares: async (block) => {
-        const tokens = findMarket(run.engine.state, asked.marketId)?.tokens ?? [];
-        const { shares: [yes = 0n, no = 0n] } = await readHoldings(chain, rpc, { trader: asked.user, tokens, block });
-        return { yes, no };
-      },
-    }),
     status: () => statusOf(chain.chainId, running),
     failed: later.then(() => new Promise<never>(() => undefined)),
     async stop() {
@@ -167,15 +143,18 @@ async function keepTrying(parts: ChainParts, workers: WorkerParts, running: Runn
   }
 }
 
-function progress({ chain: { chainId }, run, keeping }: ChainParts, running: Running) {
+/** After so many failed looks in a row the chain counts as away. */
+const AWAY_AFTER_FAILURES = 3;
+
+/** How clients get the history to the chain's latest final block, and why they cannot. */
+function followed({ chain: { chainId }, keeping }: ChainParts, running: Running): Pick<ChainClientParts, 'catchUp' | 'trouble'> {
   return {
-    /** Throws ChainUnavailable for a chain that contradicts the history: its balances at that block are another chain's. */
-    recordedBlock(): number | undefined {
-      const stopped = running.indexer?.status().stopped;
-      if (stopped !== undefined) throw new ChainUnavailable(chainId, stopped);
-      return chainCursor(run.engine.state, chainId)?.block;
+    trouble() {
+      const status = running.indexer?.status();
+      if (status === undefined) return 'it has not been reached yet';
+      return status.stopped ?? (status.failures >= AWAY_AFTER_FAILURES ? status.lastError ?? 'it does not answer' : undefined);
     },
-    async catchUp(): Promise<void> {
+    async catchUp() {
       await keeping?.keep().catch((cause: unknown) => { throw new ChainUnavailable(chainId, 'its state cannot be kept', { cause }); });
       if (running.indexer === undefined) throw new ChainUnavailable(chainId, 'it has not been reached yet');
       await running.indexer.advanceNow();

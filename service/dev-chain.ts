@@ -172,13 +172,18 @@ function keepState(directory: string, url: string, { log, keptBlock, keepEveryMs
   const stopping = new AbortController();
   const kept = { hash: '', number: keptBlock };
   let saving: Promise<void> = Promise.resolve();
-  /** One at a time. The state has the block that was the latest before it was asked for. */
-  const save = (): Promise<void> => saving = saving.catch(() => undefined).then(async () => {
-    const latest = await latestBlock(url);
-    if (latest.hash === kept.hash) return;
-    await replaceState(directory, await dump(url));
-    Object.assign(kept, latest);
-  });
+  let waiting: Promise<void> | undefined;
+  /** One at a time, and one for all that ask while another is under way. The state has the block that was the latest when it began. */
+  const save = (): Promise<void> => {
+    waiting ??= saving.catch(() => undefined).then(async () => {
+      waiting = undefined;
+      const latest = await latestBlock(url);
+      if (latest.hash === kept.hash) return;
+      await replaceState(directory, await dump(url));
+      Object.assign(kept, latest);
+    });
+    return saving = waiting;
+  };
   const run = async () => {
     let restMs = keepEveryMs;
     while (await rested(restMs, stopping.signal)) {

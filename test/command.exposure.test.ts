@@ -25,11 +25,13 @@ function stack({ blocks = { 5: rich }, recorded, final = recorded ?? 5, open = [
   blocks?: Readonly<Record<number, Holdings>>; recorded?: number | undefined; final?: number; open?: OpenOrder[];
 } = { recorded: 5 }) {
   const chain = {
-    blocks: { ...blocks } as Record<number, Holdings | Error>, recorded, final, reads: [] as string[], open, whileReading: () => { /* as is */ },
+    blocks: { ...blocks } as Record<number, Holdings | Error>, recorded, final, reads: [] as string[], trouble: undefined as string | undefined,
+    whileReading: () => { /* as is */ },
   };
-  const reservations = createReservations((marketId) => marketId !== foreignMarket);
+  const reservations = createReservations({ isHere: (marketId) => marketId !== foreignMarket, traderOf: () => trader });
+  for (const order of open) if (order.chainId === CHAIN) reservations.addOrder({ ...order, trader, size: order.remaining });
   const exposure = createExposure({
-    chainId: CHAIN, reservations,
+    chainId: CHAIN, reservations, trouble: () => chain.trouble,
     recordedBlock: () => chain.recorded,
     catchUp: () => {
       chain.recorded = chain.final;
@@ -41,7 +43,6 @@ function stack({ blocks = { 5: rich }, recorded, final = recorded ?? 5, open = [
       const holdings = chain.blocks[block]!;
       return holdings instanceof Error ? Promise.reject(holdings) : Promise.resolve(tokens.length === 0 ? { ...holdings, shares: [] } : holdings);
     },
-    openOrders: (of) => of === trader ? chain.open : [],
     tokenOf: (marketId, outcome) => marketId === market ? `token-${outcome}` : undefined,
   });
   return { chain, exposure, reservations };
@@ -116,7 +117,7 @@ describe('exposure', () => {
   });
 
   it('counts fills from their match to their settlement or failure, on this chain only', async () => {
-    const { exposure, reservations, chain } = stack({ blocks: { 5: { ...rich, collateral: 14n * UNITS, allowance: 14n * UNITS } }, recorded: 5 });
+    const { exposure, reservations } = stack({ blocks: { 5: { ...rich, collateral: 14n * UNITS, allowance: 14n * UNITS } }, recorded: 5 });
     reservations.fold([matched(), matched({ fill: 1, marketId: foreignMarket, cost: String(90n * UNITS) })]);
     assert.deepEqual(await refusal(exposure, order()), short('insufficient_balance', 5n * UNITS, 14n * UNITS, 10n * UNITS));
     reservations.fold([{ ...matched(), type: 'FillSettled', txHash: market }]);
@@ -125,8 +126,7 @@ describe('exposure', () => {
     assert.equal((await refusal(exposure, order())).code, 'insufficient_balance');
     reservations.fold([{ ...matched(), type: 'FillFailed', txHash: market, reason: 'unknown', culprit: 'both' }]);
     (await exposure.hold(order()))();
-    chain.open = [];
-    reservations.fold([matched({ fill: 2, buyer: other, seller: trader, size: String(95n * UNITS) })]);
+    reservations.fold([matched({ fill: 2, buyer: other, seller: trader, size: String(95n * UNITS), takerSide: SELL })]);
     assert.deepEqual(await refusal(exposure, order({ side: SELL })), short('insufficient_balance', 10n * UNITS, 100n * UNITS, 95n * UNITS));
   });
 
@@ -141,18 +141,21 @@ describe('exposure', () => {
     (await exposure.hold(order()))();
   });
 
-  it('reads a balance once a block, and again when the first answer was a failure', async () => {
+  it('knows nothing of a chain that does not answer, or that is not followed any more', async () => {
     const { exposure, chain } = stack();
-    (await exposure.hold(order()))();
-    (await exposure.hold(order()))();
-    (await exposure.hold(order({ side: SELL })))();
-    assert.deepEqual(chain.reads, ['5:', '5:token-0']);
-    chain.recorded = 6;
-    chain.blocks[6] = new ChainUnavailable(CHAIN, 'down');
+    chain.blocks[5] = new ChainUnavailable(CHAIN, 'down');
     assert.equal((await refusal(exposure, order())).code, 'chain_unavailable');
-    chain.blocks[6] = rich;
+    chain.blocks[5] = rich;
     (await exposure.hold(order()))();
-    assert.deepEqual(chain.reads, ['5:', '5:token-0', '6:', '6:']);
+    chain.trouble = 'it was reset';
+    assert.equal((await refusal(exposure, order())).code, 'chain_unavailable');
+  });
+
+  it('waits while the facts of a block come in', async () => {
+    const { exposure, chain } = stack({ blocks: { 5: { ...rich, collateral: 0n }, 6: rich }, recorded: 5, final: 6 });
+    chain.whileReading = () => { chain.recorded = chain.reads.length === 1 ? undefined : chain.recorded; };
+    (await exposure.hold(order()))();
+    assert.deepEqual(chain.reads, ['5:', '6:']);
   });
 
   it('looks at the latest final block before it refuses, since a deposit is no fact of the history', async () => {
@@ -165,7 +168,7 @@ describe('exposure', () => {
     const { exposure, chain } = stack({ blocks: { 5: rich, 6: { ...rich, collateral: 0n } }, recorded: 5 });
     chain.whileReading = () => { chain.recorded = chain.final = 6; };
     assert.equal((await refusal(exposure, order())).code, 'insufficient_balance');
-    assert.deepEqual(chain.reads, ['5:', '6:']);
+    assert.deepEqual(chain.reads, ['5:', '6:', '6:']);
   });
 
   it('catches up with the chain first where nothing is recorded yet', async () => {

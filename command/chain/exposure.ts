@@ -6,7 +6,6 @@ import { UNIT } from '../../engine/amounts.js';
 import type { PlaceOrder } from '../../engine/commands.js';
 import { RequestError } from '../../engine/errors.js';
 import type { Outcome } from '../../engine/fields.js';
-import type { OpenOrder } from '../../engine/open-orders.js';
 import { ChainUnavailable } from './chain.js';
 import type { Holdings, HoldingsQuestion } from './holdings.js';
 import { claimOf, type Claim, type Reservations } from './reservations.js';
@@ -14,13 +13,13 @@ import { claimOf, type Claim, type Reservations } from './reservations.js';
 export interface ExposureParts {
   readonly chainId: number;
   readonly reservations: Reservations;
-  /** The last block whose facts are all in the history; undefined while there is none. */
+  /** Why the chain cannot be asked at present, though old answers may be at hand; undefined when it can. */
+  readonly trouble: () => string | undefined;
+  /** The last block whose facts are all in the history; undefined while there is none, and while a later block's facts come in. */
   readonly recordedBlock: () => number | undefined;
   /** Resolves when the history has got to the chain's latest final block. Throws ChainUnavailable. */
   readonly catchUp: () => Promise<void>;
   readonly readHoldings: (question: HoldingsQuestion) => Promise<Holdings>;
-  /** The trader's open orders, on all chains. */
-  readonly openOrders: (trader: string) => Iterable<OpenOrder>;
   /** The ERC-1155 id of a market's outcome. */
   readonly tokenOf: (marketId: string, outcome: Outcome) => string | undefined;
 }
@@ -38,18 +37,19 @@ export interface Exposure {
 const MAX_TRIES = 10;
 
 export function createExposure(parts: ExposureParts): Exposure {
-  const read = rememberWithinBlock(parts.readHoldings);
-
   /** Judged and promised in one turn of the event loop: no other order comes in between. */
   async function attempt(order: PlaceOrder): Promise<(() => void) | RequestError> {
     const claim = claimOf({ ...order, size: BigInt(order.size) });
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const block = parts.recordedBlock();
-      if (block === undefined) break;
+      if (block === undefined) {
+        await parts.catchUp();
+        continue;
+      }
       const token = claim.kind === 'shares' ? parts.tokenOf(claim.marketId, claim.outcome) : undefined;
-      const holdings = await read({ trader: order.trader, tokens: token === undefined ? [] : [token], block });
+      const holdings = await parts.readHoldings({ trader: order.trader, tokens: token === undefined ? [] : [token], block });
       if (parts.recordedBlock() !== block) continue;
-      return judge(claim, order, { holdings, reserved: reservedOf(parts, claim) }) ?? parts.reservations.hold(claim);
+      return judge(claim, order, { holdings, reserved: parts.reservations.promised(claim) }) ?? parts.reservations.hold(claim);
     }
     throw new ChainUnavailable(parts.chainId, 'the history has not got to a final block of the chain');
   }
@@ -57,7 +57,8 @@ export function createExposure(parts: ExposureParts): Exposure {
   return {
     async hold(order) {
       try {
-        if (parts.recordedBlock() === undefined) await parts.catchUp();
+        const trouble = parts.trouble();
+        if (trouble !== undefined) throw new ChainUnavailable(parts.chainId, trouble);
         const block = parts.recordedBlock();
         const first = await attempt(order);
         if (!(first instanceof RequestError)) return first;
@@ -73,21 +74,6 @@ export function createExposure(parts: ExposureParts): Exposure {
       }
     },
   };
-}
-
-/** What the trader's open orders, unsettled fills and other incoming orders take of what the claim is about, in the claim's unit. */
-function reservedOf({ chainId, openOrders, reservations }: ExposureParts, claim: Claim): bigint {
-  let sum = reservations.promised(claim);
-  for (const { remaining, ...order } of openOrders(claim.trader)) {
-    if (order.chainId !== chainId) continue;
-    const other = claimOf({ ...order, trader: claim.trader, size: remaining });
-    if (other.kind === claim.kind && (other.kind === 'collateral' || sameShares(claim, other))) sum += other.amount;
-  }
-  return sum;
-}
-
-function sameShares(a: Claim, b: Claim): boolean {
-  return a.kind === 'shares' && b.kind === 'shares' && a.marketId === b.marketId && a.outcome === b.outcome;
 }
 
 function judge(claim: Claim, order: PlaceOrder, { holdings, reserved }: { holdings: Holdings; reserved: bigint }): RequestError | undefined {
@@ -111,24 +97,4 @@ function refusal(
   const up = (amount: bigint) => (amount + unit - 1n) / unit;
   const amounts = { required: up(claim.amount), available, reserved: up(reserved) };
   return new RequestError(code, `${claim.kind}: required ${amounts.required}, available ${available}, of which reserved ${amounts.reserved}`, [], amounts);
-}
-
-const REMEMBERED = 10_000;
-
-/** What was read at a block stays true: answers are kept until another block is asked for. A failed read is not kept. */
-function rememberWithinBlock(read: ExposureParts['readHoldings']): ExposureParts['readHoldings'] {
-  const known = new Map<string, Promise<Holdings>>();
-  let of = -1;
-  return (question) => {
-    if (question.block !== of || known.size >= REMEMBERED) known.clear();
-    of = question.block;
-    const key = [question.trader, ...question.tokens].join();
-    let answer = known.get(key);
-    if (answer === undefined) {
-      answer = read(question);
-      known.set(key, answer);
-      answer.catch(() => { if (known.get(key) === answer) known.delete(key); });
-    }
-    return answer;
-  };
 }

@@ -35,6 +35,50 @@ export interface HoldingsQuestion {
   readonly block: number;
 }
 
+/** Reads that wait for their turn; more are refused. */
+const MAX_WAITING = 1_000;
+/** Answers that are kept. */
+const MAX_REMEMBERED = 10_000;
+
+/**
+ * Reads holdings for clients, who must not crowd out the chain's own workers: at most `maxAtOnce` at a time. What was read at a block stays
+ * true, so an answer is kept until another block is asked for; a failed read is not. Throws ChainUnavailable.
+ */
+export function createHoldingsReader(
+  { chain, rpc, maxAtOnce = 8 }: { chain: Pick<Chain, 'chainId' | 'contracts'>; rpc: Rpc; maxAtOnce?: number },
+): (question: HoldingsQuestion) => Promise<Holdings> {
+  const known = new Map<string, Promise<Holdings>>();
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  let of = -1;
+
+  async function inTurn(question: HoldingsQuestion): Promise<Holdings> {
+    if (waiting.length >= MAX_WAITING) throw new ChainUnavailable(chain.chainId, 'too many balances are being read');
+    if (running >= maxAtOnce) await new Promise<void>((resolve) => { waiting.push(resolve); });
+    else running++;
+    try {
+      return await readHoldings(chain, rpc, question);
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next();
+    }
+  }
+
+  return (question) => {
+    if (question.block !== of || known.size >= MAX_REMEMBERED) known.clear();
+    of = question.block;
+    const key = [question.trader, ...question.tokens].join();
+    let answer = known.get(key);
+    if (answer === undefined) {
+      answer = inTurn(question);
+      known.set(key, answer);
+      answer.catch(() => { if (known.get(key) === answer) known.delete(key); });
+    }
+    return answer;
+  };
+}
+
 /** Throws ChainUnavailable, also when the node that answers does not know the block's state. */
 export async function readHoldings(chain: Pick<Chain, 'chainId' | 'contracts'>, rpc: Rpc, question: HoldingsQuestion): Promise<Holdings> {
   const { trader } = question;

@@ -1,7 +1,7 @@
-/** What traders have promised already, beyond their open orders: fills that the chain has not settled, and orders on their way in. */
+/** What traders have promised already: orders on a book, fills that the chain has not settled, and orders on their way in. */
 import { UNIT } from '../../engine/amounts.js';
-import type { Event } from '../../engine/events.js';
-import { BUY, type Outcome, type Side } from '../../engine/fields.js';
+import type { Event, FillFailed, FillMatched, FillSettled } from '../../engine/events.js';
+import { BUY, SELL, type Outcome, type Side } from '../../engine/fields.js';
 
 /** A promise: collateral of a chain, or shares of one outcome of a market; the amount in units of 1e-12 (size x price) or 1e-6. */
 export type Claim
@@ -31,7 +31,9 @@ interface Fill {
 export interface Reservations {
   /** Counts a fill that is unsettled already. */
   addFill(fill: Fill): void;
-  /** Takes in what a command caused: matched fills are promised until they are settled or failed. */
+  /** Counts what of an order stands on a book already. */
+  addOrder(order: Parameters<typeof claimOf>[0]): void;
+  /** Takes in what a command caused. Orders are promised while they stand on a book, fills from their match to their settlement or failure. */
   fold(events: readonly Event[]): void;
   /** Promises `claim` until the function that it returns is called. */
   hold(claim: Claim): () => void;
@@ -39,8 +41,14 @@ export interface Reservations {
   promised(claim: Claim): bigint;
 }
 
-/** Of one chain: fills in markets for which `isHere` is false are another chain's. */
-export function createReservations(isHere: (marketId: string) => boolean): Reservations {
+export interface ReservationParts {
+  /** Whether a market is on this chain: what happens in others is not counted. */
+  readonly isHere: (marketId: string) => boolean;
+  /** The trader of an order that the command's events name. */
+  readonly traderOf: (orderHash: string) => string;
+}
+
+export function createReservations({ isHere, traderOf }: ReservationParts): Reservations {
   const amounts = new Map<string, bigint>();
   const add = (claim: Claim, sign: 1n | -1n): void => {
     const key = keyOf(claim);
@@ -52,15 +60,34 @@ export function createReservations(isHere: (marketId: string) => boolean): Reser
     add({ trader: buyer, kind: 'collateral', amount: cost * UNIT }, sign);
     add({ trader: seller, kind: 'shares', marketId, outcome, amount: size }, sign);
   };
+  const fillOf = (event: FillMatched | FillSettled | FillFailed): Fill => ({ ...event, size: BigInt(event.size), cost: BigInt(event.cost) });
+
+  function foldOne(event: Event): void {
+    switch (event.type) {
+      case 'OrderRested':
+        if (isHere(event.marketId)) add(claimOf({ ...event, trader: traderOf(event.orderHash), size: BigInt(event.size) }), 1n);
+        return;
+      case 'OrderCancelled':
+        if (event.rested !== '0' && isHere(event.marketId)) {
+          add(claimOf({ ...event, trader: traderOf(event.orderHash), size: BigInt(event.rested) }), -1n);
+        }
+        return;
+      case 'FillMatched':
+        if (!isHere(event.marketId)) return;
+        add(claimOf({ ...event, ...makerOf(event), size: BigInt(event.size) }), -1n);
+        count(fillOf(event), 1n);
+        return;
+      case 'FillSettled': case 'FillFailed':
+        if (isHere(event.marketId)) count(fillOf(event), -1n);
+        return;
+      default: // Nothing else changes what stands on a book or waits for the chain.
+    }
+  }
+
   return {
     addFill: (fill) => { count(fill, 1n); },
-    fold(events) {
-      for (const event of events) {
-        if (event.type !== 'FillMatched' && event.type !== 'FillSettled' && event.type !== 'FillFailed') continue;
-        if (!isHere(event.marketId)) continue;
-        count({ ...event, size: BigInt(event.size), cost: BigInt(event.cost) }, event.type === 'FillMatched' ? 1n : -1n);
-      }
-    },
+    addOrder: (order) => { add(claimOf(order), 1n); },
+    fold: (events) => { events.forEach(foldOne); },
     hold(claim) {
       add(claim, 1n);
       let held = true;
@@ -71,6 +98,11 @@ export function createReservations(isHere: (marketId: string) => boolean): Reser
     },
     promised: (claim) => amounts.get(keyOf(claim)) ?? 0n,
   };
+}
+
+/** The side and the trader of the order that stood on the book, at its price. */
+function makerOf({ takerSide, buyer, seller }: FillMatched): { readonly side: Side; readonly trader: string } {
+  return takerSide === BUY ? { side: SELL, trader: seller } : { side: BUY, trader: buyer };
 }
 
 function keyOf(claim: Claim): string {
