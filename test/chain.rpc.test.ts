@@ -97,6 +97,24 @@ describe('chain: JSON-RPC under faults', () => {
     assert.deepEqual(reports, [`trouble: chain ${TEST_CHAIN_ID}: ${first.host} gave no answer within 100 ms`]);
   });
 
+  it('is broken off by its signal, with whatever is under way; no node is blamed for it, and none is asked any more', async () => {
+    const stopping = new AbortController();
+    const rpc = open({ timeoutMs: 3_600_000, signal: stopping.signal });
+    await block(rpc);
+    const arrived = new Promise<void>((resolve) => {
+      first.fate = () => {
+        resolve();
+        return 'hang';
+      };
+    });
+    const asked = [block(rpc), block(rpc)];
+    await arrived;
+    stopping.abort();
+    const unavailable = new ChainUnavailable(TEST_CHAIN_ID, `${first.host} is not waited for any more; ${second.host} is not waited for any more`);
+    for (const each of [...asked, block(rpc)]) await assert.rejects(each, unavailable);
+    assert.deepEqual([second.calls, reports, rpc.nodes()[0]!.state], [[], [], 'healthy']);
+  });
+
   it('a node that is behind: the next one answers this request, the node goes on', async () => {
     const rpc = open();
     first.fate = ({ method }) => method === 'eth_call' ? answering({ error: { code: -32000, message: 'header not found' } }) : 'pass';
@@ -243,6 +261,16 @@ describe('chain: JSON-RPC under faults', () => {
     assert.match(String(failures), /project \(secret\) of \(secret\) has none/);
     const told = JSON.stringify([failures.map((error) => [String(error), (error as Error).stack]), reports, rpc.nodes()]);
     assert.ok(!told.includes(SECRET) && !told.includes('user-name'), told);
+  });
+
+  it('shows none of it in another spelling either: decoded, as the header has it, or with signs that encode nothing', async () => {
+    const rpc = open({ urls: [`http://user%40name:p%2Fss%20word@${first.host}/k%2By%21of%3Dmine/100%25%zz?key=a%20b%2Bc%2Fd`] });
+    await block(rpc);
+    const header = String(first.headers['authorization']).slice('Basic '.length);
+    assert.equal(Buffer.from(header, 'base64').toString(), 'user@name:p/ss word');
+    const spellings = ['user%40name', 'user@name', 'p%2Fss%20word', 'p/ss word', 'k%2By%21of%3Dmine', 'k+y!of=mine', '100%25%zz', 'a%20b%2Bc%2Fd', 'a b+c/d', header];
+    meet(answering({ error: { code: -32000, message: `no: ${spellings.join(', ')}` } }));
+    await assert.rejects(block(rpc), new RpcError('eth_blockNumber', -32000, `no: ${spellings.map(() => '(secret)').join(', ')}`, undefined));
   });
 
   it('refuses settings that cannot work, without showing them', () => {

@@ -28,6 +28,8 @@ export interface NodeOptions {
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
   readonly fetch: typeof fetch;
+  /** Breaks off what is under way, and refuses what comes then. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The code of a limit on a query's results, as providers use it: the caller asks for less. */
@@ -36,23 +38,28 @@ export const LIMIT_EXCEEDED = -32_005;
 const MAX_MESSAGE_CHARACTERS = 500;
 
 /** Throws an error without the URL when that is no http or https URL. */
-export function createNode({ url, timeoutMs, maxResponseBytes, fetch }: NodeOptions): RpcNode {
+export function createNode({ url, timeoutMs, maxResponseBytes, fetch, signal }: NodeOptions): RpcNode {
   const { host, target, headers, conceal } = readUrl(url);
+  const underWay = createDeadlines(timeoutMs, signal);
   let lastId = 0;
 
   async function request(method: string, params: readonly unknown[]): Promise<unknown> {
     const id = ++lastId;
-    const signal = AbortSignal.timeout(timeoutMs);
+    const deadline = underWay.begin();
     let status: number;
     let text: string | undefined;
     try {
       const response = await fetch(target, {
-        method: 'POST', headers, signal, redirect: 'error', body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
+        method: 'POST', headers, signal: deadline.signal, redirect: 'error', body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
       });
       status = response.status;
       text = await readBounded(response, maxResponseBytes);
     } catch (error) {
-      throw new NodeFailed(host, signal.aborted ? `gave no answer within ${timeoutMs} ms` : conceal(`cannot be reached (${reasonOf(error)})`));
+      // Of the node this says nothing: it need not rest.
+      if (signal?.aborted === true) throw new NodeFailed(host, 'is not waited for any more', { onlyThisRequest: true });
+      throw new NodeFailed(host, deadline.signal.aborted ? `gave no answer within ${timeoutMs} ms` : conceal(`cannot be reached (${reasonOf(error)})`));
+    } finally {
+      underWay.end(deadline);
     }
     // Node's refusals of the request itself come with 200 or 4xx; 401 and 403 are about our account.
     if (status === 429 || status >= 500 || status === 401 || status === 403) throw new NodeFailed(host, `answers HTTP ${status}`);
@@ -68,6 +75,27 @@ export function createNode({ url, timeoutMs, maxResponseBytes, fetch }: NodeOpti
   }
 
   return { host, request };
+}
+
+/**
+ * Requests' deadlines, which all end when the signal aborts. One listener for all of them: AbortSignal.any would hold on to each
+ * request for as long as the signal lives, in the older of the Node versions that this runs on.
+ */
+function createDeadlines(timeoutMs: number, signal: AbortSignal | undefined) {
+  const open = new Map<AbortController, NodeJS.Timeout>();
+  signal?.addEventListener('abort', () => { for (const deadline of open.keys()) deadline.abort(); }, { once: true });
+  return {
+    begin(): AbortController {
+      const deadline = new AbortController();
+      if (signal?.aborted === true) deadline.abort();
+      open.set(deadline, setTimeout(() => { deadline.abort(); }, timeoutMs));
+      return deadline;
+    },
+    end(deadline: AbortController): void {
+      clearTimeout(open.get(deadline));
+      open.delete(deadline);
+    },
+  };
 }
 
 /**
@@ -161,12 +189,24 @@ function readUrl(text: string): ReadUrl {
   if (protocol !== 'http:' && protocol !== 'https:') throw new Error(`the RPC URL of ${host} has ${protocol}: write http or https`);
   const headers: Record<string, string> = { 'content-type': 'application/json', 'accept': 'application/json' };
   if (username !== '' || password !== '') {
-    headers['authorization'] = `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`;
+    headers['authorization'] = `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`;
   }
   url.username = '';
   url.password = '';
-  const secrets = [username, password, ...pathname.split('/'), ...new URLSearchParams(search).values()].filter((part) => part.length >= 6);
+  const written = [username, password, ...pathname.split('/'), ...search.slice(1).split(/[&=]/)];
+  const parts = [...written, ...written.map(decoded), ...new URLSearchParams(search).values(), headers['authorization']?.slice('Basic '.length) ?? ''];
+  // The longest first: one may be part of another.
+  const secrets = parts.filter((part) => part.length >= 6).sort((a, b) => b.length - a.length);
   return { host, target: url.href, headers, conceal: (said) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), said) };
+}
+
+/** The text itself where its percent signs encode nothing. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** What broke, from below: fetch says only that it failed. */

@@ -18,6 +18,8 @@ export interface RpcOptions {
   /** The rest of a node that is on another chain. */
   readonly wrongChainRestMs?: number;
   readonly maxResponseBytes?: number;
+  /** Breaks off what is under way: it fails with ChainUnavailable, as all that is asked then. */
+  readonly signal?: AbortSignal;
 }
 
 /** A node as operators see it. */
@@ -52,9 +54,9 @@ const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
  * once. Throws an error for settings that cannot work.
  */
 export function createRpc(options: RpcOptions): ChainRpc {
-  const { chainId, urls, timeoutMs = TIMEOUT_MS, maxResponseBytes = MAX_RESPONSE_BYTES, fetch: fetcher = fetch } = options;
+  const { chainId, urls, timeoutMs = TIMEOUT_MS, maxResponseBytes = MAX_RESPONSE_BYTES, fetch: fetcher = fetch, signal } = options;
   if (urls.length === 0) throw new Error(`chain ${chainId} has no RPC URL: give it one at least`);
-  const nodes = urls.map((url) => superviseNode(createNode({ url, timeoutMs, maxResponseBytes, fetch: fetcher }), options));
+  const nodes = urls.map((url) => superviseNode(createNode({ url, timeoutMs, maxResponseBytes, fetch: fetcher, signal }), options));
   return {
     chainId,
     nodes: () => nodes.map((node) => node.health()),
