@@ -126,6 +126,22 @@ describe('chain: sender under faults', () => {
     });
   });
 
+  it('stopped while a node is slow, it waits for that one answer only; the rest is broadcast at the next start', async () => {
+    on.proxy.fate = ({ method }) => method === 'eth_sendRawTransaction' ? 'hang' : 'pass';
+    const broadcasts = () => on.proxy.calls.filter((method) => method === 'eth_sendRawTransaction').length;
+    const first = await on.start();
+    await Promise.all([1, 2, 3].map((number) => first.send(on.request(number))));
+    await on.until('a broadcast', () => broadcasts() === 1);
+    const stopping = first.stop();
+    on.proxy.release();
+    await stopping;
+    assert.deepEqual([broadcasts(), await on.rows()], [1, [[0, null, false, [true]], [1, null, false, [false]], [2, null, false, [false]]]]);
+    on.proxy.fate = () => 'pass';
+    await on.start();
+    await on.until('mined', async () => await on.count() === 3);
+    assert.deepEqual([await on.calls(), on.told.signed.length], [[1, 2, 3], 5], 'two are told of again');
+  });
+
   describe('processes', () => {
     it('a second one with the same key stands by, and takes over when the first one ends', async () => {
       const first = await on.start();

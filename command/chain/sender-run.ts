@@ -196,6 +196,8 @@ export class SenderRun {
     const taken: string[] = [];
     try {
       for (const flight of ready) {
+        // Each may take as long as a node may be silent; what is recorded is broadcast at the next start.
+        if (this.stopping.signal.aborted) break;
         const { txHash, raw, broadcast: known } = flight.transaction.attempts.at(-1)!;
         const { answer, detail } = await broadcast(this.options.rpc, raw);
         const after = answered(flight, answer, { policy: this.policy, nowMs: this.options.now() });
