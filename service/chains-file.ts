@@ -18,6 +18,8 @@ export interface ChainOfFile {
   readonly operator: string;
   /** How often its nodes are asked for what is new. */
   readonly pollMs: number;
+  /** Wei for a unit of gas that no settlement exceeds; absent where the file leaves it to the sender. */
+  readonly maxFeePerGas?: bigint;
 }
 
 /** Everything that is wrong with a chains file, each with its JSON pointer. Never shows a secret. */
@@ -29,6 +31,7 @@ export class ChainsFileError extends Error {
 }
 
 const DEFAULT_POLL_MS = 1_000;
+const WEI_PER_GWEI = 1e9;
 
 /** Checked below: a general schema's faults would not say what to write instead. */
 const AddressText = Type.Unknown();
@@ -59,6 +62,8 @@ const FileChain = record({
   operatorKey: Secret,
   /** Between two looks for new blocks. */
   pollMs: Type.Optional(Type.Integer({ minimum: 10, maximum: 3_600_000 })),
+  /** Parts of a gwei are fine. The upper limit keeps the wei exact, and a wei that was written for a gwei out. */
+  maxFeePerGasGwei: Type.Optional(Type.Number({ minimum: 0.001, maximum: 1_000_000 })),
 });
 const ChainsFile = record({ chains: Type.Array(FileChain, { minItems: 1, maxItems: 100 }) });
 type ChainsFile = Type.Static<typeof ChainsFile>;
@@ -122,10 +127,12 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
     rpcUrls.push(await readRpcUrl(`${at}/rpcUrls/${i}`, source, reading));
   }
   const operatorKey = chain.operatorKey === undefined ? '' : await readKey(`${at}/operatorKey`, chain.operatorKey, reading);
-  const { chainId, name, testnet, confirmations, startBlock, settlementDomainName, exposureCheck, pollMs = DEFAULT_POLL_MS } = chain as FileChain;
+  const { chainId, name, testnet, confirmations, startBlock, settlementDomainName, exposureCheck } = chain as FileChain;
+  const { pollMs = DEFAULT_POLL_MS, maxFeePerGasGwei } = chain;
   return {
     chain: { chainId, name, testnet, confirmations, startBlock, contracts, domainName: settlementDomainName, exposureCheck },
     rpcUrls, operatorKey, pollMs, operator: operatorKey === '' ? '' : computeAddress(operatorKey).toLowerCase(),
+    ...typeof maxFeePerGasGwei === 'number' ? { maxFeePerGas: BigInt(Math.round(maxFeePerGasGwei * WEI_PER_GWEI)) } : {},
   };
 }
 

@@ -17,6 +17,7 @@ const polygon = {
 };
 const amoy = {
   ...polygon, chainId: 80_002, name: 'Amoy', testnet: true, rpcUrls: ['http://127.0.0.1:8545'], confirmations: 0, operatorKey: { file: 'key' }, pollMs: 50,
+  maxFeePerGasGwei: 0.25,
 };
 const environment = { POLYGON_RPC: 'https://user:hunter2@rpc.example/v2/hunter2?key=hunter2', POLYGON_KEY: KEY };
 
@@ -57,7 +58,7 @@ describe('service: chains file', () => {
       },
       {
         chain: { ...chain, domainName, chainId: 80_002, name: 'Amoy', testnet: true, confirmations: 0 }, rpcUrls: ['http://127.0.0.1:8545'], operatorKey: KEY,
-        operator: KEY_ADDRESS, pollMs: 50,
+        operator: KEY_ADDRESS, pollMs: 50, maxFeePerGas: 250_000_000n,
       },
     ]);
   });
@@ -114,6 +115,21 @@ describe('service: chains file', () => {
       ...[0, 1, 2].map((i) => `/chains/0/rpcUrls/${i}: is not an http or https URL`),
       '/chains/0/rpcUrls/3: write { "env": "NAME" } for an environment variable, or { "file": "path" } for a file, or the URL itself if it holds no secret',
     ]);
+  });
+
+  it('takes a fee limit in gwei, to the wei, and no wei by mistake', async () => {
+    const limits: readonly (readonly [number, bigint])[] = [
+      [0.001, 1_000_000n], [30.000000001, 30_000_000_001n], [500, 500_000_000_000n], [1_000_000, 10n ** 15n],
+    ];
+    for (const [maxFeePerGasGwei, wei] of limits) {
+      assert.equal((await read({ chains: [{ ...polygon, maxFeePerGasGwei }] }))[0]!.maxFeePerGas, wei);
+    }
+    const wrong: readonly (readonly [unknown, string])[] = [
+      [0, 'must be >= 0.001'], [-1, 'must be >= 0.001'], [500_000_000_000, 'must be <= 1000000'], ['500', 'must be number'], [null, 'must be number'],
+    ];
+    for (const [maxFeePerGasGwei, what] of wrong) {
+      assert.deepEqual(await problemsOf({ chains: [{ ...polygon, maxFeePerGasGwei }] }), [`/chains/0/maxFeePerGasGwei: ${what}`]);
+    }
   });
 
   it('names every fault of every chain at once', async () => {
