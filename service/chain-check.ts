@@ -1,6 +1,7 @@
 /** Checks that a chain has the contracts that the settings say, before anything is signed for them or read from them. */
 import { Interface, TypedDataEncoder, type InterfaceAbi } from 'ethers';
-import { RpcError, type Chain, type Contracts, type Rpc } from '../command/chain/chain.js';
+import { InconsistentAnswer, readLatest } from '../command/chain/block-range.js';
+import { ChainUnavailable, RpcError, type Chain, type Contracts, type Rpc } from '../command/chain/chain.js';
 import { marketFactory } from '../contracts-abi/market-factory.js';
 import { settlement } from '../contracts-abi/settlement.js';
 import { testUsdc } from '../contracts-abi/test-usdc.js';
@@ -38,9 +39,12 @@ interface Checked {
 
 /**
  * Compares code, signing domains and the contracts' own references with the settings, and reads the stablecoin (contracts.md: refuse to
- * run on a mismatch). Throws ContractMismatch with every difference at once, and ChainUnavailable when no node answers.
+ * run on a mismatch). Throws ContractMismatch with every difference at once, and ChainUnavailable when no node answers, or none that
+ * knows the contracts' blocks and can say something of them: such an answer is no mismatch, and passes.
  */
-export async function checkContracts({ chain, rpc }: { chain: Chain; rpc: Rpc }): Promise<{ collateral: Collateral }> {
+export async function checkContracts({ chain, rpc: nodes }: { chain: Chain; rpc: Rpc }): Promise<{ collateral: Collateral }> {
+  const rpc = telling(nodes);
+  await checkHead(chain, rpc);
   const problems: string[] = [];
   const checked = { chain, rpc, fault: (what: string) => { problems.push(what); } };
   await checkCode(checked);
@@ -52,6 +56,42 @@ export async function checkContracts({ chain, rpc }: { chain: Chain; rpc: Rpc })
   }
   if (problems.length > 0) throw new ContractMismatch(chain.chainId, problems);
   return { collateral: collateral! };
+}
+
+/** Nodes whose answers are texts or reverts: every other error is that of a node that cannot answer now. */
+function telling(rpc: Rpc): Rpc {
+  const { chainId } = rpc;
+  return {
+    chainId,
+    async request<T>(method: string, params: readonly unknown[]): Promise<T> {
+      let answer: unknown;
+      try {
+        answer = await rpc.request(method, params);
+      } catch (error) {
+        if (error instanceof RpcError && !isRevert(error)) throw new ChainUnavailable(chainId, error.message, { cause: error });
+        throw error;
+      }
+      if (typeof answer !== 'string') throw new ChainUnavailable(chainId, `${method} gives no text`);
+      return answer as T;
+    },
+  };
+}
+
+/** Whether a call ended in the contract, by the codes and texts of geth, erigon, nethermind, besu, reth and anvil. */
+function isRevert({ method, code, message, data }: RpcError): boolean {
+  return method === 'eth_call' && (code === 3 || code === -32_015 || data?.startsWith('0x') === true || EXECUTION.test(message.slice(method.length + 2)));
+}
+
+const EXECUTION = /^(execution|revert|vm |evm |invalid (opcode|jump)|stack |out of gas|gas uint64 overflow|return data out of|write protection)/i;
+
+/** A node that still syncs shows no code where the contracts are. */
+async function checkHead({ chainId, startBlock }: Chain, rpc: Rpc): Promise<void> {
+  const latest = await readLatest(rpc).catch((error: unknown) => {
+    throw error instanceof InconsistentAnswer ? new ChainUnavailable(chainId, error.message, { cause: error }) : error;
+  });
+  if (latest < startBlock) {
+    throw new ChainUnavailable(chainId, `its node is still syncing: its latest block is ${latest}, and the contracts begin at block ${startBlock}`);
+  }
 }
 
 async function checkCode({ chain: { contracts }, rpc, fault }: Checked): Promise<void> {

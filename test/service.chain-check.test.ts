@@ -93,6 +93,52 @@ describe('service: the contracts of a chain', () => {
     ]);
   });
 
+  describe('are not called wrong by a node', () => {
+    /** The chain's node with another answer to the requests of a method. */
+    const instead = (method: string, answer: (params: readonly unknown[]) => unknown): Rpc => ({
+      chainId: rpc.chainId,
+      request: async <T>(asked: string, params: readonly unknown[]) => (asked === method ? answer(params) : await rpc.request(asked, params)) as T,
+    });
+    const fails = (method: string, code: number, message: string) => instead(method, () => { throw new RpcError(method, code, message, undefined); });
+    const unavailable = (node: Rpc, detail: string) =>
+      assert.rejects(checkContracts({ chain, rpc: node }), new ChainUnavailable(chain.chainId, detail));
+
+    for (const method of ['eth_blockNumber', 'eth_getCode', 'eth_call']) {
+      it(`that answers ${method} with an error of its own, or with nothing`, async () => {
+        await unavailable(fails(method, -32_000, 'node is syncing, try later'), `${method}: node is syncing, try later`);
+        await unavailable(instead(method, () => null), `${method} gives no text`);
+      });
+    }
+
+    it('that has not got to their blocks yet', async () => {
+      const syncing: Rpc = {
+        chainId: rpc.chainId,
+        request: <T>(method: string) => Promise.resolve((method === 'eth_blockNumber' ? '0x7' : '0x') as T),
+      };
+      await assert.rejects(checkContracts({ chain: { ...chain, startBlock: 8 }, rpc: syncing }), new ChainUnavailable(chain.chainId,
+        'its node is still syncing: its latest block is 7, and the contracts begin at block 8'));
+      await assert.rejects(checkContracts({ chain: { ...chain, startBlock: 7 }, rpc: syncing }), ContractMismatch);
+    });
+
+    it('whose number of the latest block is none', () => unavailable(instead('eth_blockNumber', () => 'latest'),
+      'the node\'s answer cannot be used: eth_blockNumber is "latest"'));
+  });
+
+  it('are called wrong where a call ends in the contract, in whatever words', async () => {
+    const reverts = [[3, 'execution reverted'], [-32_015, 'VM execution error.'], [-32_000, 'invalid opcode: INVALID'], [-32_000, 'EVM error StackUnderflow'],
+      [-32_603, 'Reverted 0x'], [-32_000, 'out of gas']] as const;
+    for (const [code, message, data] of [...reverts, [-32_000, 'words of its own', '0x'] as const]) {
+      const node: Rpc = {
+        chainId: rpc.chainId,
+        async request<T>(method: string, params: readonly unknown[]): Promise<T> {
+          if (method === 'eth_call') throw new RpcError(method, code, message, data);
+          return await rpc.request(method, params);
+        },
+      };
+      assert.equal((await problemsOf({ chain, rpc: node }))[0], `settlement: the contract at ${chain.contracts.settlement} has no eip712Domain()`, message);
+    }
+  });
+
   it('are not called wrong when no node answers', async () => {
     const nobody = createRpc({ chainId: chain.chainId, urls: ['http://127.0.0.1:1'], now: () => 0, report: () => undefined });
     await assert.rejects(checkContracts({ chain, rpc: nobody }), ChainUnavailable);
