@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Fact, FactCommand } from '../command/chain/facts.js';
 import { CursorStands, createFactWriter, type FactWriter } from '../command/chain/fact-writer.js';
-import { decodeCommand, encodeCommand, recordId } from '../engine/codec.js';
+import { decodeCommand, encodeCommand, recordId, type Outcome } from '../engine/codec.js';
 import { createEngine } from '../engine/engine.js';
 import { chainCursor } from '../engine/chain-cursor.js';
 import type { NewRecord } from '../engine/log.js';
@@ -28,11 +28,12 @@ function market(logIndex: number): Fact {
   return { command, blockHash: hash(1) };
 }
 
-/** A writer over an engine that decides a batch when its outcome is asked for. */
+/** A writer over an engine that decides a batch when an outcome of it is asked for. */
 function harness() {
   const engine = createEngine();
   const written: NewRecord[][] = [];
   const waiting: NewRecord[] = [];
+  const outcomes = new Map<number, Outcome>();
   const reports: string[] = [];
   const steps: string[] = [];
   const parts = {
@@ -42,10 +43,10 @@ function harness() {
       waiting.push(...records);
       return engine.state.position + waiting.length - records.length;
     },
-    outcomeOf: async (position: number): Promise<unknown> => {
-      steps.push(`outcome ${position}`);
-      for (const { data } of waiting.splice(0)) engine.step(data);
-      return undefined;
+    outcomeOf: async (position: number): Promise<Outcome> => {
+      if (waiting.length > 0) steps.push(`outcome ${position}`);
+      for (const { data } of waiting.splice(0)) outcomes.set(engine.state.position, engine.step(data).outcome);
+      return outcomes.get(position)!;
     },
   };
   const writer: FactWriter = createFactWriter({
@@ -114,6 +115,82 @@ describe('facts are written', () => {
     assert.deepEqual(kinds(), ['CancelOrdersBelow', 'AdvanceChain', 'CancelOrdersBelow', 'AdvanceChain']);
   });
 
+  describe('with what the engine refuses', () => {
+    const head = { v: 1, at: 7 } as const;
+    const place = (logIndex: number) => ({ fact: { chainId: CHAIN, block: 2, logIndex } });
+    const [marketId, txHash] = [hash(5), hash(6)];
+    const trader = `0x${'a'.repeat(40)}`;
+    const noted: FactCommand[] = [
+      { ...head, kind: 'CancelOrder', orderHash: hash(9), marketId, trader, ...place(1) },
+      { ...head, kind: 'CancelOrder', orderHash: hash(10), marketId, trader, ...place(2) },
+      { ...head, kind: 'CancelOrdersBelow', chainId: CHAIN, trader, belowNonce: '0', ...place(3) },
+      { ...head, kind: 'RecordTransfer', chainId: CHAIN, from: trader, to: trader, txHash, items: [{ token: hash(1), amount: '1' }], ...place(4) },
+      { ...head, kind: 'RecordRedemption', marketId, user: trader, payout: '1', txHash, ...place(5) },
+      { ...head, kind: 'RecordDispute', marketId, assertionId: hash(7), disputer: trader, ...place(6) },
+      { ...head, kind: 'ResolveMarket', marketId, winningOutcome: 0, ...place(7) },
+    ];
+    const write = async (commands: readonly FactCommand[]) => {
+      const { writer, reports, engine } = harness();
+      await writer.write([market(0), ...commands.map((command) => ({ command, blockHash: hash(2) }))], { number: 2, hash: hash(2) });
+      assert.equal(engine.state.position, commands.length + 2);
+      return reports;
+    };
+
+    it('as one note, where anybody can cause it on the chain', async () => {
+      assert.deepEqual(await write(noted), [
+        'note: chain 5: up to block 2 facts that concern nothing here: 2 CancelOrder (unknown_order), 1 CancelOrdersBelow (nonce_cancelled), '
+        + '1 RecordTransfer (unknown_token), 1 RecordRedemption (unknown_market), 1 RecordDispute (unknown_market), 1 ResolveMarket (unknown_market)',
+      ]);
+    });
+
+    const alarming: readonly (readonly [FactCommand, string])[] = [
+      [{ ...head, kind: 'SettleFill', fill: 3, txHash, ...place(8) }, 'SettleFill as unknown_fill: 3. The chain settled what the history does not have'],
+      [{ ...head, kind: 'FailFill', fill: 4, txHash, reason: 'overfill', culprit: 'both', ...place(8) },
+        'FailFill as unknown_fill: 4. The chain settled what the history does not have'],
+      [{ ...market(0).command, ...place(8) }, `OpenMarket as market_exists: ${hash(0)}. The market or its tokens have these names already`],
+    ];
+    for (const [command, said] of alarming) {
+      it(`as an alarm with its place: ${command.kind}`, async () => {
+        const [alarm, ...rest] = await write([...noted, command]);
+        assert.ok(alarm!.startsWith(`alarm: chain 5, block 2, log 8: the history refused ${said}`), alarm);
+        assert.deepEqual(rest, await write(noted));
+      });
+    }
+
+    it('as ten alarms and the number of the others, however many there are', async () => {
+      const facts = Array.from({ length: 25 }, (_, i): FactCommand => ({ ...head, kind: 'SettleFill', fill: i, txHash, ...place(i) }));
+      const reports = await write(facts);
+      assert.equal(reports.length, 11);
+      assert.equal(reports.at(-1), 'alarm: chain 5: the history refused 15 more facts up to block 2');
+    });
+
+    it('once, though the outcomes were not heard of at first', async () => {
+      const { writer, parts, reports, engine } = harness();
+      const { outcomeOf } = parts;
+      const fill = { command: { ...head, kind: 'SettleFill', fill: 3, txHash, ...place(8) } as FactCommand, blockHash: hash(2) };
+      const write = () => writer.write([fill], { number: 2, hash: hash(2) });
+      parts.outcomeOf = () => Promise.reject(new Error('not there yet'));
+      await assert.rejects(write(), /not there yet/);
+      assert.deepEqual(reports, []);
+      parts.outcomeOf = outcomeOf;
+      await write();
+      await write();
+      assert.equal(reports.length, 1);
+      assert.equal(engine.state.position, 4);
+    });
+
+    it('not at all, where it is a fact that another process has told', async () => {
+      const { writer, parts, reports, engine } = harness();
+      const { append } = parts;
+      parts.append = async (records) => {
+        for (const { data } of records) engine.step(data);
+        return await append(records);
+      };
+      await writer.write([{ command: noted[0]!, blockHash: hash(2) }], { number: 2, hash: hash(2) });
+      assert.deepEqual([reports, engine.state.position], [[], 4]);
+    });
+  });
+
   it('without one that no record can hold, which is told of', async () => {
     const { writer, kinds, reports } = harness();
     const bad = fact(1, 0, { belowNonce: '18446744073709551616' });
@@ -125,7 +202,7 @@ describe('facts are written', () => {
 
   it('never again to an engine whose cursor stands', async () => {
     const { writer, parts } = harness();
-    parts.outcomeOf = async () => undefined;
+    parts.outcomeOf = async () => undefined as never;
     await assert.rejects(writer.write([], { number: 1, hash: hash(1) }), CursorStands);
   });
 });

@@ -1,9 +1,10 @@
 /** Brings facts into the history: as commands in the chain's order, and no later one before an earlier one is certain to be there. */
-import { encodeCommand, MalformedRecord, recordId } from '../../engine/codec.js';
+import { encodeCommand, MalformedRecord, recordId, type Outcome } from '../../engine/codec.js';
 import { RecordTooLarge, type NewRecord } from '../../engine/log.js';
 import type { ChainCursor } from '../../engine/state.js';
 import type { BlockName } from './block-range.js';
-import type { Fact } from './facts.js';
+import { reportRejections, type WrittenFact } from './fact-rejections.js';
+import type { Fact, FactCommand } from './facts.js';
 import type { Report } from './report.js';
 
 export interface FactWriterOptions {
@@ -17,7 +18,7 @@ export interface FactWriterOptions {
    */
   readonly append: (records: readonly NewRecord[]) => Promise<number>;
   /** Resolves when the engine has decided the command at a position. */
-  readonly outcomeOf: (position: number) => Promise<unknown>;
+  readonly outcomeOf: (position: number) => Promise<Outcome>;
   readonly now: () => number;
   readonly report: Report;
 }
@@ -25,7 +26,8 @@ export interface FactWriterOptions {
 export interface FactWriter {
   /**
    * Resolves when the engine has taken the facts and knows that `end` is the last block whose facts it has. Facts that it had already
-   * are left out. Rejects as append and outcomeOf do; then the same facts are to be written again, which the engine notices.
+   * are left out, and what it refuses is reported. Rejects as append and outcomeOf do; then the same facts are to be written again,
+   * which the engine notices.
    */
   write(facts: readonly Fact[], end: BlockName): Promise<void>;
 }
@@ -39,23 +41,36 @@ export class CursorStands extends Error {
   }
 }
 
+/** A record with the fact's command; without one it is a range's end. */
+interface FactRecord extends NewRecord {
+  readonly command?: FactCommand;
+}
+
 /** Bounds of one append. A whole append of EventStoreDB's may have 1 MiB. */
 const MAX_RECORDS = 1_000;
 const MAX_BYTES = 900_000;
 
 export function createFactWriter({ chainId, cursor, append, outcomeOf, now, report }: FactWriterOptions): FactWriter {
-  /** The last position written whose outcome has not been heard of. */
-  let undecided: number | undefined;
+  /** What was written last, from that position on, and whose outcomes have not been heard of. */
+  let undecided: { readonly first: number; readonly batch: readonly FactRecord[] } | undefined;
 
   async function decided(): Promise<void> {
-    if (undecided !== undefined) await outcomeOf(undecided);
+    if (undecided === undefined) return;
+    const { first, batch } = undecided;
+    // The last one's first: the others are there by then.
+    await outcomeOf(first + batch.length - 1);
+    const written: WrittenFact[] = [];
+    for (const [i, { command }] of batch.entries()) {
+      if (command !== undefined) written.push({ command, events: (await outcomeOf(first + i)).events });
+    }
     undecided = undefined;
+    reportRejections(chainId, written, report);
   }
 
-  function recordOf({ command, blockHash }: Fact): NewRecord[] {
+  function recordOf({ command, blockHash }: Fact): FactRecord[] {
     const { block, logIndex } = command.fact;
     try {
-      return [{ id: recordId(`chain:${chainId}:${blockHash}:${logIndex}`), data: encodeCommand(command) }];
+      return [{ id: recordId(`chain:${chainId}:${blockHash}:${logIndex}`), data: encodeCommand(command), command }];
     } catch (error) {
       if (!(error instanceof MalformedRecord || error instanceof RecordTooLarge)) throw error;
       report('alarm', `chain ${chainId}, block ${block}, log ${logIndex}: ${error.message}; it was left out: check the chain's contracts`);
@@ -69,12 +84,12 @@ export function createFactWriter({ chainId, cursor, append, outcomeOf, now, repo
       await decided();
       const { nextBlock, nextLog } = cursor() ?? { nextBlock: 0, nextLog: 0 };
       const isNew = ({ command: { fact } }: Fact) => fact.block > nextBlock || (fact.block === nextBlock && fact.logIndex >= nextLog);
-      const advance: NewRecord = {
+      const advance: FactRecord = {
         id: recordId(`chain:${chainId}:${end.hash}:end`),
         data: encodeCommand({ kind: 'AdvanceChain', v: 1, at: now(), chainId, block: end.number, blockHash: end.hash }),
       };
-      for (const records of batchesOf([...facts.filter(isNew).flatMap(recordOf), advance])) {
-        undecided = await append(records) + records.length - 1;
+      for (const batch of batchesOf([...facts.filter(isNew).flatMap(recordOf), advance])) {
+        undecided = { first: await append(batch.map(({ id, data }) => ({ id, data }))), batch };
         await decided();
       }
       if ((cursor()?.nextBlock ?? 0) <= end.number) throw new CursorStands(chainId, end);
@@ -82,8 +97,8 @@ export function createFactWriter({ chainId, cursor, append, outcomeOf, now, repo
   };
 }
 
-function* batchesOf(records: readonly NewRecord[]): Generator<NewRecord[]> {
-  let batch: NewRecord[] = [];
+function* batchesOf(records: readonly FactRecord[]): Generator<FactRecord[]> {
+  let batch: FactRecord[] = [];
   let bytes = 0;
   for (const record of records) {
     if (batch.length > 0 && (batch.length === MAX_RECORDS || bytes + record.data.length > MAX_BYTES)) {
