@@ -1,6 +1,6 @@
 /** What goes into one settlement transaction: orders once, permits where they are needed, and no more than gas and size allow. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
-import { BATCH_LIMITS, composeBatch, settleGas } from '../command/chain/batch.js';
+import { BATCH_LIMITS, composeBatch, limitsWithin, settleGas } from '../command/chain/batch.js';
 import { encodeSettleBatch, settleBytes } from '../command/chain/settle-calldata.js';
 import type { PlaceOrder } from '../engine/commands.js';
 import { BUY, SELL, YES, type Side } from '../engine/fields.js';
@@ -103,6 +103,11 @@ describe('settlement: batch', () => {
   it('takes one fill whatever the limits, so that none waits for ever', () => {
     const { orders, fills } = many(2);
     deepEqual(composeBatch({ fills, orders, permitUsed: nothingUsed, nowS: NOW_S, limits: { gas: 1, bytes: 1 } }).fills, [fills[0]]);
+  });
+
+  it('leaves an eighth of a block\'s gas, and takes no more where blocks have much', () => {
+    deepEqual([10_000_000n, 19_173_961n, 30_000_000n, 2n ** 64n - 1n].map((gas) => limitsWithin(BATCH_LIMITS, gas)),
+      [8_750_000, 16_777_215, 16_777_216, 16_777_216].map((gas) => ({ gas, bytes: 120_000 })));
   });
 
   it('stays within what a transaction may be (EIP-7825)', () => {

@@ -1,5 +1,5 @@
 /** Settlement on a real chain with everything real: signed orders in, batches out, results in the history; and what goes wrong on the chain. */
-import { deepEqual, equal, ok } from 'node:assert/strict';
+import { deepEqual, equal, match, ok } from 'node:assert/strict';
 import { SETTLE_GAS } from '../command/chain/batch.js';
 import type { FillMatched } from '../engine/events.js';
 import { testDatabase, type TestDatabase } from './postgres.js';
@@ -140,6 +140,28 @@ describe('settlement on a chain', function () {
     deepEqual(submitted[0].fills, numbers(0, 10));
     ok(submitted.length > 1);
     ok(stack.reports.some((report) => /^trouble: .* left \d of 10 fills untouched/.test(report)), stack.reports.join('\n'));
+  });
+
+  it('settles on a chain whose blocks have less gas than a full batch; what the sender refuses all the same goes in halves', async () => {
+    const blocksOf = async (gas: number) => {
+      await world.contracts.chain.rpc('evm_setBlockGasLimit', [`0x${gas.toString(16)}`]);
+      await world.contracts.chain.rpc('evm_mine');
+    };
+    let requests = 0;
+    try {
+      await blocksOf(2_000_000);
+      await start({
+        settlement: { rules: { gatherMs: 2_000 } }, altered: (request) => requests++ === 0 ? { ...request, gasLimit: 2_000_001n } : request,
+      });
+      await matches(20);
+      await stack.settled();
+      const { submitted } = await assertSettledOnce();
+      ok(submitted.length >= 4 && submitted.every(({ fills }) => fills.length <= 6), JSON.stringify(submitted));
+      equal(stack.reports.length, 1);
+      match(stack.reports[0], /^trouble: chain 31337: a batch of [56] fills cannot be sent and goes in smaller ones: .* block gas limit 2000000$/);
+    } finally {
+      await blocksOf(30_000_000);
+    }
   });
 
   it('asks for the gas that the contract wants to have left, for every fill and permit', async () => {

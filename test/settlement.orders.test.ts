@@ -1,5 +1,5 @@
 /** Orders read back from the commands log: in few reads, the latest from memory, and nothing that is not an order. */
-import { deepEqual, equal, rejects } from 'node:assert/strict';
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict';
 import { NoSuchOrder, createSettledOrders } from '../command/chain/settled-orders.js';
 import { encodeCommand, recordId } from '../engine/codec.js';
 import type { Command, PlaceOrder } from '../engine/commands.js';
@@ -84,12 +84,32 @@ describe('settlement: orders', () => {
     deepEqual([...(await orders.read([1, 2, 3])).keys()], [1, 2, 3]);
   });
 
-  for (const [name, number] of [['a tick of the clock', 10], ['nothing', LENGTH]] as const) {
-    it(`refuses a position with ${name}`, async () => {
-      const { orders } = setUp();
-      await rejects(orders.read([9, number]), NoSuchOrder);
+  for (const [name, number, found] of [
+    ['a tick of the clock', 10, 'a command of kind AdvanceClock'], ['nothing', LENGTH, 'no record'], ['no command', LENGTH - 2, 'a record that is no command'],
+  ] as const) {
+    it(`refuses a position with ${name}, and keeps what it has read beside it`, async () => {
+      const { orders, reads } = ordersOf({ ...log, read: async (...asked) => (await log.read(...asked)).map((record) => (
+        record.position === LENGTH - 2 ? { ...record, data: record.data.subarray(1) } : record)) });
+      await rejects(orders.read([9, number]), (error: Error) => {
+        ok(error instanceof NoSuchOrder);
+        deepEqual([[...error.positions], error.message], [
+          [number], `fills name orders that are not in the log: position ${number} of the commands has ${found}; the log is not what the engine has read`]);
+        return true;
+      });
+      const before = reads.length;
+      deepEqual([[...(await orders.read([9])).keys()], reads.length], [[9], before]);
     });
   }
+
+  it('names all positions without an order at once', async () => {
+    const { orders } = setUp();
+    await rejects(orders.read([9, 10, 700, LENGTH + 3, LENGTH + 1]), (error: Error) => {
+      ok(error instanceof NoSuchOrder);
+      deepEqual([...error.positions].sort((a, b) => a - b), [10, LENGTH + 1, LENGTH + 3]);
+      match(error.message, / \(and 2 more\); /);
+      return true;
+    });
+  });
 
   it('a log that cannot be reached is asked again', async () => {
     const { orders, behind } = setUp();

@@ -311,6 +311,32 @@ describe('settlement: queue: trouble', () => {
     equal(queue.waiting(), 5);
   });
 
+  it('what can never be sent goes in halves; a single one ever more rarely, though nothing reverted, and nothing else is slowed down', () => {
+    const { queue, match, due, take } = story({ maxFills: 4, pauseMs: 1_000, slowAfter: 1 });
+    match(4, 0);
+    deepEqual([queue.unsendable(take(due(0)), 10), due(10), queue.status().inHand], [0, [0, 1], 0]);
+    deepEqual([queue.unsendable(take(due(10)), 20), due(20)], [0, [0]]);
+    deepEqual([queue.unsendable(take(due(20)), 30), due(30)], [1, [1]]);
+    take(due(30));
+    deepEqual([due(30), queue.status().slow], [[2, 3], false]);
+    take(due(30));
+    deepEqual([due(1_029), due(1_030)], [[], [0]]);
+    deepEqual([queue.unsendable(take([0]), 1_030), due(3_029), due(3_030)], [2, [], [0]]);
+  });
+
+  it('what no transaction can be made with is set aside, alone and ever more rarely; what was due beside it is due at once', () => {
+    const { queue, match, due, take, settle } = story({ maxFills: 4, pauseMs: 1_000 });
+    match(6, 0);
+    deepEqual(queue.setAside({ due: due(0), unfit: [1, 3] }, 0), [1, 3]);
+    deepEqual([due(0), queue.waiting(), queue.status().troubled], [[0, 2, 4, 5], 6, 2]);
+    take(due(0));
+    deepEqual([due(999), due(1_000)], [[], [1]]);
+    deepEqual(queue.setAside({ due: [1], unfit: [1] }, 1_000), [], 'known');
+    deepEqual([due(1_000), due(2_999)], [[3], [3]]);
+    settle([3]);
+    deepEqual([due(2_999), due(3_000), queue.status().troubled], [[], [1], 1]);
+  });
+
   it('a starved transaction\'s rest goes on in smaller batches', () => {
     const { match, send, settle, conclude, fillsOf } = story();
     match(50, 0);

@@ -14,7 +14,7 @@ describe('settlement: queue: any story', () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ kind: fc.constant('match' as const), n: fc.integer({ min: 1, max: 20 }) }) },
       { weight: 4, arbitrary: fc.record({ kind: fc.constant('send' as const), n: fc.integer({ min: 1, max: 10 }) }) },
-      { weight: 1, arbitrary: fc.record({ kind: fc.constant('unsent' as const), n: fc.constant(0) }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('unsent' as const, 'unsendable' as const, 'aside' as const), n: fc.nat(9) }) },
       { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('settled' as const, 'reverted' as const, 'starved' as const, 'lost' as const), n: fc.nat(9) }) },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant('restart' as const), n: fc.constant(0) }) },
     );
@@ -22,7 +22,7 @@ describe('settlement: queue: any story', () => {
   });
 });
 
-interface Step { readonly kind: 'match' | 'send' | 'unsent' | 'settled' | 'reverted' | 'starved' | 'lost' | 'restart'; readonly n: number }
+interface Step { readonly kind: 'match' | 'send' | 'unsent' | 'unsendable' | 'aside' | 'settled' | 'reverted' | 'starved' | 'lost' | 'restart'; readonly n: number }
 
 function playRandomly(steps: readonly Step[]): void {
   const unsettled = new Set<number>();
@@ -60,6 +60,19 @@ function playRandomly(steps: readonly Step[]): void {
       if (send(3)) {
         queue.unsent(open.get(nonce)!, at);
         open.delete(nonce);
+      }
+    } else if (kind === 'unsendable') {
+      if (send(8)) {
+        const note = open.get(nonce)!;
+        equal(queue.unsendable(note, at) > 0, note.fills.length === 1);
+        open.delete(nonce);
+      }
+    } else if (kind === 'aside') {
+      const due = queue.due(at).map((each) => each.fill);
+      const unfit = due.filter((each) => each % 3 === n % 3);
+      if (due.length > 0) {
+        ok(queue.setAside({ due, unfit }, at).every((each) => unfit.includes(each)));
+        ok(queue.due(at).every(({ fill: each }) => !unfit.includes(each)), 'what was set aside is due at once');
       }
     } else if (kind === 'restart') {
       queue = new SettlementQueue(source, rules);

@@ -11,11 +11,13 @@ import type { PlaceOrder, SubmitSettlement } from '../engine/commands.js';
 import { LogUnavailable } from '../engine/log.js';
 import { createMemoryLog } from '../engine/log/memory.js';
 import type { UnsettledFill } from '../engine/unsettled-fills.js';
+import { UnsendableTransaction } from '../command/chain/signer.js';
 import { address, bytes32 } from './scenario.js';
 
 const CHAIN = { chainId: 5, contracts: { settlement: address('settlement') } } as unknown as SettlementOptions['chain'];
 const PERMIT = { nonce: '0', value: '1', deadline: '1900000000', v: 27 as const, r: bytes32('r'), s: bytes32('s') };
 const abi = new Interface(artifact.abi);
+const TICK = encodeCommand({ kind: 'AdvanceClock', v: 1, at: 0 });
 
 interface Handed {
   readonly request: TransactionRequest;
@@ -35,7 +37,8 @@ interface Scene {
   readonly unsettled: Set<number>;
   nextBlock: number;
   position: number;
-  fault: { catchUp?: Error; read?: Error; submit?: Error; open?: Error };
+  fault: { catchUp?: Error; read?: Error; submit?: Error; open?: Error; lost?: readonly number[] };
+  blockGasLimit: bigint | undefined;
   stopped: boolean;
   /** The engine matches fills; fill n is of the orders 2n and 2n + 1. */
   match(count: number): void;
@@ -52,10 +55,9 @@ async function setScene(
   const log = createMemoryLog();
   await log.append('commands', Array.from({ length: 400 }, (_, i) => ({ id: recordId(`test ${i}`), data: encodeCommand(orderAt(i)) })));
   let nextFill = 0;
-  let nonce = open.length;
   const scene: Scene = {
     hooks: undefined as unknown as SettlementHooks, handed: [], open, submitted: [], reports: [], unsettled: new Set(), nextBlock: 0, position: 1_000,
-    fault, stopped: false, settlement: undefined as unknown as Settlement,
+    fault, blockGasLimit: undefined, stopped: false, settlement: undefined as unknown as Settlement,
     match(count) {
       for (let i = 0; i < count; i++) scene.unsettled.add(nextFill++);
     },
@@ -68,8 +70,42 @@ async function setScene(
       await scene.settlement.done;
     },
   };
-  const sender: Sender = {
-    address: address('key'), open: () => scene.open,
+  const sender = scriptedSender(scene);
+  const settlement = runSettlement({
+    chain: CHAIN, now: Date.now, signal: stopping.signal, report: (level, text) => { scene.reports.push(`${level}: ${text}`); },
+    view: {
+      nextFill: () => nextFill, nextBlock: () => scene.nextBlock,
+      unsettled: (from) => [...scene.unsettled].filter((each) => each >= from).sort((a, b) => a - b).map(fill),
+      history: () => ({ position: scene.position, digest: new Uint8Array(32).fill(7) }),
+    },
+    log: {
+      async read(...asked) {
+        if (scene.fault.read !== undefined) throw scene.fault.read;
+        return (await log.read(...asked)).map((record) => scene.fault.lost?.includes(record.position) === true ? { ...record, data: TICK } : record);
+      },
+    },
+    catchUp: () => scene.fault.catchUp === undefined ? Promise.resolve() : Promise.reject(scene.fault.catchUp),
+    submit(command) {
+      if (scene.fault.submit !== undefined) return Promise.reject(scene.fault.submit);
+      scene.submitted.push(command);
+      return Promise.resolve();
+    },
+    openSender(hooks) {
+      if (scene.fault.open !== undefined) return Promise.reject(scene.fault.open);
+      Object.assign(scene, { hooks });
+      early?.(hooks);
+      return Promise.resolve(sender);
+    },
+    rules: { maxFills: 4, gatherMs: 5 }, timings: { pollMs: 1, retryMs: 2, maxRetryMs: 5, maxSending: 3 }, ...options,
+  });
+  return Object.assign(scene, { settlement });
+}
+
+/** A sender that takes and refuses when the test says so. */
+function scriptedSender(scene: Scene): Sender {
+  let nonce = scene.open.length;
+  return {
+    address: address('key'), open: () => scene.open, blockGasLimit: () => scene.blockGasLimit,
     send: (request) => new Promise((resolve, reject) => {
       scene.handed.push({
         request, note: request.note as SettlementNote, refuse: reject,
@@ -87,29 +123,6 @@ async function setScene(
       return Promise.resolve();
     },
   };
-  const settlement = runSettlement({
-    chain: CHAIN, now: Date.now, signal: stopping.signal, report: (level, text) => { scene.reports.push(`${level}: ${text}`); },
-    view: {
-      nextFill: () => nextFill, nextBlock: () => scene.nextBlock,
-      unsettled: (from) => [...scene.unsettled].filter((each) => each >= from).sort((a, b) => a - b).map(fill),
-      history: () => ({ position: scene.position, digest: new Uint8Array(32).fill(7) }),
-    },
-    log: { read: (stream, from, limit) => scene.fault.read === undefined ? log.read(stream, from, limit) : Promise.reject(scene.fault.read) },
-    catchUp: () => scene.fault.catchUp === undefined ? Promise.resolve() : Promise.reject(scene.fault.catchUp),
-    submit(command) {
-      if (scene.fault.submit !== undefined) return Promise.reject(scene.fault.submit);
-      scene.submitted.push(command);
-      return Promise.resolve();
-    },
-    openSender(hooks) {
-      if (scene.fault.open !== undefined) return Promise.reject(scene.fault.open);
-      Object.assign(scene, { hooks });
-      early?.(hooks);
-      return Promise.resolve(sender);
-    },
-    rules: { maxFills: 4, gatherMs: 5 }, timings: { pollMs: 1, retryMs: 2, maxRetryMs: 5, maxSending: 3 }, ...options,
-  });
-  return Object.assign(scene, { settlement });
 }
 
 function orderAt(position: number): PlaceOrder {
@@ -208,6 +221,54 @@ describe('settlement: worker', () => {
     deepEqual(fillsOf(scene.handed), [[0, 1], [0, 1], [0, 1], [0, 1]]);
     await until('the trouble is over', () => scene.settlement.status().trouble === undefined);
     deepEqual(scene.reports, ['trouble: settlement waits: the gas limit is too high', 'note: settlement goes on after: the gas limit is too high']);
+  });
+
+  it('halves what can never be sent, down to one, which waits alone: the others go on', async () => {
+    scene = await setScene({ options: { rules: { maxFills: 4, gatherMs: 5, pauseMs: 50, maxPauseMs: 50 } } });
+    scene.match(4);
+    const tried: (readonly number[])[] = [];
+    for (let i = 0; tried.filter((fills) => fills.length === 1 && fills[0] === 2).length < 3; i++) {
+      const { note: { fills }, refuse, take } = (await handed(i + 1))[i];
+      tried.push(fills);
+      if (fills.includes(2)) refuse(new UnsendableTransaction('it is too large'));
+      else take();
+    }
+    deepEqual(tried, [[0, 1, 2, 3], [0, 1], [2, 3], [2], [3], [2], [2]]);
+    const why = 'this transaction would block all that come after it: it is too large';
+    deepEqual(scene.reports, [
+      `trouble: chain 5: a batch of 4 fills cannot be sent and goes in smaller ones: ${why}`,
+      `trouble: chain 5: a batch of 2 fills cannot be sent and goes in smaller ones: ${why}`,
+      `alarm: chain 5: fill 2 cannot be sent even alone; it is tried again ever more rarely: ${why}`,
+    ]);
+    await until('it waits', () => scene.settlement.status().waiting === 1);
+    deepEqual([scene.settlement.status().troubled, scene.settlement.status().trouble], [4, undefined]);
+  });
+
+  it('makes batches that a block has gas for, with some to spare', async () => {
+    scene = await setScene({ options: { rules: { maxFills: 50, gatherMs: 5 } } });
+    scene.blockGasLimit = 2_000_000n;
+    scene.match(20);
+    const batches = await handed(3);
+    const sizes = batches.map(({ note }) => note.fills.length);
+    ok(sizes.every((size) => size >= 4 && size <= 6), String(sizes));
+    ok(batches.every(({ request: { gasLimit } }) => gasLimit > 1_200_000n && gasLimit <= 1_750_000n));
+    deepEqual(batches.flatMap(({ note }) => note.fills), Array.from({ length: sizes.reduce((a, b) => a + b) }, (_, i) => i), 'none is left out');
+  });
+
+  it('sets fills aside whose orders are missing from the log, tells it once, and settles them when they are found', async () => {
+    const lost = [3, 31, 33];
+    const options = { rules: { maxFills: 4, gatherMs: 5, pauseMs: 500 }, timings: { pollMs: 1, maxSending: 10 } };
+    scene = await setScene({ fault: { lost }, options });
+    scene.match(18);
+    deepEqual(fillsOf(await handed(4)), [[0, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13, 14, 17]]);
+    const alarm = (fills: string, found: string) => `alarm: chain 5: fills ${fills} cannot be settled and are tried again ever more rarely; the others go on: `
+      + `fills name orders that are not in the log: ${found}; the log is not what the engine has read`;
+    const alarms = [alarm('1', 'position 3 of the commands has a command of kind AdvanceClock'),
+      alarm('15, 16', 'position 31 of the commands has a command of kind AdvanceClock (and 1 more)')];
+    deepEqual([scene.reports, scene.settlement.status().waiting, scene.settlement.status().troubled], [alarms, 3, 3]);
+    scene.fault = {};
+    deepEqual(fillsOf(await handed(7)).slice(4).sort(([a], [b]) => a - b), [[1], [15], [16]]);
+    deepEqual(scene.reports, alarms);
   });
 
   it('hands over only so many at a time, and the rest when the sender has taken some', async () => {

@@ -14,6 +14,14 @@ export interface BatchLimits {
 export const BATCH_LIMITS: BatchLimits = { gas: 16_777_216, bytes: 120_000 };
 
 /**
+ * The limits on a chain whose blocks have so much gas. An eighth is left: the limit may sink with every block, and what no block can
+ * hold any more would block all that come after it.
+ */
+export function limitsWithin(limits: BatchLimits, blockGasLimit: bigint): BatchLimits {
+  return { ...limits, gas: Math.min(limits.gas, Number(blockGasLimit * 7n / 8n)) };
+}
+
+/**
  * The gas that a batch never needs more of, whatever the tokens do (Settlement's FILL_RESERVE and PERMIT_GAS, the latter under the
  * 63/64 rule): it goes on with a fill only while this much is left. What is not used is not paid.
  */

@@ -27,6 +27,8 @@ interface Ended { readonly nonce: number; readonly ending: Ending }
 
 /** One round at a time: nothing here runs beside it but the caller's `over`. */
 export class SenderRun {
+  /** As last seen. */
+  blockGasLimit: bigint | undefined;
   private held: HeldLane | undefined;
   private flights: readonly Flight[] = [];
   private recordedNonces = 0;
@@ -133,6 +135,7 @@ export class SenderRun {
     await this.markOver();
     const { rpc, chain: { confirmations }, now } = this.options;
     const view = await lookAt(rpc, { address: this.signer.address, flights: this.flights, confirmations });
+    this.blockGasLimit = view.blockGasLimit;
     const { flights, actions } = decide(this.flights, view, this.policy, now());
     this.flights = flights;
     const due = new Set<number>();

@@ -39,6 +39,8 @@ export interface Sender {
   readonly address: string;
   /** Transactions that are not over, by nonce: those of earlier processes too. */
   open(): readonly SentTransaction[];
+  /** A block's gas when the chain was looked at last; undefined before that. */
+  blockGasLimit(): bigint | undefined;
   /**
    * Takes the next nonce and signs; resolves when the transaction is recorded. Sending, replacing and following go on by
    * themselves. Waits while the chain or the outbox is away and while too many are in flight; requests keep their order. Throws
@@ -103,6 +105,7 @@ export async function createSender(options: SenderOptions): Promise<Sender> {
   return {
     address: run.address,
     open: () => run.open(),
+    blockGasLimit: () => run.blockGasLimit,
     async send(request) {
       checkRequest(request, maxGasLimit);
       return await run.enqueue(request);

@@ -1,18 +1,24 @@
 /** The signed orders behind fills, read back from the commands log: in few reads, and each of the latest once. */
-import { decodeCommand } from '../../engine/codec.js';
+import { MalformedRecord, decodeCommand } from '../../engine/codec.js';
 import type { PlaceOrder } from '../../engine/commands.js';
 import type { Log } from '../../engine/log.js';
 
 export interface SettledOrders {
-  /** The orders with these numbers (log positions). Throws LogUnavailable, or NoSuchOrder for a position without an order. */
+  /** The orders with these numbers (log positions). Throws LogUnavailable, or NoSuchOrder for positions without an order. */
   read(numbers: Iterable<number>): Promise<Map<number, PlaceOrder>>;
 }
 
-/** A fill names a log position at which there is no order: the log is not the one that the engine has read. */
+/** Fills name log positions at which there is no order: the log is not the one that the engine has read, or it is damaged. */
 export class NoSuchOrder extends Error {
-  constructor(position: number, found: string) {
-    super(`a fill names the order at position ${position} of the commands, but there is ${found}: the log is not the engine's`);
+  readonly positions: ReadonlySet<number>;
+
+  /** `missing`: what is there instead, by position; at least one. */
+  constructor(missing: ReadonlyMap<number, string>) {
+    const [[position, found] = []] = missing;
+    const others = missing.size === 1 ? '' : ` (and ${missing.size - 1} more)`;
+    super(`fills name orders that are not in the log: position ${position} of the commands has ${found}${others}; the log is not what the engine has read`);
     this.name = 'NoSuchOrder';
+    this.positions = new Set(missing.keys());
   }
 }
 
@@ -27,32 +33,30 @@ const PARALLEL = 8;
 export function createSettledOrders(log: Pick<Log, 'read'>, kept = 10_000): SettledOrders {
   const latest = new Map<number, PlaceOrder>();
 
-  async function readRange({ from, to, wanted }: Range, found: Map<number, PlaceOrder>): Promise<void> {
+  async function readRange({ from, to, wanted }: Range, answer: Answer): Promise<void> {
     const records = await log.read('commands', from, to - from + 1);
     // A page may end early.
     const end = from + records.length;
     for (const number of wanted) {
-      if (number >= end) continue;
-      const command = decodeCommand(records[number - from].data);
-      if (command.kind !== 'PlaceOrder') throw new NoSuchOrder(number, `a ${command.kind}`);
-      found.set(number, command);
+      if (number < end) take(number, records[number - from].data, answer);
+      else if (records.length === 0) answer.missing.set(number, 'no record');
     }
-    if (records.length === 0) throw new NoSuchOrder(from, 'no record');
-    if (end <= to) await readRange({ from: end, to, wanted: wanted.filter((number) => number >= end) }, found);
+    if (records.length > 0 && end <= to) await readRange({ from: end, to, wanted: wanted.filter((number) => number >= end) }, answer);
   }
 
   return {
     async read(numbers) {
       const orders = new Map<number, PlaceOrder>();
-      const missing = new Set<number>();
+      const missing = new Map<number, string>();
+      const unknown = new Set<number>();
       for (const number of numbers) {
         const order = latest.get(number);
-        if (order === undefined) missing.add(number);
+        if (order === undefined) unknown.add(number);
         else orders.set(number, order);
       }
-      const ranges = rangesOf([...missing]);
+      const ranges = rangesOf([...unknown]);
       for (let i = 0; i < ranges.length; i += PARALLEL) {
-        await Promise.all(ranges.slice(i, i + PARALLEL).map((range) => readRange(range, orders)));
+        await Promise.all(ranges.slice(i, i + PARALLEL).map((range) => readRange(range, { orders, missing })));
       }
       // Those asked for again move to the end; the oldest at the front go.
       for (const [number, order] of orders) {
@@ -63,9 +67,27 @@ export function createSettledOrders(log: Pick<Log, 'read'>, kept = 10_000): Sett
         if (latest.size <= kept) break;
         latest.delete(number);
       }
+      if (missing.size > 0) throw new NoSuchOrder(missing);
       return orders;
     },
   };
+}
+
+interface Answer {
+  readonly orders: Map<number, PlaceOrder>;
+  /** What is there instead of an order. */
+  readonly missing: Map<number, string>;
+}
+
+function take(number: number, data: Uint8Array, { orders, missing }: Answer): void {
+  try {
+    const command = decodeCommand(data);
+    if (command.kind === 'PlaceOrder') orders.set(number, command);
+    else missing.set(number, `a command of kind ${command.kind}`);
+  } catch (error) {
+    if (!(error instanceof MalformedRecord)) throw error;
+    missing.set(number, 'a record that is no command');
+  }
 }
 
 interface Range {

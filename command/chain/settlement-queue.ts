@@ -14,7 +14,7 @@ export interface QueueRules {
   readonly maxFills: number;
   /** How long a batch may wait for more fills. */
   readonly gatherMs: number;
-  /** The first pause of a fill whose transaction reverted with it alone; the next ones are each twice as long. */
+  /** The first pause of a fill that could not be settled though it was alone; the next ones are each twice as long. */
   readonly pauseMs: number;
   readonly maxPauseMs: number;
   /** After so many reverted transactions in a row there is one at a time, with pauses between. */
@@ -47,7 +47,7 @@ export interface Passed {
 export interface QueueStatus {
   readonly transactions: number;
   readonly inHand: number;
-  /** Fills that are in batches of less than the full size, since a transaction of theirs did not settle them. */
+  /** Fills that are in batches of less than the full size, since a transaction of theirs did not settle them or could not be made. */
   readonly troubled: number;
   /** Whether transactions go one at a time, since too many reverted in a row. */
   readonly slow: boolean;
@@ -142,6 +142,28 @@ export class SettlementQueue {
     for (const fill of note.fills) this.#returned.set(fill, nowMs);
   }
 
+  /**
+   * The sender can never send this: its fills go again in smaller batches, a single one ever more rarely. Returns how often in a row
+   * the fill has come back alone; 0 for a larger batch.
+   */
+  unsendable(note: SettlementNote, nowMs: number): number {
+    this.#sending.delete(note.fills[0]);
+    let alone = 0;
+    for (const fill of note.fills) alone = this.#comeBack(fill, note.fills.length, nowMs);
+    return alone;
+  }
+
+  /**
+   * Of the fills that were due, no transaction can be made with the `unfit`: they are tried alone, ever more rarely; the others are due
+   * at once. Returns those of the unfit that had made no such trouble before.
+   */
+  setAside({ due, unfit }: { due: readonly number[]; unfit: readonly number[] }, nowMs: number): readonly number[] {
+    const note = { fills: due, permits: [] };
+    this.take(note);
+    this.unsent(note, nowMs);
+    return unfit.filter((fill) => this.#comeBack(fill, 1, nowMs) === 1);
+  }
+
   /** May be told again. */
   over({ nonce, note }: { nonce: number; note: SettlementNote }, ending: Ending, nowMs: number): void {
     const known = this.#hands.get(nonce);
@@ -206,21 +228,26 @@ export class SettlementQueue {
 
   #conclude(nonce: number, { note, ending }: Required<Hand>, nowMs: number): Passed {
     this.#hands.delete(nonce);
-    const single = note.fills.length === 1;
     let alone = 0;
     const left = note.fills.filter((fill) => {
       if (this.#find(fill) === undefined) {
         this.#forget(fill);
         return false;
       }
-      this.#returned.set(fill, nowMs);
-      if (ending.kind === 'lost') return true;
-      alone = single ? this.#aloneOf(fill) + 1 : 0;
-      const pauseMs = single ? doubled(this.rules.pauseMs, alone, this.rules.maxPauseMs) : 0;
-      this.#troubles.set(fill, { limit: Math.max(1, Math.floor(note.fills.length / 2)), alone, notBeforeMs: nowMs + pauseMs });
+      if (ending.kind === 'lost') this.#returned.set(fill, nowMs);
+      else alone = this.#comeBack(fill, note.fills.length, nowMs);
       return true;
     });
     return { nonce, note, ending, left, alone };
+  }
+
+  /** A fill of a batch of so many was not settled: a smaller batch is next, or, if it was alone, a pause. Returns how often in a row it was alone. */
+  #comeBack(fill: number, batchSize: number, nowMs: number): number {
+    const alone = batchSize === 1 ? this.#aloneOf(fill) + 1 : 0;
+    const pauseMs = batchSize === 1 ? doubled(this.rules.pauseMs, alone, this.rules.maxPauseMs) : 0;
+    this.#returned.set(fill, nowMs);
+    this.#troubles.set(fill, { limit: Math.max(1, Math.floor(batchSize / 2)), alone, notBeforeMs: nowMs + pauseMs });
+    return alone;
   }
 
   #find(fill: number): UnsettledFill | undefined {

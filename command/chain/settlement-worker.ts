@@ -6,13 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SubmitSettlement } from '../../engine/commands.js';
 import type { Log } from '../../engine/log.js';
 import type { UnsettledFill } from '../../engine/unsettled-fills.js';
-import { composeBatch, type BatchLimits } from './batch.js';
+import { BATCH_LIMITS, composeBatch, limitsWithin, type BatchLimits } from './batch.js';
 import type { Chain } from './chain.js';
 import type { Report } from './report.js';
 import type { Attempt, Ending, Sender, SentTransaction, TransactionRequest } from './sender.js';
 import { encodeSettleBatch } from './settle-calldata.js';
-import { createSettledOrders } from './settled-orders.js';
+import { NoSuchOrder, createSettledOrders } from './settled-orders.js';
 import { QUEUE_RULES, SettlementQueue, type Passed, type QueueRules, type QueueStatus, type SettlementNote } from './settlement-queue.js';
+import { UnsendableTransaction } from './signer.js';
 
 /** What the worker asks of the running engine's state; all of one moment when asked in one turn. */
 export interface SettlementView {
@@ -169,9 +170,14 @@ class Worker {
       this.begun = true;
       return true;
     }
-    const request = await this.batches.prepare(due);
-    if (signal.aborted) return false;
-    this.send(this.sender, request, request.note);
+    try {
+      const request = await this.batches.prepare(due, this.sender.blockGasLimit());
+      if (signal.aborted) return false;
+      this.send(this.sender, request, request.note);
+    } catch (error) {
+      if (!(error instanceof NoSuchOrder)) throw error;
+      this.setAside(due, error);
+    }
     return true;
   }
 
@@ -209,10 +215,26 @@ class Worker {
       queue.sent(note, nonce);
       progressed();
     }, (error: unknown) => {
+      if (error instanceof UnsendableTransaction) return void this.refused(note, error);
       queue.unsent(note, this.options.now());
       this.failures.push(error);
     }).finally(() => { this.sending.delete(taken); });
     this.sending.set(taken, this.options.now());
+  }
+
+  private refused(note: SettlementNote, { message }: UnsendableTransaction): void {
+    const { chain: { chainId }, report, now } = this.options;
+    const alone = this.parts.queue.unsendable(note, now());
+    if (alone === 0) report('trouble', `chain ${chainId}: a batch of ${note.fills.length} fills cannot be sent and goes in smaller ones: ${message}`);
+    if (alone === 1) report('alarm', `chain ${chainId}: fill ${note.fills[0]} cannot be sent even alone; it is tried again ever more rarely: ${message}`);
+  }
+
+  private setAside(due: readonly UnsettledFill[], { positions, message }: NoSuchOrder): void {
+    const { chain: { chainId }, report, now } = this.options;
+    const unfit = due.filter(({ buyNumber, sellNumber }) => positions.has(buyNumber) || positions.has(sellNumber));
+    const fresh = this.parts.queue.setAside({ due: due.map(({ fill }) => fill), unfit: unfit.map(({ fill }) => fill) }, now());
+    if (fresh.length === 0) return;
+    report('alarm', `chain ${chainId}: fills ${fresh.join(', ')} cannot be settled and are tried again ever more rarely; the others go on: ${message}`);
   }
 
   /** Has the history get to the transaction's block now; a transaction that reverted says nothing by itself. */
@@ -229,15 +251,16 @@ class Worker {
 }
 
 /** Makes transactions of fills, and remembers which permits they need no longer have. */
-function createBatches({ chain, view, log, now, limits }: Pick<SettlementOptions, 'chain' | 'view' | 'log' | 'now' | 'limits'>) {
+function createBatches({ chain, view, log, now, limits = BATCH_LIMITS }: Pick<SettlementOptions, 'chain' | 'view' | 'log' | 'now' | 'limits'>) {
   const settledOrders = createSettledOrders(log);
   const used = new Set<number>();
   return {
-    /** Of as many of the fills as fit. Throws LogUnavailable. */
-    async prepare(due: readonly UnsettledFill[]): Promise<TransactionRequest & { readonly note: SettlementNote }> {
+    /** Of as many of the fills as fit. Throws LogUnavailable and NoSuchOrder. */
+    async prepare(due: readonly UnsettledFill[], blockGasLimit: bigint | undefined): Promise<TransactionRequest & { readonly note: SettlementNote }> {
       const orders = await settledOrders.read(new Set(due.flatMap(({ buyNumber, sellNumber }) => [buyNumber, sellNumber])));
       const { fills, permits, gasLimit, content } = composeBatch({
-        fills: due, orders, nowS: Math.floor(now() / 1_000), permitUsed: (number) => used.has(number), ...limits === undefined ? {} : { limits },
+        fills: due, orders, nowS: Math.floor(now() / 1_000), permitUsed: (number) => used.has(number),
+        limits: blockGasLimit === undefined ? limits : limitsWithin(limits, blockGasLimit),
       });
       const data = encodeSettleBatch({ ...content, history: view.history() });
       return { to: chain.contracts.settlement, data, gasLimit: BigInt(gasLimit), note: { fills: fills.map(({ fill }) => fill), permits } };
