@@ -81,6 +81,10 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
     const chainEnded = chain.ended.then((reason) => { throw new Error(reason); });
     try {
       await Promise.race([dieOften().then(quiet), mined, service.failed, chainEnded]);
+    } catch (error) {
+      // What ends by itself stops answering before it has gone and it is known why.
+      await Promise.race([service.failed, chainEnded, sleep(5_000)]);
+      throw error;
     } finally {
       mining.abort();
       await mined.catch(() => undefined);
