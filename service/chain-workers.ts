@@ -19,7 +19,9 @@ import type { EngineRun } from '../engine/run.js';
 import { unsettledFills } from '../engine/unsettled-fills.js';
 import type { Submitted } from '../command/answer.js';
 import { createChainClients, type ChainClientParts, type ChainClients } from './chain-clients.js';
+import { createChainAlarms } from './chain-alarms.js';
 import { checkContracts, type Collateral } from './chain-check.js';
+import { createChainStatus, type Beginning } from './chain-status.js';
 import type { ChainState } from './health.js';
 import type { Logger } from './logger.js';
 
@@ -36,6 +38,8 @@ export interface ConfiguredChain {
   readonly pollMs: number;
   /** After this time without a block the chain counts as stalled; Infinity where blocks come on demand. */
   readonly stalledAfterMs: number;
+  /** For one request to one of its nodes. Default 10 s. */
+  readonly requestTimeoutMs?: number;
   /** A chain that may lose its latest blocks by a crash: the last one that it cannot lose, and how the latest becomes that. */
   readonly keeping?: { keptBlock(): number; keep(): Promise<void> };
 }
@@ -58,32 +62,39 @@ export interface ChainWorkers extends ChainClients {
   readonly permitDigest: () => ((permit: PermitFields) => Uint8Array) | undefined;
   readonly collateral: () => Collateral | undefined;
   readonly status: () => ChainState;
-  /** Rejects when the contracts turn out not to be those that the settings say. */
-  readonly failed: Promise<never>;
   readonly stop: () => Promise<void>;
 }
 
 /** Between two tries to reach a chain that could not be reached at the start. */
 const RETRY_MS = 2_000;
+/** After this time without the chain somebody is called, where there is no other time to go by. */
+const AWAY_AFTER_MS = 120_000;
+const WATCH_MS = 5_000;
 
 /**
  * Checks the contracts and starts the workers; resolves when the chain's final blocks are in the history, or at once, with a
  * warning, when the chain cannot be reached: then all begins when it can. Throws when the contracts are not those that the settings
- * say, and when the chain contradicts the history. The engine must have caught up with its log.
+ * say, and when the chain contradicts the history; a chain that turns out so later is given up, with an alarm, and the exchange goes on
+ * without it. The engine must have caught up with its log.
  */
 export async function startChainWorkers(parts: ChainParts): Promise<ChainWorkers> {
   const { chain, run } = parts;
   const stopping = new AbortController();
   const report = reportTo(parts.logger);
-  const nodes = createRpc({ chainId: chain.chainId, urls: parts.rpcUrls, now: monotonic, report });
+  const open = (told: Report) => createRpc({
+    chainId: chain.chainId, urls: parts.rpcUrls, now: monotonic, report: told, signal: stopping.signal,
+    ...parts.requestTimeoutMs === undefined ? {} : { timeoutMs: parts.requestTimeoutMs },
+  });
+  const nodes = open(report);
   const { keeping } = parts;
   const rpc = keeping === undefined ? nodes : heldBack(nodes, () => keeping.keptBlock());
-  const running: Running = {};
+  const running: Running = { beginning: { failures: 0 }, sends: false };
   const clients = createChainClients({
     chain, state: run.engine.state, onEvents: parts.onEvents, submit: parts.submit, ...followed(parts, running),
-    rpc: createRpc({ chainId: chain.chainId, urls: parts.rpcUrls, now: monotonic, report: () => undefined }),
+    rpc: open(() => undefined),
   });
   const workers: WorkerParts = { rpc, report, signal: stopping.signal };
+  const status = statusOf(parts, running);
   let later: Promise<void> = Promise.resolve();
   try {
     await begin(parts, workers, running);
@@ -94,23 +105,28 @@ export async function startChainWorkers(parts: ChainParts): Promise<ChainWorkers
       throw error;
     }
     report('trouble', `${error.message}; fills wait until it can be reached`);
-    later = keepTrying(parts, workers, running);
+    running.beginning = { failures: 1, lastError: error.message };
+    later = keepTrying(parts, { ...workers, giveUp: () => { stopping.abort(); } }, running);
   }
+  watch(parts, workers, status);
   return {
     ...clients, chain,
     permitDigest: () => running.permitDigest,
     collateral: () => running.collateral,
-    status: () => statusOf(chain.chainId, running),
-    failed: later.then(() => new Promise<never>(() => undefined)),
+    status,
     async stop() {
       stopping.abort();
-      await Promise.all([later.catch(() => undefined), running.settlement?.done, running.indexer?.done]);
+      await later;
+      await Promise.all([running.settlement?.done, running.indexer?.done]);
     },
   };
 }
 
 /** What has been started so far. */
 interface Running {
+  beginning: Beginning;
+  /** Whether this process holds the key's lane. */
+  sends: boolean;
   indexer?: Indexer;
   settlement?: Settlement;
   collateral?: Collateral;
@@ -128,19 +144,38 @@ async function begin(parts: ChainParts, workers: WorkerParts, running: Running):
     const { stopped } = indexer.status();
     throw stopped === undefined ? error : new Error(stopped, { cause: error });
   });
-  running.settlement = startSettlement(parts, { ...workers, indexer });
+  running.settlement = startSettlement(parts, { ...workers, indexer, opened: () => { running.sends = true; } });
+  running.beginning = { failures: 0 };
 }
 
-async function keepTrying(parts: ChainParts, workers: WorkerParts, running: Running): Promise<void> {
-  while (!workers.signal.aborted) {
-    await sleep(RETRY_MS, undefined, { signal: workers.signal }).catch(() => undefined);
+async function keepTrying(parts: ChainParts, { giveUp, ...workers }: WorkerParts & { giveUp: () => void }, running: Running): Promise<void> {
+  const { signal, report } = workers;
+  while (!signal.aborted) {
+    await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
     try {
-      if (!workers.signal.aborted) await begin(parts, workers, running);
+      if (!signal.aborted) await begin(parts, workers, running);
       return;
     } catch (error) {
-      if (!(error instanceof ChainUnavailable) && !workers.signal.aborted) throw error;
+      if (signal.aborted) return;
+      const { message } = error as Error;
+      const { failures } = running.beginning;
+      running.beginning = { failures: failures + 1, lastError: message };
+      if (error instanceof ChainUnavailable) continue;
+      // The other chains and the orders have nothing to do with it.
+      if (running.indexer?.status().stopped === undefined) report('alarm', `chain ${parts.chain.chainId} is given up until the next start: ${message}`);
+      running.beginning = { ...running.beginning, stopped: message };
+      giveUp();
     }
   }
+}
+
+/** Calls somebody when the chain is away, or fills wait, for too long. */
+function watch({ chain: { chainId }, stalledAfterMs }: ChainParts, { report, signal }: WorkerParts, status: () => ChainState): void {
+  const stallsAreTold = Number.isFinite(stalledAfterMs);
+  const awayAfterMs = stallsAreTold ? stalledAfterMs : AWAY_AFTER_MS;
+  const look = createChainAlarms({ chainId, awayAfterMs, stallsAreTold, report });
+  const timer = setInterval(() => { look(status()); }, Math.min(WATCH_MS, Math.max(100, awayAfterMs / 4))).unref();
+  signal.addEventListener('abort', () => { clearInterval(timer); }, { once: true });
 }
 
 /** After so many failed looks in a row the chain counts as away. */
@@ -151,6 +186,7 @@ function followed({ chain: { chainId }, keeping }: ChainParts, running: Running)
   return {
     trouble() {
       const status = running.indexer?.status();
+      if (running.beginning.stopped !== undefined) return running.beginning.stopped;
       if (status === undefined) return 'it has not been reached yet';
       return status.stopped ?? (status.failures >= AWAY_AFTER_FAILURES ? status.lastError ?? 'it does not answer' : undefined);
     },
@@ -162,13 +198,11 @@ function followed({ chain: { chainId }, keeping }: ChainParts, running: Running)
   };
 }
 
-function statusOf(chainId: number, running: Running): ChainState {
-  const indexer = running.indexer?.status();
-  const settlement = running.settlement?.status();
-  return {
-    chainId, finalBlock: indexer?.finalBlock ?? null, lagBlocks: indexer?.lagBlocks ?? 0, stopped: indexer?.stopped ?? null,
-    waitingFills: settlement?.waiting ?? 0, sentFills: settlement?.inHand ?? 0,
-  };
+function statusOf({ chain: { chainId }, run }: ChainParts, running: Running): () => ChainState {
+  return createChainStatus({
+    chainId, now: () => Date.now(), indexer: () => running.indexer?.status(), settlement: () => running.settlement?.status(),
+    sends: () => running.sends, unsettled: () => unsettledFills(run.engine.state, { chainId, from: 0 }), beginning: () => running.beginning,
+  });
 }
 
 interface WorkerParts {
@@ -199,7 +233,13 @@ function startIndexer({ chain, run, log, outcomeOf, pollMs, stalledAfterMs }: Ch
   });
 }
 
-function startSettlement(parts: ChainParts, { rpc, report, signal, indexer }: WorkerParts & { indexer: Indexer }): Settlement {
+interface SettlementParts extends WorkerParts {
+  readonly indexer: Indexer;
+  /** Called when this process holds the key's lane. */
+  readonly opened: () => void;
+}
+
+function startSettlement(parts: ChainParts, { rpc, report, signal, indexer, opened }: SettlementParts): Settlement {
   const { chain, run, log, outcomeOf, databaseUrl, operatorKey, pollMs, maxFeePerGas } = parts;
   const { engine } = run;
   const { chainId } = chain;
@@ -221,11 +261,15 @@ function startSettlement(parts: ChainParts, { rpc, report, signal, indexer }: Wo
       const position = await log.append('commands', [{ id: recordId(`settlement:${chainId}:${command.txHash}`), data: encodeCommand(command) }]);
       return outcomeOf(position);
     },
-    openSender: (hooks, opening) => createSender({
-      chain, rpc, privateKey: operatorKey, store, report, now: monotonic, signal: opening, pollMs,
-      ...maxFeePerGas === undefined ? {} : { maxFeePerGas },
-      signed: (attempt, transaction) => hooks.signed(attempt, transaction), over: (transaction, ending) => hooks.over(transaction, ending),
-    }),
+    openSender: async (hooks, opening) => {
+      const sender = await createSender({
+        chain, rpc, privateKey: operatorKey, store, report, now: monotonic, signal: opening, pollMs,
+        ...maxFeePerGas === undefined ? {} : { maxFeePerGas },
+        signed: (attempt, transaction) => hooks.signed(attempt, transaction), over: (transaction, ending) => hooks.over(transaction, ending),
+      });
+      opened();
+      return sender;
+    },
   });
 }
 

@@ -131,8 +131,7 @@ async function openExchange({ config, grounds, logger, metrics, core, stopSteps 
   const port = await listen(server, config);
   stopSteps.unshift({ what: 'stop taking requests', run: () => { stopping.http = true; return closeServer(app, server, config.stopTimeoutMs); } });
   return {
-    url: `http://${config.host}:${port}`, run, failed: Promise.race([core.failed, ...[...chains.values()].map(({ failed }) => failed)]),
-    stopSteps,
+    url: `http://${config.host}:${port}`, run, failed: core.failed, stopSteps,
   };
 }
 

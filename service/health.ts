@@ -23,9 +23,22 @@ export interface ChainState {
   readonly finalBlock: number | null;
   /** Final blocks that the history does not have yet. */
   readonly lagBlocks: number;
+  /** Whether the last look at the chain succeeded, and how often in a row it has not. */
+  readonly reachable: boolean;
+  readonly failures: number;
+  /** Why the last look failed; null when it did not. Holds hosts, and nothing that is secret. */
+  readonly lastError: string | null;
+  /** Seconds since a look succeeded; since the start, before one has. */
+  readonly sinceLookS: number;
+  /** It has had no new block for too long. */
+  readonly stalled: boolean;
   /** Fills that wait to be sent, counted up to 10,000, and fills in transactions that are not over. */
   readonly waitingFills: number;
   readonly sentFills: number;
+  /** Seconds that the first of those that wait has waited, as far as this process knows; null when none waits, or another process settles. */
+  readonly oldestWaitingS: number | null;
+  /** What keeps settlement from going on; null when nothing does. */
+  readonly settlementTrouble: string | null;
   /** Why nothing of this chain is recorded any more: it contradicts the history, and somebody must look. Else null. */
   readonly stopped: string | null;
 }
@@ -63,9 +76,11 @@ async function ready({ engine, projections, chains, stopping, maxLag }: HealthSo
   });
   const lags = models.map(({ name, position }) => ({ name, position, lag: Math.max(0, state.position - position) }));
   for (const { name, lag } of lags) if (lag > maxLag) reasons.push(`read model ${name} is ${lag} records behind`);
-  for (const { chainId, stopped } of chains()) if (stopped !== null) reasons.push(`chain ${chainId} is not followed any more: ${stopped}`);
+  // A chain that is away or late passes: orders can be taken, and their fills wait.
+  const followed = chains();
+  for (const { chainId, stopped } of followed) if (stopped !== null) reasons.push(`chain ${chainId} is not followed any more: ${stopped}`);
   return {
     status: reasons.length === 0 ? 200 : 503,
-    body: JSON.stringify({ ready: reasons.length === 0, reasons, engine: state, projections: lags, chains: chains() }),
+    body: JSON.stringify({ ready: reasons.length === 0, reasons, engine: state, projections: lags, chains: followed }),
   };
 }

@@ -67,8 +67,14 @@ function registerSources(registry: Registry, { queuedOrders, engine, projections
     name, help, labelNames: ['chain'], registers, collect() { for (const chain of chains()) this.set({ chain: chain.chainId }, value(chain)); },
   });
   ofChain('exchange_chain_lag_blocks', 'Final blocks of the chain that the history does not have yet', ({ lagBlocks }) => lagBlocks);
-  ofChain('exchange_chain_stopped', '1 when the chain contradicts the history and is not followed any more', ({ stopped }) => stopped === null ? 0 : 1);
+  ofChain('exchange_chain_reachable', '1 when the last look at the chain succeeded', ({ reachable }) => reachable ? 1 : 0);
+  ofChain('exchange_chain_failed_looks', 'Looks at the chain that failed in a row', ({ failures }) => failures);
+  ofChain('exchange_chain_since_look_seconds', 'Time since a look at the chain succeeded, or since the start', ({ sinceLookS }) => sinceLookS);
+  ofChain('exchange_chain_stalled', '1 when the chain has had no new block for too long', ({ stalled }) => stalled ? 1 : 0);
+  ofChain('exchange_chain_stopped', '1 when the chain contradicts history or settings and is not followed any more', ({ stopped }) => stopped === null ? 0 : 1);
   ofChain('exchange_settlement_waiting_fills', 'Fills that wait to be sent, counted up to 10,000', ({ waitingFills }) => waitingFills);
   ofChain('exchange_settlement_sent_fills', 'Fills in transactions that are not over', ({ sentFills }) => sentFills);
+  ofChain('exchange_settlement_oldest_waiting_seconds', 'How long the first of the fills that wait has waited', ({ oldestWaitingS }) => oldestWaitingS ?? 0);
+  ofChain('exchange_settlement_troubled', '1 when something keeps settlement from going on', ({ settlementTrouble }) => settlementTrouble === null ? 0 : 1);
   new Gauge({ name: 'exchange_recovery_backend_info', help: 'What recovers signatures', labelNames: ['backend'], registers }).set({ backend: recoveryBackend }, 1);
 }

@@ -5,6 +5,7 @@ import type { Event } from '../engine/events.js';
 import { marketFactory } from '../contracts-abi/market-factory.js';
 import { settlement } from '../contracts-abi/settlement.js';
 import type { ConfiguredChain } from '../service/chain-workers.js';
+import type { ChainState } from '../service/health.js';
 import { MAX_UINT256, deployedChain, type DeployedChain, type DeployedChainOptions, type DeployedMarket } from './deployed-chain.js';
 import type { ExchangeStack, Fields } from './exchange-stack.js';
 
@@ -29,21 +30,11 @@ export async function tradedChain(options: DeployedChainOptions = {}): Promise<T
   };
 }
 
-/** What `/health/ready` says of a chain. */
-export interface ChainReadiness {
-  readonly chainId: number;
-  readonly finalBlock: number | null;
-  readonly lagBlocks: number;
-  readonly waitingFills: number;
-  readonly sentFills: number;
-  readonly stopped: string | null;
-}
-
 interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
   readonly engine: { readonly position: number };
-  readonly chains: readonly ChainReadiness[];
+  readonly chains: readonly ChainState[];
 }
 
 export interface RecordedEvents { readonly position: number; readonly digest: string; readonly events: readonly Event[] }

@@ -6,6 +6,7 @@ import {
 import { alice, bob, exchangeStack, type ExchangeStack, type Fields, type Placed } from './exchange-stack.js';
 import type { DeployedMarket } from './deployed-chain.js';
 import { answering, startRpcProxy, type RpcProxy } from './rpc-proxy.js';
+import type { ChainState } from '../service/health.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 describe('the exchange and a chain that fails', function () {
@@ -65,14 +66,24 @@ describe('the exchange and a chain that fails', function () {
   it('starts without the chain: orders match, fills wait, and settle in their order when it comes', async () => {
     line.refuse();
     exchange = await exchange.restart();
-    const away = { chainId: 31_337, finalBlock: null, lagBlocks: 0, waitingFills: 0, sentFills: 0, stopped: null };
-    const { status, chains } = await readiness(exchange);
-    assert.deepEqual([status, chains], [200, [away]]);
+    const { status, chains: [{ failures, lastError, sinceLookS, ...away }] } = await readiness(exchange);
+    assert.deepEqual([status, away], [200, {
+      chainId: 31_337, finalBlock: null, lagBlocks: 0, reachable: false, stalled: false, waitingFills: 0, sentFills: 0, oldestWaitingS: null,
+      settlementTrouble: null, stopped: null,
+    }]);
+    assert.ok(failures >= 1 && sinceLookS >= 0);
+    assert.match(lastError!, /^no node of chain 31337 answers: 127\.0\.0\.1:\d+ cannot be reached/);
     const config = await exchange.get('/api/v1/config') as { chains: { collateral: unknown }[] };
     assert.deepEqual(config.chains.map(({ collateral }) => collateral), [null]);
     await exchange.refused('chain_unavailable', 'POST', syncPath());
     for (let i = 0; i < 3; i++) await trade();
     assert.deepEqual(await pendingFills(), ['0 matched', '1 matched', '2 matched']);
+    const { waitingFills, oldestWaitingS } = await eventually('the fills are counted', async () => {
+      const { chains: [chain] } = await readiness(exchange);
+      return chain!.waitingFills === 3 ? chain : undefined;
+    });
+    assert.equal(waitingFills, 3);
+    assert.notEqual(oldestWaitingS, null);
     line.accept();
     last = await minedAndSettled();
     assert.deepEqual((await eventsOf(exchange, 'SettlementSubmitted', last)).flatMap(({ fills }) => fills), [0, 1, 2]);
@@ -85,6 +96,13 @@ describe('the exchange and a chain that fails', function () {
     line.refuse();
     for (let i = 0; i < 60; i++) await trade();
     assert.equal((await pendingFills()).length, 60);
+    const { status, ready } = await eventually('the outage shows', async () => {
+      const answer = await readiness(exchange);
+      const [{ reachable, failures, lastError }] = answer.chains as [ChainState];
+      return !reachable && failures > 0 && lastError !== null ? answer : undefined;
+    });
+    assert.deepEqual([status, ready], [200, true]);
+    assert.match(await (await fetch(`${exchange.url}/metrics`)).text(), /^exchange_chain_reachable\{chain="31337"\} 0$/m);
     await exchange.refused('chain_unavailable', 'POST', syncPath());
     line.accept();
     last = await minedAndSettled();
@@ -137,9 +155,15 @@ describe('the exchange and a chain that fails', function () {
   it('stops though its node takes requests and answers none, and settles after the next start what it had in hand', async () => {
     const node1 = await startRpcProxy(node.url);
     try {
-      exchange = await exchange.restart([node.configured({ rpcUrls: [node1.url] })]);
+      // With so much time for an answer, a stop that waits for one would not end.
+      exchange = await exchange.restart([node.configured({ rpcUrls: [node1.url], requestTimeoutMs: 3_600_000 })]);
+      const asked = node1.calls.length;
       node1.fate = ({ method }) => method === 'eth_sendRawTransaction' ? 'lose' : 'hang';
       await trade();
+      await eventually('indexer and sender wait for answers', async () => {
+        const hanging = new Set(node1.calls.slice(asked));
+        return ['eth_blockNumber', 'eth_getTransactionCount'].every((method) => hanging.has(method)) ? true : undefined;
+      });
       await exchange.stop();
     } finally {
       await node1.close();
@@ -186,14 +210,51 @@ describe('the exchange and a chain that fails', function () {
     });
   });
 
-  it('ends when a chain that was away at the start turns out to have other contracts', async () => {
+  it('gives up a chain that was away at the start and turns out to have other contracts; orders are taken all the same', async () => {
     line.refuse();
     const { contracts } = node.chain;
     exchange = await exchange.restart([{ ...overLine(), chain: { ...node.chain, contracts: { ...contracts, collateral: contracts.multicall } } }]);
     assert.equal((await readiness(exchange)).status, 200);
     line.accept();
-    assert.match(await exchange.failed, /^the contracts on chain 31337 are not those of the settings/);
+    const { status, reasons, chains: [chain] } = await eventually('the chain is given up', async () => {
+      const answer = await readiness(exchange);
+      return answer.ready ? undefined : answer;
+    });
+    assert.equal(status, 503);
+    assert.match(chain!.stopped!, /^the contracts on chain 31337 are not those of the settings/);
+    assert.deepEqual(reasons, [`chain 31337 is not followed any more: ${chain!.stopped}`]);
+    await trade();
+    await exchange.refused('chain_unavailable', 'POST', syncPath());
     exchange = await exchange.restart([overLine()]);
+    last = await minedAndSettled();
+    await compare();
+  });
+
+  it('waits for a chain that was away at the start and comes back with errors, or without its blocks', async () => {
+    const late = await startRpcProxy(node.url);
+    try {
+      late.fate = () => 'drop';
+      exchange = await exchange.restart([node.configured({ rpcUrls: [late.url] })]);
+      const troubles: [RpcProxy['fate'], RegExp][] = [
+        [({ method }) => method === 'eth_getCode' ? answering({ error: { code: -32_000, message: 'the node is syncing' } }) : 'pass', /the node is syncing$/],
+        [({ method }) => method === 'eth_blockNumber' ? answering({ result: '0x0' }) : 'pass', /its node is still syncing: its latest block is 0/],
+      ];
+      for (const [fate, said] of troubles) {
+        late.fate = fate;
+        await eventually('its trouble shows', async () => {
+          const { status, chains: [chain] } = await readiness(exchange);
+          assert.deepEqual([status, chain!.stopped], [200, null]);
+          return said.test(chain!.lastError ?? '') ? true : undefined;
+        });
+      }
+      late.fate = () => 'pass';
+      await trade();
+      last = await minedAndSettled();
+      await compare();
+    } finally {
+      exchange = await exchange.restart([overLine()]);
+      await late.close();
+    }
   });
 
   describe('on a reorganisation', () => {

@@ -108,7 +108,10 @@ describe('service: health', () => {
     projections: () => Promise.resolve([{ name: 'orders', position: 95 }, { name: 'trades', position: 101 }]),
     chains: () => [], stopping: () => false, maxLag: 5,
   };
-  const chain: ChainState = { chainId: 137, finalBlock: 9, lagBlocks: 0, waitingFills: 1, sentFills: 2, stopped: null };
+  const chain: ChainState = {
+    chainId: 137, finalBlock: 9, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 1, stalled: false, waitingFills: 1,
+    sentFills: 2, oldestWaitingS: 3, settlementTrouble: null, stopped: null,
+  };
   const ready = async (change: Partial<HealthSources>) => {
     const { status, body } = await createHealth({ ...sources, ...change }).ready();
     return { status, ...JSON.parse(body) as { reasons: string[]; ready: boolean } };
@@ -122,6 +125,9 @@ describe('service: health', () => {
     assert.deepEqual((await ready({ chains: () => [chain] })), {
       ...await ready({}), chains: [chain],
     });
+    const trouble = 'no node answers';
+    const away = { ...chain, reachable: false, stalled: true, failures: 7, lastError: trouble, sinceLookS: 3_600, settlementTrouble: trouble };
+    assert.deepEqual(await ready({ chains: () => [away] }), { ...await ready({}), chains: [away] });
     assert.equal(createHealth(sources).live().body, '{"live":true}');
   });
 
@@ -150,7 +156,13 @@ describe('service: metrics and log', () => {
     metrics.observe({
       queuedOrders: () => 3, engine: () => ({ position: 9, logLength: 11, standby: false }),
       projections: () => Promise.resolve([{ name: 'orders', lag: 2 }]), recoveryBackend: 'native',
-      chains: () => [{ chainId: 137, finalBlock: 9, lagBlocks: 4, waitingFills: 1, sentFills: 2, stopped: 'it was reset' }],
+      chains: () => [{
+        chainId: 137, finalBlock: 9, lagBlocks: 4, reachable: false, failures: 7, lastError: 'no node answers', sinceLookS: 60, stalled: true,
+        waitingFills: 1, sentFills: 2, oldestWaitingS: 50, settlementTrouble: 'no node answers', stopped: 'it was reset',
+      }, {
+        chainId: 1, finalBlock: 9, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 1, stalled: false,
+        waitingFills: 0, sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null,
+      }],
     });
     const shell = await startShell({ handlers: { metrics: () => metrics.scrape() } });
     const { body, headers } = await once(shell.port, 'GET', '/metrics');
@@ -159,6 +171,10 @@ describe('service: metrics and log', () => {
       'exchange_http_request_seconds_bucket{le="0.005",route="placeOrder",method="POST",status="200"} 1', 'exchange_orders_total{result="accepted"} 1',
       'exchange_commit_batch_records_sum 40', 'exchange_queued_orders 3', 'exchange_engine_position 9', 'exchange_log_length 11', 'exchange_engine_standby 0',
       'exchange_chain_lag_blocks{chain="137"} 4', 'exchange_chain_stopped{chain="137"} 1',
+      'exchange_chain_reachable{chain="137"} 0', 'exchange_chain_failed_looks{chain="137"} 7', 'exchange_chain_since_look_seconds{chain="137"} 60',
+      'exchange_chain_stalled{chain="137"} 1', 'exchange_settlement_oldest_waiting_seconds{chain="137"} 50', 'exchange_settlement_troubled{chain="137"} 1',
+      'exchange_chain_reachable{chain="1"} 1', 'exchange_chain_stopped{chain="1"} 0', 'exchange_chain_stalled{chain="1"} 0',
+      'exchange_settlement_oldest_waiting_seconds{chain="1"} 0', 'exchange_settlement_troubled{chain="1"} 0',
       'exchange_settlement_waiting_fills{chain="137"} 1', 'exchange_settlement_sent_fills{chain="137"} 2',
       'exchange_projection_lag_records{projection="orders"} 2', 'exchange_recovery_backend_info{backend="native"} 1',
     ]) assert.ok(body.includes(`\n${line}\n`), line);

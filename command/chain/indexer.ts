@@ -41,6 +41,8 @@ export interface IndexerStatus {
   readonly rangeBlocks: number;
   /** The chain has had no new block for too long. */
   readonly stalled: boolean;
+  /** When a look, or a part of a long one, succeeded last, in milliseconds since the Unix epoch; undefined before the first. */
+  readonly lookedAtMs: number | undefined;
   /** Failed tries in a row, and the last one's reason. */
   readonly failures: number;
   readonly lastError: string | undefined;
@@ -77,7 +79,7 @@ export function runIndexer(options: IndexerOptions): Indexer {
     chainId: chain.chainId, recorded: options.cursor()?.block ?? -1, now, report, stalledAfterMs: options.stalledAfterMs ?? 120_000,
   });
   const callers = createCallers();
-  const trouble: Trouble = { failures: 0, lastError: undefined, stopped: undefined };
+  const trouble: Trouble = { lookedAtMs: undefined, failures: 0, lastError: undefined, stopped: undefined };
   const done = follow({ options, rpc, scan, head, callers, trouble }).finally(() => {
     callers.reject(unavailable(chain.chainId, trouble));
   });
@@ -102,6 +104,7 @@ export function runIndexer(options: IndexerOptions): Indexer {
 }
 
 interface Trouble {
+  lookedAtMs: number | undefined;
   failures: number;
   lastError: Error | undefined;
   stopped: string | undefined;
@@ -124,7 +127,7 @@ interface Parts {
 
 /** Passes, one after the other, until the signal aborts or the chain turns out to be another one. */
 async function follow(parts: Parts): Promise<void> {
-  const { options: { chain, signal, report, pollMs = 1_000 }, callers, head, trouble } = parts;
+  const { options: { chain, now, signal, report, pollMs = 1_000 }, callers, head, trouble } = parts;
   while (!signal.aborted) {
     const waiting = callers.waiting();
     try {
@@ -132,6 +135,7 @@ async function follow(parts: Parts): Promise<void> {
       const unready = new ChainUnavailable(chain.chainId, 'no block after the recorded facts is final yet');
       for (const { resolve, reject } of waiting) if (isTold) resolve(); else reject(unready);
       if (trouble.failures > 0) report('note', `chain ${chain.chainId}: reading goes on after ${trouble.failures} failed tries`);
+      trouble.lookedAtMs = now();
       trouble.failures = 0;
       trouble.lastError = undefined;
       await callers.next(pollMs, signal);
@@ -157,12 +161,13 @@ async function follow(parts: Parts): Promise<void> {
  * Reads on to the latest final block; `advance` tells the history so even when there was nothing in it. Resolves with false when
  * there is nothing to tell yet.
  */
-async function pass({ options: { chain, signal }, rpc, scan, head }: Parts, advance: boolean): Promise<boolean> {
+async function pass({ options: { chain, now, signal }, rpc, scan, head, trouble }: Parts, advance: boolean): Promise<boolean> {
   const latest = await readLatest(rpc);
   head.seen(latest);
   const final = latest - chain.confirmations;
   while (scan.next() <= final) {
     await scan.readOn(final);
+    trouble.lookedAtMs = now();
     signal.throwIfAborted();
   }
   if (!advance) return true;

@@ -286,8 +286,16 @@ export const ReadinessAnswer = answer({
   projections: Type.Array(answer({ name: Type.String(), position: integer('Outcomes folded.'), lag: integer('Outcomes still to fold.') })),
   chains: Type.Array(answer({
     chainId: integer('The chain.'), finalBlock: Type.Union([integer('Its last final block.'), Type.Null()]),
-    lagBlocks: integer('Final blocks that the history does not have yet.'), waitingFills: integer('Fills that wait to be sent, counted up to 10,000.'),
+    lagBlocks: integer('Final blocks that the history does not have yet.'),
+    reachable: Type.Boolean({ description: 'Whether the last look at the chain succeeded. Orders are taken without it, and fills wait.' }),
+    failures: integer('Looks that failed in a row.'),
+    lastError: Type.Union([Type.String(), Type.Null()], { description: 'Why the last look failed.' }),
+    sinceLookS: integer('Seconds since a look succeeded, or since the start.'),
+    stalled: Type.Boolean({ description: 'It has had no new block for too long.' }),
+    waitingFills: integer('Fills that wait to be sent, counted up to 10,000.'),
     sentFills: integer('Fills in transactions that are not over.'),
+    oldestWaitingS: Type.Union([integer('Seconds that the first of the waiting fills has waited.'), Type.Null()]),
+    settlementTrouble: Type.Union([Type.String(), Type.Null()], { description: 'What keeps settlement from going on.' }),
     stopped: Type.Union([Type.String(), Type.Null()], { description: 'Why nothing of this chain is recorded any more.' }),
   })),
 });

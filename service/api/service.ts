@@ -106,7 +106,10 @@ function openapiRoute({ openapi }: ServiceHandlers): Route {
 function healthRoutes({ live, ready }: ServiceHandlers): Route[] {
   const readiness = {
     ready: true, reasons: [], engine: { position: 4_218, logLength: 4_218, standby: false }, projections: [{ name: 'orders', position: 4_218, lag: 0 }],
-    chains: [{ chainId: 31_337, finalBlock: 312, lagBlocks: 0, waitingFills: 0, sentFills: 12, stopped: null }],
+    chains: [{
+      chainId: 31_337, finalBlock: 312, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 0, stalled: false,
+      waitingFills: 3, sentFills: 12, oldestWaitingS: 0, settlementTrouble: null, stopped: null,
+    }],
   };
   return [{
     id: 'getLiveness', method: 'GET', path: '/health/live', tag: 'Service', summary: 'Whether the process answers',
