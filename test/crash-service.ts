@@ -65,6 +65,7 @@ export async function mortalService({ databaseUrl, chainUrl, environment }: Mort
     void service.exited.then((code) => {
       if (life.isOver) return;
       life.isOver = true;
+      next = deferred();
       failure.reject(new Error(`the service ended by itself (${code}):\n${service.lastLines().join('\n')}`));
     });
     return life;

@@ -83,7 +83,7 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
       await Promise.race([dieOften().then(quiet), mined, service.failed, chainEnded]);
     } catch (error) {
       // What ends by itself stops answering before it has gone and it is known why.
-      await Promise.race([service.failed, chainEnded, sleep(5_000)]);
+      await Promise.race([service.failed, chainEnded, sleep(30_000, undefined, { ref: false })]);
       throw error;
     } finally {
       mining.abort();
