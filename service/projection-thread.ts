@@ -1,5 +1,4 @@
 /** The projections in a thread of their own: started here, so that folding never delays an order. */
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { STOP, type ProjectionMessage, type ProjectionThreadData } from './projection-messages.js';
 
@@ -10,6 +9,7 @@ export interface ProjectionThread {
   readonly started: Promise<void>;
   /** Settles when the thread has ended: rejected if it was not told to. */
   readonly ended: Promise<void>;
+  /** Resolves when the thread has gone; also when it has failed before. */
   stop(): Promise<void>;
 }
 
@@ -32,13 +32,13 @@ export function startProjectionThread(data: ProjectionThreadData, onTrouble: (me
     });
   });
   ended.catch(() => undefined);
+  const exited = new Promise<void>((resolve) => { worker.once('exit', () => { resolve(); }); });
   return {
     get positions() { return positions; },
     started,
     ended,
     async stop() {
       stopping = true;
-      const exited = once(worker, 'exit');
       worker.postMessage(STOP);
       await exited;
     },

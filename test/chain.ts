@@ -14,7 +14,8 @@ export interface TestChain extends Anvil {
 
 /** Starts an anvil; call stop() in an `after` hook. A mocha process that ends without it takes the chain along. */
 export async function testChain({ chainId = TEST_CHAIN_ID, args = [] }: { chainId?: number; args?: readonly string[] } = {}): Promise<TestChain> {
-  const anvil = await startAnvil({ chainId, args });
+  // Without a bound anvil keeps 500 states and then writes them into the home directory.
+  const anvil = await startAnvil({ chainId, args: ['--prune-history', '128', ...args] });
   const kill = () => {
     try {
       process.kill(anvil.pid, 'SIGKILL');

@@ -35,7 +35,7 @@ export type CrashChain = Awaited<ReturnType<typeof crashChain>>;
 
 export async function crashChain(random: () => number) {
   // States of many blocks back would go to files, hundreds of megabytes of them.
-  const chain = await deployedChain({ args: ['--prune-history', '128'] });
+  const chain = await deployedChain();
   // The deployer's key mints and creates markets: the service needs one that nobody else sends with.
   const operator = testAccounts()[9]!;
   await chain.send(chain.operator, 'settlement', 'grantRole', [await chain.read('settlement', 'OPERATOR_ROLE', []), operator.address]);
