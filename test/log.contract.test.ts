@@ -184,6 +184,30 @@ for (const [name, createStore] of Object.entries(adapters)) {
       });
     });
 
+    describe('the same ids again with other bytes', () => {
+      const other = ({ id }: NewRecord): NewRecord => ({ id, data: Buffer.from(`other than ${id}`) });
+
+      for (const expected of [undefined, 0]) {
+        for (const again of ['the same handle', 'another handle', 'a handle that follows']) {
+          it(`followers of all handles get what is stored (${again}, ${expected === undefined ? 'without' : 'with'} expected)`, async () => {
+            const records = newRecords(2);
+            const [abort, second] = [new AbortController(), await open()];
+            const following = again === 'a handle that follows' ? take(second.follow('outcomes', 0, abort.signal), 3, { exactly: false }) : [];
+            await log.append('outcomes', records, expected);
+            const position = await (again === 'the same handle' ? log : second).append('outcomes', records.map(other), expected);
+            await log.append('outcomes', newRecords(1));
+            const stored = await log.read('outcomes', 0, 10);
+            if (expected !== undefined) assert.deepEqual([position, stored.slice(0, 2)], [0, placed(0, records)]);
+            assert.deepEqual(stored.slice(position, position + 2).map(({ id }) => id), records.map(({ id }) => id));
+            for (const handle of [log, second, await open()]) {
+              assert.deepEqual(await take(handle.follow('outcomes', 0, abort.signal), stored.length), stored);
+            }
+            assert.deepEqual(stored.slice(0, (await following).length), await following);
+          });
+        }
+      }
+    });
+
     it('takes concurrent appends of several handles: no gap, nothing lost, nothing doubled, each batch together', async () => {
       const writers = [log, await open(), await open(), await open()];
       const batches = writers.flatMap((writer, w) => (

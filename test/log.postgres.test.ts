@@ -5,11 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { openPostgresLog, type PostgresLogOptions } from '../engine/log/postgres.js';
+import { MAX_APPEND_RECORDS } from '../engine/log/records.js';
 import { BrokenSequence, LogUnavailable, type Log, type LogRecord } from '../engine/log.js';
 import { startEmbeddedPostgres } from '../service/embedded-postgres.js';
 import { newRecord, newRecords, placed, take } from './log-records.js';
 import { testDatabase, type TestDatabase } from './postgres.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
+
+const WAITING_APPEND = `
+  select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%log.append%' and datname = current_database()`;
 
 describe('log: Postgres under faults', () => {
   let database: TestDatabase;
@@ -113,6 +117,108 @@ describe('log: Postgres under faults', () => {
       assert.deepEqual(await direct.read('commands', 0, 10), placed(0, [before!, ...batch, other!, between!]));
     });
 
+    for (const expected of [undefined, 0]) {
+      const with_ = expected === undefined ? 'without expected' : 'with expected';
+
+      it(`leaves the stored bytes to followers when a later try with the same ids has others (${with_})`, async () => {
+        const batch = newRecords(2);
+        const log = await openThroughProxy({ unknownAfterMs: 300, pollMs: 3_600_000 });
+        const followed = take(log.follow('commands', 0, abort.signal), 3);
+        proxy.replied = async () => { proxy.refuse(); };
+        nextAppend('lose-reply');
+        await assert.rejects(log.append('commands', batch, expected), (error: unknown) => error instanceof LogUnavailable && error.outcomeUnknown);
+        proxy.accept();
+        const [after] = newRecords(1);
+        assert.equal(await log.append('commands', batch.map(({ id }) => ({ id, data: Buffer.from('other') })), expected), 0);
+        assert.equal(await log.append('commands', [after!]), 2);
+        assert.deepEqual(await followed, placed(0, [...batch, after!]));
+        assert.deepEqual(await take(log.follow('commands', 0, abort.signal), 3), placed(0, [...batch, after!]));
+      });
+    }
+
+    it('leaves the stored bytes to followers when another process has written the same ids', async () => {
+      const log = await open({ url: database.url });
+      const [stored] = newRecords(1);
+      await direct.append('commands', [stored!]);
+      assert.equal(await log.append('commands', [{ id: stored!.id, data: Buffer.from('other') }]), 0);
+      assert.deepEqual(await take(log.follow('commands', 0, abort.signal), 1), placed(0, [stored!]));
+    });
+
+    describe('and others write more than one search looks through', () => {
+      const many = newRecords(MAX_APPEND_RECORDS);
+      const writeMany = async (): Promise<void> => {
+        for (let i = 0; i < 2; i++) await direct.append('commands', many.map(({ data }) => newRecord(data)));
+        await direct.append('commands', newRecords(3));
+      };
+      const length = 2 * MAX_APPEND_RECORDS + 3;
+
+      it('finds what it wrote before them', async () => {
+        const batch = newRecords(3);
+        const log = await openThroughProxy();
+        proxy.replied = writeMany;
+        nextAppend('lose-reply');
+        assert.equal(await log.append('commands', batch), 0);
+        assert.equal(await direct.length('commands'), length + 3);
+      });
+
+      it('finds what it wrote behind them, after it had waited for them', async () => {
+        const batch = newRecords(3);
+        const log = await openThroughProxy();
+        await raw.query('begin');
+        await raw.query(`
+          select log.append_once(0::smallint, array_agg(gen_random_uuid()), array_agg('x'::bytea), null, 0) from generate_series(0, $1)`, [MAX_APPEND_RECORDS]);
+        nextAppend('lose-reply');
+        const appended = log.append('commands', batch);
+        await untilRow(WAITING_APPEND);
+        await raw.query('commit');
+        assert.equal(await appended, MAX_APPEND_RECORDS + 1);
+        assert.equal(await direct.length('commands'), MAX_APPEND_RECORDS + 4);
+      });
+
+      it('writes once behind them when the request was lost', async () => {
+        const batch = newRecords(3);
+        const log = await openThroughProxy();
+        const lost = new Promise<void>((resolve) => {
+          proxy.fate = (request) => {
+            if (!request.includes('log_append')) return 'pass';
+            proxy.fate = () => 'pass';
+            proxy.refuse();
+            resolve();
+            return 'cut';
+          };
+        });
+        const appended = log.append('commands', batch);
+        await lost;
+        await writeMany();
+        proxy.accept();
+        assert.equal(await appended, length);
+        assert.equal(await direct.length('commands'), length + 3);
+        assert.deepEqual(await direct.read('commands', length, 10), placed(length, batch));
+      });
+    });
+
+    it('does not wait for the lock to search, and does not search what was there before it was first sent', async () => {
+      const silent = await open({ url: database.url });
+      const batch = newRecords(2);
+      const call = 'select * from log.append_once(0::smallint, $1::uuid[], $2::bytea[], null, 0)';
+      const values = [batch.map(({ id }) => id), batch.map(({ data }) => data)];
+      await direct.append('commands', newRecords(MAX_APPEND_RECORDS));
+      await direct.append('commands', batch);
+      const locking = new pg.Client({ connectionString: database.url });
+      await locking.connect();
+      try {
+        await locking.query('begin');
+        await locking.query('select from log.streams for update');
+        const behind = { first_position: null, stream_length: String(MAX_APPEND_RECORDS + 2), written: null };
+        assert.deepEqual((await raw.query(call, values)).rows, [behind]);
+        const found = { first_position: String(MAX_APPEND_RECORDS), stream_length: String(MAX_APPEND_RECORDS + 2), written: false };
+        assert.deepEqual((await raw.query(call.replace('null, 0', 'null, 1'), values)).rows, [found]);
+      } finally {
+        await locking.end();
+      }
+      assert.equal(await silent.append('commands', batch), MAX_APPEND_RECORDS + 2);
+    });
+
     it('says that nothing was written when Postgres could not be reached at all', async () => {
       const log = await openThroughProxy({ unknownAfterMs: 300 });
       proxy.refuse();
@@ -153,11 +259,11 @@ describe('log: Postgres under faults', () => {
       const [late, next] = newRecords(2);
       const followed = take(follow(direct), 2);
       await raw.query('begin');
-      const placedLate = await raw.query('select * from log.append(0::smallint, array[$1]::uuid[], array[$2]::bytea[], null, 0)', [late!.id, late!.data]);
-      assert.deepEqual(placedLate.rows, [{ first_position: '0', stream_length: '1' }]);
+      const placedLate = await raw.query('select * from log.append_once(0::smallint, array[$1]::uuid[], array[$2]::bytea[], null, 0)', [late!.id, late!.data]);
+      assert.deepEqual(placedLate.rows, [{ first_position: '0', stream_length: '1', written: true }]);
       const writer = await open({ url: database.url });
       const appended = writer.append('commands', [next!]);
-      await untilRow(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%log.append%' and datname = current_database()`);
+      await untilRow(WAITING_APPEND);
       assert.deepEqual(await direct.read('commands', 0, 10), []);
       await raw.query('commit');
       assert.equal(await appended, 1);
@@ -168,7 +274,7 @@ describe('log: Postgres under faults', () => {
       const [gone, next] = newRecords(2);
       const followed = take(follow(direct), 1);
       await raw.query('begin');
-      await raw.query('select * from log.append(0::smallint, array[$1]::uuid[], array[$2]::bytea[], null, 0)', [gone!.id, gone!.data]);
+      await raw.query('select * from log.append_once(0::smallint, array[$1]::uuid[], array[$2]::bytea[], null, 0)', [gone!.id, gone!.data]);
       const appended = direct.append('commands', [next!]);
       await raw.query('rollback');
       assert.equal(await appended, 0);
@@ -179,7 +285,7 @@ describe('log: Postgres under faults', () => {
       const record = newRecord();
       const log = await open({ url: database.url, pollMs: 50 });
       const followed = take(follow(log), 1);
-      await raw.query('select log.append(0::smallint, array[$1]::uuid[], array[$2]::bytea[], null, 0)', [record.id, record.data]);
+      await raw.query('select log.append_once(0::smallint, array[$1]::uuid[], array[$2]::bytea[], null, 0)', [record.id, record.data]);
       assert.deepEqual(await followed, placed(0, [record]));
     });
 

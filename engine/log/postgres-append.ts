@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LogUnavailable, WrongPosition, type NewRecord, type Stream } from '../log.js';
 import { encodeData, encodeIds } from './postgres-binary.js';
 import { canPass, isStatementError, type Connection } from './postgres-connection.js';
-import { APPEND_BATCH, STREAM_NUMBERS } from './postgres-schema.js';
+import { APPEND_BATCH, SEARCHED_AT_ONCE, STREAM_NUMBERS } from './postgres-schema.js';
 
 export interface Appender {
   /** As Log.append; the records have been checked. */
@@ -18,14 +18,22 @@ export interface Appender {
 export interface AppenderOptions {
   readonly stream: Stream;
   readonly connection: Connection;
-  /** A length that the stream had at some time before the first append. */
-  readonly length: number;
+  /** A length that the stream has had: the newest that is known, of other processes' records too. */
+  readonly length: () => number;
   /** After this time an append ends with LogUnavailable. */
   readonly unknownAfterMs: number;
   /** After this time without an answer the connection is given up for a new one. */
   readonly attemptTimeoutMs: number;
   /** Told of every batch that is durable, right after its append has resolved. */
-  readonly appended: (first: number, records: readonly NewRecord[]) => void;
+  readonly appended: (appended: Appended, records: readonly NewRecord[]) => void;
+}
+
+export interface Appended {
+  readonly first: number;
+  /** The stream's length. */
+  readonly length: number;
+  /** False: the batch was there already, by its ids. What it says there counts, which may be something else. */
+  readonly written: boolean;
 }
 
 const FIRST_PAUSE_MS = 20;
@@ -34,7 +42,6 @@ const UNRESOLVED = 1_000;
 
 export function createAppender(options: AppenderOptions): Appender {
   const { stream, connection, unknownAfterMs, attemptTimeoutMs, appended } = options;
-  let knownLength = options.length;
   let closed = false;
   let last: Promise<unknown> = Promise.resolve();
   // From where to look for batches whose outcome was never learnt, by their first id: others may be behind them by now.
@@ -43,17 +50,23 @@ export function createAppender(options: AppenderOptions): Appender {
   /** Sends until the answer is known or the deadline has come. */
   async function untilKnown(records: readonly NewRecord[], expected: number | undefined, deadlineMs: number): Promise<Answer> {
     const key = records[0]!.id;
-    const since = unresolved.get(key) ?? knownLength;
-    const values = [STREAM_NUMBERS[stream], encodeIds(records), encodeData(records), expected ?? null, since];
+    const batch = [STREAM_NUMBERS[stream], encodeIds(records), encodeData(records), expected ?? null];
+    let since = unresolved.get(key) ?? options.length();
     let unknown = unresolved.has(key);
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    let pauseMs = FIRST_PAUSE_MS;
+    for (;;) {
       let sent = false;
       try {
         const leftMs = Math.max(1, deadlineMs - performance.now());
         const timeoutMs = Math.min(attemptTimeoutMs, leftMs);
-        const answer = await send({ connection, values, timeoutMs, sending: () => { sent = true; } });
-        unresolved.delete(key);
-        return answer;
+        const answer = await send({ connection, values: [...batch, since], timeoutMs, sending: () => { sent = true; } });
+        if (answer.first !== undefined || expected !== undefined) {
+          unresolved.delete(key);
+          return answer;
+        }
+        // Too far behind: on with the search, or to its end when no attempt can have written what it looks for.
+        since = unknown ? since + SEARCHED_AT_ONCE : answer.length;
+        continue;
       } catch (cause) {
         if (!isStatementError(cause)) {
           connection.drop();
@@ -65,6 +78,7 @@ export function createAppender(options: AppenderOptions): Appender {
         }
       }
       await sleep(pauseMs);
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
     }
   }
 
@@ -78,13 +92,12 @@ export function createAppender(options: AppenderOptions): Appender {
       if (closed) return Promise.reject(new LogUnavailable(false));
       const deadlineMs = performance.now() + unknownAfterMs;
       const answer = last.then(() => untilKnown(records, expected, deadlineMs));
-      const done = answer.then(({ first, length: streamLength }) => {
-        knownLength = Math.max(knownLength, streamLength);
-        if (first === undefined) throw new WrongPosition(stream, expected!, streamLength);
-        return first;
+      const done = answer.then(({ first, length, written }): Appended => {
+        if (first === undefined) throw new WrongPosition(stream, expected!, length);
+        return { first, length, written };
       });
-      last = done.then((first) => { appended(first, records); }, () => undefined);
-      return done;
+      last = done.then((batch) => { appended(batch, records); }, () => undefined);
+      return done.then(({ first }) => first);
     },
     async close() {
       closed = true;
@@ -95,19 +108,20 @@ export function createAppender(options: AppenderOptions): Appender {
 }
 
 interface Answer {
-  /** Undefined: another writer was there. */
+  /** Undefined: another writer was at `expected`, or `since` was too far behind. */
   readonly first: number | undefined;
   readonly length: number;
+  readonly written: boolean;
 }
 
 /** One attempt. `sending` is called when the batch is about to leave; before that nothing can have been written. */
 async function send({ connection, values, timeoutMs, sending }: {
-  connection: Connection; values: readonly unknown[]; timeoutMs: number; sending: () => void;
+  connection: Connection; values: unknown[]; timeoutMs: number; sending: () => void;
 }): Promise<Answer> {
   const client = await connection.get();
   sending();
-  const query = { name: 'log_append', text: APPEND_BATCH, values: [...values], rowMode: 'array' as const, query_timeout: timeoutMs };
-  const { rows } = await client.query<[string | null, string]>(query);
-  const [first, length] = rows[0]!;
-  return { first: first === null ? undefined : Number(first), length: Number(length) };
+  const query = { name: 'log_append', text: APPEND_BATCH, values, rowMode: 'array' as const, query_timeout: timeoutMs };
+  const { rows } = await client.query<[string | null, string, boolean | null]>(query);
+  const [first, length, written] = rows[0]!;
+  return { first: first === null ? undefined : Number(first), length: Number(length), written: written === true };
 }

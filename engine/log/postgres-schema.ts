@@ -22,34 +22,58 @@ create table if not exists log.records (
   primary key (stream, position)
 )`;
 
+/** The most records that are looked through for a batch in one call: some hundredths of a second. */
+export const SEARCHED_AT_ONCE = 10_000;
+
 /**
  * Appends a batch, or finds it. Positions are given under the lock on the stream's row, which is held until the commit: they
  * have no gaps, and they become visible in order.
  *
- * first_position is null when stream_expected is given and somebody else has written there. Without it, the batch is looked for
- * from stream_since on: the length that the writer knew before it first sent the batch. So whichever of a first attempt and its
- * retries comes second, however late, finds what the other wrote; and no index on id is needed.
+ * Without `expected` the batch is looked for from `since` on: a length that the stream had before the batch was first sent. So
+ * whichever of a first attempt and its retries comes second, however late, finds what the other wrote; and no index on id is
+ * needed. What was committed when the call came is looked through before the lock is taken, since nothing can join it any more:
+ * no other writer waits for a search.
+ *
+ * written: true; false when the batch was found, whose data may be other than these; null when neither, because somebody else
+ * has written at `expected`, or because the batch is not among the first SEARCHED_AT_ONCE records and there are more.
+ *
+ * The function that earlier versions made, log.append, stays for their processes.
  */
 const APPEND = `
-create or replace function log.append(
-  of_stream smallint, ids uuid[], datas bytea[], expected bigint, since bigint, out first_position bigint, out stream_length bigint
+create or replace function log.append_once(
+  of_stream smallint, ids uuid[], datas bytea[], expected bigint, since bigint,
+  out first_position bigint, out stream_length bigint, out written boolean
 ) language plpgsql as $$
 declare
   added constant int := cardinality(ids);
+  searched bigint := since;
 begin
+  if expected is null then
+    select s.length into strict stream_length from log.streams s where s.stream = of_stream;
+    searched := least(greatest(stream_length, since), since + ${SEARCHED_AT_ONCE});
+    if searched > since then
+      first_position := log.find(of_stream, ids, since, searched);
+      if first_position is not null then
+        written := false;
+        return;
+      elsif searched < stream_length then
+        return;
+      end if;
+    end if;
+  end if;
   select s.length into strict stream_length from log.streams s where s.stream = of_stream for update;
   if expected is not null then
     if stream_length <> expected then
       if log.ids(of_stream, expected, added) = ids then
         first_position := expected;
+        written := false;
       end if;
       return;
     end if;
-  elsif stream_length > since then
-    select r.position into first_position from log.records r
-      where r.stream = of_stream and r.position >= since and r.id = ids[1] and log.ids(of_stream, r.position, added) = ids
-      order by r.position limit 1;
-    if found then
+  elsif stream_length > searched then
+    first_position := log.find(of_stream, ids, searched, stream_length);
+    if first_position is not null then
+      written := false;
       return;
     end if;
   end if;
@@ -59,6 +83,19 @@ begin
     from unnest(ids, datas) with ordinality as u (id, data, nth);
   stream_length := stream_length + added;
   update log.streams s set length = stream_length where s.stream = of_stream;
+  written := true;
+end $$`;
+
+/** Where the whole batch is that begins in a range; null when it is not there. */
+const FIND = `
+create or replace function log.find(of_stream smallint, ids uuid[], from_position bigint, to_position bigint) returns bigint
+language plpgsql stable as $$
+begin
+  return (
+    select r.position from log.records r
+    where r.stream = of_stream and r.position >= from_position and r.position < to_position
+      and r.id = ids[1] and log.ids(of_stream, r.position, cardinality(ids)) = ids
+    order by r.position limit 1);
 end $$`;
 
 /** The ids of a range of records, in order. */
@@ -74,11 +111,11 @@ $$`;
  */
 export const CREATE_SCHEMA = [
   'begin', 'select pg_advisory_xact_lock(7263510842)', 'create schema if not exists log',
-  STREAMS, STREAM_ROWS, RECORDS, IDS, APPEND, 'commit',
+  STREAMS, STREAM_ROWS, RECORDS, IDS, FIND, APPEND, 'commit',
 ].join(';\n');
 
 /** Stream, ids, data, expected or null, since. */
-export const APPEND_BATCH = 'select first_position, stream_length from log.append($1, $2, $3, $4, $5)';
+export const APPEND_BATCH = 'select first_position, stream_length, written from log.append_once($1, $2, $3, $4, $5)';
 
 /**
  * A page as a COPY. The record that passes `maxBytes` is the last one, so that a page is never empty for its size. COPY takes no

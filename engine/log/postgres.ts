@@ -55,10 +55,12 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
   const appenders = await perStream((stream) => createAppender({
     stream, unknownAfterMs, attemptTimeoutMs,
     connection: createConnection(connectionOptions(`append ${stream}`)),
-    length: tails[stream].length(),
-    appended(first, records) {
-      tails[stream].push(first, records);
-      signals.announce(stream, first + records.length);
+    length: tails[stream].length,
+    appended({ first, length, written }, records) {
+      // The bytes of a batch that was found are the store's: followers read them there.
+      if (written) tails[stream].push(first, records);
+      else tails[stream].grown(length);
+      signals.announce(stream, length);
     },
   }));
 

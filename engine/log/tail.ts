@@ -16,7 +16,7 @@ export type ReadPage = (from: number) => Promise<readonly LogRecord[]>;
 export interface Tail {
   /** The length that is known so far; the stream may be longer by other processes' records. */
   length(): number;
-  /** Durable records of the stream, from position `first` on: kept when they join the window, and followers are woken. */
+  /** Records as they were written, from position `first` on: kept for followers, who are woken. */
   push(first: number, records: readonly NewRecord[]): void;
   /** The stream is known to have this length. */
   grown(length: number): void;
@@ -84,16 +84,14 @@ function createWindow() {
   return {
     push(first: number, added: readonly NewRecord[]): void {
       const end = records.length === 0 ? first : records[0]!.position + records.length;
-      if (first > end) {
+      if (first !== end) {
         records = [];
         bytes = 0;
       }
-      // What is there already (a retried batch) is not put there again.
-      for (let i = Math.max(0, end - first); i < added.length; i++) {
-        const { id, data } = added[i]!;
+      added.forEach(({ id, data }, i) => {
         records.push({ position: first + i, id, data });
         bytes += data.length;
-      }
+      });
       if (records.length <= WINDOW_RECORDS && bytes <= WINDOW_BYTES) return;
       // Down to half, so that the array is not moved at every append.
       let dropped = 0;
