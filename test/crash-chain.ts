@@ -34,7 +34,6 @@ const GAS = 1_000_000;
 export type CrashChain = Awaited<ReturnType<typeof crashChain>>;
 
 export async function crashChain(random: () => number) {
-  // States of many blocks back would go to files, hundreds of megabytes of them.
   const chain = await deployedChain();
   // The deployer's key mints and creates markets: the service needs one that nobody else sends with.
   const operator = testAccounts()[9]!;
