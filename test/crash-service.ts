@@ -56,7 +56,7 @@ export async function mortalService({ databaseUrl, chainUrl, environment }: Mort
 
   async function begin(): Promise<Life> {
     const service = spawnService(await environment({ databaseUrl: database.href, chainUrl: rpc.url }));
-    const life: Life = current = { service, isListening: false, isKilled: false, isOver: false };
+    const life: Life = current = newLife(service);
     void service.listening.then((url) => {
       if (life.isOver) return;
       life.isListening = true;
@@ -66,7 +66,7 @@ export async function mortalService({ databaseUrl, chainUrl, environment }: Mort
       if (life.isOver) return;
       life.isOver = true;
       next = deferred();
-      failure.reject(new Error(`the service ended by itself (${code}):\n${service.lastLines().join('\n')}`));
+      failure.reject(endError('the service ended by itself', service, code));
     });
     return life;
   }
@@ -91,8 +91,7 @@ export async function mortalService({ databaseUrl, chainUrl, environment }: Mort
       setTimeout(() => { end(life, 'SIGKILL'); }, PATIENCE_MS).unref();
     }, () => undefined);
     await life.service.exited;
-    tcp.fate = () => 'pass';
-    rpc.fate = () => 'pass';
+    tcp.fate = rpc.fate = () => 'pass';
     if (!life.isKilled) await failure.promise;
     return { moment, listened: life.isListening, atMoment };
   }
@@ -105,7 +104,7 @@ export async function mortalService({ databaseUrl, chainUrl, environment }: Mort
       const { service } = current!;
       end(current!, 'SIGTERM');
       const code = await service.exited;
-      if (code !== 0) throw new Error(`the service did not stop well (${code}):\n${service.lastLines().join('\n')}`);
+      if (code !== 0) throw endError('the service did not stop well', service, code);
     },
     async close() {
       if (current !== undefined) {
@@ -115,6 +114,14 @@ export async function mortalService({ databaseUrl, chainUrl, environment }: Mort
       await Promise.all([tcp.close(), rpc.close()]);
     },
   };
+}
+
+function newLife(service: SpawnedService): Life {
+  return { service, isListening: false, isKilled: false, isOver: false };
+}
+
+function endError(what: string, { lastLines }: SpawnedService, code: number | null): Error {
+  return new Error(`${what} (${code}):\n${lastLines().join('\n')}`);
 }
 
 interface Life {
