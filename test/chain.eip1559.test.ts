@@ -2,7 +2,7 @@
 import { equal } from 'node:assert/strict';
 import { SigningKey, Transaction, id } from 'ethers';
 import fc from 'fast-check';
-import { serializeTransaction } from '../command/chain/eip1559.js';
+import { serializeTransaction } from '../command/sender/eip1559.js';
 
 const amount = fc.oneof(fc.bigInt({ min: 0n, max: 300n }), fc.bigInt({ min: 0n, max: 2n ** 100n }));
 const data = fc.oneof(

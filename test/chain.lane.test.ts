@@ -1,13 +1,13 @@
 /** What a sender's lane decides, case by case, and that it is safe and live whatever the chain does. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { freshFees, replacementFees, type FeeLimits } from '../command/chain/fees.js';
+import { freshFees, replacementFees, type FeeLimits } from '../command/sender/fees.js';
 import {
   answered, decide, hasGap, nextNonce, room, takeOff, wantedReceipts,
   type Action, type BroadcastAnswer, type Flight, type LanePolicy, type Receipt, type View,
-} from '../command/chain/lane.js';
-import { meaningOf } from '../command/chain/lane-view.js';
-import type { OutboxTransaction } from '../command/chain/outbox.js';
+} from '../command/sender/lane.js';
+import { meaningOf } from '../command/sender/lane-view.js';
+import type { OutboxTransaction } from '../command/sender/outbox.js';
 import { LaneModel } from './lane-model.js';
 
 const LIMITS: FeeLimits = { maxFeePerGas: 1_000n, minPriorityFeePerGas: 1n };

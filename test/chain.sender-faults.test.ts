@@ -1,6 +1,6 @@
 /** The sender when the chain goes back, when chain, Postgres or caller are away, and when its process dies after any step. */
 import assert from 'node:assert/strict';
-import { SenderStopped } from '../command/chain/sender-run.js';
+import { SenderStopped } from '../command/sender/sender-run.js';
 import { mortalSender, STEPS } from './mortal-sender.js';
 import { CONFIRMATIONS, senderStack } from './sender-stack.js';
 import { startTcpProxy } from './tcp-proxy.js';

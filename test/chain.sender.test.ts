@@ -1,8 +1,8 @@
 /** The sender on a real chain and a real Postgres: order, depth, refusals, fees, drops, strangers. */
 import assert from 'node:assert/strict';
 import { keccak256, Wallet } from 'ethers';
-import { UnsendableTransaction } from '../command/chain/signer.js';
-import type { Ending, TransactionRequest } from '../command/chain/sender.js';
+import { UnsendableTransaction } from '../command/sender/signer.js';
+import type { Ending, TransactionRequest } from '../command/sender/sender.js';
 import { TEST_CHAIN_ID } from './chain.js';
 import { CONFIRMATIONS, senderStack, TARGET } from './sender-stack.js';
 

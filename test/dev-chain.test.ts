@@ -14,12 +14,12 @@ import { marketFactory } from '../contracts-abi/market-factory.js';
 import { quickResolver } from '../contracts-abi/quick-resolver.js';
 import { settlement } from '../contracts-abi/settlement.js';
 import { testUsdc } from '../contracts-abi/test-usdc.js';
-import { startAnvil } from '../service/anvil.js';
-import { DevChainUnusable } from '../service/dev-chain-state.js';
-import { startDevChain, type DevChain, type DevChainOptions } from '../service/dev-chain.js';
-import { developmentAccounts } from '../service/dev-contracts.js';
-import { DirectoryInUse } from '../service/directory-lock.js';
-import { isRunning, processIdentity } from '../service/process-identity.js';
+import { startAnvil } from '../service/embedded/anvil.js';
+import { DevChainUnusable } from '../service/embedded/dev-chain-state.js';
+import { startDevChain, type DevChain, type DevChainOptions } from '../service/embedded/dev-chain.js';
+import { developmentAccounts } from '../service/embedded/dev-contracts.js';
+import { DirectoryInUse } from '../service/embedded/directory-lock.js';
+import { isRunning, processIdentity } from '../service/embedded/process-identity.js';
 import { contractOn, rpcTo } from './json-rpc.js';
 
 const MILLION_USDC = 1_000_000_000_000n;
@@ -68,7 +68,7 @@ describe('development chain', () => {
 
   /** Another node process that starts it, writes its log, then its URL and process number. */
   function startElsewhere() {
-    const module = new URL('../service/dev-chain.js', import.meta.url).href;
+    const module = new URL('../service/embedded/dev-chain.js', import.meta.url).href;
     const child = spawn(process.execPath, ['--input-type=module', '-e', `
       import { startDevChain } from ${JSON.stringify(module)};
       const options = ${JSON.stringify(optionsFor(directory))};

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
-import { DirectoryInUse } from '../service/directory-lock.js';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../service/embedded-postgres.js';
-import { isRunning } from '../service/process-identity.js';
+import { DirectoryInUse } from '../service/embedded/directory-lock.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../service/embedded/embedded-postgres.js';
+import { isRunning } from '../service/embedded/process-identity.js';
 
 describe('embedded Postgres', () => {
   let home: string;
@@ -40,7 +40,7 @@ describe('embedded Postgres', () => {
 
   /** Another node process that starts it and says `initdb` when that begins to write, then its url and process number. */
   function startElsewhere() {
-    const module = new URL('../service/embedded-postgres.js', import.meta.url).href;
+    const module = new URL('../service/embedded/embedded-postgres.js', import.meta.url).href;
     const child = spawn(process.execPath, ['--input-type=module', '-e', `
       import { startEmbeddedPostgres } from ${JSON.stringify(module)};
       const server = await startEmbeddedPostgres({ directory: process.argv[1], log: (line) => console.log('log', line) });

@@ -4,7 +4,7 @@ import { Interface, ZeroHash, id, type InterfaceAbi, type Wallet } from 'ethers'
 import type { Event } from '../engine/events.js';
 import { marketFactory } from '../contracts-abi/market-factory.js';
 import { settlement } from '../contracts-abi/settlement.js';
-import type { ConfiguredChain } from '../service/chain-workers.js';
+import type { ConfiguredChain } from '../service/chains/chain-workers.js';
 import type { ChainState } from '../service/health.js';
 import { MAX_UINT256, deployedChain, type DeployedChain, type DeployedChainOptions, type DeployedMarket } from './deployed-chain.js';
 import type { ExchangeStack, Fields } from './exchange-stack.js';

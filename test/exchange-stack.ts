@@ -7,7 +7,7 @@ import { Wallet, id, type TypedDataDomain, type TypedDataField } from 'ethers';
 import { encodeCommand } from '../engine/codec.js';
 import type { Command } from '../engine/commands.js';
 import { openPostgresLog } from '../engine/log/postgres.js';
-import type { ConfiguredChain } from '../service/chain-workers.js';
+import type { ConfiguredChain } from '../service/chains/chain-workers.js';
 import { parseConfig } from '../service/config.js';
 import { startExchange, type Exchange } from '../service/exchange.js';
 import { createLogger } from '../service/logger.js';

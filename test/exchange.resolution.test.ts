@@ -4,7 +4,7 @@ import { ZeroHash, id } from 'ethers';
 import { oracleResolver } from '../contracts-abi/oracle-resolver.js';
 import { market as marketArtifact } from '../contracts-abi/market.js';
 import { testUsdc } from '../contracts-abi/test-usdc.js';
-import { marketIdOf } from '../service/create-markets.js';
+import { marketIdOf } from '../service/embedded/create-markets.js';
 import type { DeployedMarket } from './deployed-chain.js';
 import { ONE, assertPositionsAreBalances, caughtUp, eventsOf, eventually, merge, settled, tradedChain, type TradedChain } from './exchange-on-chain.js';
 import { alice, bob, carol, exchangeStack, lower, signedBody, type ExchangeStack } from './exchange-stack.js';

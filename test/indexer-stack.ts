@@ -1,7 +1,7 @@
 /** An indexer on a real engine over a log in memory: tests start, kill and restart it, and break its requests and appends as they like. */
 import { randomUUID } from 'node:crypto';
 import type { Chain, Rpc } from '../command/chain/chain.js';
-import { runIndexer, type Indexer, type IndexerOptions } from '../command/chain/indexer.js';
+import { runIndexer, type Indexer, type IndexerOptions } from '../command/indexer/indexer.js';
 import { createRpc } from '../command/chain/rpc.js';
 import { chainCursor } from '../engine/chain-cursor.js';
 import { decodeCommand, decodeOutcome } from '../engine/codec.js';

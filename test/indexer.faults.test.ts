@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { ZeroHash } from 'ethers';
 import { ChainUnavailable, RpcError, type Rpc } from '../command/chain/chain.js';
-import { retryPauseMs } from '../command/chain/indexer.js';
+import { retryPauseMs } from '../command/indexer/indexer.js';
 import type { Command } from '../engine/commands.js';
 import type { MemoryStore } from '../engine/log/memory.js';
 import { TEST_CHAIN_ID } from './chain.js';

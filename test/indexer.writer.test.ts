@@ -1,7 +1,7 @@
 /** Facts into the history: batches and their bounds, one after the other, what is written again after a failure, and an engine that stands. */
 import assert from 'node:assert/strict';
-import type { Fact, FactCommand } from '../command/chain/facts.js';
-import { CursorStands, createFactWriter, type FactWriter } from '../command/chain/fact-writer.js';
+import type { Fact, FactCommand } from '../command/indexer/facts.js';
+import { CursorStands, createFactWriter, type FactWriter } from '../command/indexer/fact-writer.js';
 import { decodeCommand, encodeCommand, recordId, type Outcome } from '../engine/codec.js';
 import { createEngine } from '../engine/engine.js';
 import { chainCursor } from '../engine/chain-cursor.js';

@@ -1,10 +1,10 @@
 /** A chain in memory that takes, drops, mines, forgets and reorganises as it is told, and a sender's lane that knows only what it shows. */
 import assert from 'node:assert/strict';
-import { freshFees, type Fees } from '../command/chain/fees.js';
+import { freshFees, type Fees } from '../command/sender/fees.js';
 import {
   answered, decide, nextNonce, replaced, room, takeOff, type BroadcastAnswer, type Flight, type LanePolicy, type View,
-} from '../command/chain/lane.js';
-import type { OutboxTransaction } from '../command/chain/outbox.js';
+} from '../command/sender/lane.js';
+import type { OutboxTransaction } from '../command/sender/outbox.js';
 
 export type Happening
   = | { readonly kind: 'mine'; readonly fullness: number; readonly baseFee: bigint }

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { openPostgresLog, type PostgresLogOptions } from '../engine/log/postgres.js';
 import { MAX_APPEND_RECORDS } from '../engine/log/records.js';
 import { BrokenSequence, LogUnavailable, type Log, type LogRecord } from '../engine/log.js';
-import { startEmbeddedPostgres } from '../service/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../service/embedded/embedded-postgres.js';
 import { newRecord, newRecords, placed, take } from './log-records.js';
 import { testDatabase, type TestDatabase } from './postgres.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';

@@ -1,6 +1,6 @@
 /** Options of a sender that does nothing more from a step on, as if its process had been killed there; what was done stays done. */
-import type { HeldLane } from '../command/chain/outbox.js';
-import type { SenderOptions } from '../command/chain/sender.js';
+import type { HeldLane } from '../command/sender/outbox.js';
+import type { SenderOptions } from '../command/sender/sender.js';
 import type { SenderStack } from './sender-stack.js';
 
 export const STEPS = ['before record', 'record', 'signed', 'broadcast', 'marked', 'replacement', 'receipt', 'over'] as const;

@@ -5,8 +5,8 @@ import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../service/embedded-postgres.js';
-import { isRunning } from '../service/process-identity.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../service/embedded/embedded-postgres.js';
+import { isRunning } from '../service/embedded/process-identity.js';
 
 export interface TestDatabase {
   readonly url: string;

@@ -1,9 +1,9 @@
 /** A sender with a chain of its own, a key of its own and a Postgres, for tests: what it told, and what chain and outbox show of it. */
 import { Wallet } from 'ethers';
 import pg from 'pg';
-import { createOutbox, type Outbox } from '../command/chain/outbox.js';
+import { createOutbox, type Outbox } from '../command/sender/outbox.js';
 import { createRpc, type ChainRpc } from '../command/chain/rpc.js';
-import { createSender, type Ending, type Sender, type SenderOptions, type TransactionRequest } from '../command/chain/sender.js';
+import { createSender, type Ending, type Sender, type SenderOptions, type TransactionRequest } from '../command/sender/sender.js';
 import { testChain, TEST_CHAIN_ID, type TestChain } from './chain.js';
 import { testDatabase, type TestDatabase } from './postgres.js';
 import { startRpcProxy, type RpcProxy } from './rpc-proxy.js';

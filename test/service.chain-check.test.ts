@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { AbiCoder, id } from 'ethers';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../command/chain/chain.js';
 import { createRpc } from '../command/chain/rpc.js';
-import { checkContracts, ContractMismatch } from '../service/chain-check.js';
+import { checkContracts, ContractMismatch } from '../service/chains/chain-check.js';
 import { deployedChain, type DeployedChain } from './deployed-chain.js';
 
 describe('service: the contracts of a chain', () => {

@@ -1,9 +1,9 @@
 /** What health, metrics and alarms say of a chain: away, never reached, given up, and fills that wait. */
 import assert from 'node:assert/strict';
-import type { IndexerStatus } from '../command/chain/indexer.js';
-import type { SettlementStatus } from '../command/chain/settlement-worker.js';
-import { createChainAlarms } from '../service/chain-alarms.js';
-import { createChainStatus, type ChainStatusParts } from '../service/chain-status.js';
+import type { IndexerStatus } from '../command/indexer/indexer.js';
+import type { SettlementStatus } from '../command/settlement/settlement-worker.js';
+import { createChainAlarms } from '../service/chains/chain-alarms.js';
+import { createChainStatus, type ChainStatusParts } from '../service/chains/chain-status.js';
 import type { ChainState } from '../service/health.js';
 
 const START_MS = 1_000_000;

@@ -6,7 +6,7 @@ import { createRpc } from '../command/chain/rpc.js';
 import { marketFactory } from '../contracts-abi/market-factory.js';
 import { Interface, type InterfaceAbi } from 'ethers';
 import { readCatalogue, type CatalogueMarket } from '../service/catalogue.js';
-import { createMissingMarkets, marketIdOf } from '../service/create-markets.js';
+import { createMissingMarkets, marketIdOf } from '../service/embedded/create-markets.js';
 import { deployedChain, type DeployedChain } from './deployed-chain.js';
 
 const FACTORY = new Interface(marketFactory.abi as InterfaceAbi);

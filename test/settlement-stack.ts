@@ -2,12 +2,12 @@
 import { deepEqual, ok } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { HDNodeWallet, type Wallet } from 'ethers';
-import { createOutbox } from '../command/chain/outbox.js';
-import { runIndexer, type Indexer, type IndexerOptions } from '../command/chain/indexer.js';
+import { createOutbox } from '../command/sender/outbox.js';
+import { runIndexer, type Indexer, type IndexerOptions } from '../command/indexer/indexer.js';
 import type { Chain } from '../command/chain/chain.js';
 import { createRpc } from '../command/chain/rpc.js';
-import { createSender, type SenderOptions, type TransactionRequest } from '../command/chain/sender.js';
-import { runSettlement, type Settlement, type SettlementOptions } from '../command/chain/settlement-worker.js';
+import { createSender, type SenderOptions, type TransactionRequest } from '../command/sender/sender.js';
+import { runSettlement, type Settlement, type SettlementOptions } from '../command/settlement/settlement-worker.js';
 import type { Order, Permit } from '../contracts-abi/settlement.js';
 import { chainCursor } from '../engine/chain-cursor.js';
 import { decodeOutcome, encodeCommand, recordId, type Outcome } from '../engine/codec.js';
@@ -19,7 +19,7 @@ import { createOutcomes, type Outcomes } from '../engine/outcomes.js';
 import { startEngine, type EngineRun } from '../engine/run.js';
 import { marketOfToken } from '../engine/state.js';
 import { unsettledFills } from '../engine/unsettled-fills.js';
-import { TEST_MNEMONIC } from '../service/anvil.js';
+import { TEST_MNEMONIC } from '../service/embedded/anvil.js';
 import { TEST_CHAIN_ID } from './chain.js';
 import { settlementContracts, type SettlementContracts, type SignedOrder } from './settlement-contracts.js';
 

@@ -1,7 +1,7 @@
 /** What goes into one settlement transaction: orders once, permits where they are needed, and no more than gas and size allow. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
-import { BATCH_LIMITS, composeBatch, limitsWithin, settleGas } from '../command/chain/batch.js';
-import { encodeSettleBatch, settleBytes } from '../command/chain/settle-calldata.js';
+import { BATCH_LIMITS, composeBatch, limitsWithin, settleGas } from '../command/settlement/batch.js';
+import { encodeSettleBatch, settleBytes } from '../command/settlement/settle-calldata.js';
 import type { PlaceOrder } from '../engine/commands.js';
 import { BUY, SELL, YES, type Side } from '../engine/fields.js';
 import type { UnsettledFill } from '../engine/unsettled-fills.js';

@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { Interface, type Result } from 'ethers';
 import fc from 'fast-check';
-import { encodeSettleBatch, settleBytes, type SettleBatch } from '../command/chain/settle-calldata.js';
+import { encodeSettleBatch, settleBytes, type SettleBatch } from '../command/settlement/settle-calldata.js';
 import { settlement } from '../contracts-abi/settlement.js';
 
 const abi = new Interface(settlement.abi);

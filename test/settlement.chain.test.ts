@@ -1,6 +1,6 @@
 /** Settlement on a real chain with everything real: signed orders in, batches out, results in the history; and what goes wrong on the chain. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict';
-import { SETTLE_GAS } from '../command/chain/batch.js';
+import { SETTLE_GAS } from '../command/settlement/batch.js';
 import type { FillMatched } from '../engine/events.js';
 import { testDatabase, type TestDatabase } from './postgres.js';
 import { BUY, SELL, USDC, walletOf, type SignedOrder } from './settlement-contracts.js';

@@ -1,6 +1,6 @@
 /** Orders read back from the commands log: in few reads, the latest from memory, and nothing that is not an order. */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict';
-import { NoSuchOrder, createSettledOrders } from '../command/chain/settled-orders.js';
+import { NoSuchOrder, createSettledOrders } from '../command/settlement/settled-orders.js';
 import { encodeCommand, recordId } from '../engine/codec.js';
 import type { Command, PlaceOrder } from '../engine/commands.js';
 import { LogUnavailable, type Log, type LogRecord } from '../engine/log.js';

@@ -1,7 +1,7 @@
 /** Which fills are settled next: stories of what the worker is told and which batches come of it. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
-import type { Ending } from '../command/chain/sender.js';
-import { QUEUE_RULES, SettlementQueue, type QueueRules, type SettlementNote } from '../command/chain/settlement-queue.js';
+import type { Ending } from '../command/sender/sender.js';
+import { QUEUE_RULES, SettlementQueue, type QueueRules, type SettlementNote } from '../command/settlement/settlement-queue.js';
 import { bytes32 } from './scenario.js';
 import { unsettledFill as fill } from './settlement-fills.js';
 

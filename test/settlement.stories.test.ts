@@ -1,8 +1,8 @@
 /** The settlement queue in any story: no fill is in two hands, none is forgotten, and all settle in the end. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Ending } from '../command/chain/sender.js';
-import { QUEUE_RULES, SettlementQueue, type SettlementNote } from '../command/chain/settlement-queue.js';
+import type { Ending } from '../command/sender/sender.js';
+import { QUEUE_RULES, SettlementQueue, type SettlementNote } from '../command/settlement/settlement-queue.js';
 import { bytes32 } from './scenario.js';
 import { unsettledFill as fill } from './settlement-fills.js';
 

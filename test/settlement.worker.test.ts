@@ -2,16 +2,16 @@
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict';
 import { Interface } from 'ethers';
 import { ChainUnavailable } from '../command/chain/chain.js';
-import type { Attempt, Ending, Sender, SentTransaction, TransactionRequest } from '../command/chain/sender.js';
-import type { SettlementNote } from '../command/chain/settlement-queue.js';
-import { runSettlement, type Settlement, type SettlementHooks, type SettlementOptions } from '../command/chain/settlement-worker.js';
+import type { Attempt, Ending, Sender, SentTransaction, TransactionRequest } from '../command/sender/sender.js';
+import type { SettlementNote } from '../command/settlement/settlement-queue.js';
+import { runSettlement, type Settlement, type SettlementHooks, type SettlementOptions } from '../command/settlement/settlement-worker.js';
 import { settlement as artifact } from '../contracts-abi/settlement.js';
 import { encodeCommand, recordId } from '../engine/codec.js';
 import type { PlaceOrder, SubmitSettlement } from '../engine/commands.js';
 import { LogUnavailable } from '../engine/log.js';
 import { createMemoryLog } from '../engine/log/memory.js';
 import type { UnsettledFill } from '../engine/unsettled-fills.js';
-import { UnsendableTransaction } from '../command/chain/signer.js';
+import { UnsendableTransaction } from '../command/sender/signer.js';
 import { address, bytes32 } from './scenario.js';
 
 const CHAIN = { chainId: 5, contracts: { settlement: address('settlement') } } as unknown as SettlementOptions['chain'];

@@ -4,7 +4,7 @@ import { cancelTypes, orderTypes, type OrderDomain } from '../../command/typed-d
 import { MIN_LIFETIME_S, WORK_LIMIT } from '../../engine/limits.js';
 import { EVENTS_LIMIT } from '../../query/events.js';
 import { USER_ACTIVITY_LIMIT } from '../../query/trades.js';
-import type { Collateral } from '../chain-check.js';
+import type { Collateral } from '../chains/chain-check.js';
 import type { Config } from '../config.js';
 import { MAX_BODY_BYTES } from '../http/body.js';
 import { MAX_ORDERS } from '../../query/orders.js';

@@ -2,7 +2,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startEmbeddedPostgres } from '../../service/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
 import { bookBench } from './book.js';
 import { engineBench } from './engine.js';
 import { benchHttp } from './http.js';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { OrderDomain } from '../../command/typed-data.js';
-import { startEmbeddedPostgres } from '../../service/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
 import { startService, type ServiceProcess } from '../service-process.js';
 import type { BenchLine } from './line.js';
 import { runLoadInChild, type LoadResult } from './load.js';

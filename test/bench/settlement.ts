@@ -6,7 +6,7 @@ import type * as Secp256k1 from 'secp256k1';
 import { toHex } from '../../command/hex.js';
 import { createKeccak256 } from '../../command/keccak.js';
 import { prepareDomain, type PreparedDomain } from '../../command/typed-data.js';
-import type { TransactionRequest } from '../../command/chain/sender.js';
+import type { TransactionRequest } from '../../command/sender/sender.js';
 import { encodeCommand, recordId } from '../../engine/codec.js';
 import type { PlaceOrder } from '../../engine/commands.js';
 import { BUY, SELL, YES, type Side } from '../../engine/fields.js';

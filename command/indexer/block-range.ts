@@ -1,5 +1,5 @@
 /** Reads blocks and ranges of logs from a chain's nodes, and takes no answer that does not hold together. */
-import type { Rpc } from './chain.js';
+import type { Rpc } from '../chain/chain.js';
 import type { ChainLog } from './chain-events.js';
 
 export interface BlockName {

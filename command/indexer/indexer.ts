@@ -1,5 +1,5 @@
 /** Follows a chain's final blocks and tells the exchange what its contracts did: each fact once, in order, whatever breaks in between. */
-import { ChainUnavailable, type Rpc } from './chain.js';
+import { ChainUnavailable, type Rpc } from '../chain/chain.js';
 import { readLatest } from './block-range.js';
 import { createFactWriter, CursorStands, type FactWriterOptions } from './fact-writer.js';
 import { createScan, ForeignChain, type Scan, type ScanOptions } from './scan.js';

@@ -1,5 +1,5 @@
 /** What a chain shows of a sender's lane, and what its nodes say to a broadcast. */
-import { RpcError, type Rpc } from './chain.js';
+import { RpcError, type Rpc } from '../chain/chain.js';
 import { wantedReceipts, type BroadcastAnswer, type Flight, type Receipt, type View } from './lane.js';
 
 interface Block { readonly number: string; readonly baseFeePerGas?: string; readonly gasLimit: string }

@@ -10,7 +10,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Chain } from '../command/chain/chain.js';
+import type { Chain } from '../../command/chain/chain.js';
 import { startAnvil, stopOrphan, type Anvil } from './anvil.js';
 import { artifactsDigest, makeDevContracts, SETTLEMENT_DOMAIN_NAME, creatorWallet, operatorWallet } from './dev-contracts.js';
 import {

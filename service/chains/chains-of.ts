@@ -1,13 +1,13 @@
 /** The chains of a configuration: those of a chains file, a development chain that is started here, or none. */
 import { join } from 'node:path';
-import type { Chain } from '../command/chain/chain.js';
-import { createRpc } from '../command/chain/rpc.js';
-import { readCatalogue } from './catalogue.js';
+import type { Chain } from '../../command/chain/chain.js';
+import { createRpc } from '../../command/chain/rpc.js';
+import { readCatalogue } from '../catalogue.js';
 import type { ConfiguredChain } from './chain-workers.js';
 import { readChainsFile } from './chains-file.js';
-import type { Config } from './config.js';
-import { createMissingMarkets } from './create-markets.js';
-import { startDevChain } from './dev-chain.js';
+import type { Config } from '../config.js';
+import { createMissingMarkets } from '../embedded/create-markets.js';
+import { startDevChain } from '../embedded/dev-chain.js';
 
 export interface ChainsOfConfig {
   readonly chains: readonly ConfiguredChain[];

@@ -1,11 +1,11 @@
 /** Reads a chain's final blocks one range after the other into the history, and refuses to go on with a chain that is another one. */
 import type { ChainCursor } from '../../engine/state.js';
 import { readBlock, readRange, type BlockName } from './block-range.js';
-import { ChainUnavailable, RpcError, type Chain, type Rpc } from './chain.js';
+import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../chain/chain.js';
 import { logFilter } from './chain-events.js';
 import type { FactWriter } from './fact-writer.js';
 import { factsOf, type Anchor, type FactsContext } from './facts.js';
-import type { Report } from './report.js';
+import type { Report } from '../chain/report.js';
 
 export interface ScanOptions extends Pick<FactsContext, 'isKnownToken' | 'isKnownMarket'> {
   readonly chain: Chain;

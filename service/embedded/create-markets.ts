@@ -1,10 +1,10 @@
 /** Creates the catalogue's markets on a chain, by the factory; the chain tells the exchange of them, like of all others. */
-import { createKeccak256 } from '../command/keccak.js';
+import { createKeccak256 } from '../../command/keccak.js';
 import { Interface, id, solidityPackedKeccak256, type InterfaceAbi } from 'ethers';
-import { RpcError, type Chain, type Rpc } from '../command/chain/chain.js';
-import { createSigner } from '../command/chain/signer.js';
-import { marketFactory } from '../contracts-abi/market-factory.js';
-import type { CatalogueMarket } from './catalogue.js';
+import { RpcError, type Chain, type Rpc } from '../../command/chain/chain.js';
+import { createSigner } from '../../command/sender/signer.js';
+import { marketFactory } from '../../contracts-abi/market-factory.js';
+import type { CatalogueMarket } from '../catalogue.js';
 
 export interface CreatingParts {
   readonly catalogue: readonly CatalogueMarket[];

@@ -1,7 +1,7 @@
 /** Facts that the engine refuses: which of them somebody must look at, and which are only noted. */
 import type { Event, RejectionCode } from '../../engine/events.js';
 import type { FactCommand } from './facts.js';
-import type { Report } from './report.js';
+import type { Report } from '../chain/report.js';
 
 /** A fact that is in the history, with what it caused. */
 export interface WrittenFact {

@@ -1,10 +1,10 @@
 /** Checks that a chain has the contracts that the settings say, before anything is signed for them or read from them. */
 import { Interface, TypedDataEncoder, type InterfaceAbi } from 'ethers';
-import { InconsistentAnswer, readLatest } from '../command/chain/block-range.js';
-import { ChainUnavailable, RpcError, type Chain, type Contracts, type Rpc } from '../command/chain/chain.js';
-import { marketFactory } from '../contracts-abi/market-factory.js';
-import { settlement } from '../contracts-abi/settlement.js';
-import { testUsdc } from '../contracts-abi/test-usdc.js';
+import { InconsistentAnswer, readLatest } from '../../command/indexer/block-range.js';
+import { ChainUnavailable, RpcError, type Chain, type Contracts, type Rpc } from '../../command/chain/chain.js';
+import { marketFactory } from '../../contracts-abi/market-factory.js';
+import { settlement } from '../../contracts-abi/settlement.js';
+import { testUsdc } from '../../contracts-abi/test-usdc.js';
 
 /** The stablecoin; `name` and `version` are those of its signing domain, as permits need them. */
 export interface Collateral {

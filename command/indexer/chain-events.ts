@@ -11,7 +11,7 @@ import { settlement } from '../../contracts-abi/settlement.js';
 import type {
   CancelScheduledArgs, FillFailedArgs, FillSettledArgs, HistoryAnchoredArgs, OrderCancelledArgs,
 } from '../../contracts-abi/settlement.js';
-import type { Contracts } from './chain.js';
+import type { Contracts } from '../chain/chain.js';
 import { decodeEventData, MalformedData } from './event-data.js';
 
 /** A log of a block; hex in lower case. */

@@ -1,8 +1,8 @@
 /** Sends transactions of one key: signed and recorded before they are broadcast, replaced only at the same nonce, followed until final. */
 import { createKeccak256 } from '../keccak.js';
-import type { Chain, Rpc } from './chain.js';
+import type { Chain, Rpc } from '../chain/chain.js';
 import type { Outbox } from './outbox.js';
-import type { Report } from './report.js';
+import type { Report } from '../chain/report.js';
 import { SenderRun } from './sender-run.js';
 import { checkRequest, createSigner } from './signer.js';
 

@@ -7,7 +7,7 @@
  * from a place on, so an hour without a chain costs no memory.
  */
 import type { UnsettledFill } from '../../engine/unsettled-fills.js';
-import type { Ending } from './sender.js';
+import type { Ending } from '../sender/sender.js';
 
 export interface QueueRules {
   /** Fills of a batch at most. */

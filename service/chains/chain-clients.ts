@@ -1,16 +1,16 @@
 /** What clients' requests ask of a chain: whether a trader can pay for an order, and what a position really is. */
-import type { Chain } from '../command/chain/chain.js';
-import { createExposure, type Exposure } from '../command/chain/exposure.js';
-import { createHoldingsReader } from '../command/chain/holdings.js';
-import { createReservations, type Reservations } from '../command/chain/reservations.js';
-import type { Rpc } from '../command/chain/chain.js';
-import { syncPosition, type SyncParts } from '../command/chain/sync-position.js';
-import { findMarket, traderOfOrder } from '../command/engine-view.js';
-import { chainCursor } from '../engine/chain-cursor.js';
-import type { Event } from '../engine/events.js';
-import { openOrdersOf } from '../engine/open-orders.js';
-import type { State } from '../engine/state.js';
-import { unsettledFills } from '../engine/unsettled-fills.js';
+import type { Chain } from '../../command/chain/chain.js';
+import { createExposure, type Exposure } from '../../command/chain/exposure.js';
+import { createHoldingsReader } from '../../command/chain/holdings.js';
+import { createReservations, type Reservations } from '../../command/chain/reservations.js';
+import type { Rpc } from '../../command/chain/chain.js';
+import { syncPosition, type SyncParts } from '../../command/chain/sync-position.js';
+import { findMarket, traderOfOrder } from '../../command/engine-view.js';
+import { chainCursor } from '../../engine/chain-cursor.js';
+import type { Event } from '../../engine/events.js';
+import { openOrdersOf } from '../../engine/open-orders.js';
+import type { State } from '../../engine/state.js';
+import { unsettledFills } from '../../engine/unsettled-fills.js';
 
 export interface ChainClientParts {
   readonly chain: Chain;

@@ -7,13 +7,13 @@ import type { SubmitSettlement } from '../../engine/commands.js';
 import type { Log } from '../../engine/log.js';
 import type { UnsettledFill } from '../../engine/unsettled-fills.js';
 import { BATCH_LIMITS, composeBatch, limitsWithin, type BatchLimits } from './batch.js';
-import type { Chain } from './chain.js';
-import type { Report } from './report.js';
-import type { Attempt, Ending, Sender, SentTransaction, TransactionRequest } from './sender.js';
+import type { Chain } from '../chain/chain.js';
+import type { Report } from '../chain/report.js';
+import type { Attempt, Ending, Sender, SentTransaction, TransactionRequest } from '../sender/sender.js';
 import { encodeSettleBatch } from './settle-calldata.js';
 import { NoSuchOrder, createSettledOrders } from './settled-orders.js';
 import { QUEUE_RULES, SettlementQueue, type Passed, type QueueRules, type QueueStatus, type SettlementNote } from './settlement-queue.js';
-import { UnsendableTransaction } from './signer.js';
+import { UnsendableTransaction } from '../sender/signer.js';
 
 /** What the worker asks of the running engine's state; all of one moment when asked in one turn. */
 export interface SettlementView {

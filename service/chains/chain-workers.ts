@@ -1,29 +1,29 @@
 /** A chain's workers put together: nodes, indexer, sender and settlement worker, and what orders and syncs ask of the chain. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ChainUnavailable, type Chain, type Rpc } from '../command/chain/chain.js';
-import { heldBack } from '../command/chain/held-back.js';
-import { runIndexer, type Indexer } from '../command/chain/indexer.js';
-import { createOutbox } from '../command/chain/outbox.js';
-import type { Report } from '../command/chain/report.js';
-import { createRpc } from '../command/chain/rpc.js';
-import { createSender } from '../command/chain/sender.js';
-import { runSettlement, type Settlement } from '../command/chain/settlement-worker.js';
-import type { Keccak256 } from '../command/keccak.js';
-import { preparePermits, type PermitFields } from '../command/typed-data.js';
-import { chainCursor } from '../engine/chain-cursor.js';
-import { decodeOutcome, encodeCommand, recordId, type Outcome } from '../engine/codec.js';
-import type { SubmitSettlement, SyncPosition } from '../engine/commands.js';
-import type { Event } from '../engine/events.js';
-import type { Log } from '../engine/log.js';
-import type { EngineRun } from '../engine/run.js';
-import { unsettledFills } from '../engine/unsettled-fills.js';
-import type { Submitted } from '../command/answer.js';
+import { ChainUnavailable, type Chain, type Rpc } from '../../command/chain/chain.js';
+import { heldBack } from '../../command/chain/held-back.js';
+import { runIndexer, type Indexer } from '../../command/indexer/indexer.js';
+import { createOutbox } from '../../command/sender/outbox.js';
+import type { Report } from '../../command/chain/report.js';
+import { createRpc } from '../../command/chain/rpc.js';
+import { createSender } from '../../command/sender/sender.js';
+import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
+import type { Keccak256 } from '../../command/keccak.js';
+import { preparePermits, type PermitFields } from '../../command/typed-data.js';
+import { chainCursor } from '../../engine/chain-cursor.js';
+import { decodeOutcome, encodeCommand, recordId, type Outcome } from '../../engine/codec.js';
+import type { SubmitSettlement, SyncPosition } from '../../engine/commands.js';
+import type { Event } from '../../engine/events.js';
+import type { Log } from '../../engine/log.js';
+import type { EngineRun } from '../../engine/run.js';
+import { unsettledFills } from '../../engine/unsettled-fills.js';
+import type { Submitted } from '../../command/answer.js';
 import { createChainClients, type ChainClientParts, type ChainClients } from './chain-clients.js';
 import { createChainAlarms } from './chain-alarms.js';
 import { checkContracts, type Collateral } from './chain-check.js';
 import { createChainStatus, type Beginning } from './chain-status.js';
-import type { ChainState } from './health.js';
-import type { Logger } from './logger.js';
+import type { ChainState } from '../health.js';
+import type { Logger } from '../logger.js';
 
 /** A chain that the settings name, with the means to use it. */
 export interface ConfiguredChain {
