@@ -33,7 +33,12 @@ export async function createMissingMarkets(parts: CreatingParts): Promise<readon
   const ids: string[] = [];
   for (const market of parts.catalogue) {
     const marketId = marketIdOf(parts.chain, market.slug);
-    if (!await exists(parts, marketId)) await create(parts, { market, marketId });
+    if (!await exists(parts, marketId)) {
+      await create(parts, { market, marketId }).catch(async (error: unknown) => {
+        // What a process sent before it was killed may be mined at this very moment.
+        if (!await exists(parts, marketId)) throw error;
+      });
+    }
     ids.push(marketId);
   }
   return ids;
