@@ -1,7 +1,7 @@
 /** Creates the catalogue's markets on a chain, by the factory; the chain tells the exchange of them, like of all others. */
 import { createKeccak256 } from '../../command/keccak.js';
 import { Interface, id, solidityPackedKeccak256, type InterfaceAbi } from 'ethers';
-import { RpcError, type Chain, type Rpc } from '../../command/chain/chain.js';
+import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../../command/chain/chain.js';
 import { createSigner } from '../../command/sender/signer.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import type { CatalogueMarket } from '../catalogue.js';
@@ -35,8 +35,8 @@ export async function createMissingMarkets(parts: CreatingParts): Promise<readon
     const marketId = marketIdOf(parts.chain, market.slug);
     if (!await exists(parts, marketId)) {
       await create(parts, { market, marketId }).catch(async (error: unknown) => {
-        // What a process sent before it was killed may be mined at this very moment.
-        if (!await exists(parts, marketId)) throw error;
+        // What a process sent before it was killed may be mined at this very moment, and then the factory refuses a second one.
+        if (error instanceof ChainUnavailable || !await exists(parts, marketId)) throw error;
       });
     }
     ids.push(marketId);
