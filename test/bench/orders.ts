@@ -24,7 +24,7 @@ interface Readiness { readonly engine: { readonly position: number }; readonly p
 export async function ordersBench(): Promise<BenchLine[]> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-bench-'));
   await chmod(directory, 0o755);
-  const service = await startService({ DATA_DIR: join(directory, 'data'), LOG_LEVEL: 'info' });
+  const service = await startService({ DATA_DIR: join(directory, 'data'), LOG_LEVEL: 'info', CHAINS: 'none' });
   try {
     const { serverTime, chains: [chain] } = await get<Config>(service, '/api/v1/config');
     const { markets } = await get<{ markets: { id: string }[] }>(service, '/api/v1/markets');
