@@ -91,24 +91,3 @@ export async function signatureBench(): Promise<BenchLine[]> {
     target: { ratioAtLeast: 28 },
   }];
 }
-
-/** Microseconds of each step of an order's intake, for profiling. */
-export async function intakeProfile(): Promise<Record<'parse' | 'validate' | 'digest' | 'recover' | 'encode', number>> {
-  const { parse, validate, digest, recover, encode } = await createIntake();
-  const orders = (await signedOrders()).map(({ body, signature }) => {
-    const request = parse(body);
-    const fields = validate(request);
-    return { body, signature, request, fields, hash: digest(fields) };
-  });
-  const at = (n: number) => orders[n % ORDERS]!;
-  const steps = {
-    parse: (n: number) => { parse(at(n).body); },
-    validate: (n: number) => { validate(at(n).request); },
-    digest: (n: number) => { digest(at(n).fields); },
-    recover: (n: number) => { recover(at(n).hash, at(n).signature); },
-    encode: (n: number) => { encode(at(n).fields, at(n).hash, at(n).signature); },
-  };
-  const perSecond = rates(Object.values(steps), TURN_MS, ROUNDS);
-  const microseconds = Object.keys(steps).map((name, i) => [name, 1e6 / perSecond[i]!]);
-  return Object.fromEntries(microseconds) as Record<keyof typeof steps, number>;
-}
