@@ -1,7 +1,7 @@
 /** Reads the log ahead of the writer: outcomes are followed and decoded while Postgres works on the batch before. */
 import { setImmediate, setTimeout as delay } from 'node:timers/promises';
-import { decodeOutcome } from '../engine/codec.js';
-import { BrokenSequence, type Log, type LogRecord } from '../engine/log.js';
+import { decodeOutcome } from '../engine/records/codec.js';
+import { BrokenSequence, type Log, type LogRecord } from '../engine/log/log.js';
 import type { FoldedOutcome } from './projection.js';
 
 /** What one batch may hold. A single outcome is never split, however many events it has. */

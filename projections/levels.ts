@@ -1,5 +1,5 @@
 /** Book levels: what rests at each price, and when a market's book last changed. */
-import { BUY, SELL, type Outcome, type Side } from '../engine/fields.js';
+import { BUY, SELL, type Outcome, type Side } from '../engine/records/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray } from './columns.js';
 import { createMemory, type Memory } from './memory.js';
 import { InconsistentHistory, type Fold, type FoldedOutcome, type Query } from './projection.js';

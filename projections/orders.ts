@@ -1,5 +1,5 @@
 /** The `orders` projection: every order with what is left of it, and the book levels that the resting ones stand on. */
-import type { OrderAccepted } from '../engine/events.js';
+import type { OrderAccepted } from '../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from './columns.js';
 import { startLevels } from './levels.js';
 import { createMemory, type Memory } from './memory.js';

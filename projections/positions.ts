@@ -1,6 +1,6 @@
 /** The `positions` projection: every user's shares and average cost in every market, as the chain has them. */
-import type { Event, FillSettled, PositionSynced, SharesTransferred } from '../engine/events.js';
-import { NO, YES, type Outcome } from '../engine/fields.js';
+import type { Event, FillSettled, PositionSynced, SharesTransferred } from '../engine/records/events.js';
+import { NO, YES, type Outcome } from '../engine/records/fields.js';
 import { buy, correct, sell, splitCost, transfer, type Holding } from './average-cost.js';
 import { byteaArray, int4Array, numericArray } from './columns.js';
 import { createMemory, type Memory } from './memory.js';

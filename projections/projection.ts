@@ -1,5 +1,5 @@
 /** What a projection is: a name, a version, its tables, and how a batch of outcomes changes their rows. */
-import type { Event } from '../engine/events.js';
+import type { Event } from '../engine/records/events.js';
 
 /** One outcome of the log, decoded: what happened at `position`. */
 export interface FoldedOutcome {

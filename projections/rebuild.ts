@@ -1,5 +1,5 @@
 /** `rebuild NAME`: a projection's tables made again from position 0 beside the serving ones, compared with them, swapped in. */
-import type { Log } from '../engine/log.js';
+import type { Log } from '../engine/log/log.js';
 import { advance, type Checkpoint } from './checkpoint.js';
 import { openSession, sqlState, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';

@@ -1,5 +1,5 @@
 /** The `redemptions` projection: what users were paid for their shares of resolved markets. */
-import type { PositionRedeemed } from '../engine/events.js';
+import type { PositionRedeemed } from '../engine/records/events.js';
 import { byteaArray, int8Array, numericArray } from './columns.js';
 import type { FoldedOutcome, Projection, Query } from './projection.js';
 import { redemptionTables } from './tables.js';

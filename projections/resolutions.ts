@@ -1,5 +1,5 @@
 /** The `resolutions` projection: every assertion of a market's outcome, whether it is disputed and whether it was found untrue. */
-import type { Event, ResolutionDisputed, ResolutionProposed, ResolutionRejected } from '../engine/events.js';
+import type { Event, ResolutionDisputed, ResolutionProposed, ResolutionRejected } from '../engine/records/events.js';
 import { booleanArray, byteaArray, int2Array, int4Array, int8Array, numericArray } from './columns.js';
 import type { FoldedOutcome, Projection, Query } from './projection.js';
 import { assertionTables } from './tables.js';

@@ -1,6 +1,6 @@
 /** The projection worker: follows the outcomes and keeps the read models up to date, a batch and its checkpoints at once. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { LogUnavailable, type Log } from '../engine/log.js';
+import { LogUnavailable, type Log } from '../engine/log/log.js';
 import { advance, readCheckpoints, type Checkpoint } from './checkpoint.js';
 import { DatabaseUnavailable, openSession, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';

@@ -1,5 +1,5 @@
 /** The `trades` projection: every fill with its settlement, the transactions that were to settle it, and the volumes of what has not failed. */
-import type { FillFailed, FillMatched, FillSettled, SettlementSubmitted } from '../engine/events.js';
+import type { FillFailed, FillMatched, FillSettled, SettlementSubmitted } from '../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from './columns.js';
 import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from './projection.js';
 import { tradeTables } from './tables.js';

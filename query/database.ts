@@ -1,6 +1,6 @@
 /** The read models as the query API sees them: a pool of read-only Postgres sessions, and waiting for a log position. */
 import pg from 'pg';
-import { RequestError } from '../engine/errors.js';
+import { RequestError } from '../engine/records/errors.js';
 import { followPositions, type Patience } from './following.js';
 import { positionOf, type Statement } from './statement.js';
 

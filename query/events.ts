@@ -1,6 +1,6 @@
 /** `GET /events`: the history as it was recorded, byte for byte, so that an auditor can recompute every digest. */
-import { MalformedRecord } from '../engine/codec.js';
-import type { Log, LogRecord } from '../engine/log.js';
+import { MalformedRecord } from '../engine/records/codec.js';
+import type { Log, LogRecord } from '../engine/log/log.js';
 import type { Answer } from './statement.js';
 
 export const EVENTS_LIMIT = { byDefault: 100, max: 1_000 } as const;

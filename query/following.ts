@@ -1,7 +1,7 @@
 /** Waiting until the read models include a log position: woken by LISTEN on an own connection, and by a slow re-check besides. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
-import { RequestError } from '../engine/errors.js';
+import { RequestError } from '../engine/records/errors.js';
 
 export interface PositionFollower {
   /** Resolves once the read models include `position`; throws RequestError `not_caught_up`, `overloaded` or `unavailable`. */

@@ -1,6 +1,6 @@
 /** The markets that are open to resolution, one market's statistics, and the platform's totals. */
-import { RequestError } from '../engine/errors.js';
-import { SELL, YES } from '../engine/fields.js';
+import { RequestError } from '../engine/records/errors.js';
+import { SELL, YES } from '../engine/records/fields.js';
 import type { Database } from './database.js';
 import type { MarketReference } from './parameters.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer, type Statement } from './statement.js';

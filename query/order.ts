@@ -1,6 +1,6 @@
 /** Any one order, open or closed: `GET /orders/{hash}` with what became of it, and the facts that the command side asks for. */
-import type { CancelReason } from '../engine/events.js';
-import type { Side } from '../engine/fields.js';
+import type { CancelReason } from '../engine/records/events.js';
+import type { Side } from '../engine/records/fields.js';
 import type { Database } from './database.js';
 import { answer, answering, bytes, hex, jsonObject, type Answer, type Statement } from './statement.js';
 import { settlementStatus, transactionHash } from './trades.js';

@@ -1,5 +1,5 @@
 /** `GET /orderbook/{marketId}`: the price levels of one outcome's book, or of both. */
-import { BUY, NO, SELL, YES, type Outcome, type Side } from '../engine/fields.js';
+import { BUY, NO, SELL, YES, type Outcome, type Side } from '../engine/records/fields.js';
 import type { Database } from './database.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from './statement.js';
 

@@ -1,6 +1,6 @@
 /** Path and query parameters: from what a client sent to what a read takes, or a RequestError that says what was expected. */
-import { RequestError, type ErrorCode } from '../engine/errors.js';
-import { NO, YES, type Outcome } from '../engine/fields.js';
+import { RequestError, type ErrorCode } from '../engine/records/errors.js';
+import { NO, YES, type Outcome } from '../engine/records/fields.js';
 
 /** A parameter as an HTTP router hands it over: absent, a string, or (repeated or nested) something else. */
 export interface Parameter {

@@ -1,5 +1,5 @@
 /** What every read is made of: one named statement that gives the finished JSON text and the log position that it is true at. */
-import { RequestError, type ErrorCode } from '../engine/errors.js';
+import { RequestError, type ErrorCode } from '../engine/records/errors.js';
 import type { Database } from './database.js';
 
 /** An answer as sent: the JSON text, and the last log position that it includes (-1 while the read model is empty). */

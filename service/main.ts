@@ -2,13 +2,13 @@
 import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from './config.js';
-import { databaseOf } from './database-of.js';
+import { databaseOf } from './embedded/database-of.js';
 import { ChainsFileError } from './chains/chains-file.js';
 import { chainsOf } from './chains/chains-of.js';
-import { startExchange } from './exchange.js';
+import { startExchange } from './roles/exchange.js';
 import { createLogger } from './logger.js';
 import { stopOnSignals, type StopStep } from './stop.js';
-import { welcome } from './welcome.js';
+import { welcome } from './cli/welcome.js';
 
 /** EX_CONFIG of sysexits.h. */
 const BAD_CONFIGURATION = 78;

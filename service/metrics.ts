@@ -1,7 +1,7 @@
 /** Metrics in Prometheus' format: what each part reports is registered here, on a registry of this process. */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Reply, Route } from './api/route.js';
-import type { ChainState } from './health.js';
+import type { ChainState } from './roles/health.js';
 
 /** Figures that are read when the metrics are asked for. */
 export interface MetricSources {

@@ -2,10 +2,10 @@
  * Whether a trader can pay for an order together with all that the trader has promised already. Balances are read at the very block
  * that the history has got to, so a fill is never counted twice, as unsettled here and as paid there.
  */
-import { UNIT } from '../../engine/amounts.js';
-import type { PlaceOrder } from '../../engine/commands.js';
-import { RequestError } from '../../engine/errors.js';
-import type { Outcome } from '../../engine/fields.js';
+import { UNIT } from '../../engine/records/amounts.js';
+import type { PlaceOrder } from '../../engine/records/commands.js';
+import { RequestError } from '../../engine/records/errors.js';
+import type { Outcome } from '../../engine/records/fields.js';
 import { ChainUnavailable } from './chain.js';
 import type { Holdings, HoldingsQuestion } from './holdings.js';
 import { claimOf, type Claim, type Reservations } from './reservations.js';

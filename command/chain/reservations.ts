@@ -1,7 +1,7 @@
 /** What traders have promised already: orders on a book, fills that the chain has not settled, and orders on their way in. */
-import { UNIT } from '../../engine/amounts.js';
-import type { Event, FillFailed, FillMatched, FillSettled } from '../../engine/events.js';
-import { BUY, SELL, type Outcome, type Side } from '../../engine/fields.js';
+import { UNIT } from '../../engine/records/amounts.js';
+import type { Event, FillFailed, FillMatched, FillSettled } from '../../engine/records/events.js';
+import { BUY, SELL, type Outcome, type Side } from '../../engine/records/fields.js';
 
 /** A promise: collateral of a chain, or shares of one outcome of a market; the amount in units of 1e-12 (size x price) or 1e-6. */
 export type Claim

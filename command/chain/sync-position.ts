@@ -1,8 +1,8 @@
 /** Brings a user's position in line with the chain's balances, by a command: for `POST /api/v1/positions/{marketId}/sync`. */
-import type { SyncPosition } from '../../engine/commands.js';
-import { RequestError } from '../../engine/errors.js';
+import type { SyncPosition } from '../../engine/records/commands.js';
+import { RequestError } from '../../engine/records/errors.js';
 import { ChainUnavailable } from './chain.js';
-import type { Submitted } from '../answer.js';
+import type { Submitted } from '../orders/answer.js';
 
 export interface SyncParts {
   readonly marketId: string;

@@ -1,5 +1,5 @@
 /** Facts that the engine refuses: which of them somebody must look at, and which are only noted. */
-import type { Event, RejectionCode } from '../../engine/events.js';
+import type { Event, RejectionCode } from '../../engine/records/events.js';
 import type { FactCommand } from './facts.js';
 import type { Report } from '../chain/report.js';
 

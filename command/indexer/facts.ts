@@ -1,6 +1,6 @@
 /** From the logs of a chain to the commands that tell the exchange of them, in the chain's order. Pure: the same logs, the same facts. */
-import type { Command } from '../../engine/commands.js';
-import { NO, YES, type ChainFact, type Culprit, type FailureReason } from '../../engine/fields.js';
+import type { Command } from '../../engine/records/commands.js';
+import { NO, YES, type ChainFact, type Culprit, type FailureReason } from '../../engine/records/fields.js';
 import type { Chain } from '../chain/chain.js';
 import { readEvent, UndecodableLog, type ChainEvent, type ChainEventArgs, type ChainLog } from './chain-events.js';
 

@@ -1,7 +1,7 @@
 /** What goes into one settlement transaction: of the fills that are due, in order, as many as its gas and its size allow. */
-import type { PlaceOrder } from '../../engine/commands.js';
-import { BUY } from '../../engine/fields.js';
-import type { UnsettledFill } from '../../engine/unsettled-fills.js';
+import type { PlaceOrder } from '../../engine/records/commands.js';
+import { BUY } from '../../engine/records/fields.js';
+import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
 import { settleBytes, type SettleBatch } from './settle-calldata.js';
 
 /** What a transaction may be. */

@@ -1,5 +1,5 @@
 /** The calldata of Settlement.settleBatch, written word by word: a batch of a hundred orders takes a fraction of what a general encoder needs. */
-import type { Permit, PlaceOrder } from '../../engine/commands.js';
+import type { Permit, PlaceOrder } from '../../engine/records/commands.js';
 
 /** What a call of settleBatch says. Orders are listed once and named by their place in the list. */
 export interface SettleBatch {

@@ -1,7 +1,7 @@
 /** The signed orders behind fills, read back from the commands log: in few reads, and each of the latest once. */
-import { MalformedRecord, decodeCommand } from '../../engine/codec.js';
-import type { PlaceOrder } from '../../engine/commands.js';
-import type { Log } from '../../engine/log.js';
+import { MalformedRecord, decodeCommand } from '../../engine/records/codec.js';
+import type { PlaceOrder } from '../../engine/records/commands.js';
+import type { Log } from '../../engine/log/log.js';
 
 export interface SettledOrders {
   /** The orders with these numbers (log positions). Throws LogUnavailable, or NoSuchOrder for positions without an order. */

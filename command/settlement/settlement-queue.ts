@@ -6,8 +6,8 @@
  * If it is unsettled then, it is free again. Fills that no transaction has had yet are not kept here: they are read from the engine
  * from a place on, so an hour without a chain costs no memory.
  */
-import type { UnsettledFill } from '../../engine/unsettled-fills.js';
-import type { Ending } from '../sender/sender.js';
+import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
+import type { Ending } from '../lane/sender.js';
 
 export interface QueueRules {
   /** Fills of a batch at most. */

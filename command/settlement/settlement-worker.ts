@@ -3,17 +3,17 @@
  * the sender. It never says that a fill is settled: the chain does, and the indexer records it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SubmitSettlement } from '../../engine/commands.js';
-import type { Log } from '../../engine/log.js';
-import type { UnsettledFill } from '../../engine/unsettled-fills.js';
+import type { SubmitSettlement } from '../../engine/records/commands.js';
+import type { Log } from '../../engine/log/log.js';
+import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
 import { BATCH_LIMITS, composeBatch, limitsWithin, type BatchLimits } from './batch.js';
 import type { Chain } from '../chain/chain.js';
 import type { Report } from '../chain/report.js';
-import type { Attempt, Ending, Sender, SentTransaction, TransactionRequest } from '../sender/sender.js';
+import type { Attempt, Ending, Sender, SentTransaction, TransactionRequest } from '../lane/sender.js';
 import { encodeSettleBatch } from './settle-calldata.js';
 import { NoSuchOrder, createSettledOrders } from './settled-orders.js';
 import { QUEUE_RULES, SettlementQueue, type Passed, type QueueRules, type QueueStatus, type SettlementNote } from './settlement-queue.js';
-import { UnsendableTransaction } from '../sender/signer.js';
+import { UnsendableTransaction } from '../lane/signer.js';
 
 /** What the worker asks of the running engine's state; all of one moment when asked in one turn. */
 export interface SettlementView {

@@ -1,5 +1,5 @@
 /** One market outcome's order book: both sides, price-time priority, over orders that a pool holds. */
-import { BUY, type Side } from '../fields.js';
+import { BUY, type Side } from '../records/fields.js';
 import { Levels } from './levels.js';
 import type { OrderPool } from './order-pool.js';
 import {

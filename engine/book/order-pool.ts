@@ -1,5 +1,5 @@
 /** The storage of all orders of an engine, open ones and closed ones that it still remembers: one record each, found by hash. */
-import { BUY, NO, SELL, YES, type Outcome, type Side } from '../fields.js';
+import { BUY, NO, SELL, YES, type Outcome, type Side } from '../records/fields.js';
 import { CHUNK_BITS, CHUNK_SLOTS, Columns, type Column, type ColumnKind } from './columns.js';
 import { HashIndex, mix32 } from './hash-index.js';
 import { HASH_WORDS, formatHash, readHash } from './order-hash.js';

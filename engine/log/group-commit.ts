@@ -5,8 +5,8 @@
  * sent one ends as its batch does, and when the log cannot tell how, each of its callers hears just that. So nothing acknowledged
  * is ever lost, and nothing refused is ever written.
  */
-import { LogUnavailable, type Log, type NewRecord, type Stream } from '../log.js';
-import { checkRecord } from './records.js';
+import { LogUnavailable, type Log, type NewRecord, type Stream } from './log.js';
+import { checkRecord } from './append-check.js';
 
 /** The queue is full: nothing was written, the caller is to try again later. */
 export class QueueFull extends Error {

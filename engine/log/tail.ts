@@ -2,7 +2,7 @@
  * The end of one stream as this process knows it: its length, a window of the newest records, and the followers that wait for
  * more. A follower at the end gets what this process appended from memory; contiguity decides, otherwise it reads.
  */
-import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from '../log.js';
+import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from './log.js';
 
 const WINDOW_RECORDS = 10_000;
 const WINDOW_BYTES = 16 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** `GET /api/v1/config`: what a client must know to sign orders and stay within the limits. */
 import type { Chain, Contracts } from '../../command/chain/chain.js';
-import { cancelTypes, orderTypes, type OrderDomain } from '../../command/typed-data.js';
-import { MIN_LIFETIME_S, WORK_LIMIT } from '../../engine/limits.js';
+import { cancelTypes, orderTypes, type OrderDomain } from '../../command/signing/typed-data.js';
+import { MIN_LIFETIME_S, WORK_LIMIT } from '../../engine/rules/limits.js';
 import { EVENTS_LIMIT } from '../../query/events.js';
 import { USER_ACTIVITY_LIMIT } from '../../query/trades.js';
 import type { Collateral } from '../chains/chain-check.js';

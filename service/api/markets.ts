@@ -1,6 +1,6 @@
 /** The routes about markets: listing, statistics, holders, trades, the orderbook. */
 import type { TSchema } from 'typebox';
-import type { Outcome } from '../../engine/fields.js';
+import type { Outcome } from '../../engine/records/fields.js';
 import { marketIdOf, optionalChainIdOf, optionalOutcomeOf } from '../../query/parameters.js';
 import * as example from './examples.js';
 import type { Answer } from '../../query/statement.js';

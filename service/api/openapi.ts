@@ -1,5 +1,5 @@
 /** The OpenAPI 3.1 document of a route table. */
-import { errors, type ErrorCode } from '../../engine/errors.js';
+import { errors, type ErrorCode } from '../../engine/records/errors.js';
 import { problemExample } from '../http/problems.js';
 import { minLogPosition } from './parameters.js';
 import { tags, type Examples, type Parameter, type Route } from './route.js';

@@ -1,7 +1,7 @@
 /** What a route is: one entry of the table that gives the router, the limits and the OpenAPI document. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from 'typebox';
-import type { ErrorCode } from '../../engine/errors.js';
+import type { ErrorCode } from '../../engine/records/errors.js';
 
 /** What a handler is given. Everything but `params` is worked out when it is first asked for. */
 export interface ApiRequest {

@@ -1,6 +1,6 @@
 /** The shapes of answers and requests, as interface.md has them and with what the design adds, each field with its meaning. */
 import Type, { type TObjectOptions, type TProperties } from 'typebox';
-import { FailureReason } from '../../engine/fields.js';
+import { FailureReason } from '../../engine/records/fields.js';
 
 /** Answers may gain fields within a version, so their schemas name the fields without closing the object. */
 const answer = <T extends TProperties>(properties: T, options: TObjectOptions = {}) => Type.Object(properties, options);

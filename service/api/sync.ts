@@ -1,6 +1,6 @@
 /** The route that corrects a user's position by the chain's balances. */
-import { parseJsonObject } from '../../command/exact-json.js';
-import { RequestError } from '../../engine/errors.js';
+import { parseJsonObject } from '../../command/orders/exact-json.js';
+import { RequestError } from '../../engine/records/errors.js';
 import { addressOf, marketReferenceOf, type MarketReference } from '../../query/parameters.js';
 import { MAX_BODY_BYTES } from '../http/body.js';
 import * as example from './examples.js';

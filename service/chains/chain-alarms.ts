@@ -1,6 +1,6 @@
 /** Alarms for what no worker tells by itself: a chain that is away for long, and fills that wait for long. Each once, until it has passed. */
 import type { Report } from '../../command/chain/report.js';
-import type { ChainState } from '../health.js';
+import type { ChainState } from '../roles/health.js';
 
 export interface ChainAlarmsOptions {
   readonly chainId: number;

@@ -5,12 +5,12 @@ import { createHoldingsReader } from '../../command/chain/holdings.js';
 import { createReservations, type Reservations } from '../../command/chain/reservations.js';
 import type { Rpc } from '../../command/chain/chain.js';
 import { syncPosition, type SyncParts } from '../../command/chain/sync-position.js';
-import { findMarket, traderOfOrder } from '../../command/engine-view.js';
-import { chainCursor } from '../../engine/chain-cursor.js';
-import type { Event } from '../../engine/events.js';
-import { openOrdersOf } from '../../engine/open-orders.js';
-import type { State } from '../../engine/state.js';
-import { unsettledFills } from '../../engine/unsettled-fills.js';
+import { findMarket, traderOfOrder } from '../../command/orders/engine-view.js';
+import { chainCursor } from '../../engine/rules/chain-cursor.js';
+import type { Event } from '../../engine/records/events.js';
+import { openOrdersOf } from '../../engine/run/open-orders.js';
+import type { State } from '../../engine/rules/state.js';
+import { unsettledFills } from '../../engine/run/unsettled-fills.js';
 
 export interface ChainClientParts {
   readonly chain: Chain;

@@ -1,7 +1,7 @@
 /** How a chain, its indexer and its settlement are: one answer for health, metrics and alarms. */
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
 import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
-import type { ChainState } from '../health.js';
+import type { ChainState } from '../roles/health.js';
 
 export interface ChainStatusParts {
   readonly chainId: number;

@@ -4,8 +4,8 @@ import { dirname, resolve } from 'node:path';
 import { computeAddress, getAddress } from 'ethers';
 import Type from 'typebox';
 import type { Chain, Contracts } from '../../command/chain/chain.js';
-import { ChainId, Position, record } from '../../engine/fields.js';
-import { faultFinder } from '../../engine/schema.js';
+import { ChainId, Position, record } from '../../engine/records/fields.js';
+import { faultFinder } from '../../engine/records/schema.js';
 
 /** A chain with what it takes to talk to it. */
 export interface ChainOfFile {

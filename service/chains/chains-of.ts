@@ -2,11 +2,11 @@
 import { join } from 'node:path';
 import type { Chain } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
-import { readCatalogue } from '../catalogue.js';
+import { readCatalogue } from './catalogue.js';
 import type { ConfiguredChain } from './chain-workers.js';
 import { readChainsFile } from './chains-file.js';
 import type { Config } from '../config.js';
-import { createMissingMarkets } from '../embedded/create-markets.js';
+import { createMissingMarkets } from './create-markets.js';
 import { startDevChain } from '../embedded/dev-chain.js';
 
 export interface ChainsOfConfig {

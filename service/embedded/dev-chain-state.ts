@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import Type from 'typebox';
-import { Address, Bytes32, ChainId, Position, record } from '../../engine/fields.js';
-import { compileSchema, explain } from '../../engine/schema.js';
+import { Address, Bytes32, ChainId, Position, record } from '../../engine/records/fields.js';
+import { compileSchema, explain } from '../../engine/records/schema.js';
 import { syncDirectory, writeDurably } from './durable-files.js';
 
 const ContractAddresses = record({

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { type IncomingMessage, type ServerResponse, IncomingMessage as Incoming, ServerResponse as Outgoing } from 'node:http';
 import type { Socket } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
-import { RequestError } from '../../engine/errors.js';
+import { RequestError } from '../../engine/records/errors.js';
 import type { ApiRequest, Reply, Route } from '../api/route.js';
 import { ClientGone, discardBody, readBody } from './body.js';
 import { limitHeaders } from './limits.js';

@@ -1,6 +1,6 @@
 /** Reads a request's body directly from its stream, within a limit; clients may stop, dawdle or send too much. */
 import type { IncomingMessage } from 'node:http';
-import { RequestError } from '../../engine/errors.js';
+import { RequestError } from '../../engine/records/errors.js';
 
 /** The largest body of an ordinary endpoint. */
 export const MAX_BODY_BYTES = 64 * 1024;

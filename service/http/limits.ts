@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { ipKeyGenerator, rateLimit, type RateLimitInfo } from 'express-rate-limit';
-import { RequestError } from '../../engine/errors.js';
+import { RequestError } from '../../engine/records/errors.js';
 import type { AppOptions } from './app.js';
 
 export interface RateLimits {

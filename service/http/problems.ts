@@ -1,5 +1,5 @@
 /** Errors as answers: `application/problem+json` (RFC 9457) from the error table, and nothing of an unexpected error's inside. */
-import { errors, type ErrorCode, RequestError } from '../../engine/errors.js';
+import { errors, type ErrorCode, RequestError } from '../../engine/records/errors.js';
 
 /** What is written of an error: never more than the table and the request's own fault. */
 export interface Problem {

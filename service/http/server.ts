@@ -1,7 +1,7 @@
 /** The HTTP server under the application: its limits, the answers to what is not HTTP, and its graceful end. */
 import http, { type Server } from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
-import { RequestError, type ErrorCode } from '../../engine/errors.js';
+import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import type { App } from './app.js';
 import { problemOf } from './problems.js';
 

@@ -1,7 +1,7 @@
 /** Matching with the book's primitives as the engine does it: a walk that only reads, then each of its fills applied. */
 import { Book } from '../../engine/book/book.js';
 import { OrderPool, type OrderFacts } from '../../engine/book/order-pool.js';
-import { BUY, type Side } from '../../engine/fields.js';
+import { BUY, type Side } from '../../engine/records/fields.js';
 
 /** An order's hash: eight words of `keys` from `from` on. */
 export interface Key {

@@ -1,6 +1,6 @@
 /** A seeded mix of book operations: 50 % orders that rest, 30 % that cross, 20 % cancels of orders that rest at that time. */
 import { HASH_WORDS, readHash } from '../../engine/book/order-hash.js';
-import { YES, type Side } from '../../engine/fields.js';
+import { YES, type Side } from '../../engine/records/fields.js';
 import { Matching, type Place } from './book-matching.js';
 
 /** Both kinds have all the fields, so that code that meets both meets one kind of object. A cancel reads only `book` and the hash. */

@@ -5,7 +5,7 @@ import { OrderBook, Side } from 'nodejs-order-book';
 import { Book } from '../../engine/book/book.js';
 import { OrderPool } from '../../engine/book/order-pool.js';
 import { HASH_WORDS } from '../../engine/book/order-hash.js';
-import { BUY, YES } from '../../engine/fields.js';
+import { BUY, YES } from '../../engine/records/fields.js';
 import { bookOperations, seeded, type BookOperation } from './book-operations.js';
 import { Matching } from './book-matching.js';
 import type { BenchLine } from './line.js';

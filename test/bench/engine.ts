@@ -1,7 +1,7 @@
 /** The whole engine without I/O: recorded commands in, events, texts and digests out; and what it leaves on the heap. */
-import { decodeCommand, encodeCommand } from '../../engine/codec.js';
-import type { Command } from '../../engine/commands.js';
-import { createEngine, type Engine } from '../../engine/engine.js';
+import { decodeCommand, encodeCommand } from '../../engine/records/codec.js';
+import type { Command } from '../../engine/records/commands.js';
+import { createEngine, type Engine } from '../../engine/run/engine.js';
 import type { BenchLine } from './line.js';
 import { createHash } from 'node:crypto';
 

@@ -1,14 +1,14 @@
 /** The floor of the order benchmark: the real server with parsing, validation and signature check, but neither log nor engine. */
-import { createKeccak256 } from '../../command/keccak.js';
-import { createPlaceOrder } from '../../command/place-order.js';
-import { createSignerRecovery } from '../../command/recover.js';
-import { prepareDomain, type OrderDomain } from '../../command/typed-data.js';
+import { createKeccak256 } from '../../command/signing/keccak.js';
+import { createPlaceOrder } from '../../command/orders/place-order.js';
+import { createSignerRecovery } from '../../command/signing/recover.js';
+import { prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
 import { createRoutes, type Queries } from '../../service/api/routes.js';
 import { createApp } from '../../service/http/app.js';
 import { createServer, listen } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
 import { createMetrics } from '../../service/metrics.js';
-import { observedOrders, requestObserver } from '../../service/observe.js';
+import { observedOrders, requestObserver } from '../../service/roles/observe.js';
 
 const domain = JSON.parse(process.argv[2]!) as OrderDomain;
 const keccak256 = await createKeccak256();

@@ -1,10 +1,10 @@
 /** How fast the log appends and reads, against bare SQL of the same rows over the same connection in the same run. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { openPostgresLog } from '../../engine/log/postgres.js';
-import { encodeData, encodeIds } from '../../engine/log/postgres-binary.js';
-import { MAX_APPEND_RECORDS } from '../../engine/log/records.js';
-import type { Log, NewRecord } from '../../engine/log.js';
+import { openPostgresLog } from '../../engine/log/postgres/postgres-log.js';
+import { encodeData, encodeIds } from '../../engine/log/postgres/binary.js';
+import { MAX_APPEND_RECORDS } from '../../engine/log/append-check.js';
+import type { Log, NewRecord } from '../../engine/log/log.js';
 import type { BenchLine } from './line.js';
 
 const RECORD_BYTES = 600;

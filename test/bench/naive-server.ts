@@ -3,7 +3,7 @@ import { verifyTypedData } from 'ethers';
 import express from 'express';
 import pg from 'pg';
 import type { AddressInfo } from 'node:net';
-import { orderTypes } from '../../command/typed-data.js';
+import { orderTypes } from '../../command/signing/typed-data.js';
 
 const [url, domainText] = process.argv.slice(2);
 const domain = JSON.parse(domainText!) as Record<string, unknown>;

@@ -1,8 +1,8 @@
 /** A seeded history of outcomes for the read models' bench: orders that rest, orders that cross a few of them, cancels, settled fills. */
-import type { Outcome as RecordedEvents } from '../../engine/codec.js';
-import type { Event, FillMatched, OrderAccepted } from '../../engine/events.js';
-import { BUY, SELL, type Outcome, type Side } from '../../engine/fields.js';
-import { createRandom } from '../random-commands.js';
+import type { Outcome as RecordedEvents } from '../../engine/records/codec.js';
+import type { Event, FillMatched, OrderAccepted } from '../../engine/records/events.js';
+import { BUY, SELL, type Outcome, type Side } from '../../engine/records/fields.js';
+import { createRandom } from '../support/random-commands.js';
 
 interface Resting {
   readonly order: OrderAccepted;

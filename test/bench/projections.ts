@@ -1,13 +1,13 @@
 /** Read models: a worker that follows, decodes, folds and writes, against the same statements with their values ready. */
 import pg from 'pg';
-import type { Outcome } from '../../engine/codec.js';
-import type { Log } from '../../engine/log.js';
+import type { Outcome } from '../../engine/records/codec.js';
+import type { Log } from '../../engine/log/log.js';
 import { projections } from '../../projections/catalogue.js';
 import { openSession, type OpenSession, type Session } from '../../projections/database.js';
 import type { Statement } from '../../projections/projection.js';
 import { runProjections } from '../../projections/runner.js';
 import { createReadModels } from '../../projections/schema.js';
-import { logOf, outcomeRecord } from '../projected.js';
+import { logOf, outcomeRecord } from '../support/projected.js';
 import type { BenchLine } from './line.js';
 import { outcomeHistory } from './outcome-history.js';
 

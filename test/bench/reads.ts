@@ -13,7 +13,7 @@ import { orderRoutes, type OrderQueries } from '../../service/api/orders.js';
 import { userRoutes, type UserQueries } from '../../service/api/users.js';
 import { createApp } from '../../service/http/app.js';
 import { createServer } from '../../service/http/server.js';
-import { logOf, projectTo } from '../projected.js';
+import { logOf, projectTo } from '../support/projected.js';
 import type { BenchLine } from './line.js';
 import { buildRequest, runLoadInChild } from './load.js';
 import { outcomeHistory } from './outcome-history.js';

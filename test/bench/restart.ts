@@ -2,14 +2,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeOutcome, recordId } from '../../engine/codec.js';
-import { createEngine } from '../../engine/engine.js';
-import type { Log, NewRecord } from '../../engine/log.js';
-import { openPostgresLog } from '../../engine/log/postgres.js';
-import { createOutcomes } from '../../engine/outcomes.js';
-import { startEngine } from '../../engine/run.js';
-import { encodeSnapshot } from '../../engine/snapshot.js';
-import { saveSnapshot } from '../../engine/snapshot-files.js';
+import { encodeOutcome, recordId } from '../../engine/records/codec.js';
+import { createEngine } from '../../engine/run/engine.js';
+import type { Log, NewRecord } from '../../engine/log/log.js';
+import { openPostgresLog } from '../../engine/log/postgres/postgres-log.js';
+import { createOutcomes } from '../../engine/run/outcomes.js';
+import { startEngine } from '../../engine/run/run.js';
+import { encodeSnapshot } from '../../engine/run/snapshot.js';
+import { saveSnapshot } from '../../engine/run/snapshot-files.js';
 import { marketCommands, mix } from './engine.js';
 import type { BenchLine } from './line.js';
 

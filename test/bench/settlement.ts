@@ -3,17 +3,17 @@ import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Wallet } from 'ethers';
 import type * as Secp256k1 from 'secp256k1';
-import { toHex } from '../../command/hex.js';
-import { createKeccak256 } from '../../command/keccak.js';
-import { prepareDomain, type PreparedDomain } from '../../command/typed-data.js';
-import type { TransactionRequest } from '../../command/sender/sender.js';
-import { encodeCommand, recordId } from '../../engine/codec.js';
-import type { PlaceOrder } from '../../engine/commands.js';
-import { BUY, SELL, YES, type Side } from '../../engine/fields.js';
-import { openPostgresLog } from '../../engine/log/postgres.js';
-import type { TestChain } from '../chain.js';
-import { MAX_UINT256, USDC } from '../settlement-contracts.js';
-import { ofType, settlementWorld, startSettlementStack, type SettlementWorld } from '../settlement-stack.js';
+import { toHex } from '../../engine/records/hex.js';
+import { createKeccak256 } from '../../command/signing/keccak.js';
+import { prepareDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
+import type { TransactionRequest } from '../../command/lane/sender.js';
+import { encodeCommand, recordId } from '../../engine/records/codec.js';
+import type { PlaceOrder } from '../../engine/records/commands.js';
+import { BUY, SELL, YES, type Side } from '../../engine/records/fields.js';
+import { openPostgresLog } from '../../engine/log/postgres/postgres-log.js';
+import type { TestChain } from '../support/chain.js';
+import { MAX_UINT256, USDC } from '../support/settlement-contracts.js';
+import { ofType, settlementWorld, startSettlementStack, type SettlementWorld } from '../support/settlement-stack.js';
 import type { BenchLine } from './line.js';
 
 /** Fills of a stretch, in whole transactions of 50. */

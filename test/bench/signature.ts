@@ -1,13 +1,13 @@
 /** The signature check of an order against ethers' `verifyTypedData`, and where the rest of an order's intake spends its time. */
 import { Wallet, id, verifyTypedData } from 'ethers';
-import { parseJsonObject } from '../../command/exact-json.js';
-import { signatureBytes, toHex } from '../../command/hex.js';
-import { createKeccak256 } from '../../command/keccak.js';
-import { parseOrder } from '../../command/order-request.js';
-import { createSignerRecovery } from '../../command/recover.js';
-import { orderTypes, prepareDomain, type OrderDomain } from '../../command/typed-data.js';
-import { encodeCommand, recordId } from '../../engine/codec.js';
-import type { PlaceOrder } from '../../engine/commands.js';
+import { parseJsonObject } from '../../command/orders/exact-json.js';
+import { signatureBytes, toHex } from '../../engine/records/hex.js';
+import { createKeccak256 } from '../../command/signing/keccak.js';
+import { parseOrder } from '../../command/orders/order-request.js';
+import { createSignerRecovery } from '../../command/signing/recover.js';
+import { orderTypes, prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
+import { encodeCommand, recordId } from '../../engine/records/codec.js';
+import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { BenchLine } from './line.js';
 
 const ORDERS = 64;

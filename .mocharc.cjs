@@ -1,0 +1,22 @@
+// Which tests run: all, or with TESTS set one kind of them. A kind is the word before `.test.ts`; without one it is a unit test.
+const { readdirSync } = require('node:fs');
+const path = require('node:path');
+
+const KINDS = ['services', 'chain', 'crash'];
+const wanted = process.env.TESTS ?? 'all';
+if (!['all', 'unit', ...KINDS].includes(wanted)) throw new Error(`TESTS is ${wanted}: expected all, unit, ${KINDS.join(', ')}`);
+
+const kindOf = (file) => KINDS.find((kind) => file.endsWith(`.${kind}.test.ts`)) ?? 'unit';
+// From the sources, so that what an earlier build left in dist is not run.
+const sources = readdirSync(path.join(__dirname, 'test'), { recursive: true }).filter((file) => file.endsWith('.test.ts'));
+const chosen = sources.filter((file) => wanted === 'all' || kindOf(file) === wanted).sort();
+if (chosen.length === 0) throw new Error(`there are no tests of kind ${wanted}`);
+
+module.exports = {
+  'spec': chosen.map((file) => path.join('dist', 'test', file.replace(/\.ts$/, '.js'))),
+  'timeout': 60_000,
+  'exit': false,
+  'forbid-only': true,
+  'forbid-pending': true,
+  'node-option': ['enable-source-maps'],
+};

@@ -1,0 +1,59 @@
+/** What the two order endpoints share: their answer, and what they ask of the rest of the exchange. */
+import type { CancelOrder, PlaceOrder } from '../../engine/records/commands.js';
+import type { Outcome } from '../../engine/records/codec.js';
+import type { CommandRejected, RejectionCode } from '../../engine/records/events.js';
+import { errors, RequestError, type ErrorCode } from '../../engine/records/errors.js';
+import type { Side } from '../../engine/records/fields.js';
+
+/** A finished answer, status 200: JSON text that is sent as it is, and the log position that it is true at. */
+export interface Answer {
+  readonly body: string;
+  readonly position?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A command in the log, and the engine's answer to it. */
+export interface Submitted {
+  readonly position: number;
+  readonly outcome: Outcome;
+}
+
+/**
+ * Writes a command and waits for its outcome. `signal`: give up if the command has not been handed to the log yet. Throws
+ * RequestError `overloaded` or `unavailable` (it was not taken) or `outcome_unknown` (it may be carried out).
+ */
+export type Submit<C = PlaceOrder | CancelOrder> = (command: C, signal?: AbortSignal) => Promise<Submitted>;
+
+/** An order as the exchange knows it. */
+export interface KnownOrder {
+  /** The log position of its PlaceOrder. */
+  readonly orderNumber: number;
+  readonly marketId: string;
+  readonly chainId: number;
+  readonly trader: string;
+  readonly side: Side;
+  readonly size: string;
+  readonly remaining: string;
+  readonly status: 'open' | 'filled' | 'cancelled';
+  /** A log position at which all this is true. */
+  readonly asOf?: number;
+}
+
+/**
+ * Any order that was ever accepted, by its hash. An order whose acceptance has been answered must be found: where the read models
+ * lag, ask the engine first. The status may lag.
+ */
+export type FindOrder = (orderHash: string) => Promise<KnownOrder | undefined>;
+
+/** The outcome at a position of the past. */
+export type OriginalOutcome = (position: number) => Promise<Outcome>;
+
+/** The engine's rejection as the error of the same name. Throws on a code that no order or cancel can get. */
+export function rejectionError({ code, subject }: CommandRejected): RequestError {
+  if (!isErrorCode(code)) throw new Error(`the engine rejected ${subject} with ${code}, which is no order's or cancel's`);
+  return new RequestError(code);
+}
+
+function isErrorCode(code: RejectionCode): code is RejectionCode & ErrorCode {
+  return Object.hasOwn(errors, code);
+}

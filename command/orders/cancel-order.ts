@@ -1,0 +1,156 @@
+/** `DELETE /api/v1/orders/{hash}`: who may cancel which order, and the answer, which says how much of it was filled. */
+import type { CancelOrder } from '../../engine/records/commands.js';
+import { RequestError } from '../../engine/records/errors.js';
+import { BUY, SELL, type Side } from '../../engine/records/fields.js';
+import { rejectionError, type Answer, type FindOrder, type KnownOrder, type Submit, type Submitted } from './answer.js';
+import { isBytes32, signatureBytes, toHex } from '../../engine/records/hex.js';
+import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
+import type { PreparedDomain } from '../signing/typed-data.js';
+import { UINT64_MAX, uintText } from './uint.js';
+
+export interface CancelOrderParts {
+  /** `open`: a cancel without signature is carried out too; for a loopback development stack only. */
+  readonly auth: 'required' | 'open';
+  readonly domainOf: (chainId: number) => PreparedDomain | undefined;
+  readonly recovery: SignerRecovery;
+  readonly submit: Submit;
+  readonly findOrder: FindOrder;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+}
+
+/** The texts of a cancel's path, query and headers. */
+export interface CancelRequest {
+  readonly orderHash: string;
+  readonly marketId: string | undefined;
+  readonly side: string | undefined;
+  /** `X-Cancel-Signature`: the trader's EIP-712 CancelOrder signature. */
+  readonly signature: string | undefined;
+  /** `X-Cancel-Deadline`: Unix seconds, decimal. */
+  readonly deadline: string | undefined;
+}
+
+/**
+ * Cancels an order; one that is cancelled already gets the same answer again. Throws RequestError for the first fault in this
+ * order: hash, market id, side, a signature that is missing (401); an order that is not known, or not in this market or on this
+ * side (404); the signature (403); then what the engine rejects (409 when filled), then what keeps the log from taking it.
+ */
+export type CancelOrderHandler = (request: CancelRequest, signal?: AbortSignal) => Promise<Answer>;
+
+export function createCancelOrder(parts: CancelOrderParts): CancelOrderHandler {
+  return async (request, signal) => {
+    const at = parts.now();
+    const { orderHash, marketId, side } = parseTarget(request);
+    const signed = parseAuthority(parts.auth, request);
+    const order = await parts.findOrder(orderHash);
+    if (order?.marketId !== marketId || (side !== undefined && order.side !== side)) throw new RequestError('unknown_order');
+    const command: CancelOrder = { kind: 'CancelOrder', v: 1, at, orderHash, marketId };
+    if (side !== undefined) command.side = side;
+    if (signed !== undefined) Object.assign(command, checkAuthority(parts, { order, orderHash, at, ...signed }));
+    if (order.status === 'cancelled') return cancelledAnswer(orderHash, order, order.remaining, order.asOf);
+    return answerTo(parts, order, command, await parts.submit(command, signal));
+  };
+}
+
+async function answerTo(parts: CancelOrderParts, order: KnownOrder, command: CancelOrder, submitted: Submitted): Promise<Answer> {
+  const { orderHash } = command;
+  for (const event of submitted.outcome.events) {
+    switch (event.type) {
+      case 'OrderCancelled': return cancelledAnswer(orderHash, order, event.remaining, submitted.position);
+      case 'CancelRepeated': return cancelledAnswer(orderHash, order, event.remaining, submitted.position);
+      case 'CommandRejected':
+        if (event.code === 'unknown_order') return forgottenAnswer(parts, orderHash, event.subject);
+        throw rejectionError(event);
+      default:
+    }
+  }
+  throw new Error(`position ${submitted.position}: a CancelOrder's outcome says nothing of its order`);
+}
+
+/** The engine forgets an order that is over for good; the read model then knows its end, or will when it has caught up. */
+async function forgottenAnswer(parts: CancelOrderParts, orderHash: string, subject: string): Promise<Answer> {
+  const order = await parts.findOrder(orderHash);
+  switch (order?.status) {
+    case 'cancelled': return cancelledAnswer(orderHash, order, order.remaining, order.asOf);
+    case 'filled': throw new RequestError('already_filled');
+    case 'open': throw new RequestError('unavailable', `the read model has not heard yet how order ${subject} ended`);
+    case undefined: throw new RequestError('unknown_order');
+  }
+}
+
+/** Amounts are written as the exact JSON integers that their decimal strings are. */
+function cancelledAnswer(orderHash: string, { size }: KnownOrder, remaining: string, position: number | undefined): Answer {
+  const filled = BigInt(size) - BigInt(remaining);
+  const body = `{"status":"cancelled","orderHash":"${orderHash}","filledSize":${filled},"remainingSize":${remaining}}`;
+  return position === undefined ? { body } : { body, position };
+}
+
+interface Target {
+  readonly orderHash: string;
+  readonly marketId: string;
+  readonly side: Side | undefined;
+}
+
+function parseTarget({ orderHash, marketId, side }: CancelRequest): Target {
+  if (!isBytes32(orderHash)) {
+    throw new RequestError('invalid_order_hash', '', [{ field: '/hash', message: 'is 0x and 64 hex digits' }]);
+  }
+  if (marketId === undefined || !isBytes32(marketId)) {
+    const message = marketId === undefined ? 'is missing from the query' : 'is 0x and 64 hex digits';
+    throw new RequestError('invalid_market_id', '', [{ field: '/marketId', message }]);
+  }
+  return { orderHash: orderHash.toLowerCase(), marketId: marketId.toLowerCase(), side: parseSide(side) };
+}
+
+function parseSide(side: string | undefined): Side | undefined {
+  switch (side?.toLowerCase()) {
+    case undefined: return undefined;
+    case 'buy': return BUY;
+    case 'sell': return SELL;
+    default: throw new RequestError('invalid_request', 'side is buy or sell', [{ field: '/side', message: 'is buy or sell' }]);
+  }
+}
+
+interface Authority {
+  readonly signature: Buffer;
+  readonly deadline: string;
+}
+
+/** The signature that came, undefined for none where none is needed. Either header alone means that one was meant to come. */
+function parseAuthority(auth: 'required' | 'open', { signature, deadline }: CancelRequest): Authority | undefined {
+  if (signature === undefined && deadline === undefined && auth === 'open') return undefined;
+  if (signature === undefined || deadline === undefined) throw new RequestError('cancel_signature_required');
+  const bytes = signatureBytes(signature);
+  if (bytes === undefined) throw invalidSignature('X-Cancel-Signature', 'is 65 bytes: 0x and 130 hex digits');
+  const text = uintText(deadline, UINT64_MAX);
+  if (text === undefined) throw invalidSignature('X-Cancel-Deadline', 'is in Unix seconds, digits alone');
+  return { signature: bytes, deadline: text };
+}
+
+interface AuthorityCheck extends Authority {
+  readonly order: KnownOrder;
+  readonly orderHash: string;
+  readonly at: number;
+}
+
+/** What a signed cancel's command carries. Throws `invalid_cancel_signature`. */
+function checkAuthority(
+  parts: CancelOrderParts, { order, orderHash, at, signature, deadline }: AuthorityCheck,
+): Required<Pick<CancelOrder, 'trader' | 'signature' | 'deadline'>> {
+  const prepared = parts.domainOf(order.chainId);
+  if (prepared === undefined) throw new Error(`order ${orderHash} is on chain ${order.chainId}, which has no signing domain`);
+  if (Number(deadline) * 1_000 <= at) throw invalidSignature('X-Cancel-Deadline', `has passed: the server's time is ${Math.floor(at / 1_000)}`);
+  const { trader } = order;
+  const digest = prepared.cancelDigest({ orderHash, trader, deadline });
+  const recovered = parts.recovery.recover(digest, signature);
+  if (recovered.ok && recovered.signer === trader) return { trader, signature: normalSignature(signature), deadline };
+  const { domain } = prepared;
+  const fault = recovered.ok ? `is by ${recovered.signer}, not by the order's trader ${trader}` : `recovers no signer: ${recoveryFailures[recovered.failure]}`;
+  throw invalidSignature('X-Cancel-Signature', `${fault}; the digest is ${toHex(digest)} in the domain ${JSON.stringify(domain)}`, {
+    digest: toHex(digest), recoveredSigner: recovered.ok ? recovered.signer : null, domain,
+  });
+}
+
+function invalidSignature(field: string, message: string, extra?: Readonly<Record<string, unknown>>): RequestError {
+  return new RequestError('invalid_cancel_signature', `${field} ${message}`, [{ field, message }], extra);
+}

@@ -1,0 +1,163 @@
+/** `POST /api/v1/orders`: from a body's bytes to the answer, each order taken exactly once however often it is sent. */
+import type { Permit, PlaceOrder } from '../../engine/records/commands.js';
+import type { Outcome } from '../../engine/records/codec.js';
+import { RequestError } from '../../engine/records/errors.js';
+import { LogUnavailable } from '../../engine/log/log.js';
+import type { Answer, FindOrder, OriginalOutcome, Submit } from './answer.js';
+import { rejectionError } from './answer.js';
+import type { Exposure } from '../chain/exposure.js';
+import { parseJsonObject } from './exact-json.js';
+import { signatureBytes, toHex } from '../../engine/records/hex.js';
+import { expiresTooSoon, fieldError, parseOrder, tooSoon } from './order-request.js';
+import { parsePermit } from './permit.js';
+import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
+import type { OrderFields, PermitFields, PreparedDomain } from '../signing/typed-data.js';
+
+export interface PlaceOrderParts {
+  /** The chain of a market, open or closed, that the engine knows. */
+  readonly findMarket: (marketId: string) => { readonly chainId: number } | undefined;
+  /** The signing domain of a chain; every market's chain has one. */
+  readonly domainOf: (chainId: number) => PreparedDomain | undefined;
+  /** The digest of permits to a chain's settlement contract; undefined while its stablecoin is not known. */
+  readonly permitDigestOf: (chainId: number) => ((permit: PermitFields) => Uint8Array) | undefined;
+  /** The check of a chain's orders against balances; undefined where there is none. */
+  readonly exposureOf: (chainId: number) => Exposure | undefined;
+  readonly recovery: SignerRecovery;
+  readonly submit: Submit;
+  readonly findOrder: FindOrder;
+  readonly originalOutcome: OriginalOutcome;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+}
+
+/**
+ * Places the order in a request's body. `signal`: the client has gone; an order that has not been handed to the log yet is then
+ * withdrawn. Throws RequestError for the first fault in this order: JSON, shape, price, size, expiration, market, signature,
+ * permit, balance and allowance; then what the engine rejects; then what keeps the log from taking it.
+ */
+export type PlaceOrderHandler = (body: Uint8Array, signal?: AbortSignal) => Promise<Answer>;
+
+export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
+  return async (body, signal) => {
+    const request = parseJsonObject(body);
+    const at = parts.now();
+    const order = parseOrder(request);
+    if (expiresTooSoon(order.expiration, at)) return repeatOrRefuse(parts, order, request['signature'], at);
+    const domain = domainOfMarket(parts, order.marketId);
+    if (domain === undefined) throw new RequestError('unknown_market', '', [{ field: '/order/marketId', message: 'is not a market here' }]);
+    const digest = domain.orderDigest(order);
+    const signature = checkSignature(parts.recovery, { domain, digest, trader: order.trader, given: request['signature'] });
+    const orderHash = toHex(digest);
+    const command: PlaceOrder = { kind: 'PlaceOrder', v: 1, at, orderHash, ...order, signature };
+    const { chainId } = domain.domain;
+    if (request['permitSignature'] !== undefined) {
+      command.permit = parsePermit(request['permitSignature'], at);
+      checkPermit(parts, { chainId, owner: order.trader, permit: command.permit });
+    }
+    const release = await promise(parts, chainId, command);
+    try {
+      const { position, outcome } = await parts.submit(command, signal);
+      return await answerTo(parts, orderHash, position, outcome);
+    } finally {
+      release?.();
+    }
+  };
+}
+
+/** Throws where the trader cannot pay for it. An order that came before has its answer already, whatever the trader has now. */
+async function promise(parts: PlaceOrderParts, chainId: number, command: PlaceOrder): Promise<(() => void) | undefined> {
+  const exposure = parts.exposureOf(chainId);
+  if (exposure === undefined || await parts.findOrder(command.orderHash) !== undefined) return undefined;
+  return exposure.hold(command);
+}
+
+/** The answer to an order that was accepted at `position`, worked out from its outcome alone: always the same one. */
+export function acceptedAnswer(orderHash: string, position: number, outcome: Outcome): Answer {
+  let matches = 0;
+  for (const event of outcome.events) if (event.type === 'FillMatched') matches++;
+  const timestamp = Math.floor(outcome.at / 1_000);
+  return { body: `{"orderHash":"${orderHash}","status":"accepted","matches":${matches},"timestamp":${timestamp}}`, position };
+}
+
+function domainOfMarket(parts: PlaceOrderParts, marketId: string): PreparedDomain | undefined {
+  const market = parts.findMarket(marketId);
+  if (market === undefined) return undefined;
+  const domain = parts.domainOf(market.chainId);
+  if (domain === undefined) throw new Error(`market ${marketId} is on chain ${market.chainId}, which has no signing domain`);
+  return domain;
+}
+
+interface SignatureCheck {
+  readonly domain: PreparedDomain;
+  readonly digest: Uint8Array;
+  readonly trader: string;
+  readonly given: unknown;
+}
+
+/** The signature as records carry it. Throws `invalid_signature`, which tells all that the client needs to find its mistake. */
+function checkSignature(recovery: SignerRecovery, { domain: { domain }, digest, trader, given }: SignatureCheck): string {
+  const bytes = signatureBytes(given);
+  if (bytes === undefined) {
+    throw fieldError('invalid_signature', '/signature', 'is 65 bytes: 0x and 130 hex digits', { digest: toHex(digest), recoveredSigner: null, domain });
+  }
+  const recovered = recovery.recover(digest, bytes);
+  if (recovered.ok && recovered.signer === trader) return normalSignature(bytes);
+  const fault = recovered.ok ? `is by ${recovered.signer}, not by the trader ${trader}` : `recovers no signer: ${recoveryFailures[recovered.failure]}`;
+  throw fieldError('invalid_signature', '/signature', `${fault}; the digest is ${toHex(digest)} in the domain ${JSON.stringify(domain)}`, {
+    digest: toHex(digest), recoveredSigner: recovered.ok ? recovered.signer : null, domain,
+  });
+}
+
+/** Throws `invalid_permit` for a permit that the chain would not take from this trader. */
+function checkPermit(
+  { permitDigestOf, recovery }: PlaceOrderParts, { chainId, owner, permit }: { chainId: number; owner: string; permit: Permit },
+): void {
+  const digestOf = permitDigestOf(chainId);
+  if (digestOf === undefined) return;
+  const digest = digestOf({ owner, ...permit });
+  const signature = Buffer.from(`${permit.r.slice(2)}${permit.s.slice(2)}${permit.v.toString(16)}`, 'hex');
+  const recovered = recovery.recover(digest, signature);
+  if (recovered.ok && recovered.signer === owner) return;
+  const fault = recovered.ok ? `is by ${recovered.signer}, not by the trader ${owner}` : `recovers no signer: ${recoveryFailures[recovered.failure]}`;
+  throw fieldError('invalid_permit', '/permitSignature', `${fault}; the digest is ${toHex(digest)}, for the settlement contract as spender`, {
+    digest: toHex(digest), recoveredSigner: recovered.ok ? recovered.signer : null,
+  });
+}
+
+async function answerTo(parts: PlaceOrderParts, orderHash: string, position: number, outcome: Outcome): Promise<Answer> {
+  const first = outcome.events[0];
+  switch (first?.type) {
+    case 'OrderAccepted': return acceptedAnswer(orderHash, position, outcome);
+    case 'OrderRepeated': return originalAnswer(parts, orderHash, first.orderNumber);
+    case 'CommandRejected': throw rejectionError(first);
+    default: throw new Error(`position ${position}: a PlaceOrder's outcome began with ${first?.type ?? 'nothing'}`);
+  }
+}
+
+async function originalAnswer(parts: PlaceOrderParts, orderHash: string, orderNumber: number): Promise<Answer> {
+  try {
+    const original = acceptedAnswer(orderHash, orderNumber, await parts.originalOutcome(orderNumber));
+    return { ...original, headers: { 'Idempotent-Replayed': 'true' } };
+  } catch (error) {
+    if (!(error instanceof LogUnavailable)) throw error;
+    throw new RequestError('unavailable', `the order was accepted at position ${orderNumber}, but its answer cannot be read`);
+  }
+}
+
+/**
+ * An order whose time is up may still be one that was taken long ago, whose answer got lost: its sender then learns it. Throws
+ * `invalid_expiration` otherwise.
+ */
+async function repeatOrRefuse(parts: PlaceOrderParts, order: OrderFields, given: unknown, at: number): Promise<Answer> {
+  const refusal = tooSoon(order.expiration, at);
+  const domain = domainOfMarket(parts, order.marketId);
+  const bytes = signatureBytes(given);
+  if (domain === undefined || bytes === undefined) throw refusal;
+  const digest = domain.orderDigest(order);
+  const recovered = parts.recovery.recover(digest, bytes);
+  if (!recovered.ok || recovered.signer !== order.trader) throw refusal;
+  const orderHash = toHex(digest);
+  const known = await parts.findOrder(orderHash);
+  if (known === undefined) throw refusal;
+  return originalAnswer(parts, orderHash, known.orderNumber);
+}

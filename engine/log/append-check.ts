@@ -1,0 +1,51 @@
+/** What every adapter checks before it appends, so that a malformed batch is refused with nothing written. */
+import { MAX_RECORD_BYTES, RecordTooLarge, type NewRecord } from './log.js';
+
+/** The most records of one append. */
+export const MAX_APPEND_RECORDS = 10_000;
+
+/** The most bytes of one append's records together. */
+export const MAX_APPEND_BYTES = 64 * 1024 * 1024;
+
+/** The caller handed over something that is not a batch of records. Nothing was written; sending it again cannot help. */
+export class InvalidAppend extends Error {
+  constructor(what: string) {
+    super(`this cannot be appended: ${what}`);
+    this.name = 'InvalidAppend';
+  }
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Throws InvalidAppend or RecordTooLarge unless the record can be appended. */
+export function checkRecord(record: NewRecord): void {
+  if (typeof record.id !== 'string' || !UUID.test(record.id)) {
+    throw new InvalidAppend(`a record's id is a UUID in lower case, not ${JSON.stringify(record.id)}`);
+  }
+  if (!(record.data instanceof Uint8Array)) throw new InvalidAppend('a record\'s data is a Uint8Array');
+  if (record.data.length > MAX_RECORD_BYTES) throw new RecordTooLarge(record.data.length);
+}
+
+/** Throws InvalidAppend or RecordTooLarge unless the batch can be appended as one. */
+export function checkAppend(records: readonly NewRecord[], expected: number | undefined): void {
+  if (records.length === 0) throw new InvalidAppend('the batch is empty');
+  if (records.length > MAX_APPEND_RECORDS) {
+    throw new InvalidAppend(`the batch has ${records.length} records; split it: at most ${MAX_APPEND_RECORDS} go at once`);
+  }
+  if (expected !== undefined && !isPosition(expected)) throw new InvalidAppend(`${expected} is no position`);
+  let bytes = 0;
+  for (const record of records) {
+    checkRecord(record);
+    bytes += record.data.length;
+  }
+  if (bytes > MAX_APPEND_BYTES) throw new InvalidAppend(`the batch has ${bytes} bytes; split it: at most ${MAX_APPEND_BYTES} go at once`);
+}
+
+/** Throws RangeError unless a reader can start there. */
+export function checkPosition(from: number): void {
+  if (!isPosition(from)) throw new RangeError(`a log position is a whole number from 0, not ${from}`);
+}
+
+function isPosition(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}

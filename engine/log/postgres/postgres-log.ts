@@ -1,0 +1,143 @@
+/** The log in Postgres: the embedded default. Gapless positions under concurrency from any number of processes. */
+import pg from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LogUnavailable, type Log, type LogRecord, type Stream } from '../log.js';
+import { createAppender } from './append.js';
+import { canPass, clientConfig, createConnection, type ConnectionOptions } from './connection.js';
+import { readPage } from './read.js';
+import { CREATE_SCHEMA, LENGTH, STREAM_NUMBERS } from './schema.js';
+import { createSignals } from './signals.js';
+import { checkAppend, checkPosition } from '../append-check.js';
+import { createTail, PAGE_RECORDS } from '../tail.js';
+
+export interface PostgresLogOptions {
+  /** `postgresql://…`; a direct connection, since LISTEN does not work through a transaction pooler. */
+  readonly url: string;
+  /** After this time without a known outcome an append ends with LogUnavailable. Default 30 s. */
+  readonly unknownAfterMs?: number;
+  /** After this time without an answer a connection is given up for a new one. Default 10 s. */
+  readonly attemptTimeoutMs?: number;
+  /** How often a follower looks for itself, should a wake-up be lost. Default 1 s. */
+  readonly pollMs?: number;
+}
+
+const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
+const READ_CONNECTIONS = 4;
+
+/**
+ * Opens the log and makes its tables where they are missing. Throws LogUnavailable when Postgres cannot be reached.
+ *
+ * A page of `read` ends early after about 4 MB: only an empty one is the end of the stream. The records handed to `append` may be
+ * given to followers as they are: do not change their bytes afterwards.
+ */
+export async function openPostgresLog(options: PostgresLogOptions): Promise<Log> {
+  const { url, unknownAfterMs = 30_000, attemptTimeoutMs = 10_000, pollMs = 1_000 } = options;
+  const connectionOptions = (name: string): ConnectionOptions => (
+    { url, name: `log ${name}`, connectTimeoutMs: attemptTimeoutMs, statementTimeoutMs: attemptTimeoutMs });
+  await createSchema(connectionOptions('schema'));
+  const pool = new pg.Pool({
+    ...clientConfig(connectionOptions('read')), max: READ_CONNECTIONS, query_timeout: attemptTimeoutMs, allowExitOnIdle: true,
+  });
+  pool.on('error', () => undefined);
+  // The pool hears its idle clients only; one that is cut while it reads says so by its query, too.
+  pool.on('connect', (client) => { client.on('error', () => undefined); });
+  const closed = new AbortController();
+
+  const perStream = async <T>(make: (stream: Stream) => T | Promise<T>): Promise<Record<Stream, T>> => (
+    { commands: await make('commands'), outcomes: await make('outcomes') });
+  const tails = await perStream(async (stream) => (
+    createTail({ stream, pollMs, length: await onceMore(() => lengthOf(pool, stream)) })));
+  const signals = createSignals({
+    connection: connectionOptions('signals'),
+    grown: (stream, length) => { tails[stream].grown(length); },
+    connected: () => { for (const stream of STREAMS) tails[stream].check(); },
+  });
+  const appenders = await perStream((stream) => createAppender({
+    stream, unknownAfterMs, attemptTimeoutMs,
+    connection: createConnection(connectionOptions(`append ${stream}`)),
+    length: tails[stream].length,
+    appended({ first, length, written }, records) {
+      // The bytes of a batch that was found are the store's: followers read them there.
+      if (written) tails[stream].push(first, records);
+      else tails[stream].grown(length);
+      signals.announce(stream, length);
+    },
+  }));
+
+  return {
+    async append(stream, records, expected) {
+      checkAppend(records, expected);
+      return await appenders[stream].append(records, expected);
+    },
+    async read(stream, from, limit) {
+      checkPosition(from);
+      return await onceMore(() => readPage(pool, stream, from, Math.min(limit, PAGE_RECORDS)));
+    },
+    length: (stream) => onceMore(() => lengthOf(pool, stream)),
+    follow(stream, from, signal) {
+      checkPosition(from);
+      signals.listen();
+      const ended = AbortSignal.any([signal, closed.signal]);
+      const readFrom = (next: number) => readUntilAborted(() => readPage(pool, stream, next, PAGE_RECORDS), ended);
+      return tails[stream].follow(from, ended, readFrom);
+    },
+    async close() {
+      closed.abort();
+      await Promise.all(STREAMS.map((stream) => appenders[stream].close()));
+      await signals.close();
+      if (!pool.ended) await pool.end();
+    },
+  };
+}
+
+async function createSchema(options: ConnectionOptions): Promise<void> {
+  const client = new pg.Client(clientConfig(options));
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query(CREATE_SCHEMA);
+  } catch (cause) {
+    throw canPass(cause) ? new LogUnavailable(false, { cause }) : cause;
+  } finally {
+    void client.end().catch(() => undefined);
+  }
+}
+
+async function lengthOf(pool: pg.Pool, stream: Stream): Promise<number> {
+  const { rows } = await pool.query<[string]>({ name: 'log_length', text: LENGTH, values: [STREAM_NUMBERS[stream]], rowMode: 'array' });
+  return Number(rows[0]![0]);
+}
+
+/** A connection of the pool may have died unnoticed: one more try, then LogUnavailable. */
+async function onceMore<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work().catch((error: unknown) => {
+      if (!canPass(error)) throw error;
+      return work();
+    });
+  } catch (cause) {
+    throw canPass(cause) ? new LogUnavailable(false, { cause }) : cause;
+  }
+}
+
+/** For followers, which outlive any outage. Empty when the signal aborts. */
+async function readUntilAborted(readOnce: () => Promise<LogRecord[]>, signal: AbortSignal): Promise<LogRecord[]> {
+  for (let pauseMs = 20; !signal.aborted; pauseMs = Math.min(pauseMs * 2, 2_000)) {
+    try {
+      return await orEmpty(readOnce(), signal);
+    } catch (error) {
+      if (!canPass(error)) throw error;
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+  return [];
+}
+
+/** The page, or nothing as soon as the signal aborts. */
+function orEmpty(page: Promise<LogRecord[]>, signal: AbortSignal): Promise<LogRecord[]> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => { resolve([]); };
+    signal.addEventListener('abort', abort);
+    page.then(resolve, reject).finally(() => { signal.removeEventListener('abort', abort); }).catch(() => undefined);
+  });
+}

@@ -1,0 +1,129 @@
+/**
+ * Records as bytes: UTF-8 JSON, one object a record, integers beyond 2^53 as decimal strings, so that every JSON parser reads them
+ * exactly. What does not match its schema is neither written nor skipped.
+ */
+import { hash } from 'node:crypto';
+import type { ValidateFunction } from 'ajv';
+import type { TSchema } from 'typebox';
+import { commandSchemas, type Command } from './commands.js';
+import { eventSchemas, type Event } from './events.js';
+import { MAX_RECORD_BYTES, RecordTooLarge } from '../log/log.js';
+import { compileSchema, explain } from './schema.js';
+
+/** The record is not one that this program knows: wrong shape, or of a kind or version that it has not learnt yet. */
+export class MalformedRecord extends Error {
+  constructor(what: string, options?: ErrorOptions) {
+    super(what, options);
+    this.name = 'MalformedRecord';
+  }
+}
+
+/** What one command caused: engine time in milliseconds, and the events in order. */
+export interface Outcome {
+  readonly at: number;
+  readonly events: readonly Event[];
+}
+
+/** An outcome as recorded, with the digest of the whole history up to it (64 hex digits with `0x`). */
+export interface RecordedOutcome extends Outcome {
+  readonly digest: string;
+}
+
+type Json = Record<string, unknown>;
+
+/** Turns a record of version `v` into one of version `v + 1`. */
+export type Upcast = (record: Json) => Json;
+
+interface Shape {
+  readonly version: number;
+  readonly validate: ValidateFunction;
+  readonly upcasts: Readonly<Record<number, Upcast>>;
+}
+
+/** Upcasts by command kind or event type, then by the version that they start from. Empty while every shape is at version 1. */
+const upcasts: Readonly<Record<string, Readonly<Record<number, Upcast>>>> = {};
+
+const commandShapes = shapes(commandSchemas, upcasts);
+const eventShapes = shapes(eventSchemas, upcasts);
+
+/** Validators and upcasts of every schema in a table of kind or type to current schema. */
+export function shapes(
+  schemas: Readonly<Record<string, TSchema>>, chains: Readonly<Record<string, Readonly<Record<number, Upcast>>>>,
+): ReadonlyMap<string, Shape> {
+  return new Map(Object.entries(schemas).map(([name, schema]) => {
+    const version = (schema as unknown as { properties: { v: { const: number } } }).properties.v.const;
+    return [name, { version, validate: compileSchema(schema), upcasts: chains[name] ?? {} }];
+  }));
+}
+
+/** Brings a parsed record to its kind's current version and validates it. Throws MalformedRecord. */
+export function parseShape(table: ReadonlyMap<string, Shape>, name: unknown, value: unknown): Json {
+  const shape = typeof name === 'string' ? table.get(name) : undefined;
+  if (shape === undefined) throw new MalformedRecord(`unknown kind of record: ${JSON.stringify(name)}; a newer program wrote it`);
+  let record = value as Json;
+  while (record['v'] !== shape.version) {
+    const upcast = shape.upcasts[record['v'] as number];
+    if (upcast === undefined) {
+      throw new MalformedRecord(`${String(name)} has version ${JSON.stringify(record['v'])}; this program knows up to ${shape.version}`);
+    }
+    record = upcast(record);
+  }
+  if (!shape.validate(record)) throw new MalformedRecord(`${String(name)} is malformed: ${explain(shape.validate)}`);
+  return record;
+}
+
+/** Command to bytes. Throws MalformedRecord or RecordTooLarge: then nothing may be written. */
+export function encodeCommand(command: Command): Buffer {
+  parseShape(commandShapes, command.kind, command);
+  const data = Buffer.from(JSON.stringify(command));
+  if (data.length > MAX_RECORD_BYTES) throw new RecordTooLarge(data.length);
+  return data;
+}
+
+/** Bytes to command, of the current version. Throws MalformedRecord. */
+export function decodeCommand(data: Uint8Array): Command {
+  const value = parseJson(data);
+  return parseShape(commandShapes, value['kind'], value) as unknown as Command;
+}
+
+/** An outcome's text and digest as the record's bytes. Throws RecordTooLarge. */
+export function encodeOutcome(text: string, digest: string): Buffer {
+  const data = Buffer.from(`${text.slice(0, -1)},"digest":"${digest}"}`);
+  if (data.length > MAX_RECORD_BYTES) throw new RecordTooLarge(data.length);
+  return data;
+}
+
+/** Bytes to outcome, events of the current version. Throws MalformedRecord. */
+export function decodeOutcome(data: Uint8Array): RecordedOutcome {
+  const value = parseJson(data);
+  const { at, events, digest } = value;
+  if (typeof at !== 'number' || typeof digest !== 'string' || !Array.isArray(events)) {
+    throw new MalformedRecord('an outcome has at, events and digest');
+  }
+  for (let i = 0; i < events.length; i++) {
+    events[i] = parseShape(eventShapes, (events[i] as Json | null)?.['type'], events[i]);
+  }
+  return { at, events: events as Event[], digest };
+}
+
+const NAMESPACE = Buffer.from('6f1b0e4a9d4f4b7e8a3cb6d0f2c51e77', 'hex');
+
+/** UUIDv5 (RFC 9562) of a record's natural key within this exchange's namespace: the same key gives the same id, always. */
+export function recordId(naturalKey: string): string {
+  const id = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(naturalKey)]), 'buffer');
+  id[6] = (id[6]! & 0x0f) | 0x50;
+  id[8] = (id[8]! & 0x3f) | 0x80;
+  const hex = id.toString('hex', 0, 16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+function parseJson(data: Uint8Array): Json {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString());
+  } catch (cause) {
+    throw new MalformedRecord('the record is not JSON', { cause });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new MalformedRecord('a record is one JSON object');
+  return value as Json;
+}

@@ -1,0 +1,44 @@
+/** How far each chain has been recorded, so that a fact that comes again changes nothing: docs/matching-rules.md, "Facts". */
+import type { Command } from '../records/commands.js';
+import type { ChainFact } from '../records/fields.js';
+import type { ChainCursor, State } from './state.js';
+
+const START: ChainCursor = { nextBlock: 0, nextLog: 0 };
+
+/** How far the chain has been recorded; undefined before its first fact. */
+export function chainCursor(state: State, chainId: number): ChainCursor | undefined {
+  return state.chains.get(chainId);
+}
+
+/** Names the command's fact if it is below its chain's cursor; undefined for a new fact and where there is none. */
+export function knownFact(state: State, command: Command): string | undefined {
+  if (command.kind === 'AdvanceChain') {
+    const { chainId, block } = command;
+    return block < cursorOf(state, chainId).nextBlock ? `${chainId}:${block}` : undefined;
+  }
+  const fact = factOf(command);
+  if (fact === undefined) return undefined;
+  const { chainId, block, logIndex } = fact;
+  const { nextBlock, nextLog } = cursorOf(state, chainId);
+  return block < nextBlock || (block === nextBlock && logIndex < nextLog) ? `${chainId}:${block}:${logIndex}` : undefined;
+}
+
+/** Moves the chain's cursor behind the command's fact, whatever was decided about it. Like time, it follows the commands. */
+export function moveCursor(state: State, command: Command): void {
+  if (command.kind === 'AdvanceChain') {
+    const { chainId, block, blockHash } = command;
+    if (knownFact(state, command) === undefined) state.chains.set(chainId, { nextBlock: block + 1, nextLog: 0, block, blockHash });
+    return;
+  }
+  const fact = factOf(command);
+  if (fact === undefined || knownFact(state, command) !== undefined) return;
+  state.chains.set(fact.chainId, { ...cursorOf(state, fact.chainId), nextBlock: fact.block, nextLog: fact.logIndex + 1 });
+}
+
+function cursorOf(state: State, chainId: number): ChainCursor {
+  return state.chains.get(chainId) ?? START;
+}
+
+function factOf(command: Command): ChainFact | undefined {
+  return 'fact' in command ? command.fact : undefined;
+}

@@ -1,0 +1,129 @@
+/** Decides what the chain's word on a fill causes: settled, or failed and taken back without harm to the innocent side. */
+import { cancelled, rejected } from './cancelled.js';
+import type { FailFill, SettleFill, SubmitSettlement } from '../records/commands.js';
+import { costOf } from '../records/amounts.js';
+import type { CancelReason, Event, FillFailed } from '../records/events.js';
+import { BUY, SELL } from '../records/fields.js';
+import { WORK_LIMIT } from './limits.js';
+import { match } from './match.js';
+import type { PendingFill } from './pending-fills.js';
+import {
+  CANCELLED, FILLED, OPEN, isBelowFloor, isOpenMarket, lives, marketOf, pulledOrders, type Pull, type State,
+} from './state.js';
+
+export function decideSettleFill(state: State, command: SettleFill): Event[] {
+  const pending = unsettled(state, command.fill, command.fact?.chainId);
+  if (pending === undefined) return rejected('unknown_fill', String(command.fill));
+  return [{ type: 'FillSettled', v: 1, ...fieldsOf(state, command.fill, pending), txHash: command.txHash }];
+}
+
+export function decideFailFill(state: State, command: FailFill, position: number): Event[] {
+  const pending = unsettled(state, command.fill, command.fact?.chainId);
+  if (pending === undefined) return rejected('unknown_fill', String(command.fill));
+  const { txHash, reason, culprit } = command;
+  const failed: FillFailed = { type: 'FillFailed', v: 1, ...fieldsOf(state, command.fill, pending), txHash, reason, culprit };
+  const events: Event[] = [failed];
+  if (culprit !== 'seller') cancelCulprit(state, pending.buySlot, pending.size, events);
+  if (culprit !== 'buyer') cancelCulprit(state, pending.sellSlot, pending.size, events);
+  const pull = pullOf(state, failed, position);
+  if (pull !== undefined) {
+    for (const slot of pulledOrders(state, pull)) {
+      if (events.length > WORK_LIMIT) break;
+      if (slot === pending.buySlot || slot === pending.sellSlot) continue;
+      events.push(cancelled(state, slot, 'settlement_failed'));
+    }
+  }
+  if (culprit !== 'both') {
+    giveBack(state, { slot: culprit === 'buyer' ? pending.sellSlot : pending.buySlot, size: pending.size, pull }, events);
+  }
+  return events;
+}
+
+export function decideSubmitSettlement(state: State, { chainId, txHash, fills }: SubmitSettlement): Event[] {
+  if (!fills.some((fill) => unsettled(state, fill, chainId) !== undefined)) return rejected('unknown_fill', txHash);
+  return [{ type: 'SettlementSubmitted', v: 1, chainId, txHash, fills }];
+}
+
+/** The fill, if it is unsettled and, where a chain is given, of a market there. */
+function unsettled(state: State, fill: number, chainId: number | undefined): PendingFill | undefined {
+  const pending = state.fills.get(fill);
+  if (pending === undefined || chainId === undefined) return pending;
+  return marketOf(state, pending.buySlot).chainId === chainId ? pending : undefined;
+}
+
+/** The orders that lose the asset that a failed fill's culprit turned out not to have; undefined: none but the fill's own. */
+export function pullOf(state: State, failed: FillFailed, position: number): Pull | undefined {
+  const market = state.markets[state.marketIndex.get(failed.marketId)!]!;
+  const base = { kind: 'trader', reason: 'settlement_failed', before: position, chainId: market.chainId } as const;
+  const buyer = () => state.traderIndex.get(failed.buyer)!;
+  const seller = () => state.traderIndex.get(failed.seller)!;
+  switch (failed.reason) {
+    case 'buyer_insufficient_balance':
+    case 'buyer_insufficient_allowance':
+      return failed.culprit === 'buyer' ? { ...base, trader: buyer(), side: BUY } : undefined;
+    case 'seller_not_approved':
+      return failed.culprit === 'seller' ? { ...base, trader: seller(), side: SELL } : undefined;
+    case 'seller_insufficient_shares':
+      return failed.culprit === 'seller'
+        ? { ...base, trader: seller(), side: SELL, only: { market: market.index, outcome: failed.outcome } }
+        : undefined;
+    default: return undefined;
+  }
+}
+
+function fieldsOf(state: State, fill: number, pending: PendingFill) {
+  const { orders, columns } = state;
+  const { buySlot, sellSlot, price, size, takerSide } = pending;
+  const [taker, maker] = takerSide === BUY ? [buySlot, sellSlot] : [sellSlot, buySlot];
+  return {
+    fill, marketId: marketOf(state, buySlot).marketId, outcome: orders.outcome(buySlot), price,
+    size: size.toString(), cost: costOf(size, price).toString(), takerSide,
+    makerNumber: orders.number(maker), takerNumber: orders.number(taker),
+    buyer: state.traders[columns.trader.get(buySlot)]!.address, seller: state.traders[columns.trader.get(sellSlot)]!.address,
+  };
+}
+
+function cancelCulprit(state: State, slot: number, failedSize: bigint, events: Event[]): void {
+  if (state.columns.status.get(slot) === CANCELLED) return;
+  events.push(cancelled(state, slot, 'settlement_failed', state.orders.remaining(slot) + failedSize));
+}
+
+/** The innocent order gets the failed fill's size back: on the book if it still stands there, else through matching, if it may. */
+function giveBack(state: State, innocent: { slot: number; size: bigint; pull: Pull | undefined }, events: Event[]): void {
+  const { slot, size } = innocent;
+  const { orders, columns } = state;
+  const market = marketOf(state, slot);
+  const status = columns.status.get(slot);
+  if (status === CANCELLED) return;
+  const obstacle = status === FILLED ? obstacleOf(state, slot) : undefined;
+  if (obstacle !== undefined) {
+    events.push(cancelled(state, slot, obstacle, size));
+    return;
+  }
+  const order = {
+    v: 1 as const, orderHash: orders.hashOf(slot), orderNumber: orders.number(slot), marketId: market.marketId,
+    side: orders.side(slot), outcome: orders.outcome(slot), price: orders.price(slot),
+  };
+  events.push({ type: 'OrderReinstated', ...order, size: size.toString() });
+  if (status === OPEN) {
+    events.push({ type: 'OrderRested', ...order, size: size.toString() });
+    return;
+  }
+  const gone = new Set(events.filter((event) => event.type === 'OrderCancelled').map((event) => event.orderNumber));
+  const trader = columns.trader.get(slot);
+  match(state, {
+    orderHash: order.orderHash, number: order.orderNumber, market, trader, address: state.traders[trader]!.address,
+    side: order.side, outcome: order.outcome, price: order.price, remaining: size, gone,
+    sweeps: innocent.pull === undefined ? state.sweeps : [...state.sweeps, innocent.pull],
+    workLeft: WORK_LIMIT - gone.size,
+  }, events);
+}
+
+/** Why a filled order may not be open again. */
+function obstacleOf(state: State, slot: number): CancelReason | undefined {
+  const { trader, nonceHi, nonceLo } = state.columns;
+  const market = marketOf(state, slot);
+  if (!lives(state, slot)) return 'expired';
+  if (!isOpenMarket(state, market)) return 'market_closed';
+  return isBelowFloor(state.traders[trader.get(slot)]!, market.chainId, nonceHi.get(slot), nonceLo.get(slot)) ? 'user' : undefined;
+}

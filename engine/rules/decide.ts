@@ -1,0 +1,136 @@
+/** Decides what a command causes. Reads the state, changes nothing; docs/matching-rules.md is the specification. */
+import type { CancelOrder, Command, OpenMarket, PlaceOrder } from '../records/commands.js';
+import { knownFact } from './chain-cursor.js';
+import { decideCancelOrdersBelow, decideMarketFact, decideRecordTransfer, decideSyncPosition } from './decide-chain.js';
+import { decideFailFill, decideSettleFill, decideSubmitSettlement } from './decide-settlement.js';
+import { cancelled, rejected } from './cancelled.js';
+import type { CancelReason, Event, RejectionCode } from '../records/events.js';
+import { MIN_LIFETIME_S, WORK_LIMIT } from './limits.js';
+import { match } from './match.js';
+import {
+  FILLED, OPEN, deathOf, findNonce, findOrder, isBelowFloor, isOpenMarket, lives, marketOf, sweptOrders, type State, type Sweep,
+} from './state.js';
+import { formatUint64, parseUint64, readUint64 } from '../book/uint64.js';
+
+/** The events of the command at log position `position`, in order. `advance` has brought the state's time up to the command's. */
+export function decide(state: State, command: Command, position: number): Event[] {
+  const known = knownFact(state, command);
+  if (known !== undefined) return rejected('known_fact', known);
+  switch (command.kind) {
+    case 'PlaceOrder': return placeOrder(state, command, position);
+    case 'CancelOrder': return cancelOrder(state, command);
+    case 'CancelOrdersBelow': return decideCancelOrdersBelow(state, command, position);
+    case 'AdvanceClock': return advanceClock(state);
+    case 'OpenMarket': return openMarket(state, command);
+    case 'SubmitSettlement': return decideSubmitSettlement(state, command);
+    case 'SettleFill': return decideSettleFill(state, command);
+    case 'FailFill': return decideFailFill(state, command, position);
+    case 'RecordTransfer': return decideRecordTransfer(state, command);
+    case 'RecordRedemption': case 'RecordProposal': case 'RecordDispute': case 'RecordRejection': case 'ResolveMarket':
+      return decideMarketFact(state, command);
+    case 'SyncPosition': return decideSyncPosition(state, command);
+    case 'AdvanceChain': {
+      const { chainId, block, blockHash } = command;
+      return [{ type: 'ChainAdvanced', v: 1, chainId, block, blockHash }];
+    }
+  }
+}
+
+function openMarket(state: State, command: OpenMarket): Event[] {
+  const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind, tokens } = command;
+  if (state.marketIndex.has(marketId)) return rejected('market_exists', marketId);
+  if (tokens !== undefined && (state.tokens.has(tokens.yes) || state.tokens.has(tokens.no) || tokens.yes === tokens.no)) {
+    return rejected('market_exists', marketId);
+  }
+  if (expiration * 1_000 <= state.now) return rejected('invalid_expiration', marketId);
+  const events: Event[] = [{
+    type: 'MarketOpened', v: 1, marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind,
+  }];
+  if (tokens !== undefined) events.push({ type: 'MarketTokenized', v: 1, marketId, yesToken: tokens.yes, noToken: tokens.no });
+  return events;
+}
+
+function placeOrder(state: State, command: PlaceOrder, position: number): Event[] {
+  const known = findOrder(state, command.orderHash);
+  if (known >= 0) {
+    return [{ type: 'OrderRepeated', v: 1, orderHash: command.orderHash, orderNumber: state.orders.number(known) }];
+  }
+  const refusal = refusalOf(state, command);
+  if (refusal !== undefined) return rejected(refusal, command.orderHash);
+  const { orderHash, marketId, trader, side, outcome, price, size, nonce, expiration } = command;
+  const events: Event[] = [{
+    type: 'OrderAccepted', v: 1, orderHash, orderNumber: position, marketId, side, outcome, price, trader, size, nonce, expiration,
+  }];
+  match(state, {
+    orderHash, number: position, market: state.markets[state.marketIndex.get(marketId)!]!,
+    trader: state.traderIndex.get(trader) ?? -1, address: trader, side, outcome, price,
+    remaining: parseUint64(size), sweeps: state.sweeps, workLeft: WORK_LIMIT,
+  }, events);
+  return events;
+}
+
+function refusalOf(state: State, command: PlaceOrder): RejectionCode | undefined {
+  if (command.size === '0') return 'invalid_size';
+  if (Number(command.expiration) < Math.floor(command.at / 1_000) + MIN_LIFETIME_S) return 'invalid_expiration';
+  if (state.now >= deathOf(command.expiration)) return 'invalid_expiration';
+  const index = state.marketIndex.get(command.marketId);
+  if (index === undefined) return 'unknown_market';
+  const market = state.markets[index]!;
+  if (!isOpenMarket(state, market)) return 'market_closed';
+  const trader = state.traderIndex.get(command.trader);
+  if (trader === undefined) return undefined;
+  const { halves } = state;
+  readUint64(command.nonce, halves);
+  const hi = halves[0]!;
+  const lo = halves[1]!;
+  if (isBelowFloor(state.traders[trader]!, market.chainId, hi, lo)) return 'nonce_cancelled';
+  return findNonce(state, { trader, hi, lo }) >= 0 ? 'duplicate_nonce' : undefined;
+}
+
+function cancelOrder(state: State, command: CancelOrder): Event[] {
+  const { orders, columns } = state;
+  const slot = findOrder(state, command.orderHash);
+  if (slot < 0
+    || marketOf(state, slot).marketId !== command.marketId
+    || (command.fact !== undefined && marketOf(state, slot).chainId !== command.fact.chainId)
+    || (command.side !== undefined && orders.side(slot) !== command.side)) return rejected('unknown_order', command.orderHash);
+  if (command.trader !== undefined && command.trader !== state.traders[columns.trader.get(slot)]!.address) {
+    return rejected('not_order_owner', command.orderHash);
+  }
+  switch (columns.status.get(slot)) {
+    case OPEN: return [cancelled(state, slot, 'user')];
+    case FILLED: return rejected('already_filled', command.orderHash);
+    default: return [{
+      type: 'CancelRepeated', v: 1, orderHash: command.orderHash, orderNumber: orders.number(slot),
+      size: formatUint64(columns.sizeHi.get(slot), columns.sizeLo.get(slot)), remaining: orders.remaining(slot).toString(),
+    }];
+  }
+}
+
+function advanceClock(state: State): Event[] {
+  const events: Event[] = [];
+  const sweeps: Sweep[] = [...state.sweeps];
+  for (const index of state.closings) {
+    const market = state.markets[index]!;
+    if (isOpenMarket(state, market) || events.length === WORK_LIMIT) break;
+    events.push({ type: 'MarketClosed', v: 1, marketId: market.marketId });
+    sweeps.push({ kind: 'market', market: index });
+  }
+  const gone = new Set<number>();
+  const cancel = (slot: number, reason: CancelReason): void => {
+    if (gone.has(slot)) return;
+    gone.add(slot);
+    events.push(cancelled(state, slot, reason));
+  };
+  for (const sweep of sweeps) {
+    for (const slot of sweptOrders(state, sweep)) {
+      if (events.length === WORK_LIMIT) return events;
+      cancel(slot, sweep.kind === 'market' ? 'market_closed' : sweep.reason);
+    }
+  }
+  for (const slot of state.deadlines.inOrder()) {
+    if (lives(state, slot) || events.length === WORK_LIMIT) break;
+    if (state.columns.status.get(slot) === OPEN) cancel(slot, 'expired');
+  }
+  return events;
+}

@@ -1,0 +1,262 @@
+/** Applies events to the state: the only place that changes it, and the same for live running, replay and recovery. */
+import { Book } from '../book/book.js';
+import { highWord, lowWord, parseUint64, readUint64 } from '../book/uint64.js';
+import { floorPull } from './decide-chain.js';
+import { pullOf } from './decide-settlement.js';
+import type {
+  Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, NonceFloorRaised, OrderAccepted, OrderCancelled, OrderRested,
+} from '../records/events.js';
+import { BUY } from '../records/fields.js';
+import {
+  CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders, type Market, type State, type Trader,
+} from './state.js';
+
+/** The state and a history that do not belong together: the engine stops rather than go on from it. */
+export class InconsistentHistory extends Error {
+  constructor(what: string) {
+    super(`the history contradicts the engine's state: ${what}`);
+    this.name = 'InconsistentHistory';
+  }
+}
+
+/** Time passes before each command: closed orders whose deadline is over leave the memory, and finished sweeps end. */
+export function advance(state: State, at: number): void {
+  if (at > state.now) state.now = at;
+  const { deadlines, columns } = state;
+  for (let slot = deadlines.first(); slot >= 0; slot = deadlines.first()) {
+    if (columns.status.get(slot) === OPEN || lives(state, slot)) break;
+    deadlines.pop();
+    columns.overdue.set(slot, 1);
+    freeIfDone(state, slot);
+  }
+  if (state.sweeps.length > 0) state.sweeps = state.sweeps.filter((sweep) => sweptOrders(state, sweep).next().done !== true);
+}
+
+/** Applies one event. Events of a command come in order, after `advance` and before the next command. */
+export function evolve(state: State, event: Event): void {
+  switch (event.type) {
+    case 'MarketOpened': return openMarket(state, event);
+    case 'MarketTokenized': return tokenizeMarket(state, event);
+    case 'MarketClosed': return closeMarket(state, marketNamed(state, event.marketId));
+    case 'MarketResolved': marketNamed(state, event.marketId).winner = event.winningOutcome; return;
+    case 'OrderAccepted': return acceptOrder(state, event);
+    case 'OrderRested': return restOrder(state, event);
+    case 'FillMatched': return applyFill(state, event);
+    case 'OrderCancelled': return cancelOrder(state, event);
+    case 'NonceFloorRaised': return raiseFloor(state, event);
+    case 'FillSettled': return settleFill(state, event);
+    case 'FillFailed': return failFill(state, event);
+    case 'OrderReinstated': return reinstate(state, slotOf(state, event));
+    case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
+    case 'SettlementSubmitted': case 'SharesTransferred': case 'PositionRedeemed': case 'PositionSynced':
+    case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected': case 'ChainAdvanced':
+      return;
+  }
+}
+
+/** Events mostly follow each other about the same order: the incoming one is recognised by its number, without a search. */
+function slotOf(state: State, event: { readonly orderHash: string; readonly orderNumber: number }): number {
+  if (state.incoming >= 0 && state.orders.number(state.incoming) === event.orderNumber) return state.incoming;
+  const slot = state.orders.find(event.orderHash);
+  if (slot < 0) throw new InconsistentHistory(`order ${event.orderHash} is not known`);
+  return slot;
+}
+
+function openMarket(state: State, event: MarketOpened): void {
+  const { marketId, chainId, expiration } = event;
+  const index = state.markets.length;
+  state.markets.push({
+    index, marketId, chainId, expiration, closed: false, winner: undefined, tokens: undefined,
+    books: [new Book(state.orders), new Book(state.orders)],
+  });
+  state.marketIndex.set(marketId, index);
+  let place = state.closings.length;
+  while (place > 0 && state.markets[state.closings[place - 1]!]!.expiration > expiration) place--;
+  state.closings.splice(place, 0, index);
+}
+
+function marketNamed(state: State, marketId: string): Market {
+  return state.markets[state.marketIndex.get(marketId)!]!;
+}
+
+function tokenizeMarket(state: State, { marketId, yesToken, noToken }: MarketTokenized): void {
+  const market = marketNamed(state, marketId);
+  market.tokens = [yesToken, noToken];
+  indexTokens(state, market);
+}
+
+function closeMarket(state: State, market: Market): void {
+  market.closed = true;
+  state.closings.splice(state.closings.indexOf(market.index), 1);
+  state.sweeps.push({ kind: 'market', market: market.index });
+}
+
+function raiseFloor(state: State, { chainId, trader: address, belowNonce }: NonceFloorRaised): void {
+  const trader = traderOf(state, address);
+  const { halves } = state;
+  readUint64(belowNonce, halves);
+  const below = { hi: halves[0]!, lo: halves[1]! };
+  trader.floors ??= new Map();
+  trader.floors.set(chainId, below);
+  state.sweeps.push(floorPull({ trader: trader.index, chainId, below, before: state.position }));
+}
+
+function acceptOrder(state: State, event: OrderAccepted): void {
+  const { orders, columns } = state;
+  const slot = orders.allocate(event.orderHash);
+  const trader = traderOf(state, event.trader);
+  const { side, outcome, price, orderNumber: number } = event;
+  orders.describe(slot, { book: state.marketIndex.get(event.marketId)!, side, outcome, price, number });
+  const { halves } = state;
+  readUint64(event.size, halves);
+  orders.setRemaining(slot, halves[0]!, halves[1]!);
+  columns.sizeHi.set(slot, halves[0]!);
+  columns.sizeLo.set(slot, halves[1]!);
+  readUint64(event.nonce, halves);
+  columns.nonceHi.set(slot, halves[0]!);
+  columns.nonceLo.set(slot, halves[1]!);
+  columns.trader.set(slot, trader.index);
+  columns.diesAt.set(slot, deathOf(event.expiration));
+  columns.status.set(slot, OPEN);
+  state.nonces.insert(nonceHashOf(state, slot), slot);
+  state.deadlines.push(slot);
+  linkOpen(state, trader, slot);
+  state.incoming = slot;
+}
+
+function restOrder(state: State, event: OrderRested): void {
+  const slot = slotOf(state, event);
+  if (state.orders.resting(slot)) {
+    const { halves } = state;
+    readUint64(event.size, halves);
+    bookOf(state, slot).increase(slot, halves[0]!, halves[1]!);
+  } else {
+    bookOf(state, slot).rest(slot);
+  }
+}
+
+/** The maker is always the oldest order of the best level on the other side: what stood before it has left by earlier events. */
+function applyFill(state: State, event: FillMatched): void {
+  const { orders, incoming } = state;
+  const book = bookOf(state, incoming);
+  const makerSide = event.takerSide === BUY ? 1 : 0;
+  const maker = book.levels(makerSide) > 0 ? book.firstAt(makerSide, 0) : -1;
+  if (maker < 0 || orders.number(maker) !== event.makerNumber || orders.number(incoming) !== event.takerNumber) {
+    throw new InconsistentHistory(`fill ${event.fill} does not name the first orders in line`);
+  }
+  const size = parseUint64(event.size);
+  book.reduce(maker, highWord(size), lowWord(size));
+  const filled = { maker: !orders.resting(maker), incoming: !orders.subtractRemaining(incoming, highWord(size), lowWord(size)) };
+  const [buySlot, sellSlot] = event.takerSide === BUY ? [incoming, maker] : [maker, incoming];
+  state.fills.add(event.fill, { buySlot, sellSlot, price: event.price, size, takerSide: event.takerSide });
+  state.nextFill = event.fill + 1;
+  countFill(state, maker, filled.maker);
+  countFill(state, incoming, filled.incoming);
+}
+
+function countFill(state: State, slot: number, filled: boolean): void {
+  const { columns } = state;
+  columns.unsettled.set(slot, columns.unsettled.get(slot) + 1);
+  if (!filled) return;
+  columns.status.set(slot, FILLED);
+  unlinkOpen(state, slot);
+}
+
+function cancelOrder(state: State, event: OrderCancelled): void {
+  const { columns } = state;
+  const slot = slotOf(state, event);
+  const status = columns.status.get(slot);
+  if (state.orders.resting(slot)) bookOf(state, slot).remove(slot);
+  if (status === OPEN) unlinkOpen(state, slot);
+  const { halves } = state;
+  readUint64(event.remaining, halves);
+  state.orders.setRemaining(slot, halves[0]!, halves[1]!);
+  state.nonces.remove(nonceHashOf(state, slot), slot);
+  columns.status.set(slot, CANCELLED);
+  freeIfDone(state, slot);
+}
+
+function settleFill(state: State, event: FillSettled): void {
+  const pending = state.fills.get(event.fill)!;
+  state.fills.delete(event.fill);
+  const { columns } = state;
+  for (const slot of [pending.buySlot, pending.sellSlot]) {
+    const unsettled = columns.unsettled.get(slot) - 1;
+    columns.unsettled.set(slot, unsettled);
+    if (unsettled > 0) continue;
+    if (columns.status.get(slot) === FILLED) state.nonces.remove(nonceHashOf(state, slot), slot);
+    freeIfDone(state, slot);
+  }
+}
+
+/**
+ * Both orders get the size back, but an open one only by the OrderRested or OrderCancelled that follows, since it stands on the book.
+ * One that was filled keeps its nonce: the next event reopens or cancels it.
+ */
+function failFill(state: State, event: FillFailed): void {
+  const pending = state.fills.get(event.fill)!;
+  const pull = pullOf(state, event, state.position);
+  if (pull !== undefined) state.sweeps.push(pull);
+  state.fills.delete(event.fill);
+  const { orders, columns } = state;
+  for (const slot of [pending.buySlot, pending.sellSlot]) {
+    columns.unsettled.set(slot, columns.unsettled.get(slot) - 1);
+    if (columns.status.get(slot) === OPEN) continue;
+    orders.addRemaining(slot, highWord(pending.size), lowWord(pending.size));
+    if (columns.status.get(slot) === CANCELLED) freeIfDone(state, slot);
+  }
+}
+
+function reinstate(state: State, slot: number): void {
+  state.incoming = slot;
+  if (state.columns.status.get(slot) === OPEN) return;
+  state.columns.status.set(slot, OPEN);
+  linkOpen(state, state.traders[state.columns.trader.get(slot)]!, slot);
+}
+
+/** Frees the slot of a closed order whose deadline is over and whose fills are all settled. */
+function freeIfDone(state: State, slot: number): void {
+  const { columns } = state;
+  if (columns.overdue.get(slot) === 0 || columns.unsettled.get(slot) > 0) return;
+  state.orders.free(slot);
+}
+
+function nonceHashOf(state: State, slot: number): number {
+  const { trader, nonceHi, nonceLo } = state.columns;
+  return nonceHash(trader.get(slot), nonceHi.get(slot), nonceLo.get(slot));
+}
+
+function traderOf(state: State, address: string): Trader {
+  const known = state.traderIndex.get(address);
+  if (known !== undefined) return state.traders[known]!;
+  const trader: Trader = { index: state.traders.length, address, firstOpen: -1, lastOpen: -1, floors: undefined };
+  state.traders.push(trader);
+  state.traderIndex.set(address, trader.index);
+  return trader;
+}
+
+/** Puts an order into its trader's list of open orders, by number: at the end, unless it is an older one that is open again. */
+function linkOpen(state: State, trader: Trader, slot: number): void {
+  const { orders, columns } = state;
+  const number = orders.number(slot);
+  let previous = trader.lastOpen;
+  while (previous >= 0 && orders.number(previous) > number) previous = columns.previousOpen.get(previous) - 1;
+  const next = previous < 0 ? trader.firstOpen : columns.nextOpen.get(previous) - 1;
+  join(state, trader, previous, slot);
+  join(state, trader, slot, next);
+}
+
+function unlinkOpen(state: State, slot: number): void {
+  const { columns } = state;
+  const trader = state.traders[columns.trader.get(slot)]!;
+  join(state, trader, columns.previousOpen.get(slot) - 1, columns.nextOpen.get(slot) - 1);
+}
+
+/** Makes `next` follow `previous` in the trader's list; -1 stands for the list's ends. */
+function join(state: State, trader: Trader, previous: number, next: number): void {
+  const { columns } = state;
+  if (previous < 0) trader.firstOpen = next;
+  else columns.nextOpen.set(previous, next + 1);
+  if (next < 0) trader.lastOpen = previous;
+  else columns.previousOpen.set(next, previous + 1);
+}

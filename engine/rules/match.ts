@@ -1,0 +1,86 @@
+/** Matches an incoming order against a book by price-time priority, without touching the book: what happens is told as events. */
+import { costOf } from '../records/amounts.js';
+import { cancelled } from './cancelled.js';
+import type { Event } from '../records/events.js';
+import { BUY, type Outcome, type Side } from '../records/fields.js';
+import { isPulledBy, lives, type Market, type Pull, type State, type Sweep } from './state.js';
+
+/** An order on its way to the book: one that has just been accepted, or one that a failed fill gives a second chance. */
+export interface Incoming {
+  readonly orderHash: string;
+  readonly number: number;
+  readonly market: Market;
+  /** The trader's index; -1 for one who was never seen before. */
+  readonly trader: number;
+  readonly address: string;
+  readonly side: Side;
+  readonly outcome: Outcome;
+  readonly price: number;
+  readonly remaining: bigint;
+  /** Sweeps under way: resting orders that they will take do not trade any more. */
+  readonly sweeps: readonly Sweep[];
+  /** Numbers of orders that the same command has cancelled already, though they still stand on the book. */
+  readonly gone?: ReadonlySet<number>;
+  /** How many fills and cancels the command may still cause. */
+  readonly workLeft: number;
+}
+
+/** Appends what matching the order causes to `events`: fills, cancels of resting orders, and what becomes of the remainder. */
+export function match(state: State, incoming: Incoming, events: Event[]): void {
+  const { orders, columns } = state;
+  const book = incoming.market.books[incoming.outcome];
+  const opposite: Side = incoming.side === BUY ? 1 : 0;
+  let { remaining, workLeft } = incoming;
+  let fill = state.nextFill;
+  for (let rank = 0; rank < book.levels(opposite) && remaining > 0n; rank++) {
+    const price = book.priceAt(opposite, rank);
+    if (incoming.side === BUY ? price > incoming.price : price < incoming.price) break;
+    for (let slot = book.firstAt(opposite, rank); slot >= 0 && remaining > 0n; slot = orders.next(slot)) {
+      if (incoming.gone?.has(orders.number(slot))) continue;
+      if (workLeft-- === 0) {
+        events.push(remainder(incoming, remaining, 'match_limit'));
+        return;
+      }
+      const pull = incoming.sweeps.length === 0 ? undefined : pullOn(state, incoming.sweeps, slot);
+      if (pull !== undefined) {
+        events.push(cancelled(state, slot, pull.reason));
+      } else if (!lives(state, slot)) {
+        events.push(cancelled(state, slot, 'expired'));
+      } else if (columns.trader.get(slot) === incoming.trader) {
+        events.push(cancelled(state, slot, 'self_trade'));
+      } else {
+        const resting = orders.remaining(slot);
+        const size = resting < remaining ? resting : remaining;
+        const other = state.traders[columns.trader.get(slot)]!.address;
+        const buys = incoming.side === BUY;
+        events.push({
+          type: 'FillMatched', v: 1, fill: fill++, marketId: incoming.market.marketId, outcome: incoming.outcome, price,
+          size: size.toString(), cost: costOf(size, price).toString(), takerSide: incoming.side,
+          makerNumber: orders.number(slot), takerNumber: incoming.number,
+          buyer: buys ? incoming.address : other, seller: buys ? other : incoming.address,
+        });
+        remaining -= size;
+      }
+    }
+  }
+  if (remaining > 0n) events.push(remainder(incoming, remaining));
+}
+
+/** The first sweep that will take a resting order from its trader. */
+function pullOn(state: State, sweeps: readonly Sweep[], slot: number): Pull | undefined {
+  for (const sweep of sweeps) {
+    if (sweep.kind === 'trader' && isPulledBy(state, sweep, slot)) return sweep;
+  }
+  return undefined;
+}
+
+/** What is left of the incoming order rests, or is cancelled for a reason. */
+function remainder(incoming: Incoming, remaining: bigint, reason?: 'match_limit'): Event {
+  const order = {
+    v: 1 as const, orderHash: incoming.orderHash, orderNumber: incoming.number, marketId: incoming.market.marketId,
+    side: incoming.side, outcome: incoming.outcome, price: incoming.price,
+  };
+  return reason === undefined
+    ? { type: 'OrderRested', ...order, size: remaining.toString() }
+    : { type: 'OrderCancelled', ...order, remaining: remaining.toString(), rested: '0', reason };
+}

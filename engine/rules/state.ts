@@ -1,0 +1,278 @@
+/** The engine's state: markets, traders, orders and fills, and the questions that decisions ask of it. Only evolve.ts changes it. */
+import type { Book } from '../book/book.js';
+import type { Column } from '../book/columns.js';
+import { HashIndex, mix32 } from '../book/hash-index.js';
+import { OrderPool } from '../book/order-pool.js';
+import { Deadlines } from './deadlines.js';
+import type { Outcome, Side } from '../records/fields.js';
+import { EXPIRY_MARGIN_MS } from './limits.js';
+import { PendingFills } from './pending-fills.js';
+
+/** An order's `status`. Filled and cancelled orders are closed. */
+export const OPEN = 0;
+export const FILLED = 1;
+export const CANCELLED = 2;
+
+export interface Market {
+  readonly index: number;
+  readonly marketId: string;
+  readonly chainId: number;
+  readonly expiration: number;
+  /** It takes no more orders: its expiration was seen to pass, or it is resolved. */
+  closed: boolean;
+  /** The final outcome; undefined until the chain has it. */
+  winner: Outcome | undefined;
+  /** ERC-1155 ids of the YES and the NO shares, where the chain has told them. */
+  tokens: readonly [string, string] | undefined;
+  /** The YES book and the NO book. */
+  readonly books: readonly [Book, Book];
+}
+
+/** The market and the outcome that an ERC-1155 id is shares of. */
+export interface TokenMarket {
+  readonly market: Market;
+  readonly outcome: Outcome;
+}
+
+/** A trader's open orders are a list by number, linked through the orders' columns. */
+export interface Trader {
+  readonly index: number;
+  readonly address: string;
+  /** Slots of the oldest and the youngest, or -1. */
+  firstOpen: number;
+  lastOpen: number;
+  /** By chain: all lower nonces are cancelled. Undefined until the first one, so that most traders cost no look-up. */
+  floors: Map<number, Nonce> | undefined;
+}
+
+/** A uint64 by its halves. */
+export interface Nonce {
+  readonly hi: number;
+  readonly lo: number;
+}
+
+/** Orders that are on their way out, a bounded number a command. */
+export type Sweep = { readonly kind: 'market'; readonly market: number } | Pull;
+
+/**
+ * A trader's open orders with numbers below `before` that depend on an asset that the trader turned out not to have
+ * (`settlement_failed`), or whose nonces the trader has cancelled on the chain (`user`).
+ */
+export interface Pull {
+  readonly kind: 'trader';
+  readonly reason: 'settlement_failed' | 'user';
+  readonly trader: number;
+  readonly before: number;
+  readonly chainId: number;
+  /** Absent: both. */
+  readonly side?: Side;
+  /** Only orders of this market and outcome; absent: of the whole chain. */
+  readonly only?: { readonly market: number; readonly outcome: Outcome };
+  /** Only orders with lower nonces; absent: with any. */
+  readonly below?: Nonce;
+}
+
+/** How far a chain has been recorded: a new fact is at this log position or a later one. */
+export interface ChainCursor {
+  readonly nextBlock: number;
+  readonly nextLog: number;
+  /** The last block that AdvanceChain has named, and its hash; absent until the first one. Facts of later blocks may follow it. */
+  readonly block?: number;
+  readonly blockHash?: string;
+}
+
+/** Columns that the engine keeps beside the book's own for every order. */
+export interface OrderColumns {
+  readonly trader: Column;
+  readonly sizeHi: Column;
+  readonly sizeLo: Column;
+  readonly nonceHi: Column;
+  readonly nonceLo: Column;
+  /** When the order stops living, in milliseconds since the Unix epoch; at most 2^53. */
+  readonly diesAt: Column;
+  readonly status: Column;
+  readonly unsettled: Column;
+  /** 1 once the deadline has passed and the slot waits only for its last fill to settle. */
+  readonly overdue: Column;
+  /** Neighbours in the trader's list of open orders, as slot + 1; 0 is none. */
+  readonly previousOpen: Column;
+  readonly nextOpen: Column;
+}
+
+export interface State {
+  /** The log position of the next command. */
+  position: number;
+  /** Milliseconds since the Unix epoch: the highest `at` of any command so far. */
+  now: number;
+  readonly markets: Market[];
+  readonly marketIndex: Map<string, number>;
+  /** ERC-1155 ids to what they are shares of. */
+  readonly tokens: Map<string, TokenMarket>;
+  readonly chains: Map<number, ChainCursor>;
+  /** Indices of markets that are not closed, by expiration and then by index. */
+  readonly closings: number[];
+  readonly traders: Trader[];
+  readonly traderIndex: Map<string, number>;
+  readonly orders: OrderPool;
+  readonly columns: OrderColumns;
+  /** Live nonces: (trader, nonce) to slot. */
+  readonly nonces: HashIndex;
+  readonly deadlines: Deadlines;
+  readonly fills: PendingFills;
+  nextFill: number;
+  sweeps: Sweep[];
+  /** The slot of the order that is being matched: FillMatched's taker. */
+  incoming: number;
+  /** Where decimal text is read to as [hi, lo], so that nothing is allocated for it; means nothing between two reads. */
+  readonly halves: Uint32Array;
+}
+
+/** The state before the first command. */
+export function emptyState(): State {
+  return stateOf(new OrderPool());
+}
+
+/** A state around a pool that has no orders yet, or that a snapshot has brought back (then the caller fills in the rest). */
+export function stateOf(orders: OrderPool): State {
+  const columns: OrderColumns = {
+    trader: orders.column(Uint32Array),
+    sizeHi: orders.column(Uint32Array),
+    sizeLo: orders.column(Uint32Array),
+    nonceHi: orders.column(Uint32Array),
+    nonceLo: orders.column(Uint32Array),
+    diesAt: orders.column(Float64Array),
+    status: orders.column(Uint8Array),
+    unsettled: orders.column(Uint32Array),
+    overdue: orders.column(Uint8Array),
+    previousOpen: orders.column(Uint32Array),
+    nextOpen: orders.column(Uint32Array),
+  };
+  return {
+    position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), closings: [],
+    traders: [], traderIndex: new Map(), orders, columns,
+    nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [],
+    incoming: -1, halves: new Uint32Array(2),
+  };
+}
+
+/** Orders by when they stop living, then by number. */
+export function diesBefore(orders: OrderPool, columns: OrderColumns): (a: number, b: number) => boolean {
+  return (a, b) => {
+    const difference = columns.diesAt.get(a) - columns.diesAt.get(b);
+    return difference === 0 ? orders.number(a) < orders.number(b) : difference < 0;
+  };
+}
+
+/** When an order with this expiration (Unix seconds, decimal) stops living, in milliseconds; at most 2^53, which time never reaches. */
+export function deathOf(expiration: string): number {
+  return Math.min(Number(expiration) * 1_000 - EXPIRY_MARGIN_MS, Number.MAX_SAFE_INTEGER + 1);
+}
+
+export function isOpenMarket(state: State, market: Market): boolean {
+  return !market.closed && state.now < market.expiration * 1_000;
+}
+
+/** Makes a market known by its tokens, if it has any. */
+export function indexTokens({ tokens }: State, market: Market): void {
+  market.tokens?.forEach((token, outcome) => tokens.set(token, { market, outcome: outcome as Outcome }));
+}
+
+/** The market and outcome of an ERC-1155 id (32 bytes as lower-case hex with `0x`); undefined where no market has said it is its. */
+export function marketOfToken(state: State, token: string): TokenMarket | undefined {
+  return state.tokens.get(token);
+}
+
+export function lives(state: State, slot: number): boolean {
+  return state.now < state.columns.diesAt.get(slot);
+}
+
+/** The slot of an order that is known and not forgotten, or -1. What is forgotten may or may not have left the memory already. */
+export function findOrder(state: State, orderHash: string): number {
+  const slot = state.orders.find(orderHash);
+  return slot >= 0 && !isForgotten(state, slot) ? slot : -1;
+}
+
+/** A closed order is forgotten when it could not be placed again and none of its fills can come back. */
+export function isForgotten(state: State, slot: number): boolean {
+  const { status, unsettled } = state.columns;
+  return status.get(slot) !== OPEN && unsettled.get(slot) === 0 && !lives(state, slot);
+}
+
+export function nonceHash(trader: number, hi: number, lo: number): number {
+  return mix32(mix32(mix32(trader) ^ hi) ^ lo);
+}
+
+/** The slot of the order that has taken this nonce of the trader, or -1. */
+export function findNonce(state: State, nonce: Nonce & { readonly trader: number }): number {
+  const { trader, nonceHi, nonceLo } = state.columns;
+  const hash = nonceHash(nonce.trader, nonce.hi, nonce.lo);
+  for (let slot = state.nonces.first(hash); slot >= 0; slot = state.nonces.after(hash, slot)) {
+    if (trader.get(slot) === nonce.trader && nonceHi.get(slot) === nonce.hi && nonceLo.get(slot) === nonce.lo) return slot;
+  }
+  return -1;
+}
+
+/** Whether the trader has cancelled this nonce on this chain. */
+export function isBelowFloor({ floors }: Trader, chainId: number, hi: number, lo: number): boolean {
+  const floor = floors?.get(chainId);
+  return floor !== undefined && isBelow(hi, lo, floor);
+}
+
+function isBelow(hi: number, lo: number, bound: Nonce): boolean {
+  return hi < bound.hi || (hi === bound.hi && lo < bound.lo);
+}
+
+/** The pool's book number of an order is its market's index. */
+export function marketOf(state: State, slot: number): Market {
+  return state.markets[state.orders.book(slot)]!;
+}
+
+export function bookOf(state: State, slot: number): Book {
+  return marketOf(state, slot).books[state.orders.outcome(slot)];
+}
+
+/** Whether an open order is among those that a pull takes. */
+export function isPulledBy(state: State, pull: Pull, slot: number): boolean {
+  const { orders, columns } = state;
+  if (columns.trader.get(slot) !== pull.trader || orders.number(slot) >= pull.before) return false;
+  if (pull.side !== undefined && orders.side(slot) !== pull.side) return false;
+  if (pull.below !== undefined && !isBelow(columns.nonceHi.get(slot), columns.nonceLo.get(slot), pull.below)) return false;
+  const market = marketOf(state, slot);
+  return pull.only === undefined
+    ? market.chainId === pull.chainId
+    : market.index === pull.only.market && orders.outcome(slot) === pull.only.outcome;
+}
+
+/** The resting orders of a market in sweeping order: YES before NO, BUY before SELL, best price first, then lowest number. */
+export function* restingOrders(state: State, market: Market): Generator<number> {
+  for (const book of market.books) {
+    for (const side of [0, 1] as const) {
+      for (let rank = 0; rank < book.levels(side); rank++) {
+        for (let slot = book.firstAt(side, rank); slot >= 0; slot = state.orders.next(slot)) yield slot;
+      }
+    }
+  }
+}
+
+/** The open orders that a pull takes, lowest number first. */
+export function* pulledOrders(state: State, pull: Pull): Generator<number> {
+  for (let slot = state.traders[pull.trader]!.firstOpen; slot >= 0; slot = state.columns.nextOpen.get(slot) - 1) {
+    if (isPulledBy(state, pull, slot)) yield slot;
+  }
+}
+
+/** What a sweep still has to cancel, in its order. */
+export function sweptOrders(state: State, sweep: Sweep): Generator<number> {
+  return sweep.kind === 'market' ? restingOrders(state, state.markets[sweep.market]!) : pulledOrders(state, sweep);
+}
+
+/** When the clock has work to do next, in milliseconds: an AdvanceClock at that time or later does it. Infinity: never. */
+export function nextDue(state: State): number {
+  if (state.sweeps.length > 0) return state.now;
+  const order = state.deadlines.first();
+  const market = state.closings[0];
+  return Math.min(
+    order < 0 ? Infinity : state.columns.diesAt.get(order),
+    market === undefined ? Infinity : state.markets[market]!.expiration * 1_000,
+  );
+}

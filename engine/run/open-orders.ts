@@ -1,0 +1,30 @@
+/** A trader's open orders, read from the engine's state: what an exposure check adds up. */
+import type { Outcome, Side } from '../records/fields.js';
+import { marketOf, type State } from '../rules/state.js';
+
+export interface OpenOrder {
+  readonly chainId: number;
+  readonly marketId: string;
+  readonly outcome: Outcome;
+  readonly side: Side;
+  /** In ticks of 1e-6. */
+  readonly price: number;
+  /** In 1e-6 shares. */
+  readonly remaining: bigint;
+}
+
+/**
+ * The open orders of an address (lower-case hex with `0x`), lowest number first; none for an unknown one. Orders that are being swept
+ * count until they are cancelled. To be read to its end, or left, before the next command.
+ */
+export function* openOrdersOf(state: State, address: string): Generator<OpenOrder> {
+  const trader = state.traderIndex.get(address);
+  if (trader === undefined) return;
+  const { orders, columns } = state;
+  for (let slot = state.traders[trader]!.firstOpen; slot >= 0; slot = columns.nextOpen.get(slot) - 1) {
+    const { chainId, marketId } = marketOf(state, slot);
+    yield {
+      chainId, marketId, outcome: orders.outcome(slot), side: orders.side(slot), price: orders.price(slot), remaining: orders.remaining(slot),
+    };
+  }
+}

@@ -1,0 +1,60 @@
+/** Outcomes as they are computed, for those who wait for one: the writers that answer clients, and the projections' wake-up. */
+import { decodeOutcome, type Outcome } from '../records/codec.js';
+import type { Step } from './engine.js';
+import type { Log } from '../log/log.js';
+
+/** How many of the latest outcomes are kept in memory; a power of two. */
+const KEPT = 4_096;
+
+export interface Outcomes {
+  /** What is before this position is in the log; outcomes are published from here on. */
+  begin(position: number): void;
+  publish(step: Step): void;
+  /** The outcome of the command at a position: now, or as soon as the engine has computed it. Rejects when the engine has stopped. */
+  outcomeOf(position: number): Promise<Outcome>;
+  /** The engine will publish no more: everyone who waits is told why. */
+  close(reason: Error): void;
+}
+
+export function createOutcomes(log: Log): Outcomes {
+  const recent = new Array<Step | undefined>(KEPT);
+  const waiting = new Map<number, { resolve: (outcome: Outcome) => void; reject: (reason: Error) => void }[]>();
+  let closed: Error | undefined;
+  let next = 0;
+  return {
+    begin(position) {
+      next = position;
+    },
+    publish(step) {
+      recent[step.position % KEPT] = step;
+      next = step.position + 1;
+      const waiters = waiting.get(step.position);
+      if (waiters === undefined) return;
+      waiting.delete(step.position);
+      for (const { resolve } of waiters) resolve(step.outcome);
+    },
+    outcomeOf(position) {
+      const step = recent[position % KEPT];
+      if (step?.position === position) return Promise.resolve(step.outcome);
+      if (position < next) return recordedOutcome(log, position);
+      if (closed !== undefined) return Promise.reject(closed);
+      return new Promise((resolve, reject) => {
+        const waiters = waiting.get(position);
+        if (waiters === undefined) waiting.set(position, [{ resolve, reject }]);
+        else waiters.push({ resolve, reject });
+      });
+    },
+    close(reason) {
+      closed = reason;
+      for (const waiters of waiting.values()) for (const { reject } of waiters) reject(reason);
+      waiting.clear();
+    },
+  };
+}
+
+async function recordedOutcome(log: Log, position: number): Promise<Outcome> {
+  const [record] = await log.read('outcomes', position, 1);
+  if (record === undefined) throw new Error(`outcome ${position} was computed but is not in the log yet`);
+  const { at, events } = decodeOutcome(record.data);
+  return { at, events };
+}

@@ -1,0 +1,69 @@
+/** The catalogue: a small file of markets that are there from the start. Without a chain it is turned into commands here. */
+import { readFile } from 'node:fs/promises';
+import Type from 'typebox';
+import type { Keccak256 } from '../../command/signing/keccak.js';
+import { encodeCommand, recordId } from '../../engine/records/codec.js';
+import type { OpenMarket } from '../../engine/records/commands.js';
+import { Address, Category, record } from '../../engine/records/fields.js';
+import type { GroupCommit } from '../../engine/log/group-commit.js';
+import { compileSchema, explain } from '../../engine/records/schema.js';
+import builtIn from './catalogue.json' with { type: 'json' };
+
+const CatalogueMarket = record({
+  /** Names the market for good: its id is derived from it, and without a chain its address. */
+  slug: Type.String({ pattern: '^[a-z0-9-]{1,100}$' }),
+  question: Type.String({ minLength: 1, maxLength: 1_000 }),
+  description: Type.String({ maxLength: 10_000 }),
+  category: Category,
+  /** Counts only without a chain: there, who creates the market is its maker. */
+  maker: Type.Optional(Address),
+  /** Counted from when the market is first opened. */
+  expiresInDays: Type.Integer({ minimum: 1, maximum: 36_500 }),
+});
+const Catalogue = record({ markets: Type.Array(CatalogueMarket, { maxItems: 10_000 }) });
+type Catalogue = Type.Static<typeof Catalogue>;
+export type CatalogueMarket = Type.Static<typeof CatalogueMarket>;
+
+const isCatalogue = compileSchema(Catalogue);
+
+/** The first account of the well-known test mnemonic. */
+const DEVELOPMENT_MAKER = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266';
+
+/** The markets of a catalogue file; of the built-in one for an empty path. Throws an error that says what is wrong with the file. */
+export async function readCatalogue(path: string): Promise<readonly CatalogueMarket[]> {
+  const catalogue: unknown = path === '' ? builtIn : JSON.parse(await readFile(path, 'utf8'));
+  if (!isCatalogue(catalogue)) throw new Error(`the catalogue ${path} is malformed: ${explain(isCatalogue)}`);
+  const slugs = catalogue.markets.map(({ slug }) => slug);
+  const twice = slugs.find((slug, i) => slugs.indexOf(slug) !== i);
+  if (twice !== undefined) throw new Error(`the catalogue ${path} names ${twice} twice`);
+  return catalogue.markets;
+}
+
+/** The command that opens a market of the catalogue; the same slug gives the same market on every chain id. */
+export function openMarket(market: CatalogueMarket, { keccak256, chainId, at }: { keccak256: Keccak256; chainId: number; at: number }): OpenMarket {
+  const marketId = Buffer.from(keccak256(Buffer.from(`prediction-exchange/${chainId}/${market.slug}`))).toString('hex');
+  return {
+    kind: 'OpenMarket', v: 1, at, marketId: `0x${marketId}`, question: market.question, description: market.description,
+    category: market.category, contractAddress: `0x${marketId.slice(24)}`, maker: market.maker ?? DEVELOPMENT_MAKER,
+    expiration: Math.floor(at / 1_000) + market.expiresInDays * 86_400, chainId, marketKind: 'standard',
+  };
+}
+
+export interface OpeningParts {
+  readonly catalogue: readonly CatalogueMarket[];
+  readonly chainId: number;
+  readonly keccak256: Keccak256;
+  readonly isKnown: (marketId: string) => boolean;
+  readonly commits: Pick<GroupCommit, 'append'>;
+  readonly outcomeOf: (position: number) => Promise<unknown>;
+  readonly now: () => number;
+}
+
+/** Opens the catalogue's markets that the history does not know yet, and waits until the engine has. */
+export async function openMissingMarkets({ catalogue, chainId, keccak256, isKnown, commits, outcomeOf, now }: OpeningParts): Promise<void> {
+  for (const market of catalogue) {
+    const command = openMarket(market, { keccak256, chainId, at: now() });
+    if (isKnown(command.marketId)) continue;
+    await outcomeOf(await commits.append({ id: recordId(`market:${command.marketId}`), data: encodeCommand(command) }));
+  }
+}

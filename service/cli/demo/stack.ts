@@ -1,0 +1,41 @@
+/** A development stack of the demonstration's own, where none is running: in a temporary directory, with the exposure check on. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+export interface OwnStack {
+  readonly url: string;
+  /** Stops it and removes its data. */
+  stop(): Promise<void>;
+}
+
+/** Starts the service as `npm start` does, on free ports. Rejects with its last lines when it ends before it listens. */
+export async function startOwnStack(): Promise<OwnStack> {
+  const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-demo-'));
+  // The account that runs Postgres must be able to enter.
+  await chmod(directory, 0o755);
+  const child = fork(fileURLToPath(new URL('../../main.js', import.meta.url)), {
+    env: { PORT: '0', CHAIN_PORT: '0', DATA_DIR: join(directory, 'data'), EXPOSURE_CHECK: 'true' }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  const exited = once(child, 'exit');
+  const lines: string[] = [];
+  const listening = new Promise<string>((resolve) => {
+    createInterface(child.stdout!).on('line', (line) => {
+      lines.push(line);
+      if (line.includes('"msg":"listening"')) resolve((JSON.parse(line) as { url: string }).url);
+    });
+  });
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    await exited;
+    await rm(directory, { recursive: true, force: true });
+  };
+  const url = await Promise.race([listening, exited.then(() => undefined)]);
+  if (url !== undefined) return { url, stop };
+  await rm(directory, { recursive: true, force: true });
+  throw new Error(`the service ended before it listened:\n${lines.slice(-5).join('\n')}`);
+}

@@ -1,0 +1,58 @@
+/** What a developer sees when the development stack has started: where it is, and what to try next. */
+import type { Chain } from '../../command/chain/chain.js';
+import { TEST_MNEMONIC } from '../embedded/anvil.js';
+import { orderDomain } from '../api/config-answer.js';
+import type { Config } from '../config.js';
+import { developmentAccounts, STARTING_USDC } from '../embedded/dev-contracts.js';
+
+interface Markets {
+  readonly markets: readonly { readonly id: string; readonly question: string }[];
+}
+
+export interface WelcomeParts {
+  readonly url: string;
+  readonly config: Pick<Config, 'dataDir' | 'cancelAuth'>;
+  /** The markets are listed as of this log position or a later one. */
+  readonly position: number;
+  /** The development chain; undefined with CHAINS=none. */
+  readonly dev: { readonly chain: Chain; readonly rpcUrl: string } | undefined;
+}
+
+/** How many of the accounts are shown: enough to trade with one another. */
+const ACCOUNTS_SHOWN = 3;
+
+/** A page of text for the terminal, with the markets that are open; undefined while the read models are still catching up. */
+export async function welcome({ url, config, position, dev }: WelcomeParts): Promise<string | undefined> {
+  const answer = await fetch(`${url}/api/v1/markets`, { headers: { 'X-Min-Log-Position': String(position) } });
+  if (!answer.ok) return undefined;
+  const { markets } = await answer.json() as Markets;
+  return `
+prediction-exchange is running at ${url} (documentation: ${url}/docs)
+  Data is kept in ${config.dataDir}; nothing here is real money.
+${config.cancelAuth === 'open' ? '  CANCEL_AUTH=open: anybody on this machine can cancel any order. Set CANCEL_AUTH=required to ask for signatures.\n' : ''}
+${dev === undefined ? 'No chain: orders are matched and nothing settles (CHAINS=none).\n' : chainText(dev)}
+Markets:
+${markets.map(({ id, question }) => `  ${id}  ${question}`).join('\n')}
+
+Try next:
+  npm run demo                                  two wallets trade${dev === undefined ? '' : ' and settle on the chain'}, and the log positions prove it
+  curl ${url}/api/v1/config                     all that a wallet needs to sign an order
+  curl ${url}/api/v1/orderbook/${markets[0]?.id ?? '{marketId}'}
+  curl '${url}/api/v1/events?limit=5'           the history, with its digests
+
+`;
+}
+
+function chainText({ chain, rpcUrl }: NonNullable<WelcomeParts['dev']>): string {
+  const accounts = developmentAccounts().slice(0, ACCOUNTS_SHOWN).map(({ address, privateKey }) => `  ${address}  ${privateKey}`);
+  const contracts = Object.entries(chain.contracts).map(([name, address]) => `  ${name.padEnd(20)}${address}`);
+  return `Chain ${chain.chainId} (${chain.name}): JSON-RPC at ${rpcUrl}
+${contracts.join('\n')}
+  Signing domain of orders: ${JSON.stringify(orderDomain(chain))}
+
+Accounts of the mnemonic "${TEST_MNEMONIC}", each with ether and ${STARTING_USDC / 1_000_000n} test USDC.
+Everybody knows their keys: never use them elsewhere.
+${accounts.join('\n')}
+  Anybody can mint more: mint(address,uint256) of collateral. To trade, approve settlement for collateral, and split it into shares.
+`;
+}

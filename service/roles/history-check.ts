@@ -1,0 +1,62 @@
+/** Refuses a configuration under which the history's orders would mean something else: another chain, another signing domain. */
+import { toHex } from '../../engine/records/hex.js';
+import type { PreparedDomain } from '../../command/signing/typed-data.js';
+import { decodeCommand } from '../../engine/records/codec.js';
+import type { Log } from '../../engine/log/log.js';
+import { marketOf, type State } from '../../engine/rules/state.js';
+
+/** The history was written with other settings; the message says which to set back. */
+export class ForeignHistory extends Error {
+  constructor(what: string) {
+    super(`${what}: set it back, or start with an empty database (and DATA_DIR)`);
+    this.name = 'ForeignHistory';
+  }
+}
+
+export interface HistoryParts {
+  readonly state: State;
+  readonly log: Log;
+  /** The signing domain of each chain that the settings name. */
+  readonly domains: readonly PreparedDomain[];
+  /** Whether orders settle: false with CHAINS=none. */
+  readonly settles: boolean;
+}
+
+/**
+ * Throws ForeignHistory when the history has markets on a chain that the settings do not name, when it settled on a chain and is not to
+ * any more or the other way round, and when a chain's oldest remembered order does not have the hash that its domain gives it: the
+ * order hash is the domain's and the order's digest.
+ */
+export async function checkHistory({ state, log, domains, settles }: HistoryParts): Promise<void> {
+  const named = domains.map(({ domain }) => domain.chainId);
+  const foreign = state.markets.find(({ chainId }) => !named.includes(chainId));
+  if (foreign !== undefined) {
+    throw new ForeignHistory(`the history has markets on chain ${foreign.chainId}, and the settings (CHAINS, CHAIN_ID) name only ${named.join(', ')}`);
+  }
+  // A chain tells of its markets with their tokens, the catalogue without.
+  const other = state.markets.find(({ tokens }) => (tokens !== undefined) !== settles);
+  if (other !== undefined && settles) {
+    throw new ForeignHistory(`CHAINS names a chain to settle on, and market ${other.marketId} of the history was opened without one (CHAINS=none)`);
+  }
+  if (other !== undefined || (!settles && state.chains.size > 0)) {
+    throw new ForeignHistory(`CHAINS is none, and the history settles on chain ${other?.chainId ?? [...state.chains.keys()].join(', ')}`);
+  }
+  await checkOrders({ state, log, domains });
+}
+
+async function checkOrders({ state, log, domains }: Omit<HistoryParts, 'settles'>): Promise<void> {
+  const left = new Map(domains.map((domain) => [domain.domain.chainId, domain]));
+  for (const slot of state.orders.slots()) {
+    if (left.size === 0) return;
+    const { chainId } = marketOf(state, slot);
+    const domain = left.get(chainId);
+    if (domain === undefined) continue;
+    left.delete(chainId);
+    const [record] = await log.read('commands', state.orders.number(slot), 1);
+    const command = decodeCommand(record!.data);
+    if (command.kind !== 'PlaceOrder' || toHex(domain.orderDigest(command)) === command.orderHash) continue;
+    const { name, verifyingContract } = domain.domain;
+    throw new ForeignHistory(`the orders of the history were signed for another name or settlement contract on chain ${chainId} than `
+      + `${JSON.stringify(name)} and ${verifyingContract}`);
+  }
+}

@@ -1,0 +1,52 @@
+/** What the metrics and the log are told of requests and orders. */
+import { randomUUID } from 'node:crypto';
+import type { CancelOrderHandler } from '../../command/orders/cancel-order.js';
+import type { PlaceOrderHandler } from '../../command/orders/place-order.js';
+import { RequestError } from '../../engine/records/errors.js';
+import type { OrderHandlers } from '../api/orders.js';
+import type { Observer } from '../http/app.js';
+import type { Logger } from '../logger.js';
+import type { Metrics } from '../metrics.js';
+
+/** The command side's handlers as route handlers, each result counted. */
+export function observedOrders(
+  metrics: Metrics, { placeOrder, cancelOrder }: { placeOrder: PlaceOrderHandler; cancelOrder: CancelOrderHandler },
+): OrderHandlers {
+  const counted = async <T>(result: string, work: Promise<T>): Promise<T> => {
+    try {
+      const answer = await work;
+      metrics.order(result);
+      return answer;
+    } catch (error) {
+      metrics.order(error instanceof RequestError ? error.code : 'internal');
+      throw error;
+    }
+  };
+  return {
+    placeOrder: (request) => counted('accepted', placeOrder(request.rawBody, request.signal)),
+    cancelOrder: ({ params, query, headers, signal }) => counted('cancelled', cancelOrder({
+      orderHash: params['hash']!, marketId: query['marketId'], side: query['side'],
+      signature: single(headers['x-cancel-signature']), deadline: single(headers['x-cancel-deadline']),
+    }, signal)),
+  };
+}
+
+function single(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' ? header : header?.join(', ');
+}
+
+/** Counts every answer; logs requests at debug, and unexpected errors under an id that the client is given. */
+export function requestObserver(metrics: Metrics, logger: Logger): Observer {
+  const debug = logger.isLevelEnabled('debug');
+  return {
+    answered(route, status, seconds) {
+      metrics.answered(route, status, seconds);
+      if (debug) logger.debug({ route: route.id, status, seconds }, 'request');
+    },
+    failed(error, what) {
+      const id = `urn:uuid:${randomUUID()}`;
+      logger.error({ id, what, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
+      return id;
+    },
+  };
+}

@@ -1,0 +1,68 @@
+/** What traders have promised, folded event by event, against the engine's own orders and fills added up. */
+import assert from 'node:assert/strict';
+import { claimOf, createReservations, type Claim } from '../../command/chain/reservations.js';
+import { findMarket, traderOfOrder } from '../../command/orders/engine-view.js';
+import { UNIT } from '../../engine/records/amounts.js';
+import { encodeCommand } from '../../engine/records/codec.js';
+import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { openOrdersOf } from '../../engine/run/open-orders.js';
+import { unsettledFills } from '../../engine/run/unsettled-fills.js';
+import { crowd, pile, type Profile } from '../support/random-commands.js';
+import { createChainCommands } from '../support/random-facts.js';
+
+type Sums = Map<string, { claim: Claim; amount: bigint }>;
+
+/** Every promise of a chain's traders by adding up all open orders and all unsettled fills. */
+function addedUp({ state }: Engine, chainId: number): Sums {
+  const sums: Sums = new Map();
+  const add = (claim: Claim): void => {
+    const key = claim.kind === 'collateral' ? claim.trader : `${claim.trader}/${claim.marketId}/${claim.outcome}`;
+    sums.set(key, { claim, amount: (sums.get(key)?.amount ?? 0n) + claim.amount });
+  };
+  for (const { address } of state.traders) {
+    for (const order of openOrdersOf(state, address)) {
+      if (order.chainId === chainId) add(claimOf({ ...order, trader: address, size: order.remaining }));
+    }
+  }
+  for (const { marketId, outcome, size, cost, buyer, seller } of unsettledFills(state, { chainId, from: 0 })) {
+    add({ trader: buyer, kind: 'collateral', amount: cost * UNIT });
+    add({ trader: seller, kind: 'shares', marketId, outcome, amount: size });
+  }
+  return sums;
+}
+
+function compare(seed: number, profile: Profile, commands: number): void {
+  const engine = createEngine();
+  const { state } = engine;
+  const generator = createChainCommands(seed, profile);
+  const chains = new Map<number, ReturnType<typeof createReservations>>();
+  let compared = 0;
+  for (let i = 0; i < commands; i++) {
+    const { outcome } = engine.step(encodeCommand(generator.next()));
+    generator.learn(outcome);
+    for (const { chainId } of state.markets) {
+      if (chains.has(chainId)) continue;
+      chains.set(chainId, createReservations({
+        isHere: (marketId) => findMarket(state, marketId)?.chainId === chainId, traderOf: (orderHash) => traderOfOrder(state, orderHash),
+      }));
+    }
+    for (const reservations of chains.values()) reservations.fold(outcome.events);
+    if (i % 250 !== 0) continue;
+    for (const [chainId, reservations] of chains) {
+      for (const { claim, amount } of addedUp(engine, chainId).values()) {
+        assert.equal(reservations.promised(claim), amount, `command ${i}, chain ${chainId}: ${claim.trader}'s ${claim.kind}`);
+        compared++;
+      }
+      for (const { address } of state.traders) {
+        const sums = addedUp(engine, chainId);
+        if (!sums.has(address)) assert.equal(reservations.promised({ trader: address, kind: 'collateral', amount: 0n }), 0n);
+      }
+    }
+  }
+  assert.ok(compared > 100, `only ${compared} sums were compared`);
+}
+
+describe('reservations', () => {
+  for (const seed of [1, 2, 3]) it(`are the sums of a crowd's orders and fills, seed ${seed}`, () => { compare(seed, crowd, 10_000); });
+  it('are the sums of piled up orders and fills', () => { compare(4, pile, 9_000); });
+});

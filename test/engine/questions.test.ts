@@ -1,0 +1,173 @@
+/** What is asked of the engine's state from outside: unsettled fills, a trader's open orders, tokens, cursors; the real engine only. */
+import { deepEqual, equal } from 'node:assert/strict';
+import { chainCursor } from '../../engine/rules/chain-cursor.js';
+import { encodeCommand } from '../../engine/records/codec.js';
+import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { NO, YES } from '../../engine/records/fields.js';
+import { openOrdersOf } from '../../engine/run/open-orders.js';
+import { decodeSnapshot, encodeSnapshot } from '../../engine/run/snapshot.js';
+import { marketOfToken } from '../../engine/rules/state.js';
+import { unsettledFills } from '../../engine/run/unsettled-fills.js';
+import { createLockstep, type ComparedEngine } from '../reference/compared-engines.js';
+import { crowd, pile } from '../support/random-commands.js';
+import { createChainCommands } from '../support/random-facts.js';
+import { createReferenceEngine, type ReferenceEngine } from '../reference/engine.js';
+import {
+  accepted, address, buy, bytes32, cancelled, fail, failed, filled, open, opened, play, rested, says, sell, settle, settled, tell, times, tokenized,
+  type Line,
+} from '../support/scenario.js';
+
+/** The real engine after these lines. */
+function after(lines: readonly Line[]): Engine {
+  const engine = createEngine();
+  play(asCompared(engine), lines);
+  return engine;
+}
+
+function asCompared(engine: Engine): ComparedEngine {
+  return { step: (_command, data) => engine.step(data) };
+}
+
+function restarted(engine: Engine): Engine {
+  const { state, digest } = decodeSnapshot(encodeSnapshot(engine))!;
+  return createEngine(state, digest);
+}
+
+const M: Line = [open('M', { tokens: ['yes', 'no'] }), opened('M'), tokenized('M', ['yes', 'no'])];
+const P: Line = [open('P', { chainId: 2 }), opened('P')];
+
+/** ben buys 1 of anna's `n` times, each a fill of its own, from fill `first` on. */
+function trades(n: number, first: number, market = 'M'): Line[] {
+  return [
+    [sell(`s${first}`, 'anna', n, 600_000, { market }), accepted(`s${first}`), rested(`s${first}`, n)],
+    ...times(n, (i) => [[buy(`b${first + i}`, 'ben', 1, 650_000, { market }), accepted(`b${first + i}`), filled(first + i, `b${first + i}`, `s${first}`, 1, 1)]]),
+  ];
+}
+
+const numbers = ({ state }: Engine, chainId: number, from = 0) => [...unsettledFills(state, { chainId, from })].map(({ fill }) => fill);
+
+describe('unsettled fills', () => {
+  it('are told with their orders and all that settling takes', () => {
+    const engine = after([
+      P, M, [sell('ask', 'anna', 10, 600_000, { outcome: NO }), accepted('ask'), rested('ask', 10)],
+      [buy('bid', 'ben', 4, 650_000, { outcome: NO }), accepted('bid'), filled(0, 'bid', 'ask', 4, 3)],
+    ]);
+    deepEqual([...unsettledFills(engine.state, { chainId: 1, from: 0 })], [{
+      fill: 0, marketId: bytes32('M'), chainId: 1, outcome: NO, price: 600_000, size: 4n, cost: 3n, buyNumber: 3, sellNumber: 2,
+      buyer: address('ben'), seller: address('anna'),
+    }]);
+  });
+
+  it('are those of the chain, from the number asked for on, until they have settled or failed', () => {
+    const engine = after([
+      M, P, ...trades(2, 0), ...trades(2, 2, 'P'), ...trades(3, 4),
+      [settle(4), settled(4)], [fail(1, 'unknown', 'both'), failed(1), cancelled('b1', 'settlement_failed', 1, 0), cancelled('s0', 'settlement_failed', 1, 0)],
+    ]);
+    deepEqual(numbers(engine, 1), [0, 5, 6]);
+    deepEqual(numbers(engine, 1, 5), [5, 6]);
+    deepEqual(numbers(engine, 1, 6), [6]);
+    deepEqual(numbers(engine, 1, 7), []);
+    deepEqual(numbers(engine, 1, Number.MAX_SAFE_INTEGER), []);
+    deepEqual(numbers(engine, 2), [2, 3]);
+    deepEqual(numbers(engine, 3), []);
+  });
+
+  it('ascend over thousands, also after all of a thousand have settled and after a restart', () => {
+    const engine = after([
+      M, ...trades(2_100, 0), ...times(2_100, (i): Line[] => (i === 3 ? [] : [[settle(i), settled(i)]])), ...trades(1_000, 2_100),
+    ]);
+    const expected = [3, ...Array.from({ length: 1_000 }, (_, i) => 2_100 + i)];
+    deepEqual(numbers(engine, 1), expected);
+    deepEqual(numbers(restarted(engine), 1), expected);
+    deepEqual(numbers(engine, 1, 2_050), expected.slice(1));
+    deepEqual(numbers(engine, 1, 3_000), expected.filter((fill) => fill >= 3_000));
+  });
+});
+
+describe('a trader\'s open orders', () => {
+  it('are told by number, of every chain, with what remains of them', () => {
+    const engine = after([
+      M, P, [sell('a', 'anna', 10, 900_000), accepted('a'), rested('a', 10)],
+      [buy('b', 'anna', 5, 100_000, { outcome: NO, market: 'P' }), accepted('b'), rested('b', 5)],
+      [sell('c', 'anna', 1, 800_000), accepted('c'), rested('c', 1)],
+      [buy('d', 'ben', 4, 900_000), accepted('d'), filled(0, 'd', 'c', 1, 1), filled(1, 'd', 'a', 3, 3)],
+    ]);
+    deepEqual([...openOrdersOf(engine.state, address('anna'))], [
+      { chainId: 1, marketId: bytes32('M'), outcome: YES, side: 1, price: 900_000, remaining: 7n },
+      { chainId: 2, marketId: bytes32('P'), outcome: NO, side: 0, price: 100_000, remaining: 5n },
+    ]);
+    deepEqual([...openOrdersOf(engine.state, address('ben'))], []);
+    deepEqual([...openOrdersOf(engine.state, address('nobody'))], []);
+  });
+});
+
+describe('tokens and cursors', () => {
+  const fact = { chainId: 1, block: 7, logIndex: 3 };
+  const lines: Line[] = [
+    M, P,
+    [tell({ kind: 'AdvanceChain', chainId: 1, block: 5, blockHash: bytes32('five') }),
+      says({ type: 'ChainAdvanced', chainId: 1, block: 5, blockHash: bytes32('five') })],
+  ];
+
+  it('name the market and the outcome of a token', () => {
+    for (const engine of [after(lines), restarted(after(lines))]) {
+      const { state } = engine;
+      const of = (token: string) => {
+        const known = marketOfToken(state, bytes32(token));
+        return known && [known.market.marketId, known.outcome];
+      };
+      deepEqual([of('yes'), of('no'), of('M')], [[bytes32('M'), YES], [bytes32('M'), NO], undefined]);
+    }
+  });
+
+  it('say how far a chain is recorded, and which block it was last', () => {
+    for (const engine of [after(lines), restarted(after(lines))]) {
+      deepEqual(chainCursor(engine.state, 1), { nextBlock: 6, nextLog: 0, block: 5, blockHash: bytes32('five') });
+      equal(chainCursor(engine.state, 2), undefined);
+      const of = (logIndex: number) => encodeCommand({
+        kind: 'RecordRejection', v: 1, at: 0, marketId: bytes32('none'), assertionId: bytes32('a'), fact: { ...fact, logIndex },
+      });
+      engine.step(of(3));
+      deepEqual(chainCursor(engine.state, 1), { nextBlock: 7, nextLog: 4, block: 5, blockHash: bytes32('five') }, 'a rejected fact counts');
+      engine.step(of(2));
+      deepEqual(chainCursor(engine.state, 1), { nextBlock: 7, nextLog: 4, block: 5, blockHash: bytes32('five') }, 'a known one does not');
+    }
+  });
+});
+
+/** What the reference engine would say. */
+function expectedOf(reference: ReferenceEngine, chains: ReadonlyMap<string, number>) {
+  const unsettled = reference.fills().filter(({ status }) => status === 'unsettled').map(({ matched: { fill, marketId } }) => [fill, chains.get(marketId)]);
+  const open = reference.openOrders().sort((a, b) => a.number - b.number)
+    .map(({ placed: { trader, marketId, outcome, side, price }, remaining }) => (
+      { trader, order: { chainId: chains.get(marketId), marketId, outcome, side, price, remaining } }));
+  return { unsettled, open };
+}
+
+describe('the answers of both engines', () => {
+  for (const [name, profile] of [['a crowd', crowd], ['a pile', pile]] as const) {
+    it(`are the same all along the history of ${name}`, () => {
+      const generator = createChainCommands(31, profile);
+      const reference = createReferenceEngine();
+      const engine = createEngine();
+      const step = createLockstep(reference, asCompared(engine));
+      const chains = new Map<string, number>();
+      for (let i = 0; i < 10_000; i++) {
+        const { outcome } = step(generator.next());
+        generator.learn(outcome);
+        for (const event of outcome.events) if (event.type === 'MarketOpened') chains.set(event.marketId, event.chainId);
+        if (i % 1_000 !== 999) continue;
+        const { unsettled, open: openOrders } = expectedOf(reference, chains);
+        for (const chainId of [1, 2]) {
+          const numbersThere = unsettled.filter(([, chain]) => chain === chainId).map(([fill]) => fill);
+          deepEqual(numbers(engine, chainId), numbersThere);
+          const from = numbersThere[Math.floor(numbersThere.length / 2)] ?? 0;
+          deepEqual(numbers(engine, chainId, from), numbersThere.filter((fill) => fill! >= from));
+        }
+        for (const trader of new Set(openOrders.map((one) => one.trader))) {
+          deepEqual([...openOrdersOf(engine.state, trader)], openOrders.filter((one) => one.trader === trader).map(({ order }) => order));
+        }
+      }
+    });
+  }
+});

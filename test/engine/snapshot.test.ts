@@ -1,0 +1,117 @@
+/** Snapshots: an engine that starts from one cannot be told from one that has seen the whole history. */
+import { deepEqual, equal, notEqual, ok } from 'node:assert/strict';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { deserialize } from 'node:v8';
+import { encodeCommand } from '../../engine/records/codec.js';
+import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { decodeSnapshot, encodeSnapshot } from '../../engine/run/snapshot.js';
+import { loadSnapshot, saveSnapshot } from '../../engine/run/snapshot-files.js';
+import { createRandomCommands, crowd, pile, type Profile } from '../support/random-commands.js';
+import { createChainCommands } from '../support/random-facts.js';
+
+/** Recorded commands of a random history. */
+function history(seed: number, profile: Profile, length: number, create = createRandomCommands): Buffer[] {
+  const generator = create(seed, profile);
+  const engine = createEngine();
+  return Array.from({ length }, () => {
+    const data = encodeCommand(generator.next());
+    generator.learn(engine.step(data).outcome);
+    return data;
+  });
+}
+
+function replay(engine: Engine, commands: readonly Buffer[]): Engine {
+  for (const data of commands) engine.step(data);
+  return engine;
+}
+
+function restart(engine: Engine): Engine {
+  const restored = decodeSnapshot(encodeSnapshot(engine));
+  ok(restored !== undefined);
+  return createEngine(restored.state, restored.digest);
+}
+
+/** All that a snapshot holds, behind its checksum. */
+function stateIn(snapshot: Buffer): unknown {
+  return deserialize(snapshot.subarray(32));
+}
+
+describe('engine snapshots', () => {
+  const histories = [
+    ['a crowd', crowd, createRandomCommands], ['a pile', pile, createRandomCommands],
+    ['a crowd that chains tell of', crowd, createChainCommands], ['a pile that chains tell of', pile, createChainCommands],
+  ] as const;
+  for (const [name, profile, create] of histories) {
+    it(`a restart at any point of the history of ${name} changes nothing`, () => {
+      const commands = history(11, profile, 12_000, create);
+      const whole = replay(createEngine(), commands);
+      for (const at of [0, 1, 777, 5_000, 7_300, 11_999]) {
+        const restarted = replay(restart(replay(createEngine(), commands.slice(0, at))), commands.slice(at));
+        deepEqual(restarted.digest, whole.digest, `restarted at ${at}`);
+        deepEqual(stateIn(encodeSnapshot(restarted)), stateIn(encodeSnapshot(whole)), `restarted at ${at}: the states differ`);
+      }
+    });
+  }
+
+  it('restarts as often as one likes', () => {
+    const commands = history(12, crowd, 3_000, createChainCommands);
+    let engine = createEngine();
+    for (let from = 0; from < commands.length; from += 100) engine = restart(replay(engine, commands.slice(from, from + 100)));
+    deepEqual(engine.digest, replay(createEngine(), commands).digest);
+  });
+
+  it('keeps working from the restored state without touching the snapshot\'s bytes', () => {
+    const commands = history(13, crowd, 2_000);
+    const bytes = encodeSnapshot(replay(createEngine(), commands.slice(0, 1_000)));
+    const before = Buffer.from(bytes);
+    const restored = decodeSnapshot(bytes)!;
+    replay(createEngine(restored.state, restored.digest), commands.slice(1_000));
+    ok(bytes.equals(before));
+  });
+
+  it('a single flipped bit, a cut or nothing at all is not a snapshot', () => {
+    const bytes = encodeSnapshot(replay(createEngine(), history(14, crowd, 500)));
+    for (const at of [0, 31, 32, 100, bytes.length - 1]) {
+      const damaged = Buffer.from(bytes);
+      damaged[at]! ^= 1;
+      equal(decodeSnapshot(damaged), undefined, `bit flipped in byte ${at}`);
+    }
+    equal(decodeSnapshot(bytes.subarray(0, bytes.length - 1)), undefined);
+    equal(decodeSnapshot(Buffer.alloc(0)), undefined);
+  });
+});
+
+describe('snapshot files', () => {
+  let directory: string;
+  beforeEach(async () => { directory = await mkdtemp(join(tmpdir(), 'snapshots-')); });
+  afterEach(() => rm(directory, { recursive: true }));
+
+  const bytesAt = (length: number) => encodeSnapshot(replay(createEngine(), history(15, crowd, length)));
+  const any = () => Promise.resolve(true);
+
+  it('gives the newest one back and keeps the newest two', async () => {
+    for (const position of [100, 200, 300]) await saveSnapshot(directory, position, bytesAt(position));
+    equal((await loadSnapshot(directory, any))?.state.position, 300);
+    deepEqual((await readdir(directory)).sort(), ['snapshot-0000000000000200.bin', 'snapshot-0000000000000300.bin']);
+  });
+
+  it('passes over a damaged one, one that is not accepted, and one that was being written', async () => {
+    for (const position of [100, 200]) await saveSnapshot(directory, position, bytesAt(position));
+    const newest = join(directory, 'snapshot-0000000000000200.bin');
+    await writeFile(join(directory, 'snapshot-0000000000000300.bin.new'), 'half');
+    equal((await loadSnapshot(directory, ({ state }) => Promise.resolve(state.position < 200)))?.state.position, 100);
+    await writeFile(newest, (await readFile(newest)).subarray(0, 50));
+    equal((await loadSnapshot(directory, any))?.state.position, 100);
+  });
+
+  it('has none in a folder that is empty or not there', async () => {
+    equal(await loadSnapshot(directory, any), undefined);
+    equal(await loadSnapshot(join(directory, 'missing'), any), undefined);
+  });
+
+  it('differs from position to position', () => {
+    notEqual(bytesAt(100).toString('hex'), bytesAt(101).toString('hex'));
+  });
+});

@@ -1,0 +1,121 @@
+/** The OpenAPI document: the whole table and nothing else, with examples that match their schemas. */
+import assert from 'node:assert/strict';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { errors, RequestError, type ErrorCode } from '../../engine/records/errors.js';
+import { errorsOf, openapiDocument } from '../../service/api/openapi.js';
+import { ProblemAnswer } from '../../service/api/schemas.js';
+import { answerSchemas } from '../../service/api/routes.js';
+import { problemExample, problemOf, problemType } from '../../service/http/problems.js';
+import { startShell, testRoutes } from '../support/shell.js';
+import { once } from '../support/wire.js';
+
+interface Content {
+  readonly schema: object;
+  readonly examples?: Record<string, { value: unknown }>;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly parameters?: { name: string; in: string; schema: object; example: unknown; description: string }[];
+  readonly requestBody?: { content: Record<string, Content> };
+  readonly responses: Record<string, { $ref?: string; content?: Record<string, Content> }>;
+}
+interface Document {
+  readonly openapi: string;
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { responses: Record<string, object>; schemas: Record<string, object> };
+}
+
+const routes = testRoutes();
+const document = JSON.parse(JSON.stringify(openapiDocument(routes, '1.2.3'))) as Document;
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })));
+const ajv = new Ajv2020({ strict: true, allErrors: true });
+
+describe('service: OpenAPI document', () => {
+  it('has every endpoint of the interface and the design, once', () => {
+    assert.deepEqual(operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`).sort(), [
+      'DELETE /api/v1/orders/{hash}', 'GET /api/v1/activity/{marketId}', 'GET /api/v1/config', 'GET /api/v1/events', 'GET /api/v1/failed-trades',
+      'GET /api/v1/holders/{marketId}',
+      'GET /api/v1/markets', 'GET /api/v1/orderbook/{marketId}', 'GET /api/v1/orders', 'GET /api/v1/orders/{hash}',
+      'GET /api/v1/pending-trades', 'GET /api/v1/platform/stats', 'GET /api/v1/positions/{marketAddress}', 'GET /api/v1/resolution/{marketId}',
+      'GET /api/v1/settlements/{txHash}', 'GET /api/v1/stats/{marketId}', 'GET /api/v1/trades/{marketId}', 'GET /api/v1/users/{address}/activity',
+      'GET /api/v1/users/{address}/orders', 'GET /api/v1/users/{address}/positions', 'GET /health/live', 'GET /health/ready', 'GET /metrics',
+      'GET /openapi.json', 'POST /api/v1/orders', 'POST /api/v1/positions/{marketId}/sync',
+    ]);
+    assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
+    assert.deepEqual([...answerSchemas(routes).keys()], routes.map(({ id }) => id));
+  });
+
+  it('is served as it is, and every operation of it is routed', async () => {
+    const shell = await startShell();
+    const served = JSON.parse((await once(shell.port, 'GET', '/openapi.json')).body) as Document;
+    assert.equal(served.openapi, '3.1.0');
+    assert.deepEqual(served.paths, document.paths);
+    for (const { path, method, operation } of operations) {
+      const body = operation.requestBody === undefined ? {} : { body: '{}' };
+      await once(shell.port, method.toUpperCase(), path.replaceAll(/\{\w+\}/g, 'x'), body);
+      assert.equal(shell.answered.at(-1)?.route, operation.operationId, path);
+    }
+    await shell.stop();
+  });
+
+  it('describes each path parameter of each path, and no other', () => {
+    for (const { path, operation } of operations) {
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      assert.deepEqual((operation.parameters ?? []).filter((each) => each.in === 'path').map(({ name }) => name), inPath, path);
+      for (const { schema, example, name } of operation.parameters ?? []) assertMatches(schema, example, `${path} ${name}`);
+    }
+  });
+
+  it('has an example of every answer and body, each matching its schema', () => {
+    for (const { path, operation } of operations) {
+      const contents = [operation.requestBody?.content, operation.responses['200']!.content, operation.responses['503']?.content];
+      for (const [type, { schema, examples = {} }] of contents.flatMap((content) => Object.entries<Content>(content ?? {}))) {
+        if (type === 'application/x-ndjson' || type === 'application/problem+json') continue;
+        assert.ok(Object.keys(examples).length > 0, path);
+        for (const [name, { value }] of Object.entries(examples)) assertMatches(schema, value, `${path} ${name}`);
+      }
+    }
+  });
+
+  it('has an answer with an example for every error that a route can give', () => {
+    for (const route of routes) {
+      const { responses } = document.paths[route.path]![route.method.toLowerCase()]!;
+      for (const code of errorsOf(route)) {
+        const response = responses[errors[code].status]!;
+        const examples = response.$ref === undefined ? Object.keys(response.content!['application/problem+json']!.examples!) : [response.$ref.split('/').pop()];
+        assert.ok(examples.includes(code), `${route.id} ${code}`);
+      }
+    }
+  });
+
+  it('adds the errors of the shell to those that a route names', () => {
+    const named = (id: string) => errorsOf(routes.find((route) => route.id === id)!);
+    assert.deepEqual(named('placeOrder').slice(-5), ['body_too_large', 'unsupported_media_type', 'request_timeout', 'rate_limited', 'internal']);
+    assert.deepEqual(named('getOrder'), [
+      'invalid_order_hash', 'unknown_order', 'unavailable', 'invalid_request', 'not_caught_up', 'rate_limited', 'internal',
+    ]);
+    assert.deepEqual(named('getLiveness'), ['internal']);
+  });
+
+  it('describes each error where its type points, as a problem of that shape', () => {
+    for (const code of Object.keys(errors) as ErrorCode[]) {
+      assert.equal(problemType(code), `/openapi.json#/components/responses/${code}`);
+      assert.ok(code in document.components.responses, code);
+      assertMatches(ProblemAnswer, problemExample(code), code);
+      assertMatches(ProblemAnswer, JSON.parse(problemOf(new RequestError(code, 'why', [{ field: '/a', message: 'b' }], { signer: '0x' })).body), code);
+    }
+  });
+
+  it('answers /api/v1/config in the shape that it describes', async () => {
+    const shell = await startShell();
+    const config = JSON.parse((await once(shell.port, 'GET', '/api/v1/config')).body) as { serverTime: number };
+    assertMatches(answerSchemas(routes).get('getConfig')!, config, 'config');
+    assert.equal(config.serverTime, 1_790_000_000);
+    await shell.stop();
+  });
+});
+
+function assertMatches(schema: object, value: unknown, what: string): void {
+  assert.ok(ajv.validate(schema, value), `${what}: ${ajv.errorsText()}`);
+}

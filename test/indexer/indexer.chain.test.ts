@@ -1,0 +1,357 @@
+/** The indexer on a real chain: catching up, restarts and crashes at every step, reorganisations, resets, anchors. */
+import assert from 'node:assert/strict';
+import { Interface, ZeroHash, id, type InterfaceAbi } from 'ethers';
+import type { Chain } from '../../command/chain/chain.js';
+import { settlement } from '../../contracts-abi/settlement.js';
+import { decodeOutcome, encodeCommand, recordId } from '../../engine/records/codec.js';
+import { createMemoryLog, type MemoryStore } from '../../engine/log/memory/memory-log.js';
+import { TEST_CHAIN_ID } from '../support/chain.js';
+import { deployedChain, type DeployedChain, type DeployedMarket, type Receipt } from '../support/deployed-chain.js';
+import {
+  catchUp, newStore, quickRpc, sharesTaken, startIndexer, takenFacts, until, type IndexerStack, type IndexerStackOptions,
+} from '../support/indexer-stack.js';
+
+type Account = DeployedChain['operator'];
+
+const CONFIRMATIONS = 3;
+const settling = new Interface(settlement.abi as InterfaceAbi);
+
+function orderOf({ marketId }: DeployedMarket, { address: trader }: Account, nonce: bigint) {
+  return {
+    marketId, trader, side: 0n, outcome: 0n, price: 500_000n, size: 5n, nonce, expiration: 2n ** 40n, makerFeeRecipient: `0x${'0'.repeat(40)}`,
+  };
+}
+
+describe('the indexer on a chain', function () {
+  this.timeout(120_000);
+  let node: DeployedChain;
+  let options: Omit<IndexerStackOptions, 'store'>;
+  let chain: Chain;
+  before(async () => {
+    node = await deployedChain({ chain: { confirmations: CONFIRMATIONS } });
+    ({ chain } = node);
+    options = { chain, rpc: quickRpc([node.url], TEST_CHAIN_ID) };
+  });
+  after(() => node.stop());
+  beforeEach(() => {
+    activities = 0;
+    return node.reset();
+  });
+
+  let activities = 0;
+  let miners = 0;
+  const mine = (blocks: number) => node.rpc('anvil_mine', [`0x${blocks.toString(16)}`]);
+  /** The last blocks are others now, without the transactions: by a new miner, since an empty block of the same second would be the same. */
+  const reorganise = async (depth: number) => {
+    await node.rpc('anvil_setCoinbase', [`0x${(++miners).toString(16).padStart(40, '0')}`]);
+    await node.rpc('anvil_reorg', [depth, []]);
+  };
+  const head = async () => Number(await node.rpc('eth_blockNumber'));
+
+  /** A market and what may happen in it, a transaction a block; resolves with the kinds of facts to expect. */
+  async function activity(question = 'Will it rain?'): Promise<{ market: DeployedMarket; kinds: string[] }> {
+    const [, alice, bob] = node.accounts as [unknown, Account, Account];
+    const market = await node.createMarket({ question });
+    await node.mint(alice, 1_000n);
+    await node.split(alice, market, 600n);
+    await node.send(alice, 'conditionalTokens', 'safeTransferFrom', [alice.address, bob.address, market.yesId, 250n, '0x']);
+    await node.send(alice, 'conditionalTokens', 'safeBatchTransferFrom', [alice.address, bob.address, [market.yesId, market.noId], [0n, 100n], '0x']);
+    await node.send(alice, 'conditionalTokens', 'mergePositions', [chain.contracts.collateral, ZeroHash, market.marketId, [1n, 2n], 50n]);
+    await node.send(node.accounts[4 + activities++]!, 'settlement', 'scheduleCancelAll', [7n]);
+    // A condition of nobody's market: its shares do not matter.
+    const foreign = [alice.address, id(question), 2n];
+    await node.send(alice, 'conditionalTokens', 'prepareCondition', foreign);
+    await node.split(alice, { marketId: await node.read('conditionalTokens', 'getConditionId', foreign) as string }, 10n);
+    const order = orderOf(market, alice, 1n);
+    await node.send(alice, 'settlement', 'cancelOrders', [[order]]);
+    return { market, kinds: ['OpenMarket', 'RecordTransfer', 'RecordTransfer', 'RecordTransfer', 'RecordTransfer', 'CancelOrdersBelow', 'CancelOrder'] };
+  }
+
+  /** A batch of one fill, which fails for its signatures, and its anchor. */
+  async function settleBatch(market: DeployedMarket, seq: bigint, position: bigint, digest: string): Promise<void> {
+    const buy = orderOf(market, node.accounts[1]!, 1n);
+    const sell = { ...orderOf(market, node.accounts[2]!, 1n), side: 1n };
+    const fill = { seq, buyIndex: 0n, sellIndex: 1n, price: 500_000n, size: 5n };
+    const data = settling.encodeFunctionData('settleBatch', [[buy, sell], ['0x', '0x'], [], [fill], position, digest]);
+    // An estimate of the gas would find the least with which the transaction succeeds: enough to leave the fill undone.
+    const request = { from: node.operator.address, to: chain.contracts.settlement, data, gas: '0x4c4b40' };
+    const { status } = await node.rpc('eth_sendTransactionSync', [request]) as Receipt;
+    assert.equal(status, '0x1');
+  }
+
+  async function resolveMarket({ question = 'Will it rain?', payouts = [1n, 0n] } = {}): Promise<void> {
+    const resolver = { address: chain.contracts.oracleResolver };
+    await node.rpc('anvil_setBalance', [resolver.address, '0xde0b6b3a7640000']);
+    await node.send(resolver, 'conditionalTokens', 'reportPayouts', [id(question), payouts]);
+  }
+
+  const kindsTaken = async (store: MemoryStore) => (await takenFacts(store)).map(({ kind }) => kind);
+
+  /** What was reported, without the cancels of orders that this history does not have. */
+  const newsOf = ({ reports }: IndexerStack): string[] =>
+    reports.filter((report) => !/^note: .* facts that concern nothing here: \d CancelOrder/.test(report));
+
+  /** The history's shares are the chain's balances. */
+  async function assertSharesEqualChain(store: MemoryStore, markets: readonly DeployedMarket[]): Promise<void> {
+    const expected: Record<string, bigint> = {};
+    for (const market of markets) {
+      for (const account of node.accounts) {
+        const { yes, no } = await node.sharesOf(account, market);
+        [yes, no].forEach((amount, outcome) => {
+          if (amount !== 0n) expected[`${account.address.toLowerCase()} ${market.marketId} ${outcome}`] = amount;
+        });
+      }
+    }
+    assert.deepEqual(await sharesTaken(store), expected);
+  }
+
+  it('catches up over many ranges, in the chain\'s order, and goes on live', async () => {
+    const [first, second] = [await activity('one'), await activity('two')];
+    await mine(CONFIRMATIONS);
+    const store = newStore();
+    const startedMs = Date.now();
+    const stack = await startIndexer({ ...options, store, rangeBlocks: 3 });
+    await stack.indexer.advanceNow();
+    assert.deepEqual(await kindsTaken(store), [...first.kinds, ...second.kinds]);
+    await assertSharesEqualChain(store, [first.market, second.market]);
+    const latestBlock = await head();
+    const finalBlock = latestBlock - CONFIRMATIONS;
+    const { lookedAtMs, ...status } = stack.indexer.status();
+    assert.ok(lookedAtMs! >= startedMs && lookedAtMs! <= Date.now());
+    assert.deepEqual(status, {
+      chainId: TEST_CHAIN_ID, latestBlock, finalBlock, nextBlock: finalBlock + 1, lagBlocks: 0, rangeBlocks: 3,
+      stalled: false, failures: 0, lastError: undefined, stopped: undefined,
+    });
+    await resolveMarket({ question: 'one' });
+    await resolveMarket({ question: 'two', payouts: [0n, 1n] });
+    await mine(CONFIRMATIONS);
+    await until('both resolutions', async () => (await takenFacts(store)).length === 16);
+    const resolved = (await takenFacts(store)).slice(14).map((command) => command.kind === 'ResolveMarket' && [command.marketId, command.winningOutcome]);
+    assert.deepEqual(resolved, [[first.market.marketId, 0], [second.market.marketId, 1]]);
+    await stack.stop();
+    assert.deepEqual(newsOf(stack), []);
+  });
+
+  it('takes a block only with its confirmations on top', async () => {
+    await node.createMarket();
+    const block = await head();
+    await mine(CONFIRMATIONS - 1);
+    const store = newStore();
+    const stack = await startIndexer({ ...options, store });
+    await stack.indexer.advanceNow();
+    assert.deepEqual([await kindsTaken(store), stack.cursor()?.nextBlock], [[], block]);
+    await mine(1);
+    await stack.indexer.advanceNow();
+    assert.deepEqual([await kindsTaken(store), stack.cursor()?.nextBlock], [['OpenMarket'], block + 1]);
+    await stack.stop();
+  });
+
+  it('killed before or after any request and any append, it has each fact once', async () => {
+    const { market, kinds } = await activity();
+    await mine(CONFIRMATIONS);
+    let crashes = 0;
+    for (const moment of ['before', 'after'] as const) {
+      for (let step = 1, killed = true; killed; step++) {
+        const store = newStore();
+        killed = await killedAt(store, step, moment);
+        if (killed) crashes += 1;
+        await catchUp({ ...options, store, rangeBlocks: 8 });
+        assert.deepEqual(await kindsTaken(store), kinds, `killed ${moment} step ${step}`);
+        await assertSharesEqualChain(store, [market]);
+      }
+    }
+    assert.ok(crashes > 20, `${crashes} crashes`);
+  });
+
+  /** Runs until the step, or to the end; whether it came to the step. */
+  async function killedAt(store: MemoryStore, step: number, moment: 'before' | 'after'): Promise<boolean> {
+    let steps = 0;
+    const stack = await startIndexer({
+      ...options, store, rangeBlocks: 8,
+      async around(_, work, end) {
+        steps += 1;
+        if (steps < step) return await work();
+        if (steps === step && moment === 'after') await work();
+        end();
+        throw new Error('the process is gone');
+      },
+    });
+    await stack.indexer.advanceNow().catch(() => undefined);
+    await stack.stop();
+    return steps >= step;
+  }
+
+  it('facts that come twice, for the answer to their append was lost, are taken once', async () => {
+    const { market, kinds } = await activity();
+    await mine(CONFIRMATIONS);
+    const store = newStore();
+    await catchUp({
+      ...options, store, rangeBlocks: 4,
+      async around(what, work) {
+        if (what === 'append') await work();
+        return await work();
+      },
+    });
+    assert.deepEqual(await kindsTaken(store), kinds);
+    await assertSharesEqualChain(store, [market]);
+    const known = store.records.outcomes.flatMap(({ data }) => decodeOutcome(data).events)
+      .filter((event) => event.type === 'CommandRejected' && event.code === 'known_fact');
+    assert.equal(known.length, store.records.commands.length / 2);
+  });
+
+  it('goes on in the middle of a block', async () => {
+    const { market, kinds } = await activity();
+    const trader = node.accounts[4]!;
+    await node.send(trader, 'settlement', 'cancelOrders', [[1n, 2n, 3n].map((nonce) => orderOf(market, trader, nonce))]);
+    await mine(CONFIRMATIONS);
+    const whole = newStore();
+    await catchUp({ ...options, store: whole });
+    const facts = (await takenFacts(whole)).map((command) => ({ ...command, at: 1 }));
+    assert.deepEqual(facts.map(({ kind }) => kind), [...kinds, 'CancelOrder', 'CancelOrder', 'CancelOrder']);
+    const cut = newStore();
+    const records = facts.slice(0, -2).map((command, i) => ({ id: recordId(`cut:${i}`), data: encodeCommand(command) }));
+    await createMemoryLog(cut).append('commands', records);
+    await catchUp({ ...options, store: cut });
+    assert.deepEqual((await takenFacts(cut)).map((command) => ({ ...command, at: 1 })), facts);
+    assert.equal(cut.records.commands.length, facts.length + 1, 'what the engine has is not even sent again');
+  });
+
+  it('a reorganisation of blocks that are not final has no effect', async () => {
+    const { market, kinds } = await activity();
+    await mine(CONFIRMATIONS);
+    const store = newStore();
+    const stack = await startIndexer({ ...options, store });
+    await stack.indexer.advanceNow();
+    await node.createMarket({ question: 'never' });
+    await stack.indexer.advanceNow();
+    const before = await node.rpc('eth_getBlockByNumber', ['latest', false]) as { hash: string };
+    await reorganise(CONFIRMATIONS);
+    const after = await node.rpc('eth_getBlockByNumber', ['latest', false]) as { hash: string };
+    assert.notEqual(after.hash, before.hash);
+    await mine(10);
+    await stack.indexer.advanceNow();
+    assert.equal(stack.cursor()?.nextBlock, await head() - CONFIRMATIONS + 1);
+    assert.deepEqual(await kindsTaken(store), kinds);
+    await assertSharesEqualChain(store, [market]);
+    await stack.stop();
+    assert.deepEqual(newsOf(stack), []);
+  });
+
+  it('a reorganisation between the requests for a range is noticed before anything is taken', async () => {
+    const early = await activity();
+    const unsettled: Chain = { ...chain, confirmations: 0 };
+    for (const when of ['before', 'after'] as const) {
+      const lost = await node.createMarket({ question: `lost ${when}` });
+      const store = newStore();
+      let reorganised = false;
+      const stack = await catchUp({
+        ...options, chain: unsettled, store,
+        async around(what, work) {
+          if (what !== 'eth_getLogs' || reorganised) return await work();
+          reorganised = true;
+          if (when === 'before') await reorganise(1);
+          const answer = await work();
+          if (when === 'after') await reorganise(1);
+          return answer;
+        },
+      });
+      assert.ok(reorganised);
+      assert.ok(!(await takenFacts(store)).some((command) => 'marketId' in command && command.marketId === lost.marketId), when);
+      assert.deepEqual(await kindsTaken(store), early.kinds);
+      const news = newsOf(stack);
+      assert.equal(news.length, 2);
+      assert.match(news[0]!, /^trouble: chain 31337: the node's answer cannot be used: (block \d+ changed|its logs are of another block)/);
+      assert.match(news[1]!, /^note: chain 31337: reading goes on after 1 failed tries$/);
+    }
+  });
+
+  it('a reorganisation deeper than the confirmations stops it for good, with nothing rewritten', async () => {
+    await activity();
+    await mine(CONFIRMATIONS);
+    const store = newStore();
+    const stack = await startIndexer({ ...options, store });
+    await stack.indexer.advanceNow();
+    const recorded = stack.cursor()!;
+    const commands = store.records.commands.length;
+    await reorganise(CONFIRMATIONS + 2);
+    await mine(1);
+    await stack.indexer.done;
+    const { stopped } = stack.indexer.status();
+    assert.match(stopped!, new RegExp(`^chain 31337 contradicts the history: block ${recorded.block} has hash 0x[0-9a-f]{64}, `
+      + `where the history recorded ${recorded.blockHash}. Nothing was rewritten, .* deeper than its 3 confirmations: bring back`));
+    assert.deepEqual(stack.reports.filter((report) => report.startsWith('alarm')), [`alarm: ${stopped}`]);
+    await assert.rejects(stack.indexer.advanceNow(), { name: 'ChainUnavailable', message: `no node of chain 31337 answers: ${stopped}` });
+    assert.deepEqual([stack.cursor(), store.records.commands.length], [recorded, commands]);
+    await stack.stop();
+    const again = await startIndexer({ ...options, store });
+    await again.indexer.done;
+    assert.deepEqual([again.indexer.status().stopped, store.records.commands.length], [stopped, commands]);
+    await again.stop();
+  });
+
+  it('blocks read ahead of the history may change: nothing was taken from them, and they are read again', async () => {
+    await activity();
+    await mine(CONFIRMATIONS + 10);
+    const store = newStore();
+    const stack = await startIndexer({ ...options, store, advanceEveryMs: Infinity });
+    await stack.indexer.advanceNow();
+    await mine(5);
+    const next = await head() - CONFIRMATIONS + 1;
+    await until('the new blocks are read', () => stack.indexer.status().nextBlock === next);
+    assert.equal(stack.cursor()!.nextBlock, next - 5);
+    await reorganise(CONFIRMATIONS + 2);
+    const market = await node.createMarket({ question: 'after' });
+    await mine(CONFIRMATIONS);
+    await stack.indexer.advanceNow();
+    assert.ok((await takenFacts(store)).some((command) => command.kind === 'OpenMarket' && command.marketId === market.marketId));
+    assert.equal(stack.indexer.status().stopped, undefined);
+    assert.ok(stack.reports.some((report) => /^trouble: .* changed although it was final; nothing was recorded of it/.test(report)));
+    await stack.stop();
+  });
+
+  it('a chain that was reset is waited for while it is short, and refused once it is not', async () => {
+    await activity();
+    await mine(CONFIRMATIONS + 30);
+    const store = newStore();
+    await catchUp({ ...options, store });
+    const commands = store.records.commands.length;
+    const fresh = await deployedChain({ chain: { confirmations: CONFIRMATIONS } });
+    const stack = await startIndexer({ ...options, chain: fresh.chain, rpc: quickRpc([fresh.url], TEST_CHAIN_ID), store });
+    await until('the report', () => stack.reports.length > 0);
+    assert.match(stack.reports[0]!, /^trouble: .* a node's latest block is \d+, after \d+ was read; it is waited for. If the chain was reset, /);
+    await fresh.createMarket({ question: 'elsewhere' });
+    await fresh.rpc('anvil_mine', ['0x64']);
+    await stack.indexer.done;
+    assert.match(stack.indexer.status().stopped!, /^chain 31337 contradicts the history/);
+    assert.equal(store.records.commands.length, commands);
+    await stack.stop();
+    await fresh.stop();
+  });
+
+  it('anchors of this history pass; another history\'s stop it before the range\'s facts are taken', async () => {
+    const { market, kinds } = await activity();
+    await mine(CONFIRMATIONS);
+    const store = newStore();
+    await catchUp({ ...options, store });
+    const digestAt = (position: number) => decodeOutcome(store.records.outcomes[position]!.data).digest;
+    await settleBatch(market, 0n, 2n, digestAt(2));
+    await mine(CONFIRMATIONS);
+    await catchUp({ ...options, store });
+    assert.deepEqual(await kindsTaken(store), [...kinds, 'FailFill']);
+    const anchors = [[2n, digestAt(3)], [BigInt(store.records.outcomes.length) + 100n, digestAt(2)], [2n ** 64n - 1n, digestAt(2)]] as const;
+    for (const [i, [position, digest]] of anchors.entries()) {
+      const before = await node.rpc('evm_snapshot');
+      await settleBatch(market, BigInt(i + 1), position, digest);
+      await mine(CONFIRMATIONS);
+      const { length } = store.records.commands;
+      const stack = await startIndexer({ ...options, store });
+      await stack.indexer.done;
+      const known = position === 2n ? digestAt(2) : 'nothing';
+      const said = `anchors digest ${digest} at position ${position}, where the history has ${known}. Nothing was rewritten`;
+      assert.ok(stack.indexer.status().stopped!.includes(said), stack.indexer.status().stopped);
+      assert.equal(store.records.commands.length, length);
+      await stack.stop();
+      await node.rpc('evm_revert', [before]);
+    }
+  });
+});

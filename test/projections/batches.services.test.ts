@@ -1,0 +1,99 @@
+/** The same rows however the outcomes are cut into batches, however often they are fed, and wherever a worker dies. */
+import assert from 'node:assert/strict';
+import type { Outcome } from '../../engine/records/codec.js';
+import { eventSchemas } from '../../engine/records/events.js';
+import { projections } from '../../projections/catalogue.js';
+import { openSession, DatabaseUnavailable, type OpenSession } from '../../projections/database.js';
+import { tableNames } from '../../projections/projection.js';
+import { testDatabase } from '../support/postgres.js';
+import { logOf, projectTo, randomOutcomes, readTables, runSql, type Rows } from '../support/projected.js';
+import { createRandom } from '../support/random-commands.js';
+
+const LENGTH = 1_500;
+
+describe('projections: batches', () => {
+  let url: string;
+  let outcomes: Outcome[];
+  let expected: Rows;
+
+  before(async () => {
+    ({ url } = await testDatabase());
+    outcomes = randomOutcomes(11, LENGTH);
+    await projectTo(LENGTH, { url, log: await logOf(outcomes), limits: { outcomes: 1_000, events: 100_000 } });
+    expected = await readTables(url);
+  });
+
+  beforeEach(async () => { await runSql(url, 'drop schema if exists read_models cascade'); });
+
+  it('meets every kind of event and fills every table', () => {
+    const met = new Set(outcomes.flatMap(({ events }) => events.map(({ type }) => type)));
+    assert.deepEqual([...met].sort(), Object.keys(eventSchemas).sort());
+    assert.deepEqual(Object.keys(expected).filter((table) => expected[table].length === 0), []);
+    assert.deepEqual(expected['projection'].map(({ position }) => position), Array(projections.length).fill(String(LENGTH)));
+  });
+
+  for (const size of [1, 7, 300]) {
+    it(`batches of ${size} outcomes give the same rows`, async () => {
+      await projectTo(LENGTH, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 100_000 } });
+      assert.deepEqual(await readTables(url), expected);
+    });
+  }
+
+  it('batches limited by events, down to one outcome of several events, give the same rows', async () => {
+    const batches: number[] = [];
+    await projectTo(LENGTH, {
+      url, log: await logOf(outcomes), limits: { outcomes: 1_000, events: 3 },
+      onProgress: (progress) => batches.push(progress.outcomes),
+    });
+    assert.deepEqual(await readTables(url), expected);
+    assert.ok(batches.includes(1) && batches.includes(3), 'large outcomes go alone, small ones together');
+  });
+
+  it('outcomes that were folded already change nothing', async () => {
+    const log = await logOf(outcomes);
+    await projectTo(LENGTH, { url, log });
+    await runSql(url, 'create table noticed (n integer); create function notice() returns trigger language plpgsql as '
+    + '$$ begin insert into public.noticed values (1); return null; end $$');
+    for (const table of [...projections.flatMap(tableNames), 'projection']) {
+      await runSql(url, `create trigger noticed after insert or update or delete on read_models.${table} execute function notice()`);
+    }
+    await projectTo(LENGTH, { url, log, onProgress: (progress) => assert.equal(progress.outcomes, 0, 'there is nothing to fold') });
+    await runSql(url, 'do $$ begin assert not exists (select from noticed); end $$; drop table noticed; drop function notice cascade');
+    assert.deepEqual(await readTables(url), expected);
+  });
+
+  it('a worker that dies on any statement, COMMIT included, goes on where the last batch ended', async () => {
+    const random = createRandom(5);
+    let untilDeath = 40;
+    let deaths = 0;
+    const open: OpenSession = async (target, schema) => {
+      const session = await openSession(target, schema);
+      const maybeDie = async <T>(work: () => Promise<T>): Promise<T> => {
+        if (--untilDeath > 0) return work();
+        untilDeath = 20 + random() % 120;
+        deaths++;
+        if (deaths % 2 === 0) await work();
+        await session.close();
+        throw new DatabaseUnavailable('the connection broke');
+      };
+      return {
+        query: (statement, values) => maybeDie(() => session.query(statement, values)),
+        run: (sql) => maybeDie(() => session.run(sql)),
+        close: () => session.close(),
+      };
+    };
+    await projectTo(LENGTH, { url, open, log: await logOf(outcomes), limits: { outcomes: 20, events: 1_000 }, backoffMs: [0] });
+    assert.ok(deaths > 10, `only ${deaths} deaths`);
+    assert.deepEqual(await readTables(url), expected);
+  });
+
+  it('workers that race fold every outcome once', async () => {
+    const log = await logOf(outcomes);
+    let overtaken = 0;
+    const limits = { outcomes: 13, events: 1_000 };
+    const race = { url, log, limits, backoffMs: [0], onTrouble: (error: Error) => { if (error.name === 'Overtaken') overtaken++; } };
+    await Promise.all([projectTo(LENGTH, race), projectTo(LENGTH, race), projectTo(LENGTH, race)]);
+    assert.ok(overtaken > 0, 'the workers never met');
+    assert.deepEqual(await readTables(url), expected);
+  });
+});

@@ -1,0 +1,353 @@
+/** What each event does to the rows, one history a scenario: all rows of the tables that it touches, and none in the others. */
+import assert from 'node:assert/strict';
+import type {
+  Event, FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReinstated, OrderRested, PositionSynced,
+  ResolutionProposed, SettlementSubmitted, SharesTransferred,
+} from '../../engine/records/events.js';
+import type { Outcome, Side } from '../../engine/records/fields.js';
+import { projections } from '../../projections/catalogue.js';
+import { testDatabase } from '../support/postgres.js';
+import { logOf, outcomesOf, projectTo, readTables, runSql, type Rows } from '../support/projected.js';
+
+const UINT64_MAX = '18446744073709551615';
+const UINT256_MAX = String(2n ** 256n - 1n);
+/** Half of its shares, rounded down and up, and what goes along with them and what stays of a cost of 2^255. */
+const [UINT256_HALF, UINT256_HALF_UP] = [2n ** 255n - 1n, 2n ** 255n].map(String);
+const [UINT256_QUARTER, UINT256_QUARTER_UP] = [2n ** 254n - 1n, 2n ** 254n + 1n].map(String);
+/** A whole minute, so that outcomes a second apart share it. */
+const AT = 1_700_000_040_000;
+const MINUTE = String(AT / 60_000);
+const at = (n: number) => String(AT + 1_000 * n);
+const bytes = (length: number) => (n: number) => `0x${n.toString(16).padStart(2 * length, '0')}`;
+const hash = bytes(32);
+const address = bytes(20);
+const MARKET = hash(0xaa);
+const [NOBODY, ALICE, BOB] = [address(0), address(1), address(2)];
+const [TX, BUMPED] = [hash(0xcc), hash(0xcd)];
+
+/** Every checkpoint at a position, as `readTables` gives them. */
+const checkpointsAt = (position: number) => projections
+  .map(({ name, version }) => ({ name, version, position: String(position) })).sort((a, b) => a.name < b.name ? -1 : 1);
+
+interface Terms { side?: Side; outcome?: Outcome; price?: number; size?: string }
+
+const opened = (n = 0, fields: Partial<MarketOpened> = {}): MarketOpened => ({
+  type: 'MarketOpened', v: 1, marketId: hash(0xaa + n), question: 'Will it rain?', description: 'In "Oslo" \\ Bergen, {tomorrow}', category: 'general',
+  contractAddress: address(0xc0 + n), maker: address(9), expiration: 1_800_000_000, chainId: 137, marketKind: 'standard', ...fields,
+});
+const order = (orderNumber: number, { side = 0, outcome = 0, price = 500_000 }: Terms) => (
+  { v: 1 as const, orderHash: hash(orderNumber), orderNumber, marketId: MARKET, side, outcome, price });
+const accepted = (number: number, trader: string, terms: Terms = {}): OrderAccepted => ({
+  type: 'OrderAccepted', ...order(number, terms), trader, size: terms.size ?? '100', nonce: UINT64_MAX, expiration: UINT64_MAX,
+});
+const rested = (number: number, terms: Terms = {}): OrderRested => ({ type: 'OrderRested', ...order(number, terms), size: terms.size ?? '100' });
+const reinstated = (number: number, terms: Terms = {}): OrderReinstated => ({ ...rested(number, terms), type: 'OrderReinstated' });
+const cancelled = (number: number, fields: Partial<OrderCancelled> = {}): OrderCancelled => ({
+  type: 'OrderCancelled', ...order(number, fields), remaining: '100', rested: '100', reason: 'user', ...fields,
+});
+
+/** Order 2, Bob's, sells to order 1, Alice's, that rests. */
+const matched = (fields: Partial<FillMatched> = {}): FillMatched => ({
+  type: 'FillMatched', v: 1, fill: 0, marketId: MARKET, outcome: 0, price: 500_000, size: '40', cost: '20', takerSide: 1, makerNumber: 1, takerNumber: 2,
+  buyer: ALICE, seller: BOB, ...fields,
+});
+const settled = (fill: FillMatched, txHash = TX): FillSettled => ({ ...fill, type: 'FillSettled', txHash });
+const submitted = (txHash: string, ...fills: number[]): SettlementSubmitted => ({ type: 'SettlementSubmitted', v: 1, chainId: 137, txHash, fills });
+const moved = (from: string, to: string, amount: string, outcome: Outcome = 0): SharesTransferred => (
+  { type: 'SharesTransferred', v: 1, marketId: MARKET, outcome, from, to, amount, txHash: TX });
+const split = (user: string, amount: string) => [moved(NOBODY, user, amount, 0), moved(NOBODY, user, amount, 1)];
+const synced = (user: string, yesShares: string, noShares: string): PositionSynced => (
+  { type: 'PositionSynced', v: 1, marketId: MARKET, user, yesShares, noShares });
+const failed = (fill: FillMatched): FillFailed => ({ ...fill, type: 'FillFailed', txHash: TX, reason: 'seller_insufficient_shares', culprit: 'seller' });
+
+const orderRow = (number: number, trader: string, fields: object = {}) => ({
+  number: String(number), order_hash: hash(number), market_id: MARKET, trader, side: 0, outcome: 0, price: 500_000, size: '100', remaining: '100',
+  nonce: UINT64_MAX, expiration: UINT64_MAX, status: 0, placed_at_ms: at(number), closed_at_ms: null,
+  closed_position: null, close_reason: null, ...fields,
+});
+const level = (fields: object = {}) => ({ market_id: MARKET, outcome: 0, side: 0, price: 500_000, size: '100', ...fields });
+const book = (n: number) => ({ market_id: MARKET, updated_at_ms: at(n) });
+const trade = (fields: object = {}) => ({
+  number: '0', market_id: MARKET, outcome: 0, price: 500_000, size: '40', cost: '20', taker_side: 1, maker_number: '1', taker_number: '2', buyer: ALICE,
+  seller: BOB, position: '2', at_ms: at(2), settlement: 0, tx_hash: null, settled_position: null, settled_at_ms: null, failure_reason: null, ...fields,
+});
+const position = (user_address: string, yes: [string, string], no: [string, string] = ['0', '0']) => (
+  { market_id: MARKET, user_address, yes_shares: yes[0], yes_cost: yes[1], no_shares: no[0], no_cost: no[1] });
+const volumes = (volume: string, trades: string) => ({
+  market_volumes: [{ market_id: MARKET, volume, trades }], minute_volumes: [{ market_id: MARKET, minute: MINUTE, volume }],
+});
+
+const submission = (tx_hash: string, fill: number, batch_index: number, batch_size: number, n: number) => (
+  { tx_hash, fill: String(fill), batch_index, batch_size, position: String(n), at_ms: at(n) });
+
+const NOTHING: Rows = {
+  markets: [], orders: [], levels: [], books: [], trades: [], submissions: [], market_volumes: [], minute_volumes: [], positions: [],
+  redemptions: [], assertions: [],
+};
+
+/** Outcome 1 rests Alice's order 1; outcome 2 brings Bob's order 2, which takes 40 of it and keeps 60 resting higher up. */
+const fill = matched();
+const crossed: Event[][] = [
+  [], [accepted(1, ALICE), rested(1)], [accepted(2, BOB, { side: 1 }), fill, rested(2, { side: 1, size: '60', price: 600_000 })],
+];
+const crossedRows = {
+  orders: [orderRow(1, ALICE, { remaining: '60' }), orderRow(2, BOB, { side: 1, remaining: '60' })],
+  levels: [level({ size: '60' }), level({ side: 1, price: 600_000, size: '60' })],
+  books: [book(2)],
+  trades: [trade()], ...volumes('20', '1'),
+};
+const marketRow = (n: number, fields: object = {}) => ({
+  number: n, market_id: hash(0xaa + n), question: 'Will it rain?', description: 'In "Oslo" \\ Bergen, {tomorrow}', category: 'general',
+  contract_address: address(0xc0 + n), maker: address(9), expiration: '1800000000', chain_id: '137', kind: 'standard', closed: false, resolved: false,
+  winning_outcome: null, created_at_ms: at(0), ...fields,
+});
+
+const proposed = (n: number, fields: Partial<ResolutionProposed> = {}): ResolutionProposed => ({
+  type: 'ResolutionProposed', v: 1, marketId: MARKET, assertionId: hash(n), proposer: ALICE, outcome: 0, bond: UINT256_MAX, assertionTime: 1_700_000_000,
+  expirationTime: 1_700_007_200, ...fields,
+});
+const disputed = (n: number): Event => ({ type: 'ResolutionDisputed', v: 1, marketId: MARKET, assertionId: hash(n), disputer: BOB });
+const rejected = (n: number): Event => ({ type: 'ResolutionRejected', v: 1, marketId: MARKET, assertionId: hash(n) });
+const assertionRow = (n: number, position: number, fields: object = {}) => ({
+  market_id: MARKET, assertion_id: hash(n), position: String(position), proposer: ALICE, outcome: 0, bond: UINT256_MAX, assertion_time: '1700000000',
+  expiration_time: '1700007200', disputer: null, rejected: false, ...fields,
+});
+
+const HUGE: Terms = { size: UINT64_MAX, price: 999_999 };
+
+const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
+  {
+    name: 'MarketOpened: numbered in order of opening, texts kept whatever they hold',
+    history: [[opened(0), opened(1, { question: 'NULL', description: '' })], [opened(2, { question: 'a\0b,"', marketKind: 'quick', category: 'defi' })]],
+    rows: { markets: [marketRow(0), marketRow(1, { question: 'NULL', description: '' }),
+      marketRow(2, { question: 'a\uFFFDb,"', kind: 'quick', category: 'defi', created_at_ms: at(1) })] },
+  },
+  {
+    name: 'MarketClosed: of an earlier outcome and of the same one',
+    history: [[opened(0), opened(1)], [{ type: 'MarketClosed', v: 1, marketId: MARKET }], [opened(2), { type: 'MarketClosed', v: 1, marketId: hash(0xac) }]],
+    rows: { markets: [marketRow(0, { closed: true }), marketRow(1), marketRow(2, { closed: true, created_at_ms: at(2) })] },
+  },
+  { name: 'OrderAccepted: open with all of it left', history: [[], [accepted(1, ALICE)]], rows: { orders: [orderRow(1, ALICE)] } },
+  {
+    name: 'OrderRested: its level grows',
+    history: [[], [accepted(1, ALICE), rested(1)], [accepted(2, BOB), rested(2, { size: '5' })], [accepted(3, BOB, { side: 1, outcome: 1 }), rested(3, { side: 1, outcome: 1 })]],
+    rows: {
+      orders: [orderRow(1, ALICE), orderRow(2, BOB), orderRow(3, BOB, { side: 1, outcome: 1 })],
+      levels: [level({ size: '105' }), level({ side: 1, outcome: 1 })], books: [book(3)],
+    },
+  },
+  { name: 'FillMatched: both orders and the maker\'s level shrink; trade and volumes, but no position yet', history: crossed, rows: crossedRows },
+  {
+    name: 'FillMatched: an order with nothing left is filled, an empty level goes',
+    history: [...crossed.slice(0, 2), [accepted(2, BOB, { side: 1 }), matched({ size: '100', cost: '50' })]],
+    rows: {
+      orders: [orderRow(1, ALICE, { remaining: '0', status: 1, closed_at_ms: at(2), closed_position: '2' }),
+        orderRow(2, BOB, { side: 1, remaining: '0', status: 1, closed_at_ms: at(2), closed_position: '2' })],
+      books: [book(2)], trades: [trade({ size: '100', cost: '50' })], ...volumes('50', '1'),
+    },
+  },
+  {
+    name: 'OrderCancelled: a resting order leaves its level',
+    history: [...crossed, [cancelled(1, { remaining: '60', rested: '60' })]],
+    rows: {
+      ...crossedRows, levels: [level({ side: 1, price: 600_000, size: '60' })], books: [book(3)],
+      orders: [orderRow(1, ALICE, { remaining: '60', status: 2, closed_at_ms: at(3), closed_position: '3', close_reason: 'user' }), crossedRows.orders[1]],
+    },
+  },
+  {
+    name: 'OrderCancelled: what never rested changes no book',
+    history: [[], [accepted(1, ALICE), cancelled(1, { rested: '0', reason: 'match_limit' })]],
+    rows: { orders: [orderRow(1, ALICE, { status: 2, closed_at_ms: at(1), closed_position: '1', close_reason: 'match_limit' })] },
+  },
+  {
+    name: 'FillSettled: the trade is confirmed, and the positions are those of the chain',
+    history: [...crossed, [settled(fill)]],
+    rows: {
+      ...crossedRows, trades: [trade({ settlement: 2, tx_hash: TX, settled_position: '3', settled_at_ms: at(3) })],
+      positions: [position(ALICE, ['40', '20']), position(BOB, ['-40', '0'])],
+    },
+  },
+  {
+    name: 'SettlementSubmitted: the trades wait in the latest transaction, each with its place in every one',
+    history: [...crossed, [matched({ fill: 1 })], [submitted(TX, 1, 0)], [submitted(BUMPED, 0)]],
+    rows: {
+      ...crossedRows, orders: [orderRow(1, ALICE, { remaining: '20' }), orderRow(2, BOB, { side: 1, remaining: '20' })],
+      levels: [level({ size: '20' }), level({ side: 1, price: 600_000, size: '60' })], books: [book(3)], ...volumes('40', '2'),
+      trades: [trade({ settlement: 1, tx_hash: BUMPED }), trade({ number: '1', position: '3', at_ms: at(3), settlement: 1, tx_hash: TX })],
+      submissions: [submission(TX, 0, 1, 2, 4), submission(TX, 1, 0, 2, 4), submission(BUMPED, 0, 0, 1, 5)],
+    },
+  },
+  {
+    name: 'SettlementSubmitted: the transaction that settles need not be the latest; what is settled stays so; again is once',
+    history: [...crossed, [submitted(TX, 0)], [submitted(BUMPED, 7, 0)], [submitted(TX, 0, 0)], [settled(fill)], [submitted(hash(0xce), 0)],
+      [submitted(TX, 3, 0)]],
+    rows: {
+      ...crossedRows, trades: [trade({ settlement: 2, tx_hash: TX, settled_position: '6', settled_at_ms: at(6) })],
+      positions: [position(ALICE, ['40', '20']), position(BOB, ['-40', '0'])],
+      submissions: [submission(TX, 0, 0, 1, 3), submission(TX, 3, 0, 2, 8), submission(BUMPED, 0, 1, 2, 4), submission(BUMPED, 7, 0, 2, 4),
+        submission(hash(0xce), 0, 0, 1, 7)],
+    },
+  },
+  {
+    name: 'SettlementSubmitted: a fill that is to fail fails, in a transaction that nobody announced',
+    history: [...crossed, [submitted(TX, 0)], [{ ...failed(fill), txHash: BUMPED }]],
+    rows: {
+      ...crossedRows, orders: [orderRow(1, ALICE), orderRow(2, BOB, { side: 1 })],
+      trades: [trade({ settlement: 3, tx_hash: BUMPED, settled_position: '4', settled_at_ms: at(4), failure_reason: 'seller_insufficient_shares' })],
+      ...volumes('0', '0'), submissions: [submission(TX, 0, 0, 1, 3)],
+    },
+  },
+  {
+    name: 'SharesTransferred: a split costs half on each side, the odd unit on the YES side',
+    history: [split(ALICE, '7'), split(BOB, '10')],
+    rows: { positions: [position(ALICE, ['7', '4'], ['7', '3']), position(BOB, ['10', '5'], ['10', '5'])] },
+  },
+  {
+    name: 'SharesTransferred: from user to user the cost goes along, in proportion, and nothing invested is lost',
+    history: [split(ALICE, '7'), [moved(ALICE, BOB, '2')], [moved(ALICE, BOB, '7', 1)]],
+    rows: { positions: [position(ALICE, ['5', '3']), position(BOB, ['2', '1'], ['7', '3'])] },
+  },
+  {
+    name: 'SharesTransferred: burnt shares take their cost along, all of it with the last one',
+    history: [split(ALICE, '9'), [moved(ALICE, NOBODY, '4'), moved(ALICE, NOBODY, '9', 1)]],
+    rows: { positions: [position(ALICE, ['5', '3'])] },
+  },
+  {
+    name: 'SharesTransferred: nothing moves to oneself, nor an amount of 0',
+    history: [split(ALICE, '9'), [moved(ALICE, ALICE, '4'), moved(BOB, BOB, '4'), moved(BOB, ALICE, '0'), moved(NOBODY, BOB, '0')]],
+    rows: { positions: [position(ALICE, ['9', '5'], ['9', '4'])] },
+  },
+  {
+    name: 'SharesTransferred: amounts up to 2^256-1 are exact',
+    history: [split(ALICE, UINT256_MAX), [moved(ALICE, BOB, UINT256_HALF)]],
+    rows: {
+      positions: [
+        position(ALICE, [UINT256_HALF_UP, UINT256_QUARTER_UP], [UINT256_MAX, UINT256_HALF]), position(BOB, [UINT256_HALF, UINT256_QUARTER]),
+      ],
+    },
+  },
+  {
+    name: 'PositionSynced: missing shares take their cost along, new ones have none',
+    history: [split(ALICE, '100'), [synced(ALICE, '40', '120')], [synced(BOB, '5', '0')], [synced(address(3), '0', '0')]],
+    rows: { positions: [position(ALICE, ['40', '20'], ['120', '50']), position(BOB, ['5', '0']), position(address(3), ['0', '0'])] },
+  },
+  {
+    name: 'MarketResolved: of an earlier outcome and of the same one; it is closed in any case only by MarketClosed',
+    history: [[opened(0), { type: 'MarketTokenized', v: 1, marketId: MARKET, yesToken: hash(1), noToken: hash(2) }],
+      [{ type: 'MarketClosed', v: 1, marketId: MARKET }, { type: 'MarketResolved', v: 1, marketId: MARKET, winningOutcome: 1 }],
+      [opened(1), { type: 'MarketResolved', v: 1, marketId: hash(0xab), winningOutcome: 0 }], [{ type: 'MarketClosed', v: 1, marketId: hash(0xab) }]],
+    rows: { markets: [marketRow(0, { closed: true, resolved: true, winning_outcome: 1 }),
+      marketRow(1, { closed: true, resolved: true, winning_outcome: 0, created_at_ms: at(2) })] },
+  },
+  {
+    name: 'PositionRedeemed: what was paid, to whom and where',
+    history: [[], [{ type: 'PositionRedeemed', v: 1, marketId: MARKET, user: ALICE, payout: UINT256_MAX, txHash: TX }]],
+    rows: { redemptions: [{ position: '1', market_id: MARKET, user_address: ALICE, payout: UINT256_MAX, tx_hash: TX, at_ms: at(1) }] },
+  },
+  {
+    name: 'ResolutionProposed, Disputed, Rejected: each assertion by itself, and nothing of one that was not proposed',
+    history: [[proposed(1)], [disputed(1)], [rejected(1), disputed(2), rejected(3)], [proposed(2, { outcome: 1 })], [proposed(3)], [disputed(3)]],
+    rows: {
+      assertions: [assertionRow(1, 0, { disputer: BOB, rejected: true }), assertionRow(2, 3, { outcome: 1 }), assertionRow(3, 4, { disputer: BOB })],
+    },
+  },
+  {
+    name: 'NonceFloorRaised, ChainAdvanced: nothing',
+    history: [[{ type: 'NonceFloorRaised', v: 1, chainId: 137, trader: ALICE, belowNonce: UINT64_MAX }],
+      [{ type: 'ChainAdvanced', v: 1, chainId: 137, block: 5, blockHash: TX }]],
+    rows: {},
+  },
+  {
+    name: 'FillFailed: both orders, volumes of the trade\'s own minute take it back; the innocent order rests again',
+    history: [...crossed, ...Array<Event[]>(60).fill([]), [failed(fill), cancelled(2, { side: 1, price: 600_000, remaining: '100', rested: '60', reason: 'settlement_failed' }),
+      reinstated(1, { size: '40' }), rested(1, { size: '40' })]],
+    rows: {
+      orders: [orderRow(1, ALICE),
+        orderRow(2, BOB, { side: 1, status: 2, closed_at_ms: at(63), closed_position: '63', close_reason: 'settlement_failed' })],
+      levels: [level()], books: [book(63)],
+      trades: [trade({ settlement: 3, tx_hash: TX, settled_position: '63', settled_at_ms: at(63), failure_reason: 'seller_insufficient_shares' })], ...volumes('0', '0'),
+    },
+  },
+  {
+    name: 'OrderReinstated: a filled order is open again',
+    history: [[], [accepted(1, ALICE, { size: '40' }), rested(1, { size: '40' })], [accepted(2, BOB, { side: 1, size: '40' }), fill],
+      [failed(fill), cancelled(2, { side: 1, remaining: '40', rested: '0', reason: 'settlement_failed' }), reinstated(1, { size: '40' }), rested(1, { size: '40' })]],
+    rows: {
+      orders: [orderRow(1, ALICE, { size: '40', remaining: '40' }),
+        orderRow(2, BOB, { side: 1, size: '40', remaining: '40', status: 2, closed_at_ms: at(3), closed_position: '3', close_reason: 'settlement_failed' })],
+      levels: [level({ size: '40' })], books: [book(3)],
+      trades: [trade({ settlement: 3, tx_hash: TX, settled_position: '3', settled_at_ms: at(3), failure_reason: 'seller_insufficient_shares' })], ...volumes('0', '0'),
+    },
+  },
+  {
+    name: 'OrderRepeated, CancelRepeated, CommandRejected: nothing',
+    history: [[], [accepted(1, ALICE)], [{ type: 'OrderRepeated', v: 1, orderHash: hash(1), orderNumber: 1 }],
+      [{ type: 'CancelRepeated', v: 1, orderHash: hash(1), orderNumber: 1, size: '100', remaining: '100' }],
+      [{ type: 'CommandRejected', v: 1, code: 'unknown_order', subject: hash(1) }]],
+    rows: { orders: [orderRow(1, ALICE)] },
+  },
+  {
+    name: 'sizes of 2^64-1 and sums beyond 2^63 are exact',
+    history: [
+      [], ...[1, 3].map((n) => [accepted(n, ALICE, HUGE), rested(n, HUGE)]),
+      ...[1, 3].map((n) => [accepted(n + 1, BOB, { side: 1, size: UINT64_MAX, price: 1 }), matched({
+        fill: (n - 1) / 2, makerNumber: n, takerNumber: n + 1, size: '18446744073709551614', cost: '18446725626965477906', price: 999_999 })]),
+      [0, 1].map((n) => settled(matched({
+        fill: n, makerNumber: 2 * n + 1, takerNumber: 2 * n + 2, size: '18446744073709551614', cost: '18446725626965477906', price: 999_999 })))],
+    rows: {
+      orders: [1, 3].flatMap((n) => [
+        orderRow(n, ALICE, { size: UINT64_MAX, remaining: '1', price: 999_999, placed_at_ms: at((n + 1) / 2) }),
+        orderRow(n + 1, BOB, { side: 1, price: 1, size: UINT64_MAX, remaining: '1', placed_at_ms: at((n + 5) / 2) }),
+      ]),
+      levels: [level({ price: 999_999, size: '2' })], books: [book(4)],
+      trades: [0, 1].map((n) => trade({
+        number: String(n), price: 999_999, size: '18446744073709551614', cost: '18446725626965477906', maker_number: String(2 * n + 1),
+        taker_number: String(2 * n + 2), position: String(n + 3), at_ms: at(n + 3),
+        settlement: 2, tx_hash: TX, settled_position: '5', settled_at_ms: at(5) })),
+      ...volumes('36893451253930955812', '2'),
+      positions: [position(ALICE, ['36893488147419103228', '36893451253930955812']), position(BOB, ['-36893488147419103228', '0'])],
+    },
+  },
+];
+
+describe('projections: events', () => {
+  let url: string;
+  before(async () => { ({ url } = await testDatabase()); });
+  beforeEach(async () => { await runSql(url, 'drop schema if exists read_models cascade'); });
+
+  for (const { name, history, rows } of scenarios) {
+    for (const size of [1, 1_000]) {
+      it(`${name} (${size === 1 ? 'batches of one' : 'one batch'})`, async () => {
+        const outcomes = outcomesOf(AT, ...history);
+        await projectTo(outcomes.length, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 1_000 } });
+        const { projection, ...tables } = await readTables(url);
+        assert.deepEqual(tables, { ...NOTHING, ...rows });
+        assert.deepEqual(projection, checkpointsAt(outcomes.length));
+      });
+    }
+  }
+
+  for (const size of [1, 7, 10_000]) {
+    it(`a transaction of 1,000 fills, replaced, one half settled by each, every tenth fill failed (batches of ${size})`, async () => {
+      const LARGE: Terms = { size: '1000' };
+      const numbers = Array.from({ length: 1_000 }, (_, n) => n);
+      const fills = numbers.map((n) => matched({ fill: n, size: '1', cost: '1' }));
+      const hashOf = (n: number) => n < 500 ? TX : BUMPED;
+      const outcomes = outcomesOf(AT, [], [accepted(1, ALICE, LARGE), rested(1, LARGE)], [accepted(2, BOB, { ...LARGE, side: 1 }), ...fills],
+        [submitted(TX, ...numbers)], [submitted(BUMPED, ...numbers.slice().reverse())],
+        ...fills.map((each, n): Event[] => [n % 10 === 0 ? { ...failed(each), txHash: hashOf(n) } : settled(each, hashOf(n))]));
+      await projectTo(outcomes.length, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 100_000 } });
+      const { trades, submissions, positions, market_volumes: sums } = await readTables(url);
+      const byNumber = (column: string) => (a: Record<string, unknown>, b: Record<string, unknown>) => Number(a[column]) - Number(b[column]);
+      assert.deepEqual(trades.sort(byNumber('number')), numbers.map((n) => trade({
+        number: String(n), size: '1', cost: '1', settlement: n % 10 === 0 ? 3 : 2, tx_hash: hashOf(n), settled_position: String(5 + n), settled_at_ms: at(5 + n),
+        failure_reason: n % 10 === 0 ? 'seller_insufficient_shares' : null,
+      })));
+      assert.deepEqual(submissions.sort((a, b) => Number(a['position']) - Number(b['position']) || byNumber('fill')(a, b)), [
+        ...numbers.map((n) => submission(TX, n, n, 1_000, 3)), ...numbers.map((n) => submission(BUMPED, n, 999 - n, 1_000, 4)),
+      ]);
+      assert.deepEqual(positions, [position(ALICE, ['900', '900']), position(BOB, ['-900', '0'])]);
+      assert.deepEqual(sums, [{ market_id: MARKET, volume: '900', trades: '900' }]);
+    });
+  }
+});

@@ -1,0 +1,73 @@
+/** The read models against the reference engine's own state after the same random commands: orders, levels, trades, sums. */
+import assert from 'node:assert/strict';
+import { testDatabase } from '../support/postgres.js';
+import { logOf, projectTo, randomOutcomes, readTables, runSql, type Rows } from '../support/projected.js';
+import { createReferenceEngine, levelKey, type ReferenceEngine, type ReferenceFill } from '../reference/engine.js';
+import { referencePositions, referenceSettlements } from '../reference/positions.js';
+
+const LENGTH = 2_000;
+const STATUS = { open: 0, filled: 1, cancelled: 2 } as const;
+const SETTLEMENT = ['unsettled', 'unsettled', 'settled', 'failed'] as const;
+
+type LevelName = Parameters<typeof levelKey>[0];
+
+describe('projections: the reference engine\'s state', () => {
+  let url: string;
+  before(async () => { ({ url } = await testDatabase()); });
+  beforeEach(async () => { await runSql(url, 'drop schema if exists read_models cascade'); });
+
+  for (const seed of [101, 102, 103]) {
+    it(`is what the tables say (seed ${seed})`, async () => {
+      const engine = createReferenceEngine();
+      const outcomes = randomOutcomes(seed, LENGTH, engine);
+      await projectTo(LENGTH, { url, log: await logOf(outcomes), limits: { outcomes: 150, events: 1_000 } });
+      const rows = await readTables(url);
+      assert.deepEqual(ordersOf(rows), ordersIn(engine));
+      assert.deepEqual(
+        new Map(rows['levels'].map(({ market_id, size, ...level }) => [levelKey({ marketId: market_id, ...level } as LevelName), size])),
+        new Map([...engine.levels()].sort(([a], [b]) => a < b ? -1 : 1).map(([key, size]) => [key, String(size)])),
+      );
+      assert.deepEqual(
+        new Map(rows['trades'].map(({ number, settlement }) => [Number(number), SETTLEMENT[settlement as number]])),
+        new Map(engine.fills().map(({ matched, status }) => [matched.fill, status])),
+      );
+      const { fills, submissions } = referenceSettlements(outcomes);
+      assert.deepEqual(new Map(rows['trades'].map(({ number, settlement, tx_hash }) => [Number(number), { settlement, txHash: tx_hash }])), fills);
+      assert.deepEqual(
+        new Map(rows['submissions'].map(({ tx_hash, fill, batch_index }) => [`${tx_hash as string} ${fill as string}`, batch_index])), submissions);
+      assert.deepEqual(positionsOf(rows), referencePositions(outcomes));
+      assertSums(rows, engine.fills().filter(({ status }) => status !== 'failed'));
+    });
+  }
+});
+
+function ordersOf(rows: Rows): Map<unknown, unknown> {
+  return new Map(rows['orders'].map(({ order_hash, number, remaining, status }) => (
+    [order_hash, { number: Number(number), remaining: BigInt(remaining as string), status }])));
+}
+
+function ordersIn(engine: ReferenceEngine): Map<unknown, unknown> {
+  return new Map(engine.orders().map(({ number, placed, remaining, status }) => (
+    [placed.orderHash, { number, remaining, status: STATUS[status] }])));
+}
+
+function positionsOf(rows: Rows): Map<string, unknown> {
+  return new Map((rows['positions'] as Record<string, string>[]).flatMap((row) => ['yes', 'no'].map((side, outcome) => [
+    `${row['market_id']} ${row['user_address']} ${outcome}`, { shares: BigInt(row[`${side}_shares`]), cost: BigInt(row[`${side}_cost`]) },
+  ] as const)));
+}
+
+/** Volumes and trade counts are those of the fills that have not failed. */
+function assertSums(rows: Rows, fills: readonly ReferenceFill[]): void {
+  const sum = (values: Iterable<bigint>) => [...values].reduce((total, value) => total + value, 0n);
+  const total = (table: string, column: string, market: unknown) => (
+    sum(rows[table].filter((row) => row['market_id'] === market).map((row) => BigInt(row[column] as string))));
+  for (const { market_id } of rows['market_volumes']) {
+    const own = fills.filter(({ matched }) => matched.marketId === market_id).map(({ matched }) => matched);
+    const cost = sum(own.map((fill) => BigInt(fill.cost)));
+    assert.equal(total('market_volumes', 'volume', market_id), cost);
+    assert.equal(total('minute_volumes', 'volume', market_id), cost);
+    assert.equal(total('market_volumes', 'trades', market_id), BigInt(own.length));
+  }
+  assert.ok(fills.length > 100, 'too few fills to tell');
+}

@@ -1,0 +1,73 @@
+/** Open orders by trader and by user on a chain: exact shapes, order, pages. */
+import assert from 'node:assert/strict';
+import { MAX_ORDERS, ordersOfTrader, ordersOfUser } from '../../query/orders.js';
+import { UINT64_MAX, address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
+
+const trader = address(1);
+
+describe('query: open orders', () => {
+  let models: ReadModels;
+  before(async () => { models = await readModels(); });
+  beforeEach(() => models.clear());
+  after(() => models.close());
+
+  it('lists a trader\'s open orders, newest first, sizes exact', async () => {
+    await models.insert('orders',
+      { number: 3 }, { number: 9, side: 1, price: 1, size: UINT64_MAX, remaining: '9007199254740993', market_id: bytes32(2) },
+      { number: 4, status: 1 }, { number: 5, status: 2 }, { number: 6, trader: address(2) });
+    await models.advance(10, 'orders');
+    assert.deepEqual(await ordersOfTrader(models.db, { trader }), {
+      body: `{"orders":[{"orderHash":"${bytes32(9)}","marketId":"${bytes32(2)}","side":1,"price":1,"size":${UINT64_MAX},`
+        + `"remainingSize":9007199254740993,"timestamp":1700000009},{"orderHash":"${bytes32(3)}","marketId":"${bytes32(1)}","side":0,`
+        + '"price":500000,"size":100,"remainingSize":100,"timestamp":1700000003}],"count":2}',
+      position: 9,
+    });
+    const inMarket = await ordersOfTrader(models.db, { trader, marketId: bytes32(1) });
+    assert.deepEqual(hashes(inMarket.body), [bytes32(3)]);
+  });
+
+  it('lists a user\'s open orders on a chain with the markets\' questions', async () => {
+    await models.insert('markets', { number: 1 }, { number: 2, chain_id: 137 });
+    await models.insert('orders', { number: 3, outcome: 1 }, { number: 4, market_id: bytes32(2) });
+    await models.advance(8, 'orders');
+    await models.advance(6, 'markets');
+    assert.deepEqual(await ordersOfUser(models.db, { user: trader, chainId: 31_337 }), {
+      body: `{"orders":[{"orderHash":"${bytes32(3)}","marketId":"${bytes32(1)}","marketQuestion":"Question 1?","side":0,"outcome":1,`
+        + '"price":500000,"size":100,"remainingSize":100,"timestamp":1700000003}]}',
+      position: 5,
+    });
+    assert.deepEqual(hashes((await ordersOfUser(models.db, { user: trader, chainId: 137 })).body), [bytes32(4)]);
+  });
+
+  it('is empty for a trader without orders and for a chain without markets', async () => {
+    assert.deepEqual(await ordersOfTrader(models.db, { trader }), { body: '{"orders":[],"count":0}', position: -1 });
+    assert.deepEqual(await ordersOfUser(models.db, { user: trader, chainId: 1 }), { body: '{"orders":[]}', position: -1 });
+  });
+
+  it('pages: a full page names the next one, and the pages together are everything once', async () => {
+    await models.insert('orders', ...[1, 2, 3, 4, 5].map((number) => ({ number })));
+    const seen: string[][] = [];
+    let before: number | undefined;
+    do {
+      const { body } = await ordersOfTrader(models.db, { trader, limit: 2, before });
+      seen.push(hashes(body));
+      before = (JSON.parse(body) as { next?: number }).next;
+    } while (before !== undefined);
+    assert.deepEqual(seen, [[bytes32(5), bytes32(4)], [bytes32(3), bytes32(2)], [bytes32(1)]]);
+  });
+
+  it('has at most 1,000 orders an answer', async () => {
+    await models.run(`
+      insert into orders (number, order_hash, market_id, trader, side, outcome, price, size, remaining, nonce, expiration, status, placed_at_ms)
+      select n, decode(lpad(to_hex(n), 64, '0'), 'hex'), $1, $2, 0, 0, 1, 1, 1, n, 1, 0, 0 from generate_series(1, 1001) n`,
+    [Buffer.from(bytes32(1).slice(2), 'hex'), Buffer.from(trader.slice(2), 'hex')]);
+    const { orders, count, next } = JSON.parse((await ordersOfTrader(models.db, { trader })).body) as Listing;
+    assert.deepEqual([orders.length, count, next], [MAX_ORDERS, 1_000, 2]);
+  });
+});
+
+interface Listing { orders: { orderHash: string }[]; count: number; next?: number }
+
+function hashes(body: string): string[] {
+  return (JSON.parse(body) as Listing).orders.map((order) => order.orderHash);
+}

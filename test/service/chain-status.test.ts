@@ -1,0 +1,128 @@
+/** What health, metrics and alarms say of a chain: away, never reached, given up, and fills that wait. */
+import assert from 'node:assert/strict';
+import type { IndexerStatus } from '../../command/indexer/indexer.js';
+import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
+import { createChainAlarms } from '../../service/chains/chain-alarms.js';
+import { createChainStatus, type ChainStatusParts } from '../../service/chains/chain-status.js';
+import type { ChainState } from '../../service/roles/health.js';
+
+const START_MS = 1_000_000;
+
+const following: IndexerStatus = {
+  chainId: 5, latestBlock: 20, finalBlock: 17, nextBlock: 16, lagBlocks: 2, rangeBlocks: 1_000, stalled: false, lookedAtMs: START_MS + 7_000,
+  failures: 0, lastError: undefined, stopped: undefined,
+};
+const settling: SettlementStatus = { transactions: 1, inHand: 3, troubled: 0, slow: false, waiting: 4, oldestWaitingSinceMs: START_MS - 50_000 };
+
+describe('service: a chain\'s status', () => {
+  function statusOf(changes: Partial<ChainStatusParts>) {
+    let nowMs = START_MS;
+    const status = createChainStatus({
+      chainId: 5, now: () => nowMs, indexer: () => following, settlement: () => settling, sends: () => true, unsettled: () => [],
+      beginning: () => ({ failures: 0 }), ...changes,
+    });
+    return (afterMs: number) => {
+      nowMs = START_MS + afterMs;
+      return status();
+    };
+  }
+
+  const wellAt9s: ChainState = {
+    chainId: 5, finalBlock: 17, lagBlocks: 2, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 2, waitingFills: 4,
+    sentFills: 3, oldestWaitingS: 59, settlementTrouble: null, stopped: null,
+  };
+
+  it('is that of its indexer and its settlement', () => {
+    assert.deepEqual(statusOf({})(9_000), wellAt9s);
+  });
+
+  it('tells an outage: since when, how often, why', () => {
+    const away = statusOf({
+      indexer: () => ({ ...following, failures: 3, lastError: 'no node answers', stalled: true }),
+      settlement: () => ({ ...settling, trouble: { text: 'x'.repeat(600), sinceMs: START_MS } }),
+    });
+    assert.deepEqual(away(67_000), {
+      ...wellAt9s, reachable: false, stalled: true, failures: 3, lastError: 'no node answers', sinceLookS: 60, oldestWaitingS: 117,
+      settlementTrouble: 'x'.repeat(500),
+    });
+  });
+
+  it('of one that was never reached counts the fills that wait for it', () => {
+    let fills: number[] = [];
+    const never = statusOf({
+      indexer: () => undefined, settlement: () => undefined, unsettled: () => fills, beginning: () => ({ failures: 2, lastError: 'no node answers' }),
+    });
+    const unreached: ChainState = {
+      chainId: 5, finalBlock: null, lagBlocks: 0, reachable: false, stalled: false, failures: 2, lastError: 'no node answers', sinceLookS: 0, waitingFills: 0,
+      sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null,
+    };
+    assert.deepEqual(never(0), unreached);
+    fills = [7, 9];
+    assert.deepEqual(never(10_000), { ...unreached, sinceLookS: 10, waitingFills: 2, oldestWaitingS: 0 });
+    fills = Array.from({ length: 10_001 }, (_, fill) => fill);
+    assert.deepEqual(never(40_000), { ...unreached, sinceLookS: 40, waitingFills: 10_000, oldestWaitingS: 30 });
+  });
+
+  it('of one that was given up says why', () => {
+    const beginning = () => ({ failures: 3, lastError: 'other contracts', stopped: 'other contracts' });
+    assert.deepEqual(statusOf({ beginning })(9_000), { ...wellAt9s, reachable: false, failures: 3, lastError: 'other contracts', stopped: 'other contracts' });
+    assert.equal(statusOf({ indexer: () => ({ ...following, stopped: 'it was reset' }) })(0).stopped, 'it was reset');
+  });
+
+  it('knows no age of fills that another process settles, and that of fills whose sender cannot be opened', () => {
+    assert.deepEqual(statusOf({ sends: () => false })(9_000), { ...wellAt9s, oldestWaitingS: null });
+    const trouble = { text: 'the outbox cannot be reached', sinceMs: START_MS };
+    assert.equal(statusOf({ sends: () => false, settlement: () => ({ ...settling, trouble }) })(9_000).oldestWaitingS, 59);
+  });
+
+  it('counts fills once a second, however often it is asked', () => {
+    let counted = 0;
+    const status = statusOf({ settlement: () => ({ ...settling, waiting: ++counted }) });
+    assert.deepEqual([0, 1, 999, 1_000, 1_999, 2_000].map((ms) => status(ms).waitingFills), [1, 1, 1, 2, 2, 3]);
+    assert.equal(status(500).waitingFills, 4, 'the clock was set back');
+  });
+});
+
+describe('service: a chain\'s alarms', () => {
+  const well: ChainState = {
+    chainId: 5, finalBlock: 17, lagBlocks: 0, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 0, waitingFills: 4,
+    sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null,
+  };
+  const away = (sinceLookS: number, changes: Partial<ChainState> = {}): ChainState =>
+    ({ ...well, reachable: false, failures: 9, lastError: 'nobody answers', sinceLookS, ...changes });
+
+  function saidOf(states: readonly ChainState[], { stallsAreTold = false } = {}): string[] {
+    const said: string[] = [];
+    const look = createChainAlarms({ chainId: 5, awayAfterMs: 60_000, stallsAreTold, report: (level, text) => { said.push(`${level}: ${text}`); } });
+    for (const state of states) look(state);
+    return said;
+  }
+
+  const alarm = (s: number) => `alarm: chain 5 could not be followed for ${s} s: nobody answers; orders are taken and fills wait: `
+    + 'look at its nodes and at the RPC URLs of the settings';
+
+  it('call once for each time that it is away for long', () => {
+    assert.deepEqual(saidOf([well, away(59)]), []);
+    assert.deepEqual(saidOf([away(59), away(60), away(61), away(900), well, away(5), away(61)]), [alarm(60), 'note: chain 5 can be followed again', alarm(61)]);
+  });
+
+  it('leave it to the indexer, where it tells of a chain without new blocks', () => {
+    assert.deepEqual(saidOf([away(60), away(119)], { stallsAreTold: true }), []);
+    assert.deepEqual(saidOf([away(60), away(900, { stalled: true })], { stallsAreTold: true }), []);
+    assert.deepEqual(saidOf([away(60), away(120)], { stallsAreTold: true }), [alarm(120)]);
+    assert.deepEqual(saidOf([away(60, { finalBlock: null })], { stallsAreTold: true }), [alarm(60)], 'there is no indexer yet');
+  });
+
+  it('call once for fills that wait for more than five minutes, and say why', () => {
+    const waits = (oldestWaitingS: number | null, settlementTrouble: string | null = null) => ({ ...well, oldestWaitingS, settlementTrouble });
+    assert.deepEqual(saidOf([waits(300)]), []);
+    assert.deepEqual(saidOf([waits(301), waits(310), waits(3), waits(null), waits(400, 'no funds')]), [
+      'alarm: chain 5: a fill has waited 301 s to be sent, and 4 wait: look at the chain, its nodes and the key that settles',
+      'note: chain 5: no fill waits for long any more', 'alarm: chain 5: a fill has waited 400 s to be sent, and 4 wait: no funds',
+    ]);
+  });
+
+  it('are silent of a chain that was given up, which has been told', () => {
+    assert.deepEqual(saidOf([away(900, { stopped: 'it was reset', oldestWaitingS: 900 })]), []);
+  });
+});

@@ -1,0 +1,96 @@
+/** The settings: defaults, every fault at once, secrets kept, what the development stack may do. */
+import assert from 'node:assert/strict';
+import type { ConfigError } from '../../service/config.js';
+import { parseConfig, publicConfig, settingsHelp, settingsMarkdown } from '../../service/config.js';
+import { isLoopback } from '../../service/settings.js';
+
+describe('service: configuration', () => {
+  it('is the development stack on loopback when the environment says nothing', () => {
+    const config = parseConfig({});
+    assert.deepEqual(config, {
+      host: '127.0.0.1', port: 8080, dataDir: '.data', databaseUrl: '', logLevel: 'info', trustProxy: 0, cancelAuth: 'open', chains: 'dev',
+      chainPort: 8545, exposureCheck: false, chainId: 31_337,
+      chainName: 'Development chain', chainTestnet: true, settlementDomainName: 'Prediction Exchange Settlement',
+      settlementAddress: '0x5fbdb2315678afecb367f032d93f642f64180aa3', catalogue: '', snapshotEvery: 200_000, maxQueuedOrders: 10_000,
+      maxConnections: 10_000, rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0, requestTimeoutMs: 10_000,
+      keepAliveTimeoutMs: 65_000,
+      stopTimeoutMs: 10_000, readyMaxLag: 10_000,
+    });
+    assert.deepEqual(parseConfig({ PORT: '', HOST: ' ' }), config, 'an empty variable is an absent one');
+  });
+
+  it('asks for signed cancels and limits clients as soon as it is more than that', () => {
+    assert.equal(parseConfig({ DATABASE_URL: 'postgres://db/exchange' }).cancelAuth, 'required');
+    const open = parseConfig({ HOST: '0.0.0.0' });
+    assert.deepEqual([open.cancelAuth, open.rateLimitOrders, open.rateLimitReads], ['required', 6_000, 6_000]);
+    assert.equal(parseConfig({ TRUST_PROXY: '1' }).rateLimitOrders, 6_000, 'behind a proxy the callers are others');
+    assert.equal(parseConfig({ DATABASE_URL: 'postgres://db/exchange', CANCEL_AUTH: 'open' }).cancelAuth, 'open');
+    for (const HOST of ['0.0.0.0', '::', '192.0.2.1', 'exchange.example']) {
+      assert.throws(() => parseConfig({ HOST, CANCEL_AUTH: 'open' }), /CANCEL_AUTH: open lets anybody cancel/, HOST);
+    }
+    for (const host of ['127.0.0.1', '127.8.8.8', '::1', 'localhost']) assert.ok(isLoopback(host), host);
+    for (const host of ['0.0.0.0', '::', '127.example.com', '128.0.0.1', '']) assert.ok(!isLoopback(host), host);
+  });
+
+  it('settles on a chain of its own in the development stack, else on none, unless told', () => {
+    const chainsOf = (environment: Record<string, string>) => parseConfig(environment).chains;
+    assert.equal(chainsOf({}), 'dev');
+    assert.equal(chainsOf({ HOST: '0.0.0.0' }), 'none');
+    assert.equal(chainsOf({ DATABASE_URL: 'postgres://db/exchange' }), 'none');
+    assert.equal(chainsOf({ DATABASE_URL: 'postgres://db/exchange', CHAINS: 'dev' }), 'dev');
+    assert.equal(chainsOf({ CHAINS: 'none' }), 'none');
+    assert.equal(chainsOf({ CHAINS: 'conf/chains.json' }), 'conf/chains.json');
+    const config = parseConfig({ CHAIN_PORT: '0', EXPOSURE_CHECK: 'true', CHAIN_ID: '5', CHAIN_NAME: 'Mine' });
+    assert.deepEqual([config.chainPort, config.exposureCheck, config.chainId, config.chainName], [0, true, 5, 'Mine']);
+  });
+
+  it('refuses what would have no effect on the chain that is asked for, and says where it would', () => {
+    const domain = { CHAIN_TESTNET: 'true', SETTLEMENT_DOMAIN_NAME: 'Mine', SETTLEMENT_ADDRESS: `0x${'ab'.repeat(20)}` };
+    const own = { ...domain, CHAIN_ID: '5', CHAIN_NAME: 'Mine' };
+    const refused = (environment: Record<string, string>): string[] => {
+      try {
+        parseConfig(environment);
+      } catch (error) {
+        return (error as ConfigError).problems.map((each) => each.split(':')[0]!);
+      }
+      return [];
+    };
+    assert.deepEqual(refused({ ...own, CHAINS: 'dev' }), Object.keys(domain));
+    assert.deepEqual(refused({ ...own, CHAINS: 'none' }), []);
+    assert.deepEqual(refused({ ...own, CHAINS: 'none', EXPOSURE_CHECK: 'true' }), ['EXPOSURE_CHECK']);
+    assert.deepEqual(refused({ ...own, CHAINS: 'chains.json' }).sort(), Object.keys(own).sort());
+    assert.throws(() => parseConfig({ SETTLEMENT_ADDRESS: `0x${'ab'.repeat(20)}` }),
+      /SETTLEMENT_ADDRESS: has no effect with CHAINS=dev, the development chain has its own: leave it away, or set CHAINS$/m);
+  });
+
+  it('stops with every fault at once, and never prints a secret', () => {
+    const environment = {
+      HOST: 'http://x', PORT: '65536', DATABASE_URL: 'mysql://root:hunter2@db', LOG_LEVEL: 'loud', TRUST_PROXY: 'true', CANCEL_AUTH: 'no', CHAIN_ID: '0x1',
+      CHAIN_TESTNET: 'yes', SETTLEMENT_ADDRESS: '0x12', SNAPSHOT_EVERY: '-1', MAX_QUEUED_ORDERS: '1e3', RATE_LIMIT_ORDERS: '1.5', CHAIN_NAME: 'a\nb',
+      CHAINS: 'a\u0000', CHAIN_PORT: '70000', EXPOSURE_CHECK: '1',
+    };
+    assert.throws(() => parseConfig(environment), (error: ConfigError) => {
+      assert.deepEqual(error.problems.map((each) => each.split(':')[0]).sort(), Object.keys(environment).sort());
+      assert.doesNotMatch(error.message, /hunter2/);
+      assert.match(error.message, /^The configuration is wrong in 16 places:\n {2}HOST: expected an IP address/);
+      return true;
+    });
+  });
+
+  it('takes every setting from its variable', () => {
+    assert.deepEqual(
+      [parseConfig({ PORT: '0' }).port, parseConfig({ TRUST_PROXY: '2' }).trustProxy, parseConfig({ CHAINS: 'none', CHAIN_TESTNET: 'false' }).chainTestnet],
+      [0, 2, false],
+    );
+    assert.equal(parseConfig({ CHAINS: 'none', SETTLEMENT_ADDRESS: `0x${'AB'.repeat(20)}` }).settlementAddress, `0x${'ab'.repeat(20)}`);
+  });
+
+  it('shows a secret only as given, and describes every setting in both tables', () => {
+    const shown = publicConfig(parseConfig({ DATABASE_URL: 'postgres://u:hunter2@db/x' }));
+    assert.equal(shown['DATABASE_URL'], '(secret)');
+    for (const name of Object.keys(shown)) {
+      assert.match(settingsHelp(), new RegExp(`^${name} +\\S.*\\. Default: `, 'm'));
+      assert.match(settingsMarkdown(), new RegExp(`^\\| \`${name}\` \\| .+ \\| \\S.*\\. \\|$`, 'm'));
+    }
+  });
+});

@@ -1,0 +1,356 @@
+/** Which fills are settled next: stories of what the worker is told and which batches come of it. */
+import { deepEqual, equal, ok } from 'node:assert/strict';
+import type { Ending } from '../../command/lane/sender.js';
+import { QUEUE_RULES, SettlementQueue, type QueueRules, type SettlementNote } from '../../command/settlement/settlement-queue.js';
+import { bytes32 } from '../support/scenario.js';
+import { unsettledFill as fill } from '../support/settlement-fills.js';
+
+const MIN_10 = 600_000;
+const mined = (block: number, succeeded = true): Ending => ({ kind: 'mined', txHash: bytes32('tx'), block, succeeded });
+const lost: Ending = { kind: 'lost' };
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+
+/** An engine that knows only which fills are unsettled, and a queue over it; everything is told in fill numbers. */
+function story(rules: Partial<QueueRules> = {}) {
+  const unsettled = new Set<number>();
+  let nextFill = 0;
+  let reads = 0;
+  let nonce = 0;
+  const notes = new Map<number, SettlementNote>();
+  const queue = new SettlementQueue(function* (from) {
+    for (const number of [...unsettled].sort((a, b) => a - b)) {
+      if (number < from) continue;
+      reads++;
+      yield fill(number);
+    }
+  }, { ...QUEUE_RULES, ...rules });
+  const due = (at: number) => queue.due(at).map((each) => each.fill);
+  const take = (fills: number[]): SettlementNote => {
+    const note = { fills, permits: [] };
+    queue.take(note);
+    return note;
+  };
+  const end = (which: number, ending: Ending, at: number) => {
+    queue.over({ nonce: which, note: notes.get(which)! }, ending, at);
+  };
+  return {
+    queue, unsettled, due, take, end,
+    reads: () => reads,
+    /** The engine matches `count` fills, or others' fills that this chain does not see. */
+    match(count: number, at: number, seen = true) {
+      for (let i = 0; i < count; i++) {
+        if (seen) unsettled.add(nextFill);
+        nextFill++;
+      }
+      queue.observe(nextFill, at);
+    },
+    /** Sends the batch that is due, or its first fills; gives its nonce. */
+    send(at: number, first = Infinity): number {
+      const fills = due(at).slice(0, first);
+      ok(fills.length > 0, 'a batch is due');
+      notes.set(nonce, take(fills));
+      queue.sent(notes.get(nonce)!, nonce);
+      return nonce++;
+    },
+    fillsOf: (which: number) => notes.get(which)!.fills,
+    settle: (fills: readonly number[]) => { for (const each of fills) unsettled.delete(each); },
+    /** The transaction is over in the block, and the history has passed it. */
+    conclude(which: number, block: number, at: number, succeeded = true) {
+      end(which, mined(block, succeeded), at);
+      return queue.pass(block + 1, at);
+    },
+  };
+}
+
+describe('settlement: queue: when a batch is due', () => {
+  const cases: [string, { matched: [count: number, at: number][]; at: number; due: number[] }][] = [
+    ['nothing has been matched', { matched: [], at: 1_000, due: [] }],
+    ['fewer than 50, before 250 ms', { matched: [[3, 0]], at: 249, due: [] }],
+    ['fewer than 50, after 250 ms', { matched: [[3, 0]], at: 250, due: [0, 1, 2] }],
+    ['what came in the meantime goes along', { matched: [[2, 0], [2, 249]], at: 250, due: [0, 1, 2, 3] }],
+    ['the oldest counts', { matched: [[2, 100], [2, 249]], at: 349, due: [] }],
+    ['50 at once', { matched: [[50, 0]], at: 0, due: range(0, 50) }],
+    ['49 do not', { matched: [[49, 0]], at: 0, due: [] }],
+    ['50 in the end', { matched: [[30, 0], [30, 10]], at: 10, due: range(0, 50) }],
+  ];
+  for (const [name, { matched, at, due }] of cases) {
+    it(name, () => {
+      const { queue, match, due: dueAt } = story();
+      for (const [count, when] of matched) match(count, when);
+      deepEqual(dueAt(at), due);
+      deepEqual(dueAt(at), due, 'asking changes nothing');
+      equal(queue.waiting(), matched.reduce((sum, [count]) => sum + count, 0));
+    });
+  }
+
+  it('the fills behind a full batch wait from when they came themselves', () => {
+    const { match, send, due } = story();
+    match(40, 0);
+    match(20, 100);
+    send(100);
+    deepEqual(due(349), []);
+    deepEqual(due(350), range(50, 60));
+  });
+
+  it('takes several batches one after the other, each fill once', () => {
+    const { match, send, due, fillsOf } = story();
+    match(120, 0);
+    deepEqual([fillsOf(send(0)), fillsOf(send(0))], [range(0, 50), range(50, 100)]);
+    deepEqual(due(100), []);
+    deepEqual(fillsOf(send(250)), range(100, 120));
+    deepEqual(due(MIN_10), []);
+  });
+
+  it('a batch that was cut short leaves the rest due at once', () => {
+    const { match, send, due } = story();
+    match(50, 0);
+    send(0, 20);
+    deepEqual(due(249), []);
+    deepEqual(due(250), range(20, 50));
+  });
+
+  it('fills of other chains are passed over once', () => {
+    const { match, due, reads } = story();
+    match(1_000, 0, false);
+    match(1, 0);
+    deepEqual(due(250), [1_000]);
+    const before = reads();
+    due(250);
+    equal(reads() - before, 1);
+  });
+
+  it('asks the engine for a batch only, however many wait', () => {
+    const { match, due, reads } = story();
+    match(20_000, 0);
+    due(250);
+    equal(reads(), 50);
+  });
+});
+
+describe('settlement: queue: in hand', () => {
+  const endings: [string, { ending: Ending; passedAt: number }][] = [
+    ['a transaction that settled nothing', { ending: mined(10), passedAt: 11 }],
+    ['a transaction that reverted', { ending: mined(10, false), passedAt: 11 }],
+    ['a transaction whose nonce another one used', { ending: lost, passedAt: 0 }],
+  ];
+  for (const [name, { ending, passedAt }] of endings) {
+    it(`${name}: its fills are free when it is over and the history has passed its block`, () => {
+      const { queue, match, send, end, due } = story();
+      match(2, 0);
+      const nonce = send(250);
+      deepEqual([due(MIN_10), queue.pass(1_000, MIN_10)], [[], []], 'not over');
+      end(nonce, ending, MIN_10);
+      if (passedAt > 0) deepEqual([queue.pass(passedAt - 1, MIN_10), due(MIN_10)], [[], []], 'the history has not passed the block');
+      deepEqual(queue.pass(passedAt, MIN_10), [{ nonce, note: { fills: [0, 1], permits: [] }, ending, left: [0, 1], alone: 0 }]);
+      ok(due(MIN_10).length > 0);
+    });
+  }
+
+  it('settled fills do not come back', () => {
+    const { queue, match, send, settle, conclude, due } = story();
+    match(3, 0);
+    const nonce = send(250);
+    settle([0, 2]);
+    deepEqual(conclude(nonce, 7, 300), [{ nonce, note: { fills: [0, 1, 2], permits: [] }, ending: mined(7), left: [1], alone: 0 }]);
+    deepEqual(due(300), [1]);
+    deepEqual(queue.status(), { transactions: 0, inHand: 0, troubled: 1, slow: false, oldestWaitingSinceMs: 300 });
+  });
+
+  it('a fill that settles after all, while it waits for its second transaction, is forgotten', () => {
+    const { queue, match, send, settle, conclude, due } = story();
+    match(2, 0);
+    conclude(send(250), 7, 300, false);
+    settle([0, 1]);
+    deepEqual([due(300), queue.waiting(), queue.status()], [[], 0, { transactions: 0, inHand: 0, troubled: 0, slow: false }]);
+  });
+
+  it('what has come back goes before what is new', () => {
+    const { match, send, end, queue, due } = story({ maxFills: 4 });
+    match(4, 0);
+    const nonce = send(0);
+    match(4, 10);
+    end(nonce, lost, 20);
+    queue.pass(0, 20);
+    deepEqual(due(20), [0, 1, 2, 3]);
+  });
+
+  it('a transaction that could not be made gives its fills back at once', () => {
+    const { queue, match, take, due } = story();
+    match(50, 0);
+    const note = take(range(0, 50));
+    deepEqual([due(0), queue.status().inHand], [[], 50]);
+    queue.unsent(note, 5);
+    queue.unsent(note, 6);
+    deepEqual([due(5), queue.status()], [range(0, 50), { transactions: 0, inHand: 0, troubled: 0, slow: false, oldestWaitingSinceMs: 5 }]);
+  });
+
+  it('a transaction can be over before the sender says that it is sent', () => {
+    const { queue, match, take, settle, due } = story();
+    match(50, 0);
+    const note = take(range(0, 50));
+    queue.over({ nonce: 3, note: { fills: range(0, 50), permits: [] } }, mined(1), 1);
+    queue.sent(note, 3);
+    settle(range(0, 49));
+    deepEqual(queue.pass(2, 2).map(({ left }) => left), [[49]]);
+    deepEqual(due(2), [49]);
+  });
+
+  it('told again that a transaction is over, it changes nothing', () => {
+    const { queue, match, send, end, settle, conclude, due } = story();
+    match(2, 0);
+    const first = send(250);
+    end(first, mined(1), 300);
+    end(first, mined(1, false), 301);
+    settle([0]);
+    deepEqual(queue.pass(2, 302).map(({ left }) => left), [[1]]);
+    const second = send(302);
+    end(first, mined(1), 303);
+    deepEqual([queue.pass(2, 303), due(303)], [[], []]);
+    settle([1]);
+    deepEqual(conclude(second, 2, 304).map(({ left }) => left), [[]]);
+  });
+
+  it('several transactions can be made side by side, and each gets its own nonce', () => {
+    const { queue, match, take, due, settle } = story();
+    match(120, 0);
+    const [first, second] = [take(due(0)), take(due(0))];
+    deepEqual([first.fills, second.fills, queue.status().transactions], [range(0, 50), range(50, 100), 2]);
+    queue.sent(first, 0);
+    queue.unsent(second, 10);
+    deepEqual([due(10), queue.status().inHand], [range(50, 100), 50]);
+    settle(range(0, 50));
+    queue.over({ nonce: 0, note: first }, mined(1), 11);
+    deepEqual(queue.pass(2, 11).map(({ left }) => left), [[]]);
+  });
+
+  it('a restart takes over what is on its way, and what came back before', () => {
+    const { queue, match, unsettled, due } = story();
+    match(200, 0);
+    for (const settled of [0, 1, 2, 60]) unsettled.delete(settled);
+    const open = [{ nonce: 4, note: { fills: range(3, 50), permits: [] } }, { nonce: 5, note: { fills: range(70, 120), permits: [] } }];
+    const later = new SettlementQueue((from) => [...unsettled].filter((each) => each >= from).map(fill), QUEUE_RULES);
+    later.restore(open, 1_000);
+    later.observe(200, 1_000);
+    deepEqual(later.due(1_000).map((each) => each.fill), [...range(50, 60), ...range(61, 70), ...range(120, 151)]);
+    deepEqual(later.status(), { transactions: 2, inHand: 97, troubled: 0, slow: false, oldestWaitingSinceMs: 1_000 });
+    queue.restore([], 0);
+    deepEqual(due(1_000), range(3, 53), 'nothing on its way: from the beginning');
+  });
+});
+
+describe('settlement: queue: trouble', () => {
+  it('halves batches that revert as a whole until the culprit is alone, and settles the others', () => {
+    const { match, send, settle, conclude, fillsOf, queue } = story();
+    match(50, 0);
+    const poison = 17;
+    const sizes: number[] = [];
+    for (let block = 1; queue.status().troubled + queue.waiting() !== 2 && block < 100; block++) {
+      const nonce = send(1_000);
+      const fills = fillsOf(nonce);
+      sizes.push(fills.length);
+      const reverts = fills.includes(poison);
+      if (!reverts) settle(fills);
+      conclude(nonce, block, 1_000, !reverts);
+    }
+    deepEqual(sizes, [50, 25, 12, 12, 6, 3, 3, 1, 1, 1, 6, 1, 25]);
+  });
+
+  it('tries a fill that reverts alone ever more rarely, while others go on', () => {
+    const { queue, match, send, settle, conclude, due, fillsOf } = story({ maxFills: 1, pauseMs: 1_000, maxPauseMs: 4_000 });
+    match(1, 0);
+    let at = 0;
+    const pauses: number[] = [];
+    for (let round = 1; round <= 5; round++) {
+      const [passed] = conclude(send(at), round, at, false);
+      deepEqual([passed.left, passed.alone], [[0], round]);
+      match(1, at);
+      const other = send(at);
+      settle(fillsOf(other));
+      deepEqual(conclude(other, round, at).map(({ left }) => left), [[]], 'another fill is not held up');
+      let pause = 0;
+      while (due(at + pause).length === 0) pause += 500;
+      pauses.push(pause);
+      at += pause;
+    }
+    deepEqual(pauses, [1_000, 2_000, 4_000, 4_000, 4_000]);
+    equal(queue.status().slow, false);
+  });
+
+  it('after eight reverted transactions in a row one at a time tries whether it is over, with growing pauses', () => {
+    const { queue, match, send, end, settle, due, fillsOf, conclude } = story({ maxSlowPauseMs: 5_000 });
+    match(1_000, 0);
+    const sent = range(0, 12).map(() => send(0));
+    sent.forEach((nonce) => { end(nonce, mined(1, false), 100); });
+    queue.pass(2, 100);
+    deepEqual([due(2_099), due(2_100).length, queue.status().slow], [[], 25, true]);
+    const probes: number[] = [];
+    let at = 2_100;
+    for (let block = 2; block < 6; block++) {
+      const nonce = send(at);
+      deepEqual(due(at + MIN_10), [], 'one at a time');
+      conclude(nonce, block, at, false);
+      let pause = 0;
+      while (due(at + pause).length === 0) pause += 500;
+      probes.push(pause);
+      at += pause;
+    }
+    deepEqual(probes, [4_000, 5_000, 5_000, 5_000]);
+    const good = send(at);
+    settle(fillsOf(good));
+    conclude(good, 6, at);
+    ok(due(at).length > 0);
+    equal(queue.status().slow, false);
+  });
+
+  it('when too many have come back, no further ones are taken', () => {
+    const { queue, match, send, conclude, due } = story({ maxFills: 1, maxReturned: 3, slowAfter: 1_000, pauseMs: 1_000 });
+    match(5, 0);
+    for (let i = 0; i < 3; i++) conclude(send(0), i, 0, false);
+    deepEqual(due(0), []);
+    deepEqual(due(1_000), [0]);
+    equal(queue.waiting(), 5);
+  });
+
+  it('what can never be sent goes in halves; a single one ever more rarely, though nothing reverted, and nothing else is slowed down', () => {
+    const { queue, match, due, take } = story({ maxFills: 4, pauseMs: 1_000, slowAfter: 1 });
+    match(4, 0);
+    deepEqual([queue.unsendable(take(due(0)), 10), due(10), queue.status().inHand], [0, [0, 1], 0]);
+    deepEqual([queue.unsendable(take(due(10)), 20), due(20)], [0, [0]]);
+    deepEqual([queue.unsendable(take(due(20)), 30), due(30)], [1, [1]]);
+    take(due(30));
+    deepEqual([due(30), queue.status().slow], [[2, 3], false]);
+    take(due(30));
+    deepEqual([due(1_029), due(1_030)], [[], [0]]);
+    deepEqual([queue.unsendable(take([0]), 1_030), due(3_029), due(3_030)], [2, [], [0]]);
+  });
+
+  it('what no transaction can be made with is set aside, alone and ever more rarely; what was due beside it is due at once', () => {
+    const { queue, match, due, take, settle } = story({ maxFills: 4, pauseMs: 1_000 });
+    match(6, 0);
+    deepEqual(queue.setAside({ due: due(0), unfit: [1, 3] }, 0), [1, 3]);
+    deepEqual([due(0), queue.waiting(), queue.status().troubled], [[0, 2, 4, 5], 6, 2]);
+    take(due(0));
+    deepEqual([due(999), due(1_000)], [[], [1]]);
+    deepEqual(queue.setAside({ due: [1], unfit: [1] }, 1_000), [], 'known');
+    deepEqual([due(1_000), due(2_999)], [[3], [3]]);
+    settle([3]);
+    deepEqual([due(2_999), due(3_000), queue.status().troubled], [[], [1], 1]);
+  });
+
+  it('a starved transaction\'s rest goes on in smaller batches', () => {
+    const { match, send, settle, conclude, fillsOf } = story();
+    match(50, 0);
+    const first = send(0);
+    settle(range(0, 10));
+    conclude(first, 1, 0);
+    deepEqual(fillsOf(send(0)), range(10, 35));
+  });
+
+  it('a lost transaction is nobody\'s fault', () => {
+    const { queue, match, send, end, due } = story();
+    match(50, 0);
+    end(send(0), lost, 0);
+    queue.pass(0, 0);
+    deepEqual([due(0), queue.status().troubled], [range(0, 50), 0]);
+  });
+});

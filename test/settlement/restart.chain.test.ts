@@ -1,0 +1,168 @@
+/** Settlement where the process or the chain ends at the worst moment: after every step the next start goes on, and nothing settles twice. */
+import { deepEqual, equal, ok } from 'node:assert/strict';
+import { LogUnavailable } from '../../engine/log/log.js';
+import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
+import { BUY, SELL, USDC, walletOf } from '../support/settlement-contracts.js';
+import {
+  assertEachSettledOnce, fundTraders, settlementWorld, startSettlementStack, type SettlementStack, type SettlementWorld, type StackOptions,
+} from '../support/settlement-stack.js';
+
+describe('settlement after a restart', function () {
+  this.timeout(120_000);
+  const [alice, bob] = ['alice', 'bob'].map(walletOf);
+  let database: TestDatabase;
+  let world: SettlementWorld;
+  let proxy: RpcProxy;
+  let stack: SettlementStack;
+  let begin: { position: number; fill: number };
+  let nonce = 0n;
+
+  before(async () => {
+    database = await testDatabase();
+    world = await settlementWorld({ databaseUrl: database.url });
+    proxy = await startRpcProxy(world.contracts.chain.url);
+    await fundTraders(world, [alice, bob], 10_000n * USDC);
+  });
+  after(async () => {
+    await proxy.close();
+    await world.stop();
+    await database.drop();
+  });
+
+  afterEach(async () => {
+    proxy.fate = () => 'pass';
+    await stack.stop();
+  });
+
+  async function start(options: StackOptions = {}, at: SettlementWorld = world): Promise<void> {
+    stack = await startSettlementStack(at, {
+      url: proxy.url, ...options, settlement: { rules: { gatherMs: 20 }, timings: { retryMs: 10, maxRetryMs: 40 }, ...options.settlement },
+    });
+  }
+
+  /** Bob sells, Alice buys share by share. */
+  async function match(count: number): Promise<void> {
+    const { position, nextFill } = stack.run.engine.state;
+    begin = { position, fill: nextFill };
+    const order = (wallet: typeof alice, side: bigint, size: bigint) =>
+      world.contracts.order(wallet, { marketId: world.marketId, side, nonce: ++nonce, size });
+    await stack.place(await order(bob, SELL, BigInt(count) * USDC));
+    for (let i = 0; i < count; i++) await stack.place(await order(alice, BUY, USDC));
+    equal(stack.run.engine.state.nextFill, begin.fill + count);
+  }
+
+  const shares = async () => (await world.contracts.balances(alice.address, world.marketId)).yes as bigint;
+  const numbers = (count: number) => Array.from({ length: count }, (_, i) => begin.fill + i);
+
+  /** What was submitted, without repeats, once everything is settled. */
+  async function finish(): Promise<(readonly number[])[]> {
+    await stack.settled();
+    const { submitted } = await assertEachSettledOnce(stack, begin.position);
+    return [...new Map(submitted.map(({ txHash, fills }) => [txHash, fills])).values()];
+  }
+
+  const submittedOnce = (count: number) => stack.until('the submission is recorded', async () => (
+    (await stack.events(begin.position)).filter(({ type }) => type === 'SettlementSubmitted').length >= count));
+
+  it('recorded by the sender, not by the history: the next start records it and sends it', async () => {
+    let asked = 0;
+    await start({ settlement: { submit: () => { asked++; return Promise.reject(new LogUnavailable(true)); } } });
+    const before = await shares();
+    await match(3);
+    await stack.until('the history is asked', () => asked > 1);
+    await stack.stop();
+    equal(await shares(), before, 'nothing is sent before the history has it');
+    await start();
+    deepEqual(await finish(), [numbers(3)]);
+    equal(await shares(), before + 3n * USDC);
+  });
+
+  for (const [what, fate] of [['the node did not get it', 'drop'], ['the node\'s answer was lost', 'lose']] as const) {
+    it(`recorded, broadcast, but ${what}: the same transaction is sent again`, async () => {
+      await start();
+      const before = await shares();
+      proxy.fate = ({ method }) => method === 'eth_sendRawTransaction' ? fate : 'pass';
+      await match(3);
+      await stack.until('it is broadcast', () => proxy.calls.includes('eth_sendRawTransaction'));
+      await submittedOnce(1);
+      await stack.stop();
+      proxy.fate = () => 'pass';
+      await start();
+      deepEqual(await finish(), [numbers(3)]);
+      equal(await shares(), before + 3n * USDC);
+    });
+  }
+
+  it('broadcast and not mined: it is followed on', async () => {
+    const { chain } = world.contracts;
+    await start();
+    await chain.rpc('evm_setAutomine', [false]);
+    await match(3);
+    await stack.until('the node has it', async () => ((await chain.rpc('txpool_status')) as { pending: string }).pending === '0x1');
+    await stack.stop();
+    await start();
+    equal(stack.settlement.status().inHand === 3 || stack.settlement.status().transactions === 0, true);
+    await chain.rpc('evm_setAutomine', [true]);
+    await chain.rpc('evm_mine');
+    deepEqual(await finish(), [numbers(3)]);
+  });
+
+  for (const [what, memory] of [['', 'kept'], [', even when the sender\'s memory is lost', 'lost']] as const) {
+    it(`mined and over, but the history does not have it: nothing is sent again${what}`, async () => {
+      const before = await shares();
+      await start({ indexer: false });
+      await match(3);
+      await stack.until('it is mined', async () => await shares() === before + 3n * USDC);
+      await stack.stop();
+      // The indexer comes late: the sender has looked at the chain many times before.
+      proxy.fate = ({ method }) => method === 'eth_getLogs' ? 'hang' : 'pass';
+      proxy.calls.length = 0;
+      await start({}, memory === 'kept' ? world : { ...world, databaseUrl: (await testDatabase()).url });
+      await stack.until('the sender has looked', () => proxy.calls.filter((method) => method === 'eth_getTransactionCount').length > 20);
+      proxy.fate = () => 'pass';
+      proxy.release();
+      deepEqual(await finish(), [numbers(3)]);
+      ok(!proxy.calls.includes('eth_sendRawTransaction'));
+    });
+  }
+
+  it('a transaction with higher fees is recorded like the first one', async () => {
+    const { chain } = world.contracts;
+    await start({ sender: { bumpAfterMs: 50 } });
+    await chain.rpc('evm_setAutomine', [false]);
+    await match(3);
+    await submittedOnce(2);
+    await chain.rpc('evm_setAutomine', [true]);
+    await chain.rpc('evm_mine');
+    const submitted = await finish();
+    ok(submitted.length >= 2);
+    deepEqual(submitted, submitted.map(() => numbers(3)));
+  });
+
+  it('fills wait while the chain is away, and settle in order when it is back', async () => {
+    await start();
+    proxy.fate = () => 'drop';
+    await match(120);
+    await stack.until('it says what it waits for', () => {
+      const { waiting, inHand, oldestWaitingSinceMs, sendingSinceMs, trouble } = stack.settlement.status();
+      return waiting + inHand === 120 && (oldestWaitingSinceMs ?? sendingSinceMs) !== undefined && (sendingSinceMs ?? trouble) !== undefined;
+    });
+    proxy.fate = () => 'pass';
+    const submitted = await finish();
+    deepEqual(submitted.flat(), numbers(120));
+    const settled = (await stack.events(begin.position)).flatMap((event) => event.type === 'FillSettled' ? [event.fill] : []);
+    deepEqual(settled, numbers(120));
+  });
+
+  it('a stop while the chain is away leaves nothing behind that the next start does not find', async () => {
+    await start();
+    proxy.fate = () => 'drop';
+    await match(60);
+    await stack.until('a batch is with the sender', () => stack.settlement.status().inHand > 0 || stack.settlement.status().trouble !== undefined);
+    await stack.stop();
+    proxy.fate = () => 'pass';
+    await start();
+    deepEqual((await finish()).flat(), numbers(60));
+  });
+});

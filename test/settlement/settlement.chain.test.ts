@@ -1,0 +1,186 @@
+/** Settlement on a real chain with everything real: signed orders in, batches out, results in the history; and what goes wrong on the chain. */
+import { deepEqual, equal, match, ok } from 'node:assert/strict';
+import { SETTLE_GAS } from '../../command/settlement/batch.js';
+import type { FillMatched } from '../../engine/records/events.js';
+import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { BUY, SELL, USDC, walletOf, type SignedOrder } from '../support/settlement-contracts.js';
+import {
+  assertEachSettledOnce, fundTraders, ofType, settlementWorld, startSettlementStack, type SettlementStack, type SettlementWorld, type StackOptions,
+} from '../support/settlement-stack.js';
+
+describe('settlement on a chain', function () {
+  this.timeout(120_000);
+  let database: TestDatabase;
+  let world: SettlementWorld;
+  let stack: SettlementStack;
+  /** Where the test's events begin, and its fills' numbers. */
+  let begin: { position: number; fill: number };
+  let nonce = 0n;
+  let [alice, bob, carol] = ['alice', 'bob', 'carol'].map(walletOf);
+
+  before(async () => {
+    database = await testDatabase();
+    world = await settlementWorld({ databaseUrl: database.url });
+    await fundTraders(world, [alice], 1_000n * USDC);
+  });
+  after(async () => {
+    await world.stop();
+    await database.drop();
+  });
+
+  beforeEach(async function () {
+    [alice, bob, carol] = ['alice', 'bob', 'carol'].map((name) => walletOf(`${name}: ${this.currentTest!.title}`));
+    await fundTraders(world, [alice, bob], 1_000n * USDC);
+    stack = await startSettlementStack(world, { indexer: false });
+    const { position, nextFill } = stack.run.engine.state;
+    begin = { position, fill: nextFill };
+    await stack.stop();
+  });
+  afterEach(() => stack.stop());
+
+  const start = async (options: StackOptions = {}): Promise<void> => { stack = await startSettlementStack(world, options); };
+  const order = (wallet: typeof alice, side: bigint, fields: Partial<SignedOrder['order']> = {}): Promise<SignedOrder> =>
+    world.contracts.order(wallet, { marketId: world.marketId, side, nonce: ++nonce, ...fields });
+
+  /** A resting sell of Bob's for `count` shares, bought by Alice share by share. */
+  async function matches(count: number): Promise<FillMatched[]> {
+    await stack.place(await order(bob, SELL, { size: BigInt(count) * USDC }));
+    const fills: FillMatched[] = [];
+    for (let i = 0; i < count; i++) {
+      const { outcome } = await stack.place(await order(alice, BUY));
+      fills.push(...ofType(outcome.events, 'FillMatched'));
+    }
+    equal(fills.length, count);
+    return fills;
+  }
+
+  const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => begin.fill + from + i);
+  const balances = async (wallet: typeof alice) => world.contracts.balances(wallet.address, world.marketId);
+  const YES = (amount: bigint, spent: bigint) => ({ usdc: (1_000n * USDC) - spent, yes: 1_000n * USDC + amount, no: 1_000n * USDC });
+
+  const assertSettledOnce = () => assertEachSettledOnce(stack, begin.position);
+
+  it('settles matched fills in order, 50 a transaction and the rest after 250 ms', async () => {
+    await start({ settlement: { rules: { gatherMs: 60_000 } } });
+    await matches(50);
+    await stack.settled();
+    await stack.stop();
+    await start();
+    await matches(7);
+    await stack.settled();
+    const { submitted } = await assertSettledOnce();
+    deepEqual(submitted.map(({ chainId, fills }) => ({ chainId, fills })), [
+      { chainId: 31_337, fills: numbers(0, 50) }, { chainId: 31_337, fills: numbers(50, 57) },
+    ]);
+    deepEqual([await balances(alice), await balances(bob)], [YES(57n * USDC, 57n * 600_000n), YES(-57n * USDC, -57n * 600_000n)]);
+    const { oldestWaitingSinceMs, ...status } = stack.settlement.status();
+    deepEqual([oldestWaitingSinceMs, status], [undefined, { transactions: 0, inHand: 0, troubled: 0, slow: false, waiting: 0 }]);
+  });
+
+  it('fills of one order may go over several transactions', async () => {
+    await start({ settlement: { rules: { maxFills: 3, gatherMs: 10 } } });
+    await matches(10);
+    await stack.settled();
+    const { submitted } = await assertSettledOnce();
+    ok(submitted.length >= 4 && submitted.every(({ fills }) => fills.length <= 3));
+    deepEqual(await balances(bob), YES(-10n * USDC, -10n * 600_000n));
+  });
+
+  it('a permit that came with an order is used in the transaction of its first fill', async () => {
+    await start();
+    await world.contracts.send(carol.address, world.contracts.usdc, 'mint', [carol.address, 10n * USDC]);
+    const permit = { ...await world.contracts.permit(carol, { value: 10n * USDC }), nonce: 0n };
+    await stack.place(await order(carol, BUY, { size: 2n * USDC }), permit);
+    for (let i = 0; i < 2; i++) {
+      await stack.place(await order(bob, SELL));
+      await stack.settled();
+    }
+    await assertSettledOnce();
+    deepEqual(await balances(carol), { usdc: 10n * USDC - 1_200_000n, yes: 2n * USDC, no: 0n });
+  });
+
+  it('a fill that fails takes none of its batch along', async () => {
+    await start({ settlement: { rules: { gatherMs: 2_000 } } });
+    await stack.place(await order(bob, SELL, { size: 3n * USDC }));
+    await stack.place(await order(alice, BUY));
+    await stack.place(await order(carol, BUY));
+    await stack.place(await order(alice, BUY));
+    await stack.settled();
+    const events = await stack.events(begin.position);
+    deepEqual(ofType(events, 'FillSettled').map(({ fill }) => fill - begin.fill), [0, 2]);
+    deepEqual(ofType(events, 'FillFailed').map(({ fill, reason, culprit }) => ({ fill: fill - begin.fill, reason, culprit })), [
+      { fill: 1, reason: 'buyer_insufficient_balance', culprit: 'buyer' },
+    ]);
+    deepEqual(ofType(events, 'SettlementSubmitted').map(({ fills }) => fills), [numbers(0, 3)]);
+  });
+
+  it('transactions that revert as a whole are tried again in smaller batches until it is over, with an alarm', async () => {
+    await start({ settlement: { rules: { gatherMs: 1, pauseMs: 5, maxPauseMs: 40, maxSlowPauseMs: 40 } } });
+    const { settlement, send, read, operator: admin } = world.contracts;
+    const role = await read(settlement, 'OPERATOR_ROLE');
+    await send(admin, settlement, 'revokeRole', [role, world.operator.address]);
+    await matches(20);
+    await stack.until('it goes slowly', () => stack.settlement.status().slow);
+    await send(admin, settlement, 'grantRole', [role, world.operator.address]);
+    await stack.settled();
+    await assertSettledOnce();
+    ok(stack.reports.some((report) => /^alarm: chain 31337, transaction with nonce .* reverted as a whole/.test(report)));
+    deepEqual(await balances(alice), YES(20n * USDC, 20n * 600_000n));
+    await stack.until('its end is told', () => !stack.settlement.status().slow && stack.settlement.status().troubled === 0);
+  });
+
+  it('what a transaction had too little gas for is sent again', async () => {
+    let requests = 0;
+    await start({
+      settlement: { rules: { gatherMs: 2_000 } }, altered: (request) => requests++ === 0 ? { ...request, gasLimit: 600_000n } : request,
+    });
+    await matches(10);
+    await stack.settled();
+    const { submitted } = await assertSettledOnce();
+    deepEqual(submitted[0].fills, numbers(0, 10));
+    ok(submitted.length > 1);
+    ok(stack.reports.some((report) => /^trouble: .* left \d of 10 fills untouched/.test(report)), stack.reports.join('\n'));
+  });
+
+  it('settles on a chain whose blocks have less gas than a full batch; what the sender refuses all the same goes in halves', async () => {
+    const blocksOf = async (gas: number) => {
+      await world.contracts.chain.rpc('evm_setBlockGasLimit', [`0x${gas.toString(16)}`]);
+      await world.contracts.chain.rpc('evm_mine');
+    };
+    let requests = 0;
+    try {
+      await blocksOf(2_000_000);
+      await start({
+        settlement: { rules: { gatherMs: 2_000 } }, altered: (request) => requests++ === 0 ? { ...request, gasLimit: 2_000_001n } : request,
+      });
+      await matches(20);
+      await stack.settled();
+      const { submitted } = await assertSettledOnce();
+      ok(submitted.length >= 4 && submitted.every(({ fills }) => fills.length <= 6), JSON.stringify(submitted));
+      equal(stack.reports.length, 1);
+      match(stack.reports[0], /^trouble: chain 31337: a batch of [56] fills cannot be sent and goes in smaller ones: .* block gas limit 2000000$/);
+    } finally {
+      await blocksOf(30_000_000);
+    }
+  });
+
+  it('asks for the gas that the contract wants to have left, for every fill and permit', async () => {
+    const [fill, permit] = await Promise.all(['FILL_RESERVE', 'PERMIT_GAS'].map((name) => world.contracts.read(world.contracts.settlement, name)));
+    ok(SETTLE_GAS.fill >= Number(fill));
+    ok(SETTLE_GAS.permit >= Math.ceil(Number(permit) * 64 / 63));
+  });
+
+  it('a batch that is sent twice settles once', async () => {
+    const data: string[] = [];
+    await start({ altered: (request) => { data.push(request.data); return request; } });
+    await matches(5);
+    await stack.settled();
+    const before = [await balances(alice), await balances(bob)];
+    for (const call of data) {
+      await world.contracts.chain.rpc('eth_sendTransaction', [{ from: world.contracts.operator, to: world.chain.contracts.settlement, data: call, gasPrice: '0x0' }]);
+    }
+    await stack.indexer!.advanceNow();
+    await assertSettledOnce();
+    deepEqual([await balances(alice), await balances(bob)], before);
+  });
+});

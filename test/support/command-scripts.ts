@@ -1,0 +1,127 @@
+/** Short command histories made of small integers, so that fast-check can shrink a failing one to its core. */
+import fc from 'fast-check';
+import type { Command } from '../../engine/records/commands.js';
+import type { ChainFact } from '../../engine/records/fields.js';
+import { culprits, failureReasons, marketId, START_MS, traderAddress, txHash } from './random-commands.js';
+
+interface Step {
+  readonly kind: Command['kind'];
+  /** Index into `waitsMs`. */
+  readonly wait: number;
+  /** Index of the order, fill or market that the step is about. */
+  readonly about: number;
+  readonly trader: number;
+  readonly side: 0 | 1;
+  readonly price: number;
+  readonly size: number;
+  readonly ttl: number;
+  readonly flag: number;
+  /** Index into `facts`. */
+  readonly told: number;
+}
+
+/** Around the edges of what orders of 60 s and the markets live. */
+const waitsMs = [0, 0, 0, 0, 1, 999, -500, 20_000, 39_999, 40_000, 60_000, 300_000];
+const sizes = ['1', '2', '3', '1000000', '18446744073709551615', '0'];
+
+/** Mostly none; two chains' first logs, in no order. */
+const facts: readonly { readonly fact?: ChainFact }[] = [
+  ...Array.from({ length: 48 }, () => ({})),
+  ...[1, 2].flatMap((chainId) => [0, 1].flatMap((block) => [0, 1, 2].map((logIndex) => ({ fact: { chainId, block, logIndex } })))),
+];
+const orderKinds: Command['kind'][] = ['CancelOrder', 'SettleFill', 'AdvanceClock', 'OpenMarket'];
+const chainKinds = [
+  'AdvanceChain', 'CancelOrdersBelow', 'SubmitSettlement', 'RecordTransfer', 'RecordRedemption', 'RecordProposal', 'RecordDispute',
+  'RecordRejection', 'ResolveMarket', 'SyncPosition',
+] as const satisfies readonly Command['kind'][];
+type ChainKind = (typeof chainKinds)[number];
+
+const step = fc.record<Step>({
+  kind: fc.oneof(
+    { weight: 12, arbitrary: fc.constant<Command['kind']>('PlaceOrder') }, { weight: 3, arbitrary: fc.constant<Command['kind']>('FailFill') },
+    { weight: 2, arbitrary: fc.constantFrom(...orderKinds) }, { weight: 3, arbitrary: fc.constantFrom(...chainKinds) },
+  ),
+  wait: fc.nat(waitsMs.length - 1), about: fc.nat(7), trader: fc.nat(2), side: fc.constantFrom(0, 1), price: fc.nat(3),
+  size: fc.nat(sizes.length - 1), ttl: fc.nat(3), flag: fc.nat(11), told: fc.nat(facts.length - 1),
+});
+
+/** Histories of up to 60 commands, the first two of which open markets. */
+export const commandScripts: fc.Arbitrary<Command[]> = fc.array(step, { maxLength: 60, size: 'max' }).map(commandsOf);
+
+function commandsOf(steps: readonly Step[]): Command[] {
+  const commands: Command[] = [open(0, START_MS, 240), open(1, START_MS, 100_000)];
+  let at = START_MS;
+  for (const one of steps) {
+    at += waitsMs[one.wait]!;
+    commands.push(commandOf(one, at, commands));
+  }
+  return commands;
+}
+
+function open(n: number, at: number, secondsAhead: number): Command {
+  return {
+    kind: 'OpenMarket', v: 1, at, marketId: marketId(n), question: 'Will it?', description: '', category: 'general', contractAddress: traderAddress(500 + n),
+    maker: traderAddress(400), expiration: Math.floor(at / 1_000) + secondsAhead, chainId: 1 + (n % 2), marketKind: 'standard', tokens: { yes: token(n, 0), no: token(n, 1) },
+  };
+}
+
+function token(market: number, outcome: number): string {
+  return txHash(1_000 + 2 * market + outcome);
+}
+
+function commandOf(one: Step, at: number, before: readonly Command[]): Command {
+  const { kind, about, trader, side, price, size, ttl, flag, told } = one;
+  const fact = facts[told]!;
+  const placed = before.filter((command) => command.kind === 'PlaceOrder');
+  const earlier = placed.length === 0 ? undefined : placed[placed.length - 1 - (about % placed.length)];
+  switch (kind) {
+    case 'OpenMarket': return { ...open(about, at, 30 * flag), ...(flag === 5 ? { tokens: { yes: token(about, 0), no: token(0, 1) } } : {}), ...fact };
+    case 'AdvanceClock': return { kind, v: 1, at };
+    case 'SettleFill': return { kind, v: 1, at, fill: about, txHash: txHash(about), ...fact };
+    case 'FailFill': return { kind, v: 1, at, fill: about, txHash: txHash(about), reason: failureReasons[flag]!, culprit: culprits[trader]!, ...fact };
+    case 'CancelOrder': return {
+      kind, v: 1, at, orderHash: earlier?.orderHash ?? txHash(0),
+      marketId: flag === 0 ? marketId(9) : earlier?.marketId ?? marketId(0),
+      ...(flag === 1 ? { side } : {}), ...(flag < 4 ? { trader: traderAddress(trader) } : {}),
+      ...fact,
+    };
+    case 'PlaceOrder': return flag === 0 && earlier !== undefined
+      ? { ...earlier, at }
+      : {
+          kind, v: 1, at, orderHash: txHash(before.length), marketId: marketId(about === 7 ? 1 : 0),
+          trader: traderAddress(trader), side, outcome: flag === 11 ? 1 : 0, price: 499_999 + price, size: sizes[size]!,
+          nonce: String(flag === 1 ? ttl : 1_000 + before.length), expiration: String(Math.floor(at / 1_000) + 59 + ttl),
+          signature: `0x${'0'.repeat(130)}`,
+        };
+    default: return chainCommandOf(one, kind, at);
+  }
+}
+
+/** Orders have nonces below 4 and from 1,000 on: floors lie there too. */
+function chainCommandOf(one: Step, kind: ChainKind, at: number): Command {
+  const { about, trader, side, price, flag, told } = one;
+  const head = { v: 1 as const, at };
+  const market = { marketId: marketId(about % 3) };
+  const chainId = 1 + side;
+  const user = traderAddress(trader);
+  const fact = facts[told]!;
+  switch (kind) {
+    case 'AdvanceChain': return { kind, ...head, chainId, block: price, blockHash: txHash(about) };
+    case 'CancelOrdersBelow':
+      return { kind, ...head, chainId, trader: user, belowNonce: String(flag < 6 ? flag : 1_000 + 5 * (flag - 6)), ...fact };
+    case 'SubmitSettlement': return { kind, ...head, chainId, txHash: txHash(about), fills: flag < 6 ? [about] : [about, price] };
+    case 'RecordTransfer': {
+      const items = [{ token: token(about % 3, side), amount: String(price) }, { token: token(about % 2, 1 - side), amount: String(flag) }];
+      return { kind, ...head, chainId, from: user, to: traderAddress(price), txHash: txHash(about), items: items.slice(flag % 2), ...fact };
+    }
+    case 'RecordRedemption': return { kind, ...head, ...market, user, payout: String(flag), txHash: txHash(about), ...fact };
+    case 'RecordProposal': return {
+      kind, ...head, ...market, assertionId: txHash(about), proposer: user, outcome: side, bond: String(flag), assertionTime: 1, expirationTime: 2,
+      ...fact,
+    };
+    case 'RecordDispute': return { kind, ...head, ...market, assertionId: txHash(about), disputer: user, ...fact };
+    case 'RecordRejection': return { kind, ...head, ...market, assertionId: txHash(about), ...fact };
+    case 'ResolveMarket': return { kind, ...head, ...market, winningOutcome: side, ...fact };
+    case 'SyncPosition': return { kind, ...head, ...market, user, yesShares: String(price), noShares: String(flag), block: price };
+  }
+}

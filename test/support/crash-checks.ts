@@ -1,0 +1,207 @@
+/** What must hold after the crashes, each from two sides: the history, what clients were told, the chain, the API. */
+import { deepEqual, equal, ok } from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { Interface, type InterfaceAbi } from 'ethers';
+import { parseJsonObject } from '../../command/orders/exact-json.js';
+import { settlement } from '../../contracts-abi/settlement.js';
+import { createEngine } from '../../engine/run/engine.js';
+import type { Event, FillFailed, FillMatched, FillSettled } from '../../engine/records/events.js';
+import type { CrashChain } from './crash-chain.js';
+import type { Acknowledged, CrashTraders } from './crash-traders.js';
+
+export interface Entry {
+  readonly position: number;
+  readonly command: { readonly kind: string; readonly orderHash?: string };
+  readonly outcome: { readonly at: number; readonly events: readonly Event[] };
+  readonly digest: string;
+}
+
+export interface History {
+  /** As the service shows it, a line a position. */
+  readonly lines: readonly string[];
+  readonly entries: readonly Entry[];
+}
+
+/** The whole history; `known` is the beginning that need not be read again. */
+export async function readHistory(url: string, known: History = { lines: [], entries: [] }): Promise<History> {
+  const lines = [...known.lines];
+  for (;;) {
+    const response = await fetch(`${url}/api/v1/events?from=${lines.length}&limit=1000`, { headers: { Accept: 'application/x-ndjson' } });
+    const page = (await response.text()).split('\n').filter((line) => line !== '');
+    lines.push(...page);
+    if (page.length === 0) return { lines, entries: [...known.entries, ...lines.slice(known.lines.length).map((line) => JSON.parse(line) as Entry)] };
+  }
+}
+
+export function eventsOf<T extends Event['type']>({ entries }: Pick<History, 'entries'>, type: T): Extract<Event, { type: T }>[] {
+  return entries.flatMap(({ outcome }) => outcome.events).filter((event): event is Extract<Event, { type: T }> => event.type === type);
+}
+
+/** Whether every fill has been settled or has failed. */
+export function isSettled(history: History): boolean {
+  return eventsOf(history, 'FillMatched').length === eventsOf(history, 'FillSettled').length + eventsOf(history, 'FillFailed').length;
+}
+
+/** Every answer is what the history says, and nothing is twice. */
+export function provesAnswers({ entries }: History, { acknowledged, refused, cancelled }: CrashTraders): void {
+  entries.forEach(({ position }, i) => { equal(position, i); });
+  for (const told of acknowledged.values()) deepEqual(acknowledgementOf(entries[told.position]), told);
+  const accepted = eventsOf({ entries }, 'OrderAccepted').map(({ orderHash }) => orderHash);
+  equal(new Set(accepted).size, accepted.length, 'no order was accepted twice');
+  deepEqual(accepted.filter((hash) => !acknowledged.has(hash)), [], 'every order that was taken was acknowledged in the end');
+  deepEqual(accepted.filter((hash) => refused.has(hash)), [], 'no order that was refused was taken');
+  const closed = new Set(eventsOf({ entries }, 'OrderCancelled').map(({ orderHash }) => orderHash));
+  deepEqual([...cancelled].filter((hash) => !closed.has(hash)), [], 'every order that was said to be cancelled is so');
+}
+
+function acknowledgementOf(entry: Entry | undefined): Acknowledged | undefined {
+  const [first] = entry?.outcome.events ?? [];
+  if (entry === undefined || first?.type !== 'OrderAccepted') return undefined;
+  return {
+    orderHash: entry.command.orderHash!, position: entry.position,
+    matches: entry.outcome.events.filter(({ type }) => type === 'FillMatched').length,
+  };
+}
+
+interface OrderState { readonly orderHash: string; status: 'open' | 'filled' | 'cancelled'; remaining: bigint }
+
+/** What became of every order, worked out from its events alone: conserved sizes, and the same as the API says. */
+export async function provesOrders(history: History, url: string): Promise<void> {
+  const orders = new Map<number, OrderState>();
+  for (const event of history.entries.flatMap(({ outcome }) => outcome.events)) follow(orders, event);
+  const last = history.entries.length - 1;
+  for (const [orderNumber, { orderHash, status, remaining }] of orders) {
+    ok(remaining >= 0n);
+    const { status: shown, remainingSize } = await get(url, `/api/v1/orders/${orderHash}`, last);
+    deepEqual({ orderNumber, status: shown, remaining: String(remainingSize) }, { orderNumber, status, remaining: String(remaining) });
+  }
+}
+
+function follow(orders: Map<number, OrderState>, event: Event): void {
+  switch (event.type) {
+    case 'OrderAccepted': {
+      orders.set(event.orderNumber, { orderHash: event.orderHash, status: 'open', remaining: BigInt(event.size) });
+      return;
+    }
+    case 'FillMatched': {
+      for (const number of [event.makerNumber, event.takerNumber]) {
+        const order = orders.get(number)!;
+        equal(order.status, 'open', `order ${number} is open when it is filled`);
+        order.remaining -= BigInt(event.size);
+        if (order.remaining === 0n) order.status = 'filled';
+      }
+      return;
+    }
+    case 'FillFailed': {
+      for (const number of [event.makerNumber, event.takerNumber]) orders.get(number)!.remaining += BigInt(event.size);
+      return;
+    }
+    case 'OrderReinstated': orders.get(event.orderNumber)!.status = 'open'; return;
+    case 'OrderCancelled': {
+      const order = orders.get(event.orderNumber)!;
+      equal(order.remaining, BigInt(event.remaining), `what is left of order ${event.orderNumber}`);
+      order.status = 'cancelled';
+      return;
+    }
+    default:
+  }
+}
+
+const SETTLEMENT = new Interface(settlement.abi as InterfaceAbi);
+
+/** The settlement contract's events of this name, in order. */
+async function logsOf(chain: CrashChain, name: string) {
+  const { contracts, startBlock } = chain.chain;
+  const topics = [SETTLEMENT.getEvent(name)!.topicHash];
+  const range = { fromBlock: `0x${startBlock.toString(16)}`, toBlock: 'latest' };
+  const logs = await chain.rpc('eth_getLogs', [{ address: contracts.settlement, topics, ...range }]) as { transactionHash: string; topics: string[]; data: string }[];
+  return logs.map((log) => ({ txHash: log.transactionHash, args: SETTLEMENT.parseLog(log)!.args.toObject() }));
+}
+
+/** Every fill of the history ended on the chain exactly once, in just the transaction and way that the history says. */
+export async function provesFills(history: History, chain: CrashChain): Promise<void> {
+  const matched = eventsOf(history, 'FillMatched');
+  deepEqual(matched.map(({ fill }) => fill), matched.map((_, i) => i), 'fill numbers are dense: none is missing, none came twice');
+  const onChain = new Map<number, { how: string; txHash: string }>();
+  for (const how of ['FillSettled', 'FillFailed']) {
+    for (const { txHash, args } of await logsOf(chain, how)) {
+      const fill = Number(args['seq']);
+      ok(!onChain.has(fill), `fill ${fill} ended on the chain once`);
+      onChain.set(fill, { how, txHash });
+    }
+  }
+  const inHistory = new Map<number, { how: string; txHash: string }>();
+  for (const event of [...eventsOf(history, 'FillSettled'), ...eventsOf(history, 'FillFailed')]) {
+    ok(!inHistory.has(event.fill), `fill ${event.fill} ended in the history once`);
+    deepEqual(factsOf(event), factsOf(matched[event.fill]!));
+    inHistory.set(event.fill, { how: event.type, txHash: event.txHash });
+  }
+  const sorted = (fills: typeof onChain) => [...fills].sort(([a], [b]) => a - b);
+  deepEqual(sorted(onChain), sorted(inHistory));
+  deepEqual([...inHistory.keys()].sort((a, b) => a - b), matched.map(({ fill }) => fill));
+  wereSubmitted(history);
+}
+
+/** A transaction is in the history before it is broadcast, so before anything comes of it. */
+function wereSubmitted({ entries }: History): void {
+  const submitted = new Set<string>();
+  for (const event of entries.flatMap(({ outcome }) => outcome.events)) {
+    if (event.type === 'SettlementSubmitted') for (const fill of event.fills) submitted.add(`${event.txHash} ${fill}`);
+    if (event.type !== 'FillSettled' && event.type !== 'FillFailed') continue;
+    ok(submitted.has(`${event.txHash} ${event.fill}`), `transaction ${event.txHash} was recorded before fill ${event.fill} ended by it`);
+  }
+}
+
+function factsOf({ fill, marketId, outcome, price, size, cost, buyer, seller, makerNumber, takerNumber }: FillMatched | FillSettled | FillFailed) {
+  return { fill, marketId, outcome, price, size, cost, buyer, seller, makerNumber, takerNumber };
+}
+
+/** Shares as the API shows them and collateral as the fills' costs leave it are the chain's balances. */
+export async function provesBalances(history: History, chain: CrashChain, url: string): Promise<void> {
+  const last = history.entries.length - 1;
+  const funds = new Map(chain.funds);
+  for (const { buyer, seller, cost } of eventsOf(history, 'FillSettled')) {
+    funds.set(buyer, funds.get(buyer)! - BigInt(cost));
+    funds.set(seller, funds.get(seller)! + BigInt(cost));
+  }
+  for (const { wallet, address } of chain.traders) {
+    equal(await chain.usdcOf(wallet), funds.get(address), `collateral of ${address}`);
+    for (const market of chain.markets) {
+      const { yesShares, noShares } = await get(url, `/api/v1/positions/${market.address}?user=${address}`, last);
+      const { yes, no } = await chain.sharesOf(wallet, market);
+      deepEqual({ yes: BigInt(yesShares as number), no: BigInt(noShares as number) }, { yes, no }, `shares of ${address} in ${market.marketId}`);
+    }
+  }
+}
+
+/** Every digest that a batch wrote on the chain is the history's at that position. */
+export async function provesAnchors({ entries }: History, chain: CrashChain): Promise<void> {
+  const anchors = (await logsOf(chain, 'HistoryAnchored')).map(({ args }) => ({ position: Number(args['position']), digest: String(args['digest']) }));
+  ok(anchors.length > 0);
+  deepEqual(anchors, anchors.map(({ position }) => ({ position, digest: entries[position]?.digest })));
+}
+
+const LINE = /^\{"position":(\d+),"id":"[^"]+","command":(\{.*\}),"outcome":(\{"at":.*\}),"digest":"(0x[0-9a-f]{64})"\}$/;
+
+/** Another engine, from position 0, decides the same; and every digest is that of the very bytes that the service shows. */
+export function replays({ lines }: History): void {
+  const engine = createEngine();
+  let digest = Buffer.alloc(32);
+  for (const line of lines) {
+    const [, position, command, outcome, shown] = LINE.exec(line)!;
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(Buffer.byteLength(command!));
+    digest = createHash('sha256').update(digest).update(length).update(command!).update(outcome!).digest();
+    equal(`0x${digest.toString('hex')}`, shown, `the digest at ${position}`);
+    const step = engine.step(Buffer.from(command!));
+    deepEqual({ position: String(step.position), outcome: step.text, digest: step.digest }, { position, outcome, digest: shown });
+  }
+}
+
+/** The answer to a read that includes the history up to `position`. */
+async function get(url: string, path: string, position: number): Promise<Readonly<Record<string, unknown>>> {
+  const response = await fetch(url + path, { headers: { 'X-Min-Log-Position': String(position) } });
+  const text = await response.text();
+  equal(response.status, 200, `${path}: ${text}`);
+  return parseJsonObject(Buffer.from(text));
+}

@@ -1,0 +1,218 @@
+/** Traders who send orders and cancels to a service that dies all the time, each again until it is answered, and note what they were told. */
+import { equal } from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Signature, TypedDataEncoder, ZeroAddress } from 'ethers';
+import { cancelTypes, orderTypes, permitTypes } from '../../command/signing/typed-data.js';
+import { createRandom } from './random-commands.js';
+import type { CrashChain, CrashTrader, Means } from './crash-chain.js';
+
+/** An order that was taken, as its trader was told. */
+export interface Acknowledged {
+  readonly orderHash: string;
+  readonly position: number;
+  readonly matches: number;
+}
+
+export interface CrashTraders {
+  /** By order hash. */
+  readonly acknowledged: ReadonlyMap<string, Acknowledged>;
+  /** Hashes of orders that were refused, with the error's code. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** Hashes of orders that were said to be cancelled. */
+  readonly cancelled: ReadonlySet<string>;
+  /** How many were sent again because the service died before it answered. */
+  readonly repeats: () => number;
+  /** The nonce of the latest order. */
+  readonly nonce: () => number;
+  /** An order that was taken lately, to cancel it elsewhere. */
+  readonly recent: () => SignedOrder | undefined;
+  /** Resolves after the signal, when everything sent is answered. */
+  trade(signal: AbortSignal): Promise<void>;
+  /** Sends an order that was taken before once more: its answer, and whether it says that it is a repeat. */
+  repeat(orderHash: string): Promise<{ readonly told: Acknowledged; readonly isRepeat: boolean }>;
+}
+
+export interface SignedOrder {
+  readonly trader: CrashTrader;
+  readonly order: Readonly<Record<string, unknown>> & { readonly marketId: string };
+  readonly orderHash: string;
+  readonly body: string;
+}
+
+export interface CrashTradersParts {
+  readonly chain: CrashChain;
+  /** Where the service is at present, or will be. */
+  readonly url: () => Promise<string>;
+  readonly seed: number;
+}
+
+/** The longest rest between two requests of a trader. */
+const REST_MS = 80;
+const EXPIRATION = 4_000_000_000;
+/** Whoever lacks something does not get it by trading the other way. */
+const SIDES: Readonly<Partial<Record<Means, 0 | 1>>> = { penniless: 0, shareless: 1 };
+/** What may be wrong with an order here. */
+const REFUSALS = ['insufficient_balance', 'insufficient_allowance', 'nonce_cancelled', 'unknown_market'];
+
+export function crashTraders(parts: CrashTradersParts): CrashTraders {
+  const { chain, seed } = parts;
+  const { deliver, repeats } = delivery(parts);
+  const sign = signing(chain);
+  const acknowledged = new Map<string, Acknowledged>();
+  const refused = new Map<string, string>();
+  const cancelled = new Set<string>();
+  const taken = new Map<string, SignedOrder>();
+  let recent: SignedOrder | undefined;
+  let nonce = 0;
+
+  async function place(signed: SignedOrder): Promise<Answer> {
+    const answer = await deliver({ method: 'POST', path: '/api/v1/orders', body: signed.body });
+    if (answer.status !== 200) return answer;
+    equal(answer.body['orderHash'], signed.orderHash);
+    return answer;
+  }
+
+  async function placeNew(trader: CrashTrader, random: () => number): Promise<SignedOrder[]> {
+    const signed = await sign.order(trader, { nonce: ++nonce, random });
+    const answer = await place(signed);
+    if (answer.status !== 200) {
+      refused.set(signed.orderHash, refusalOf(answer, REFUSALS));
+      return [];
+    }
+    acknowledged.set(signed.orderHash, toldBy(answer));
+    taken.set(signed.orderHash, signed);
+    recent = signed;
+    return [signed];
+  }
+
+  async function cancel({ orderHash, order: { marketId, side }, trader }: SignedOrder): Promise<void> {
+    const { status, body } = await deliver({
+      method: 'DELETE', path: `/api/v1/orders/${orderHash}?marketId=${marketId}&side=${side === 0 ? 'buy' : 'sell'}`,
+      headers: { 'X-Cancel-Signature': await sign.cancel(trader, orderHash), 'X-Cancel-Deadline': String(EXPIRATION) },
+    });
+    if (status === 200) cancelled.add(orderHash);
+    else refusalOf({ status, body }, ['already_filled']);
+  }
+
+  async function tradeAs(trader: CrashTrader, random: () => number, signal: AbortSignal): Promise<void> {
+    const own: SignedOrder[] = [];
+    while (!signal.aborted) {
+      if (own.length > 0 && random() % 10 === 0) await cancel(own.splice(random() % own.length, 1)[0]!);
+      else own.push(...await placeNew(trader, random));
+      await sleep(random() % REST_MS);
+    }
+  }
+
+  return {
+    acknowledged, refused, cancelled, repeats,
+    nonce: () => nonce,
+    recent: () => recent,
+    async trade(signal) {
+      await Promise.all(chain.traders.map((trader, i) => tradeAs(trader, createRandom(seed + i), signal)));
+    },
+    async repeat(orderHash) {
+      const answer = await place(taken.get(orderHash)!);
+      return { told: toldBy(answer), isRepeat: answer.replayed };
+    },
+  };
+}
+
+function toldBy({ body, position }: Answer): Acknowledged {
+  return { orderHash: body['orderHash'] as string, matches: body['matches'] as number, position };
+}
+
+function refusalOf({ status, body }: Pick<Answer, 'status' | 'body'>, expected: readonly string[]): string {
+  const { code } = body;
+  if (typeof code !== 'string' || !expected.includes(code)) throw new Error(`answered with ${status}: ${JSON.stringify(body)}`);
+  return code;
+}
+
+function signing(chain: CrashChain) {
+  const { chainId, domainName, contracts } = chain.chain;
+  const domain = { name: domainName, version: '1', chainId, verifyingContract: contracts.settlement };
+  const types = { Order: [...orderTypes.Order] };
+
+  async function permit({ wallet }: CrashTrader, value: bigint) {
+    const nonce = await chain.read('collateral', 'nonces', [wallet.address]) as bigint;
+    const collateral = { name: 'USD Coin (test)', version: '1', chainId, verifyingContract: contracts.collateral };
+    const signature = await wallet.signTypedData(collateral, { Permit: [...permitTypes.Permit] }, {
+      owner: wallet.address, spender: contracts.settlement, value, nonce, deadline: EXPIRATION,
+    });
+    const { v, r, s } = Signature.from(signature);
+    return { nonce: Number(nonce), value: String(value), deadline: EXPIRATION, v, r, s };
+  }
+
+  return {
+    /** An order that many others meet: few prices, both sides and outcomes. */
+    async order(trader: CrashTrader, { nonce, random }: { nonce: number; random: () => number }): Promise<SignedOrder> {
+      const [price, size] = [497_000 + 1_000 * (random() % 7), 1_000_000 + random() % 20_000_000];
+      const { marketId } = chain.markets[random() % chain.markets.length]!;
+      const order = {
+        marketId, trader: trader.address, side: SIDES[trader.means] ?? random() % 2, outcome: random() % 2, price, size, nonce,
+        expiration: EXPIRATION, makerFeeRecipient: ZeroAddress,
+      };
+      const signature = await trader.wallet.signTypedData(domain, types, order);
+      const permitSignature = trader.means === 'permits' && order.side === 0 ? await permit(trader, BigInt(size)) : undefined;
+      return { trader, order, orderHash: TypedDataEncoder.hash(domain, types, order), body: JSON.stringify({ order, signature, permitSignature }) };
+    },
+    cancel: ({ wallet, address }: CrashTrader, orderHash: string) => (
+      wallet.signTypedData(domain, { CancelOrder: [...cancelTypes.CancelOrder] }, { orderHash, trader: address, deadline: EXPIRATION })),
+  };
+}
+
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** `X-Log-Position`. */
+  readonly position: number;
+  readonly replayed: boolean;
+}
+
+/** Requests that are sent until they are answered, by whichever life of the service. */
+function delivery({ url }: CrashTradersParts) {
+  const agent = new Agent({ keepAlive: true });
+  let repeats = 0;
+  return {
+    repeats: () => repeats,
+    async deliver(asked: Asked): Promise<Answer> {
+      for (;;) {
+        try {
+          const answer = await ask(agent, await url(), asked);
+          if (answer.status !== 503) return answer;
+        } catch (error) {
+          // The connection's errors have codes.
+          if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+          repeats++;
+        }
+        await sleep(20);
+      }
+    },
+  };
+}
+
+/** By node's own client: fetch hides which errors are the connection's. */
+function ask(agent: Agent, url: string, { method, path, body, headers }: Asked): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sized = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
+    const sent = request(url + path, { agent, method, headers: { ...sized, ...headers } }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => { text += chunk; });
+      response.on('error', reject);
+      response.on('end', () => {
+        const { 'x-log-position': position, 'idempotent-replayed': replayed } = response.headers;
+        resolve({ status: response.statusCode!, body: JSON.parse(text) as Answer['body'], position: Number(position), replayed: replayed === 'true' });
+      });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}

@@ -1,0 +1,149 @@
+/** A chain for tests with the contracts on it, wallets with means, and what tests do there besides what they test. */
+import { HDNodeWallet, Interface, Mnemonic, ZeroHash, id, type InterfaceAbi } from 'ethers';
+import type { Chain } from '../../command/chain/chain.js';
+import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
+import { marketFactory } from '../../contracts-abi/market-factory.js';
+import { settlement } from '../../contracts-abi/settlement.js';
+import { testUsdc } from '../../contracts-abi/test-usdc.js';
+import { TEST_MNEMONIC } from '../../service/embedded/anvil.js';
+import { deployContracts } from '../../service/embedded/deploy-contracts.js';
+import { TEST_CHAIN_ID, testChain, type TestChain } from './chain.js';
+
+export interface DeployedMarket {
+  readonly marketId: string;
+  /** The market's own contract. */
+  readonly address: string;
+  /** Unix seconds. */
+  readonly expiration: number;
+  /** ERC-1155 ids of its shares, as 32 bytes. */
+  readonly yesId: string;
+  readonly noId: string;
+}
+
+/** What a transaction came to: its receipt, with numbers as hex. */
+export interface Receipt {
+  readonly transactionHash: string;
+  readonly blockNumber: string;
+  readonly status: '0x0' | '0x1';
+  readonly gasUsed: string;
+  readonly logs: readonly { readonly address: string; readonly topics: readonly string[]; readonly data: string; readonly logIndex: string }[];
+}
+
+interface Account { readonly address: string }
+
+export interface DeployedChainOptions {
+  readonly chainId?: number;
+  /** Further arguments of anvil. */
+  readonly args?: readonly string[];
+  readonly chain?: Partial<Pick<Chain, 'confirmations' | 'exposureCheck' | 'startBlock'>>;
+}
+
+export type DeployedChain = Awaited<ReturnType<typeof deployedChain>>;
+
+export const MAX_UINT256 = 2n ** 256n - 1n;
+const DAY_S = 86_400;
+
+/** The accounts of the test mnemonic; each has ether on the chain. Account 0 deploys, and has every role: it is the operator. */
+export function testAccounts(count = 10): HDNodeWallet[] {
+  const root = HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(TEST_MNEMONIC), 'm/44\'/60\'/0\'/0');
+  return Array.from({ length: count }, (_, i) => root.deriveChild(i));
+}
+
+/** Starts a chain and deploys. Any account can act on it without signing. Call stop() in an `after` hook, and reset() between tests that share it. */
+export async function deployedChain({ chainId = TEST_CHAIN_ID, args = [], chain: changes = {} }: DeployedChainOptions = {}) {
+  const anvil = await testChain({ chainId, args: ['--auto-impersonate', ...args] });
+  const accounts = testAccounts();
+  const { deploymentBlock, ...addresses } = await deployContracts({ signer: accounts[0]!.connect(anvil.provider) });
+  const contracts = Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, address.toLowerCase()])) as typeof addresses;
+  const chain: Chain = {
+    chainId, name: 'Test chain', testnet: true, confirmations: 0, startBlock: deploymentBlock, contracts, domainName: 'Prediction Exchange Settlement',
+    exposureCheck: false, ...changes,
+  };
+  const actions = actionsOn(anvil, chain, accounts[0]!);
+  let snapshot = await anvil.rpc('evm_snapshot');
+  return {
+    ...anvil, ...actions, chain, accounts, operator: accounts[0]!, operatorKey: accounts[0]!.privateKey,
+    /** Puts the chain back to where it was after the deployment. */
+    async reset(): Promise<void> {
+      await anvil.rpc('evm_revert', [snapshot]);
+      snapshot = await anvil.rpc('evm_snapshot');
+    },
+  };
+}
+
+const abis = {
+  settlement: new Interface(settlement.abi as InterfaceAbi), conditionalTokens: new Interface(conditionalTokens.abi as InterfaceAbi),
+  collateral: new Interface(testUsdc.abi as InterfaceAbi), marketFactory: new Interface(marketFactory.abi as InterfaceAbi),
+};
+type Target = keyof typeof abis;
+
+function actionsOn(anvil: TestChain, { contracts }: Chain, operator: Account) {
+  /** Sends a transaction of any account to a contract, its gas estimated or given; resolves once it is mined, and rejects when it fails. */
+  async function send(from: Account, to: Target, method: string, args: readonly unknown[], gas?: number): Promise<Receipt> {
+    const limit = gas === undefined ? {} : { gas: `0x${gas.toString(16)}` };
+    const request = { from: from.address, to: contracts[to], data: abis[to].encodeFunctionData(method, args), ...limit };
+    const receipt = await anvil.rpc('eth_sendTransactionSync', [request]) as Receipt;
+    if (receipt.status !== '0x1') throw new Error(`${to}.${method} of ${from.address} reverted: ${JSON.stringify(receipt)}`);
+    return receipt;
+  }
+
+  /** What a view returns. */
+  async function read(to: Target, method: string, args: readonly unknown[]): Promise<unknown> {
+    const data = await anvil.rpc('eth_call', [{ to: contracts[to], data: abis[to].encodeFunctionData(method, args) }, 'latest']);
+    return abis[to].decodeFunctionResult(method, data as string)[0];
+  }
+
+  async function now(): Promise<number> {
+    const { timestamp } = await anvil.rpc('eth_getBlockByNumber', ['latest', false]) as { timestamp: string };
+    return Number(timestamp);
+  }
+
+  const mint = (to: Account, amount: bigint) => send(operator, 'collateral', 'mint', [to.address, amount]);
+  /** Lets the settlement contract take this much of the account's collateral. */
+  const approve = (from: Account, amount = MAX_UINT256, spender = contracts.settlement) => send(from, 'collateral', 'approve', [spender, amount]);
+  /** Lets the settlement contract move the account's shares. */
+  const approveShares = (from: Account, approved = true) => send(from, 'conditionalTokens', 'setApprovalForAll', [contracts.settlement, approved]);
+
+  /** Turns collateral, which the account must have, into as many YES and NO shares. */
+  async function split(from: Account, { marketId }: { readonly marketId: string }, amount: bigint): Promise<Receipt> {
+    await approve(from, amount, contracts.conditionalTokens);
+    return await send(from, 'conditionalTokens', 'splitPosition', [contracts.collateral, ZeroHash, marketId, [1n, 2n], amount]);
+  }
+
+  /** A market for a day, or until `expiration`. The same question makes the same market, which there can be once. */
+  async function createMarket(
+    { question = 'Will it rain?', description = 'At noon.', category = 3, expiration, bond = 10_000_000n }:
+    { question?: string; description?: string; category?: number; expiration?: number; bond?: bigint } = {},
+  ): Promise<DeployedMarket> {
+    const until = expiration ?? await now() + DAY_S;
+    const { logs } = await send(operator, 'marketFactory', 'createMarket', [id(question), question, description, category, until, bond]);
+    const created = logs.map(({ topics, data }) => abis.marketFactory.parseLog({ topics, data })).find((event) => event?.name === 'MarketCreated')!;
+    const { marketId, market, yesId, noId } = created.args as unknown as { marketId: string; market: string; yesId: bigint; noId: bigint };
+    return { marketId, address: market.toLowerCase(), expiration: until, yesId: word(yesId), noId: word(noId) };
+  }
+
+  return {
+    send, read, now, mint, approve, approveShares, split, createMarket,
+    /** Makes an account able to trade: collateral and, with a market, shares of both outcomes; both approved for the settlement. */
+    async equip(
+      account: Account, { usdc = 0n, shares = 0n, market }: { usdc?: bigint; shares?: bigint; market?: { readonly marketId: string } },
+    ): Promise<void> {
+      await anvil.rpc('anvil_setBalance', [account.address, `0x${(10n ** 20n).toString(16)}`]);
+      await mint(account, usdc + shares);
+      if (market !== undefined) await split(account, market, shares);
+      await approve(account);
+      await approveShares(account);
+    },
+    async usdcOf({ address }: Account): Promise<bigint> {
+      return await read('collateral', 'balanceOf', [address]) as bigint;
+    },
+    async sharesOf({ address }: Account, { yesId, noId }: DeployedMarket): Promise<{ yes: bigint; no: bigint }> {
+      const [yes, no] = await Promise.all([yesId, noId].map((token) => read('conditionalTokens', 'balanceOf', [address, token]) as Promise<bigint>));
+      return { yes: yes!, no: no! };
+    },
+  };
+}
+
+function word(value: bigint): string {
+  return `0x${value.toString(16).padStart(64, '0')}`;
+}

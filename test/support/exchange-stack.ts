@@ -1,0 +1,174 @@
+/** The whole exchange in this process, on a test database with two markets of its own or on chains, as a client meets it. */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Wallet, id, type TypedDataDomain, type TypedDataField } from 'ethers';
+import { encodeCommand } from '../../engine/records/codec.js';
+import type { Command } from '../../engine/records/commands.js';
+import { openPostgresLog } from '../../engine/log/postgres/postgres-log.js';
+import type { ConfiguredChain } from '../../service/chains/chain-workers.js';
+import { parseConfig } from '../../service/config.js';
+import { startExchange, type Exchange } from '../../service/roles/exchange.js';
+import { createLogger } from '../../service/logger.js';
+import { documentedClient, type Answered, type DocumentedClient } from './documented-client.js';
+import { testDatabase, type TestDatabase } from './postgres.js';
+
+export interface ExchangeStack extends DocumentedClient {
+  readonly url: string;
+  /** What `/api/v1/config` gave: all that a wallet needs on the first chain. */
+  readonly signing: Signing;
+  /** The same on a chain. */
+  signingOn(chainId: number): Signing;
+  /** The markets as listed at the start: `rain`, then `sun`. There are none on chains but those that a test creates there. */
+  readonly rain: ListedMarket;
+  readonly sun: ListedMarket;
+  /** Sends a signed order, with further fields of the body in `changes`; the nonces of `fields` without one are counted up. */
+  place(wallet: Wallet, fields?: Fields, changes?: Fields & { readonly signing?: Signing }): Promise<Placed>;
+  /** Writes commands to the log, as the workers that watch a chain would. Returns the last one's position. */
+  record(...commands: readonly Command[]): Promise<number>;
+  /** Why the process should not go on, when a part has failed. */
+  readonly failed: Promise<string>;
+  /** Stops in the service's own order, once, and waits for all of it. The database stays until `close`. */
+  stop(): Promise<void>;
+  /** A second process's life on the same database: what a restart gives, on the same chains or on others. */
+  restart(chains?: readonly ConfiguredChain[]): Promise<ExchangeStack>;
+  close(): Promise<void>;
+}
+
+/** Domain and types of what traders sign. */
+export interface Signing {
+  readonly domain: TypedDataDomain;
+  readonly types: Readonly<Record<'Order' | 'CancelOrder', TypedDataField[]>>;
+}
+
+export interface ListedMarket {
+  readonly id: string;
+  readonly contractAddress: string;
+  readonly expiration: number;
+  readonly createdAt: number;
+}
+
+export type Fields = Record<string, unknown>;
+
+/** An order that was taken. */
+export interface Placed extends Answered {
+  readonly orderHash: string;
+  readonly timestamp: number;
+  /** The request's body, to send again. */
+  readonly sent: string;
+}
+
+export const alice = new Wallet(id('exchange: alice'));
+export const bob = new Wallet(id('exchange: bob'));
+export const carol = new Wallet(id('exchange: carol'));
+export const lower = ({ address }: Wallet): string => address.toLowerCase();
+
+export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+
+const catalogue = {
+  markets: [
+    { slug: 'sun', question: 'Will the sun shine?', description: 'At noon.', category: 'general', expiresInDays: 30, maker: `0x${'5a'.repeat(20)}` },
+    { slug: 'rain', question: 'Will it rain?', description: 'Before noon.', category: 'defi', expiresInDays: 60, maker: `0x${'5b'.repeat(20)}` },
+  ],
+};
+
+/**
+ * Starts it, on chains or, without any, with the catalogue's markets. `settings` are environment variables. Without any, cancels need
+ * signatures, as with every database of one's own.
+ */
+export async function exchangeStack(settings: Record<string, string> = {}, chains: readonly ConfiguredChain[] = []): Promise<ExchangeStack> {
+  const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-stack-'));
+  await writeFile(join(directory, 'catalogue.json'), JSON.stringify(catalogue));
+  let nonce = 0;
+  const database = await testDatabase();
+  return await start({ settings, directory, database, chains, nextNonce: () => ++nonce }).catch(async (error: unknown) => {
+    await database.drop();
+    await rm(directory, { recursive: true });
+    throw error;
+  });
+}
+
+interface Grounds {
+  readonly settings: Record<string, string>;
+  readonly directory: string;
+  readonly database: TestDatabase;
+  readonly chains: readonly ConfiguredChain[];
+  readonly nextNonce: () => number;
+}
+
+async function start(grounds: Grounds): Promise<ExchangeStack> {
+  const { settings, directory, database, chains, nextNonce } = grounds;
+  const config = parseConfig({
+    PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, CATALOGUE: join(directory, 'catalogue.json'), LOG_LEVEL: 'silent', ...settings,
+  });
+  const exchange = await startExchange(config, { databaseUrl: database.url, chains }, createLogger(config));
+  const failed = exchange.failed.then(() => '', (error: Error) => error.message);
+  const client = documentedClient(exchange.url);
+  const { chains: answered, orderTypes } = await client.get('/api/v1/config') as unknown as {
+    chains: { chainId: number; orderDomain: TypedDataDomain }[]; orderTypes: Signing['types'];
+  };
+  const signingOn = (chainId: number) => ({ domain: answered.find((each) => each.chainId === chainId)!.orderDomain, types: orderTypes });
+  const { markets } = await client.get('/api/v1/markets', 1) as unknown as { markets: ListedMarket[] };
+  const [rain, sun] = markets as [ListedMarket, ListedMarket];
+  const signing = signingOn(answered[0]!.chainId);
+  let end: Promise<void> | undefined;
+  const stop = () => end ??= stopped(exchange);
+  return {
+    ...client, url: exchange.url, signing, signingOn, rain, sun, stop, failed,
+    place: async (wallet, { marketId = rain.id, ...fields } = {}, { signing: of = signing, ...changes } = {}) => {
+      const sent = await signedBody(of, wallet, { marketId, nonce: nextNonce(), ...fields }, changes);
+      const answer = await client.request('POST', '/api/v1/orders', { body: sent });
+      if (answer.status !== 200) throw new Error(`refused: ${answer.text}`);
+      return { ...answer, ...answer.body as { orderHash: string; timestamp: number }, sent };
+    },
+    record: (...commands) => recordCommands(database.url, commands),
+    restart: async (others = chains) => {
+      await stop();
+      return start({ ...grounds, chains: others });
+    },
+    close: async () => {
+      await stop();
+      await database.drop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+async function recordCommands(url: string, commands: readonly Command[]): Promise<number> {
+  const log = await openPostgresLog({ url });
+  try {
+    return await log.append('commands', commands.map((command) => ({ id: randomUUID(), data: encodeCommand(command) }))) + commands.length - 1;
+  } finally {
+    await log.close();
+  }
+}
+
+async function stopped({ stopSteps }: Exchange): Promise<void> {
+  for (const { run } of stopSteps) await run();
+}
+
+/** When orders expire that do not say when: far ahead, and the same in every run. */
+export const EXPIRATION = 4_000_000_000;
+
+/** The body of a signed order: to buy 10 YES at 0.62, with other fields where given. Bigints become JSON integers. */
+export async function signedBody({ domain, types }: Signing, wallet: Wallet, fields: Fields, changes: Fields = {}): Promise<string> {
+  const order = {
+    trader: wallet.address, side: 0, outcome: 0, price: 620_000, size: 10_000_000, expiration: EXPIRATION, makerFeeRecipient: ZERO_ADDRESS, ...fields,
+  };
+  return json({ order, signature: await wallet.signTypedData(domain, { Order: types.Order }, order), ...changes });
+}
+
+/** JSON with bigints as the integers that they are. */
+export function json(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) => typeof each === 'bigint' ? `${each}n` : each).replaceAll(/"(\d+)n"/g, '$1');
+}
+
+/** The headers of a signed cancel. */
+export async function cancelHeaders(
+  { domain, types }: Signing, wallet: Wallet,
+  { orderHash, trader = wallet.address, deadline = EXPIRATION }: { orderHash: string; trader?: string; deadline?: number },
+): Promise<Record<string, string>> {
+  const signature = await wallet.signTypedData(domain, { CancelOrder: types.CancelOrder }, { orderHash, trader, deadline });
+  return { 'X-Cancel-Signature': signature, 'X-Cancel-Deadline': String(deadline) };
+}

@@ -1,0 +1,106 @@
+/** Read models with chosen rows for the query tests: the tables as projections create them, filled directly. */
+import pg from 'pg';
+import { projections } from '../../projections/catalogue.js';
+import { openSession } from '../../projections/database.js';
+import { createReadModels, grantReader, READ_MODELS } from '../../projections/schema.js';
+import { openReadModels, type Database } from '../../query/database.js';
+import { testDatabase } from './postgres.js';
+
+export type Row = Readonly<Record<string, unknown>>;
+export type Table = 'markets' | 'orders' | 'levels' | 'books' | 'trades' | 'submissions' | 'market_volumes' | 'minute_volumes' | 'positions'
+  | 'redemptions' | 'assertions';
+
+export interface ReadModels {
+  readonly db: Database;
+  readonly url: string;
+  /** Adds rows; columns that a row does not name get the table's ordinary values. */
+  insert(table: Table, ...rows: Row[]): Promise<void>;
+  /** Sets the checkpoint of every projection, or of one. */
+  advance(position: number, projection?: string): Promise<void>;
+  /** Removes every row and puts every checkpoint to 0. */
+  clear(): Promise<void>;
+  /** Runs a statement as the writer. */
+  run(sql: string, values?: unknown[]): Promise<pg.QueryResult>;
+  close(): Promise<void>;
+}
+
+/** The nth id of its kind: 20 bytes. */
+export const address = (n: number) => `0x${n.toString(16).padStart(40, 'a')}`;
+/** The nth id of its kind: 32 bytes. */
+export const bytes32 = (n: number) => `0x${n.toString(16).padStart(64, 'b')}`;
+
+/** 2^64 - 1, beyond what a JSON number in JavaScript keeps. */
+export const UINT64_MAX = '18446744073709551615';
+
+const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
+  markets: (n) => ({
+    number: n, market_id: bytes32(n), question: `Question ${n}?`, description: `Description ${n}`, category: 'general',
+    contract_address: address(1_000 + n), maker: address(99), expiration: 2_000_000_000, chain_id: 31_337, kind: 'standard',
+    closed: false, resolved: false, winning_outcome: null, created_at_ms: 1_700_000_000_999,
+  }),
+  orders: (n) => ({
+    number: n, order_hash: bytes32(n), market_id: bytes32(1), trader: address(1), side: 0, outcome: 0, price: 500_000, size: 100,
+    remaining: 100, nonce: n, expiration: 1_900_000_000, status: 0, placed_at_ms: 1_700_000_000_000 + 1_000 * n,
+    closed_at_ms: null, closed_position: null, close_reason: null,
+  }),
+  levels: () => ({ market_id: bytes32(1), outcome: 0, side: 0, price: 500_000, size: 100 }),
+  books: () => ({ market_id: bytes32(1), updated_at_ms: 1_700_000_000_999 }),
+  trades: (n) => ({
+    number: n, market_id: bytes32(1), outcome: 0, price: 500_000, size: 100, cost: 50, taker_side: 0, maker_number: 1,
+    taker_number: 2, buyer: address(1), seller: address(2), position: 100 + n, at_ms: 1_700_000_000_000 + 1_000 * n,
+    settlement: 0, tx_hash: null, settled_position: null, settled_at_ms: null, failure_reason: null,
+  }),
+  submissions: (n) => ({ tx_hash: bytes32(80), fill: n, batch_index: 0, batch_size: 1, position: 200, at_ms: 1_700_000_100_000 }),
+  market_volumes: () => ({ market_id: bytes32(1), volume: 0, trades: 0 }),
+  minute_volumes: () => ({ market_id: bytes32(1), minute: 0, volume: 0 }),
+  positions: () => ({ market_id: bytes32(1), user_address: address(1), yes_shares: 0, no_shares: 0, yes_cost: 0, no_cost: 0 }),
+  redemptions: (n) => ({
+    position: n, market_id: bytes32(1), user_address: address(1), payout: 100, tx_hash: bytes32(90), at_ms: 1_700_000_000_000 + 1_000 * n,
+  }),
+  assertions: (n) => ({
+    market_id: bytes32(1), assertion_id: bytes32(n), position: n, proposer: address(5), outcome: 0, bond: 500_000_000,
+    assertion_time: 1_700_000_000, expiration_time: 1_700_007_200, disputer: null, rejected: false,
+  }),
+};
+
+/** A fresh database with empty read models. */
+export async function readModels(): Promise<ReadModels> {
+  const { url, drop } = await testDatabase();
+  const session = await openSession(url, READ_MODELS);
+  await createReadModels({ session, schema: READ_MODELS, projections });
+  await grantReader(session, READ_MODELS);
+  await session.close();
+  const writer = new pg.Client({ connectionString: url, options: `-c search_path=${READ_MODELS}` });
+  await writer.connect();
+  const db = await openReadModels({ url });
+  const run = (sql: string, values: unknown[] = []) => writer.query(sql, values);
+  const clear = async () => {
+    await writer.query(`truncate projection, ${Object.keys(ordinary).join(', ')}`);
+    await writer.query('insert into projection select name, 1, 0 from unnest($1::text[]) name', [projections.map(({ name }) => name)]);
+  };
+  await clear();
+  return {
+    db, url, run, clear,
+    insert: async (table, ...rows) => {
+      for (const row of rows) {
+        const whole = { ...ordinary[table](Number(row['number'] ?? row['position'] ?? row['fill'] ?? 0)), ...row };
+        const values = Object.values(whole).map((value) => typeof value === 'string' && value.startsWith('0x') ? bytea(value) : value);
+        const places = values.map((_, i) => `$${i + 1}`).join(', ');
+        await writer.query(`insert into ${table} (${Object.keys(whole).join(', ')}) values (${places})`, values);
+      }
+    },
+    advance: async (position, projection) => {
+      await writer.query('update projection set position = $1 where $2::text is null or name = $2', [position, projection ?? null]);
+      await writer.query(`select pg_notify('read_models', $1)`, [String(position)]);
+    },
+    close: async () => {
+      await db.close();
+      await writer.end();
+      await drop();
+    },
+  };
+}
+
+function bytea(hex: string): Buffer {
+  return Buffer.from(hex.slice(2), 'hex');
+}

@@ -1,0 +1,64 @@
+/** The whole service as a process of its own, for tests that kill it and benchmarks that load it. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const LINES_KEPT = 10;
+
+/** A service that may not listen yet. */
+export interface SpawnedService {
+  readonly child: ChildProcess;
+  /** Where it listens, once it does. Rejects with its last lines when it ends before that. */
+  readonly listening: Promise<string>;
+  /** Its exit code, null after a signal; resolves when it has ended. */
+  readonly exited: Promise<number | null>;
+  /** What it wrote last. */
+  readonly lastLines: () => readonly string[];
+}
+
+export interface ServiceProcess {
+  readonly url: string;
+  readonly port: number;
+  readonly child: ChildProcess;
+  /** Asks it to stop and waits for its end; returns the exit code. */
+  stop(): Promise<number | null>;
+  /** `kill -9`. */
+  kill(): Promise<void>;
+}
+
+/** Starts `service/main.js` on any free port and waits until it listens. Rejects with its last lines when it ends before that. */
+export async function startService(environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
+  const { child, listening, exited } = spawnService(environment);
+  const url = await listening;
+  return {
+    url, child, port: Number(new URL(url).port),
+    async stop() {
+      child.kill('SIGTERM');
+      return await exited;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+/** Starts `service/main.js` on any free port. */
+export function spawnService(environment: Readonly<Record<string, string>>): SpawnedService {
+  const child = fork(fileURLToPath(new URL('../../service/main.js', import.meta.url)), {
+    env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'], execArgv: ['--enable-source-maps'],
+  });
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  const lines: string[] = [];
+  const listening = new Promise<string>((resolve, reject) => {
+    createInterface(child.stdout!).on('line', (line) => {
+      lines.push(line);
+      if (lines.length > LINES_KEPT) lines.shift();
+      if (line.includes('"msg":"listening"')) resolve((JSON.parse(line) as { url: string }).url);
+    });
+    void exited.then(() => { reject(new Error(`the service ended before it listened:\n${lines.join('\n')}`)); });
+  });
+  listening.catch(() => undefined);
+  return { child, listening, exited, lastLines: () => lines };
+}
