@@ -2,6 +2,7 @@
  * The end of one stream as this process knows it: its length, a window of the newest records, and the followers that wait for
  * more. A follower at the end gets what this process appended from memory; contiguity decides, otherwise it reads.
  */
+import { createBell } from '../waiting.js';
 import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from './log.js';
 
 const WINDOW_RECORDS = 10_000;
@@ -106,36 +107,6 @@ function createWindow() {
       if (records.length === 0 || position < records[0]!.position) return [];
       const start = position - records[0]!.position;
       return records.slice(start, start + PAGE_RECORDS);
-    },
-  };
-}
-
-/** Wakes all who wait. */
-function createBell() {
-  const waiting = new Set<() => void>();
-  let count = 0;
-
-  return {
-    rung: () => count,
-    ring(): void {
-      count += 1;
-      for (const resume of [...waiting]) resume();
-    },
-    wait(signal: AbortSignal, timeoutMs: number): Promise<'rung' | 'timeout' | 'aborted'> {
-      return new Promise((resolve) => {
-        const finish = (why: 'rung' | 'timeout' | 'aborted'): void => {
-          clearTimeout(timer);
-          waiting.delete(resume);
-          signal.removeEventListener('abort', abort);
-          resolve(why);
-        };
-        const resume = (): void => { finish('rung'); };
-        const abort = (): void => { finish('aborted'); };
-        const timer = setTimeout(() => { finish('timeout'); }, timeoutMs);
-        waiting.add(resume);
-        signal.addEventListener('abort', abort);
-        if (signal.aborted) abort();
-      });
     },
   };
 }

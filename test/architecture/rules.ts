@@ -31,7 +31,7 @@ const ARROWS: Readonly<Record<Folder, readonly Folder[]>> = {
 };
 
 /** What `query` may take from the engine: its vocabulary, codec and log port, never its decisions. */
-const VOCABULARY = /^engine\/(records\/\w+(-\w+)*|log\/log)$/;
+const VOCABULARY = /^engine\/(records\/\w+(-\w+)*|log\/log|waiting)$/;
 
 /** Who may import a package: files, or `folder/*`. Tests may import any. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {

@@ -1,0 +1,100 @@
+/** Waiting and retrying: how every part of the program pauses, backs off after failures, and stops waiting when a signal says so. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Resolves after `ms` milliseconds, or as soon as the signal aborts. Never rejects: the caller looks at the signal itself. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+}
+
+/** Pauses that double with every failure in a row. */
+export interface Backoff {
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+/** The pause after so many failures in a row, in milliseconds. The first failure is number 1. */
+export function backoffMs(failures: number, { firstMs, longestMs }: Backoff): number {
+  return Math.min(longestMs, firstMs * 2 ** Math.min(failures - 1, 40));
+}
+
+export interface RetryOptions {
+  readonly backoff: Backoff;
+  readonly signal: AbortSignal;
+  /** Whether the same work may succeed later. Other errors end the retrying. */
+  readonly canPass: (error: unknown) => boolean;
+  /** Told of each failure that is retried; `failures` in a row. */
+  readonly failed?: (error: unknown, failures: number) => void;
+}
+
+/** Does the work until it succeeds. Rejects with the first error that cannot pass, and with the signal's reason when it aborts. */
+export async function retrying<T>(work: () => Promise<T>, { backoff, signal, canPass, failed }: RetryOptions): Promise<T> {
+  for (let failures = 1; ; failures++) {
+    signal.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted || !canPass(error)) throw error;
+      failed?.(error, failures);
+    }
+    await pause(backoffMs(failures, backoff), signal);
+  }
+}
+
+/** The work's end, or a rejection with the signal's reason as soon as it aborts; the work itself is not stopped. */
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => { reject(signal.reason as Error); };
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    work.then(resolve, reject).finally(() => { signal.removeEventListener('abort', abort); });
+  });
+}
+
+/** The work's end, or undefined when it has none within `ms` milliseconds; the work itself is not stopped. */
+export async function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => { timer = setTimeout(() => { resolve(undefined); }, ms); });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Wakes all who wait on it. */
+export interface Bell {
+  /** How often it has rung: a reader compares it before and after a look, to notice a ring in between. */
+  rung(): number;
+  ring(): void;
+  /** Resolves at the next ring, after `timeoutMs` milliseconds, or when the signal aborts: with which of them. */
+  wait(signal: AbortSignal, timeoutMs: number): Promise<'rung' | 'timeout' | 'aborted'>;
+}
+
+export function createBell(): Bell {
+  const waiting = new Set<() => void>();
+  let count = 0;
+
+  return {
+    rung: () => count,
+    ring() {
+      count += 1;
+      for (const resume of [...waiting]) resume();
+    },
+    wait(signal, timeoutMs) {
+      return new Promise((resolve) => {
+        const finish = (why: 'rung' | 'timeout' | 'aborted'): void => {
+          clearTimeout(timer);
+          waiting.delete(resume);
+          signal.removeEventListener('abort', abort);
+          resolve(why);
+        };
+        const resume = (): void => { finish('rung'); };
+        const abort = (): void => { finish('aborted'); };
+        const timer = setTimeout(() => { finish('timeout'); }, timeoutMs);
+        waiting.add(resume);
+        signal.addEventListener('abort', abort);
+        if (signal.aborted) abort();
+      });
+    },
+  };
+}
