@@ -1,6 +1,7 @@
 /** Appends outcomes in order, each at its own position: the append that fences out a second engine, whose loser stands by. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeOutcome } from '../records/codec.js';
+import { HistoryDiffers } from './history-differs.js';
 import { LogUnavailable, WrongPosition, type Log, type NewRecord } from '../log/log.js';
 
 export interface OutcomeRecord extends NewRecord {
@@ -27,6 +28,8 @@ export interface OutcomeWriterOptions {
   readonly takeoverMs: number;
   readonly signal: AbortSignal;
   readonly report: (message: string, details: Record<string, unknown>) => void;
+  /** Told once of an error after which nothing more can be written; the writer's other functions throw it too. */
+  readonly failed?: (error: Error) => void;
 }
 
 /** Records an append takes at most. */
@@ -49,7 +52,10 @@ export function createOutcomeWriter(options: OutcomeWriterOptions): OutcomeWrite
   let working: Promise<void> | undefined;
 
   const start = (): void => {
-    working = writeQueue(writing).catch((error: unknown) => { failure = error as Error; }).finally(() => {
+    working = writeQueue(writing).catch((error: unknown) => {
+      failure = error as Error;
+      options.failed?.(failure);
+    }).finally(() => {
       working = undefined;
       if (writing.queue.length > 0 && failure === undefined) start();
     });
@@ -120,7 +126,7 @@ async function skipTo(writing: Writing, length: number): Promise<void> {
   const [record] = await writing.options.log.read('outcomes', last.position, 1);
   const { digest } = decodeOutcome(record!.data);
   if (digest !== last.digest) {
-    throw new Error(`another engine wrote digest ${digest} at position ${last.position}, this one computed ${last.digest}: they differ`);
+    throw new HistoryDiffers({ position: last.position, recorded: digest, computed: last.digest });
   }
   writing.queue = writing.queue.slice(skipped);
   writing.written += skipped;

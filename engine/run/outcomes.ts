@@ -1,7 +1,7 @@
 /** Outcomes as they are computed, for those who wait for one: the writers that answer clients, and the projections' wake-up. */
 import { decodeOutcome, type Outcome } from '../records/codec.js';
 import type { Step } from './engine.js';
-import type { Log } from '../log/log.js';
+import { LogUnavailable, type Log } from '../log/log.js';
 
 /** How many of the latest outcomes are kept in memory; a power of two. */
 const KEPT = 4_096;
@@ -10,7 +10,10 @@ export interface Outcomes {
   /** What is before this position is in the log; outcomes are published from here on. */
   begin(position: number): void;
   publish(step: Step): void;
-  /** The outcome of the command at a position: now, or as soon as the engine has computed it. Rejects when the engine has stopped. */
+  /**
+   * The outcome of the command at a position: now, or as soon as the engine has computed it. Rejects when the engine has stopped, and with
+   * LogUnavailable for one that is neither among the latest nor recorded yet.
+   */
   outcomeOf(position: number): Promise<Outcome>;
   /** The engine will publish no more: everyone who waits is told why. */
   close(reason: Error): void;
@@ -54,7 +57,7 @@ export function createOutcomes(log: Log): Outcomes {
 
 async function recordedOutcome(log: Log, position: number): Promise<Outcome> {
   const [record] = await log.read('outcomes', position, 1);
-  if (record === undefined) throw new Error(`outcome ${position} was computed but is not in the log yet`);
+  if (record === undefined) throw new LogUnavailable(false, { cause: new Error(`outcome ${position} is computed, and not recorded yet: no engine records outcomes`) });
   const { at, events } = decodeOutcome(record.data);
   return { at, events };
 }

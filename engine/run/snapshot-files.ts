@@ -1,30 +1,51 @@
 /** Snapshots in a folder: written beside and renamed, so that a crash leaves the old ones; the newest good one is read. */
-import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeSnapshot, type Restored } from './snapshot.js';
 
 const NAME = /^snapshot-(\d{16})\.bin$/;
+const UNFINISHED = /^snapshot-.*\.new$/;
 const KEPT = 2;
+/** A file that is not finished after this time was left by a process that was killed. */
+const ABANDONED_MS = 3_600_000;
 
-/** Durably writes a snapshot's bytes under its position and forgets all but the newest two. */
+/** The position of the newest snapshot, whether or not it can be read; -1 when there is none. */
+export async function newestSnapshot(directory: string): Promise<number> {
+  const [newest] = await snapshotNames(directory);
+  return newest === undefined ? -1 : Number(NAME.exec(newest)?.[1]);
+}
+
+/** Durably writes a snapshot's bytes under its position and forgets all but the newest two. Several processes may share the folder. */
 export async function saveSnapshot(directory: string, position: number, data: Uint8Array): Promise<void> {
   await mkdir(directory, { recursive: true });
   const path = join(directory, `snapshot-${String(position).padStart(16, '0')}.bin`);
-  const file = await open(`${path}.new`, 'w');
+  const unfinished = `${path}.${process.pid}.new`;
+  const file = await open(unfinished, 'w');
   try {
     await file.writeFile(data);
     await file.sync();
   } finally {
     await file.close();
   }
-  await rename(`${path}.new`, path);
-  for (const old of (await snapshotNames(directory)).slice(KEPT)) await rm(join(directory, old));
+  await rename(unfinished, path);
+  for (const old of (await snapshotNames(directory)).slice(KEPT)) await rm(join(directory, old), { force: true });
+  await removeAbandoned(directory, (await stat(path)).mtimeMs);
+}
+
+async function removeAbandoned(directory: string, nowMs: number): Promise<void> {
+  for (const name of (await readdir(directory)).filter((each) => UNFINISHED.test(each))) {
+    const path = join(directory, name);
+    const found = await stat(path).catch(() => undefined);
+    if (found !== undefined && nowMs - found.mtimeMs > ABANDONED_MS) await rm(path, { force: true });
+  }
 }
 
 /** The newest snapshot that can be read and that `accept` agrees to; undefined when there is none. Damaged ones are passed over. */
 export async function loadSnapshot(directory: string, accept: (restored: Restored) => Promise<boolean>): Promise<Restored | undefined> {
   for (const name of await snapshotNames(directory)) {
-    const restored = decodeSnapshot(await readFile(join(directory, name)));
+    // Another process may have removed it just now.
+    const data = await readFile(join(directory, name)).catch(() => undefined);
+    const restored = data === undefined ? undefined : decodeSnapshot(data);
     if (restored !== undefined && await accept(restored)) return restored;
   }
   return undefined;

@@ -1,37 +1,39 @@
-/** The run loop: outcomes in their places, restarts, a second engine, altered histories, and the clock. */
+/** The replica: outcomes in their places, restarts, a second engine, replicas without a recorder, altered histories, and the clock. */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runClock } from '../../engine/run/clock.js';
-import { decodeOutcome, encodeCommand, recordId } from '../../engine/records/codec.js';
+import { decodeOutcome, encodeCommand, encodeOutcome, recordId } from '../../engine/records/codec.js';
+import { createDigestTrail } from '../../engine/run/checker.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { LogUnavailable, type Log, type NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
-import { createOutcomes, type Outcomes } from '../../engine/run/outcomes.js';
-import { startEngine, type EngineOptions, type EngineRun } from '../../engine/run/run.js';
+import { startReplica, type Replica, type ReplicaOptions } from '../../engine/run/replica.js';
 import { createRandomCommands, crowd, marketId, START_MS, traderAddress } from '../support/random-commands.js';
 
 interface Running {
-  readonly run: EngineRun;
-  readonly outcomes: Outcomes;
+  readonly replica: Replica;
   readonly reports: string[];
   stop(): Promise<void>;
 }
 
-async function start(log: Log, options: Partial<EngineOptions> = {}): Promise<Running> {
+/** A replica that records, as the engine role has it. */
+function start(log: Log, options: Partial<ReplicaOptions> = {}): Promise<Running> {
+  return startPlain(log, { record: { writerId: randomUUID() }, ...options });
+}
+
+/** A replica that only follows and checks. */
+async function startPlain(log: Log, options: Partial<ReplicaOptions> = {}): Promise<Running> {
   const stop = new AbortController();
-  const outcomes = createOutcomes(log);
   const reports: string[] = [];
-  const run = await startEngine({
-    log, outcomes, signal: stop.signal, writerId: randomUUID(), report: (message) => { reports.push(message); }, ...options,
-  });
+  const replica = await startReplica({ log, signal: stop.signal, report: (message) => { reports.push(message); }, ...options });
   return {
-    run, outcomes, reports,
+    replica, reports,
     stop: () => {
       stop.abort();
-      return run.done;
+      return replica.done;
     },
   };
 }
@@ -67,7 +69,7 @@ async function recordedDigests(log: Log): Promise<string[]> {
   }
 }
 
-describe('the engine\'s run loop', () => {
+describe('replica', () => {
   let directory: string;
   before(async () => { directory = await mkdtemp(join(tmpdir(), 'run-')); });
   after(() => rm(directory, { recursive: true }));
@@ -103,13 +105,13 @@ describe('the engine\'s run loop', () => {
     const { records } = history(3, 6_000);
     const log = createMemoryLog();
     const engine = await start(log);
-    const early = engine.outcomes.outcomeOf(5_999);
+    const early = engine.replica.outcomeOf(5_999);
     await log.append('commands', records);
     const { at } = await early;
-    await until('all outcomes', () => engine.run.written === records.length);
-    equal((await engine.outcomes.outcomeOf(5_999)).at, at);
-    deepEqual(await engine.outcomes.outcomeOf(0), decodedOf(await log.read('outcomes', 0, 1)));
-    const never = engine.outcomes.outcomeOf(6_000);
+    await until('all outcomes', () => engine.replica.recording!.written === records.length);
+    equal((await engine.replica.outcomeOf(5_999)).at, at);
+    deepEqual(await engine.replica.outcomeOf(0), decodedOf(await log.read('outcomes', 0, 1)));
+    const never = engine.replica.outcomeOf(6_000);
     await Promise.all([rejects(never, /has stopped/), engine.stop()]);
   });
 
@@ -118,7 +120,7 @@ describe('the engine\'s run loop', () => {
     const honest = createMemoryLog();
     const engine = await start(honest);
     await honest.append('commands', records);
-    await until('all outcomes', () => engine.run.written === records.length);
+    await until('all outcomes', () => engine.replica.recording!.written === records.length);
     await engine.stop();
     const outcomes = await honest.read('outcomes', 0, 1_000);
     const altered = createMemoryLog();
@@ -126,7 +128,7 @@ describe('the engine\'s run loop', () => {
     await altered.append('commands', [...records.slice(0, 120), second, first, ...records.slice(122)]);
     await altered.append('outcomes', outcomes.map(({ id, data }) => ({ id, data })));
     const deceived = await start(altered);
-    await rejects(deceived.run.done, /at position 199 the history has digest 0x[0-9a-f]{64}, but its commands give 0x/);
+    await rejects(deceived.replica.done, /at position 199 the history has digest 0x[0-9a-f]{64}, but its commands give 0x/);
   });
 
   it('stops at a command that it cannot read, and writes no outcome for it or after it', async () => {
@@ -134,26 +136,103 @@ describe('the engine\'s run loop', () => {
     const log = createMemoryLog();
     await log.append('commands', [...records.slice(0, 4), { id: recordId('bad'), data: Buffer.from('{"kind":"PlaceOrder","v":9}') }, ...records.slice(4)]);
     const engine = await start(log);
-    await rejects(engine.run.done, /PlaceOrder has version 9; this program knows up to 1/);
+    await rejects(engine.replica.done, /PlaceOrder has version 9; this program knows up to 1/);
     ok(await log.length('outcomes') <= 4);
-    await rejects(engine.outcomes.outcomeOf(7), /version 9/);
+    await rejects(engine.replica.outcomeOf(7), /version 9/);
   });
 
   it('a second engine stands by, agrees with the first, and takes over when it falls silent', async () => {
     const { records, digests } = history(6, 900);
     const store = createMemoryStore();
     const [left, right] = [createMemoryLog(store), createMemoryLog(store)];
-    const engines = [await start(left, { takeoverMs: 500 }), await start(right, { takeoverMs: 500 })];
+    const engines = [await start(left, { record: { writerId: randomUUID(), takeoverMs: 500 } }), await start(right, { record: { writerId: randomUUID(), takeoverMs: 500 } })];
     for (let from = 0; from < 600; from += 10) await left.append('commands', records.slice(from, from + 10));
-    await until('one stands by', () => engines.some(({ run }) => run.standby));
+    await until('one stands by', () => engines.some(({ replica }) => replica.recording!.standby));
     await until('600 outcomes', async () => await left.length('outcomes') === 600);
-    const leader = engines.findIndex(({ run }) => !run.standby);
+    const leader = engines.findIndex(({ replica }) => !replica.recording!.standby);
     await engines[leader]!.stop();
     await left.append('commands', records.slice(600));
     await until('the other one takes over', async () => await left.length('outcomes') === 900);
-    ok(!engines[1 - leader]!.run.standby);
+    ok(!engines[1 - leader]!.replica.recording!.standby);
     await engines[1 - leader]!.stop();
     deepEqual(await recordedDigests(left), digests);
+  });
+
+  it('without a recorder: knows every outcome before it is recorded, writes nothing, and agrees with the engine that does', async () => {
+    const { records, digests } = history(7, 300);
+    const store = createMemoryStore();
+    const api = await startPlain(createMemoryLog(store));
+    const log = createMemoryLog(store);
+    await log.append('commands', records.slice(0, 200));
+    equal((await api.replica.outcomeOf(199)).at > 0, true);
+    equal(await log.length('outcomes'), 0);
+    const engine = await start(createMemoryLog(store));
+    await log.append('commands', records.slice(200));
+    await Promise.all([api.replica.outcomeOf(299), until('all outcomes', async () => await log.length('outcomes') === 300)]);
+    deepEqual(await recordedDigests(log), digests);
+    await Promise.all([engine.stop(), api.stop()]);
+  });
+
+  it('without a recorder: stops on a difference, also when no further command comes', async () => {
+    const { records } = history(8, 100);
+    const log = createMemoryLog();
+    const api = await startPlain(log);
+    await log.append('commands', records);
+    await api.replica.outcomeOf(99);
+    const other = history(9, 100);
+    const engine = createEngine();
+    await log.append('outcomes', other.records.map(({ id, data }) => {
+      const { text, digest } = engine.step(data);
+      return { id, data: encodeOutcome(text, digest) };
+    }));
+    await rejects(api.replica.done, /at position 99 the history has digest 0x[0-9a-f]{64}, but its commands give 0x/);
+    await rejects(api.replica.outcomeOf(100), /at position 99/);
+  });
+
+  it('an outcome that is neither recent nor recorded cannot be told for now', async () => {
+    const { records } = history(10, 6_000);
+    const log = createMemoryLog();
+    const api = await startPlain(log);
+    await log.append('commands', records);
+    await api.replica.outcomeOf(5_999);
+    await rejects(api.replica.outcomeOf(0), LogUnavailable);
+    await api.stop();
+  });
+
+  it('has caught up when everything that was in the log at the start is decided', async () => {
+    const { records } = history(11, 50);
+    const log = createMemoryLog();
+    await log.append('commands', records);
+    const api = await startPlain(log);
+    await api.replica.caughtUp;
+    equal(api.replica.view.position, 50);
+    equal(api.replica.ready, true);
+    await api.stop();
+  });
+
+  it('the clock of an engine that stands by does what the other one has left undone for long', async () => {
+    const log = createMemoryLog();
+    await log.append('commands', [marketExpiringAt(START_MS / 1_000 + 10)]);
+    const api = await startPlain(log);
+    await api.replica.caughtUp;
+    let now = START_MS + 10_000;
+    const stop = new AbortController();
+    const standingBy = { ...api.replica, view: api.replica.view, ready: true, recording: { standby: true, written: 0 } };
+    const looks: number[] = [];
+    const clock = runClock({
+      log, replica: standingBy, signal: stop.signal, tickMs: 1, standbyMs: 5_000,
+      now: () => {
+        looks.push(now);
+        return now;
+      },
+    });
+    await until('it has looked a few times', () => looks.length > 5);
+    equal(await log.length('commands'), 1);
+    now += 5_000;
+    deepEqual((await api.replica.outcomeOf(1)).events, [{ type: 'MarketClosed', v: 1, marketId: marketId(1) }]);
+    stop.abort();
+    await clock;
+    await api.stop();
   });
 
   it('the clock waits for a log that cannot be reached, and ticks when it is back', async () => {
@@ -162,16 +241,16 @@ describe('the engine\'s run loop', () => {
     const log: Log = { ...store, append: (...args) => down ? Promise.reject(new LogUnavailable(false)) : store.append(...args) };
     await store.append('commands', [marketExpiringAt(START_MS / 1_000 + 10)]);
     const engine = await start(store);
-    await until('the market is open', () => engine.run.engine.state.position === 1);
+    await until('the market is open', () => engine.replica.view.position === 1);
     const stop = new AbortController();
     const waits: string[] = [];
     const clock = runClock({
-      log, run: engine.run, outcomes: engine.outcomes, now: () => START_MS + 10_000, signal: stop.signal, tickMs: 1,
+      log, replica: engine.replica, now: () => START_MS + 10_000, signal: stop.signal, tickMs: 1,
       report: (message) => { waits.push(message); },
     });
     await until('the clock has waited', () => waits.length > 3);
     down = false;
-    deepEqual((await engine.outcomes.outcomeOf(1)).events, [{ type: 'MarketClosed', v: 1, marketId: marketId(1) }]);
+    deepEqual((await engine.replica.outcomeOf(1)).events, [{ type: 'MarketClosed', v: 1, marketId: marketId(1) }]);
     stop.abort();
     await clock;
     await engine.stop();
@@ -182,7 +261,7 @@ describe('the engine\'s run loop', () => {
     const engine = await start(log);
     let now = START_MS;
     const stopClock = new AbortController();
-    const clock = runClock({ log, run: engine.run, outcomes: engine.outcomes, now: () => now, signal: stopClock.signal, tickMs: 1 });
+    const clock = runClock({ log, replica: engine.replica, now: () => now, signal: stopClock.signal, tickMs: 1 });
     const expiration = START_MS / 1_000 + 100;
     await log.append('commands', [
       marketExpiringAt(START_MS / 1_000 + 1_000),
@@ -191,12 +270,12 @@ describe('the engine\'s run loop', () => {
         size: '7', nonce: '0', expiration: String(expiration), signature: `0x${'00'.repeat(65)}`,
       }) },
     ]);
-    await until('both decided', () => engine.run.engine.state.position === 2);
+    await until('both decided', () => engine.replica.view.position === 2);
     now = expiration * 1_000 - 20_001;
     await new Promise((resolve) => setTimeout(resolve, 20));
     equal(await log.length('commands'), 2, 'nothing was due yet, so nothing was written');
     now += 1;
-    const outcome = await engine.outcomes.outcomeOf(2);
+    const outcome = await engine.replica.outcomeOf(2);
     equal(outcome.events.length, 1);
     match(JSON.stringify(outcome.events[0]), /"type":"OrderCancelled".*"rested":"7","reason":"expired"/);
     stopClock.abort();
@@ -219,3 +298,24 @@ function decodedOf([record]: readonly { data: Uint8Array }[]) {
   const { at, events } = decodeOutcome(record!.data);
   return { at, events };
 }
+
+describe('replica: digests that wait for their comparison', () => {
+  it('gives the newest one below a length, and forgets what is compared', () => {
+    const trail = createDigestTrail();
+    for (let position = 5; position < 10; position++) trail.add(position, `digest ${position}`);
+    equal(trail.newestBelow(5), undefined);
+    deepEqual(trail.newestBelow(8), { position: 7, digest: 'digest 7' });
+    trail.dropUpTo(7);
+    deepEqual([trail.size(), trail.newestBelow(8), trail.newestBelow(100)], [2, undefined, { position: 9, digest: 'digest 9' }]);
+  });
+
+  it('keeps a bounded number, the newest always among them', () => {
+    const trail = createDigestTrail(8);
+    for (let position = 0; position < 1_000; position++) {
+      trail.add(position, `digest ${position}`);
+      equal(trail.newestBelow(position + 1)?.position, position);
+      ok(trail.size() <= 8);
+    }
+    ok(trail.newestBelow(900) !== undefined, 'older ones are kept too, ever more thinly');
+  });
+});

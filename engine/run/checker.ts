@@ -1,0 +1,81 @@
+/** Compares the digests of a replica's steps with the outcomes that an engine elsewhere records, and reports a difference. */
+import { LogUnavailable, type Log } from '../log/log.js';
+import { decodeOutcome } from '../records/codec.js';
+import { pause } from '../waiting.js';
+import { HistoryDiffers } from './history-differs.js';
+import type { StepSink } from './step-sink.js';
+
+export interface CheckerOptions {
+  readonly log: Pick<Log, 'length' | 'read'>;
+  readonly signal: AbortSignal;
+  /** Told once of a difference, or of another error that ends the checks. */
+  readonly failed: (error: Error) => void;
+  /** Time between two comparisons. Default 250 ms. */
+  readonly everyMs?: number;
+}
+
+/**
+ * A digest covers the whole history before it. So comparing the newest step that has a recorded outcome, a few times per second, checks
+ * every step; the steps in between cost nothing.
+ */
+export function createChecker({ log, signal, failed, everyMs = 250 }: CheckerOptions): StepSink {
+  const trail = createDigestTrail();
+  const done = (async () => {
+    while (!signal.aborted) {
+      try {
+        await compareNewest(log, trail);
+      } catch (error) {
+        // Outcomes that cannot be read now are compared later.
+        if (!(error instanceof LogUnavailable)) return failed(error as Error);
+      }
+      await pause(everyMs, signal);
+    }
+  })();
+  return {
+    take: ({ position, digest }) => { trail.add(position, digest); },
+    room: () => Promise.resolve(),
+    finish: () => done,
+  };
+}
+
+async function compareNewest(log: CheckerOptions['log'], trail: DigestTrail): Promise<void> {
+  if (trail.size() === 0) return;
+  const newest = trail.newestBelow(await log.length('outcomes'));
+  if (newest === undefined) return;
+  const [record] = await log.read('outcomes', newest.position, 1);
+  if (record === undefined) return;
+  const { digest: recorded } = decodeOutcome(record.data);
+  if (recorded !== newest.digest) throw new HistoryDiffers({ position: newest.position, recorded, computed: newest.digest });
+  trail.dropUpTo(newest.position);
+}
+
+interface PlacedDigest {
+  readonly position: number;
+  readonly digest: string;
+}
+
+export interface DigestTrail {
+  /** Positions ascend. */
+  add(position: number, digest: string): void;
+  /** The digest of the highest position that is kept and below `length`. */
+  newestBelow(length: number): PlacedDigest | undefined;
+  dropUpTo(position: number): void;
+  size(): number;
+}
+
+/**
+ * Digests that have not been compared yet, at most `most`. Beyond that every second one is dropped, the newest excepted: while no engine
+ * records outcomes, a replica may go on for long, and any later digest covers those dropped.
+ */
+export function createDigestTrail(most = 65_536): DigestTrail {
+  let kept: PlacedDigest[] = [];
+  return {
+    add(position, digest) {
+      kept.push({ position, digest });
+      if (kept.length > most) kept = kept.filter((_, i) => (kept.length - 1 - i) % 2 === 0);
+    },
+    newestBelow: (length) => kept.findLast(({ position }) => position < length),
+    dropUpTo(position) { kept = kept.slice(kept.findLastIndex((each) => each.position <= position) + 1); },
+    size: () => kept.length,
+  };
+}

@@ -1,0 +1,38 @@
+/** Records the outcomes of a replica's steps in the log, or stands by while another engine does. */
+import { encodeOutcome, recordId } from '../records/codec.js';
+import type { Step } from './engine.js';
+import { createOutcomeWriter, type OutcomeRecord, type OutcomeWriterOptions } from './outcome-writer.js';
+import type { StepSink } from './step-sink.js';
+
+export interface Recorder extends StepSink {
+  /** Whether another engine writes the outcomes at the moment. */
+  readonly standby: boolean;
+  /** Length of the outcomes, as far as this engine knows: what is below this position is durable. */
+  readonly written: number;
+}
+
+export interface RecorderOptions extends OutcomeWriterOptions {
+  /** Different for each process and start: part of the outcomes' ids, so that two engines never take each other's records for their own. */
+  readonly writerId: string;
+}
+
+/** Outcomes that may wait for their append before the replica pauses. */
+const MAX_UNWRITTEN = 20_000;
+
+export function createRecorder({ writerId, ...options }: RecorderOptions): Recorder {
+  const writer = createOutcomeWriter(options);
+  return {
+    take(step) { writer.add(recordOf(step, writerId)); },
+    async room() {
+      if (writer.unwritten > MAX_UNWRITTEN) await writer.drained();
+      writer.throwIfFailed();
+    },
+    finish: () => writer.drained(),
+    get standby() { return writer.standby; },
+    get written() { return writer.written; },
+  };
+}
+
+function recordOf({ position, text, digest }: Step, writerId: string): OutcomeRecord {
+  return { id: recordId(`outcome:${position}:${writerId}`), data: encodeOutcome(text, digest), position, digest };
+}

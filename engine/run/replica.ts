@@ -1,0 +1,199 @@
+/**
+ * The replica: follows the recorded commands, steps the engine with each, and so knows every outcome as soon as its command is in the log.
+ * With a recorder it also writes the outcomes; without one it compares them with those that an engine elsewhere writes.
+ */
+import { decodeOutcome, type Outcome } from '../records/codec.js';
+import { formatDigest } from '../records/digest.js';
+import { BrokenSequence, type Log } from '../log/log.js';
+import { createChecker } from './checker.js';
+import { createEngine, type Engine, type Step } from './engine.js';
+import { HistoryDiffers } from './history-differs.js';
+import { createOutcomes } from './outcomes.js';
+import { createRecorder, type Recorder } from './recorder.js';
+import { encodeSnapshot, type Restored } from './snapshot.js';
+import { loadSnapshot, newestSnapshot, saveSnapshot } from './snapshot-files.js';
+import type { StepSink } from './step-sink.js';
+import { viewOf, type EngineView } from './view.js';
+
+export interface Replica {
+  /** The engine's state, for questions; only the replica changes it, between two turns of the event loop. */
+  readonly view: EngineView;
+  /** The outcome of the command at a position: now, or as soon as it is computed. Rejects when the replica has stopped. */
+  outcomeOf(position: number): Promise<Outcome>;
+  /** Calls `listener` with every step from now on, in order, in the turn in which the engine takes it. */
+  onStep(listener: (step: Step) => void): void;
+  /** Resolves when every command that was in the log at the start is decided; rejects when the replica ends before. */
+  readonly caughtUp: Promise<void>;
+  /** Whether `caughtUp` has resolved. */
+  readonly ready: boolean;
+  /** The recorder's state; undefined for a replica that does not record. */
+  readonly recording: Pick<Recorder, 'standby' | 'written'> | undefined;
+  /** Settles when the replica has ended: resolved after `signal`, otherwise rejected with what went wrong. */
+  readonly done: Promise<void>;
+}
+
+export interface ReplicaOptions {
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** Present: this replica records outcomes, or stands by while another one does. */
+  readonly record?: { readonly writerId: string; readonly takeoverMs?: number };
+  /** Where snapshots are kept; absent: none are read or written. */
+  readonly snapshotDirectory?: string;
+  /** Commands between two snapshots. */
+  readonly snapshotEvery?: number;
+  readonly report?: (message: string, details: Record<string, unknown>) => void;
+}
+
+/** How long the outcomes must stand still before a standby engine takes over. */
+const TAKEOVER_MS = 5_000;
+
+/** Restores the newest snapshot that belongs to this history, replays the rest, and goes on live: one code for both. */
+export async function startReplica(options: ReplicaOptions): Promise<Replica> {
+  const { log, snapshotDirectory, report = () => undefined } = options;
+  const [commands, recorded] = [await log.length('commands'), await log.length('outcomes')];
+  const restored = snapshotDirectory === undefined
+    ? undefined
+    : await loadSnapshot(snapshotDirectory, (snapshot) => belongs(log, snapshot, recorded));
+  const engine = createEngine(restored?.state, restored?.digest);
+  report('replica starts', { position: engine.state.position, commands, recorded, snapshot: restored !== undefined });
+  const outcomes = createOutcomes(log);
+  outcomes.begin(recorded);
+  const failing = new AbortController();
+  const signal = AbortSignal.any([options.signal, failing.signal]);
+  const failed = (error: Error) => { failing.abort(error); };
+  const recorder = options.record === undefined
+    ? undefined
+    : createRecorder({ log, from: recorded, report, signal, failed, takeoverMs: TAKEOVER_MS, ...options.record });
+  const sink = recorder ?? createChecker({ log, signal, failed });
+  const listeners: ((step: Step) => void)[] = [];
+  const begin = createBeginning(engine, Math.max(commands, recorded));
+  const done = runToEnd(() => follow({
+    engine, log, sink, recorded, signal, snapshots: snapshotTaker(engine, { ...options, report }),
+    stepped(step) {
+      outcomes.publish(step);
+      for (const listener of listeners) listener(step);
+    },
+    batchDone: () => { begin.look(); },
+  }), {
+    stopped: options.signal, failure: failing.signal,
+    ended(reason) {
+      outcomes.close(reason);
+      begin.end(reason);
+    },
+  });
+  done.catch(() => undefined);
+  return {
+    view: viewOf(engine), caughtUp: begin.caughtUp, recording: recorder, done,
+    outcomeOf: (position) => outcomes.outcomeOf(position),
+    onStep: (listener) => { listeners.push(listener); },
+    get ready() { return begin.isOver(); },
+  };
+}
+
+/** Resolves when the work has ended after a stop; rejects with the failure, or with what the work threw. */
+async function runToEnd(work: () => Promise<void>, { stopped, failure, ended }: {
+  readonly stopped: AbortSignal; readonly failure: AbortSignal; readonly ended: (reason: Error) => void;
+}): Promise<void> {
+  try {
+    await work();
+    failure.throwIfAborted();
+    ended(new Error('the engine has stopped'));
+  } catch (error) {
+    ended(error as Error);
+    if (!stopped.aborted) throw error;
+  }
+}
+
+/** When the engine has decided everything that was in the log at the start. */
+function createBeginning({ state }: Engine, length: number) {
+  let over = false;
+  let look = (): void => undefined;
+  let end = (_reason: Error): void => undefined;
+  const caughtUp = new Promise<void>((resolve, reject) => {
+    look = () => {
+      if (over || state.position < length) return;
+      over = true;
+      resolve();
+    };
+    end = reject;
+  });
+  caughtUp.catch(() => undefined);
+  look();
+  return { caughtUp, look, end, isOver: () => over };
+}
+
+interface Following {
+  readonly engine: Engine;
+  readonly log: Log;
+  readonly sink: StepSink;
+  /** Length of the outcomes at the start. */
+  readonly recorded: number;
+  readonly signal: AbortSignal;
+  readonly snapshots: ReturnType<typeof snapshotTaker>;
+  /** Told of every step that had no recorded outcome at the start. */
+  readonly stepped: (step: Step) => void;
+  readonly batchDone: () => void;
+}
+
+async function follow({ engine, log, sink, recorded, signal, snapshots, stepped, batchDone }: Following): Promise<void> {
+  for await (const batch of log.follow('commands', engine.state.position, signal)) {
+    for (const record of batch) {
+      if (record.position !== engine.state.position) throw new BrokenSequence('commands', engine.state.position, record.position);
+      const step = engine.step(record.data);
+      if (step.position === recorded - 1) await compare(log, step);
+      if (step.position >= recorded) {
+        sink.take(step);
+        stepped(step);
+      }
+      snapshots.afterStep();
+    }
+    batchDone();
+    await sink.room();
+  }
+  await sink.finish();
+  await snapshots.finish();
+}
+
+async function compare(log: Log, { position, digest: computed }: Step): Promise<void> {
+  const [record] = await log.read('outcomes', position, 1);
+  if (record === undefined) return;
+  const { digest: recorded } = decodeOutcome(record.data);
+  if (recorded !== computed) throw new HistoryDiffers({ position, recorded, computed });
+}
+
+/** Whether the snapshot is of this very history: its digest is the one recorded at its position. */
+async function belongs(log: Log, { state, digest }: Restored, recorded: number): Promise<boolean> {
+  if (state.position > recorded) return false;
+  const [record] = await log.read('outcomes', state.position - 1, 1);
+  return record !== undefined && decodeOutcome(record.data).digest === formatDigest(digest);
+}
+
+/** Takes a snapshot every so many commands, one write at a time, and a last one at a graceful stop. */
+function snapshotTaker(engine: Engine, { snapshotDirectory, snapshotEvery = 200_000, report }: ReplicaOptions) {
+  let last = engine.state.position;
+  let writing: Promise<void> | undefined;
+  /** Several processes may share the folder: one snapshot is enough for all. */
+  const write = async (directory: string, newerThan: number): Promise<void> => {
+    try {
+      if (await newestSnapshot(directory) >= newerThan) return;
+      await saveSnapshot(directory, engine.state.position, encodeSnapshot(engine));
+    } catch (error) {
+      report?.('a snapshot could not be written; a restart replays more', { position: engine.state.position, error });
+    }
+  };
+  const take = (newerThan: number): void => {
+    if (snapshotDirectory === undefined || writing !== undefined) return;
+    last = engine.state.position;
+    writing = write(snapshotDirectory, newerThan).finally(() => { writing = undefined; });
+  };
+  return {
+    afterStep(): void {
+      if (engine.state.position - last >= snapshotEvery) take(last + 1);
+    },
+    async finish(): Promise<void> {
+      await writing;
+      if (engine.state.position !== last) take(engine.state.position);
+      await writing;
+    },
+  };
+}
