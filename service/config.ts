@@ -1,6 +1,8 @@
 /** The settings: one table of names, parsers, defaults and a sentence each. Nobody else reads the environment. */
+import { ROLE_NAMES } from './roles/role-names.js';
+import { processesOf, rolesOf } from './roles/role-settings.js';
 import {
-  SettingError, address, databaseUrl, flag, host, integer, isLoopback, oneOf, proxies, text, type Parse,
+  SettingError, address, databaseUrl, flag, host, integer, isLoopback, logUrl, oneOf, proxies, text, type Parse,
 } from './settings.js';
 
 interface Setting<T> {
@@ -28,10 +30,15 @@ const isDevelopment = (above: Readonly<Record<string, unknown>>) => onLoopback(a
 const publicLimit = (limit: number) => (above: Readonly<Record<string, unknown>>) => onLoopback(above) && above['trustProxy'] === 0 ? 0 : limit;
 
 const settings = {
+  ROLES: setting(rolesOf, ROLE_NAMES, 'What this process does: some of the roles below, with commas or spaces between them.', { shown: 'all' }),
   HOST: setting(host, '127.0.0.1', 'Address to listen on.'),
   PORT: setting(integer(0, 65_535), 8080, 'Port to listen on; 0 takes any free one.'),
   DATA_DIR: setting(text(1_000), '.data', 'Where the embedded Postgres, the development chain and the snapshots live.'),
-  DATABASE_URL: setting(databaseUrl, '', 'Postgres for the log and the read models; empty starts an embedded one in DATA_DIR.', { shown: '(embedded)', secret: true }),
+  DATABASE_URL: setting(databaseUrl, '', 'Postgres for the read models; empty starts an embedded one in DATA_DIR.', { shown: '(embedded)', secret: true }),
+  LOG_URL: setting(logUrl, '', 'Where the log is: a Postgres URL; empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
+  OUTBOX_URL: setting(databaseUrl, '', 'Postgres for requests to the lanes; empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
+  PROCESSES: setting(processesOf, ROLE_NAMES.map((name) => [name]),
+    'With npm run start:roles: the processes, each a role or several with + between them; named twice there are two.', { shown: ROLE_NAMES.join(' ') }),
   LOG_LEVEL: setting(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'The least serious log lines to write; debug writes a line a request.'),
   TRUST_PROXY: setting(proxies, 0, 'How many reverse proxies stand in front: a client\'s address is then taken from X-Forwarded-For.', { shown: 'false' }),
   CANCEL_AUTH: setting(oneOf('required', 'open'), (above): 'required' | 'open' => isDevelopment(above) ? 'open' : 'required',
@@ -114,10 +121,13 @@ const CHAIN_SETTINGS = {
   },
 } as const;
 
+/** What a chains file says for each chain. */
+export const IGNORED_WITH_CHAINS_FILE: readonly string[] = CHAIN_SETTINGS.file.ignored;
+
 function withoutEffect(chains: string | undefined, isGiven: (name: string) => boolean): string[] {
   if (chains === undefined) return [];
   const { ignored, because } = CHAIN_SETTINGS[chains === 'dev' || chains === 'none' ? chains : 'file'];
-  return ignored.filter(isGiven).map((name) => `${name}: has no effect with CHAINS=${chains}, ${because}: leave it away, or set CHAINS`);
+  return ignored.filter(isGiven).map((name) => `${name}: has no effect with CHAINS=${chains}, ${because}: unset it, or set CHAINS`);
 }
 
 /** The settings that may be logged: secrets are shown only as given or not. */

@@ -1,21 +1,18 @@
-/** `npm start`: the exchange from an environment; with an empty one, a development stack on an embedded Postgres. */
+/** `npm start`: one process with the roles that its environment names; with an empty one, all of them on an embedded development stack. */
 import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from './config.js';
-import { databaseOf } from './embedded/database-of.js';
-import { ChainsFileError } from './chains/chains-file.js';
-import { chainsOf } from './chains/chains-of.js';
-import { startExchange } from './roles/exchange.js';
+import { BAD_CONFIGURATION, isBadConfiguration } from './exit-codes.js';
+import { openGrounds } from './grounds.js';
 import { createLogger } from './logger.js';
+import { allRoles } from './roles/all-roles.js';
+import { startProcess } from './roles/process.js';
 import { stopOnSignals, type StopStep } from './stop.js';
-import { welcome } from './cli/welcome.js';
-
-/** EX_CONFIG of sysexits.h. */
-const BAD_CONFIGURATION = 78;
+import { welcome } from './welcome.js';
 
 await new Command('prediction-exchange')
   .description('Runs the exchange. It takes no arguments; settings are environment variables.')
-  .addHelpText('after', `\nSettings:\n${settingsHelp()}`)
+  .addHelpText('after', `\nSettings:\n${settingsHelp()}\n\nRoles:\n${rolesHelp()}`)
   .action(main)
   .parseAsync();
 
@@ -35,24 +32,21 @@ async function main(): Promise<void> {
   const stop = stopOnSignals(process, {
     steps, timeoutMs: config.stopTimeoutMs * 2, exit: (code) => { process.exit(code); }, log: (line) => { logger.info(line, 'stopping'); },
   });
+  // A supervisor that dies leaves nobody who would start this process again, or end it.
+  process.once('disconnect', () => { void stop(); });
   try {
-    const database = await databaseOf(config, (line) => { logger.debug({ line }, 'postgres'); });
-    steps.push({ what: 'stop the embedded Postgres', run: () => database.close() });
-    const chains = await chainsOf(config, { environment: process.env, log: (line) => { logger.debug({ line }, 'chain'); } });
-    steps.unshift({ what: 'stop the development chain', run: () => chains.close() });
-    const exchange = await startExchange(config, { databaseUrl: database.url, chains: chains.chains, devRpcUrl: chains.dev?.rpcUrl }, logger);
+    const grounds = await openGrounds(config, { environment: process.env, logger, steps });
+    const exchange = await startProcess(config, grounds, logger);
     steps.unshift(...exchange.stopSteps);
-    logger.info({ url: exchange.url }, 'listening');
-    if (config.databaseUrl === '') {
-      const position = exchange.run.engine.state.position - 1;
-      process.stdout.write(await welcome({ url: exchange.url, config, position, dev: chains.dev }) ?? '');
-    }
-    await Promise.race([
-      exchange.failed, database.ended.then((reason) => { throw new Error(`the database has ended: ${reason}`); }),
-      chains.ended.then((reason) => { throw new Error(`the development chain has ended: ${reason}`); }),
-    ]);
+    logger.info({ url: exchange.url, roles: config.roles }, 'listening');
+    if (grounds.isDevelopment) process.stdout.write(await welcome({ url: exchange.url, config, dev: grounds.dev }) ?? '');
+    await Promise.race([exchange.failed, grounds.failed]);
   } catch (error) {
     logger.fatal({ error: inspect(error) }, `the exchange cannot go on: ${error instanceof Error ? error.message : String(error)}`);
-    await stop(error instanceof ChainsFileError ? BAD_CONFIGURATION : 1);
+    await stop(isBadConfiguration(error) ? BAD_CONFIGURATION : 1);
   }
+}
+
+function rolesHelp(): string {
+  return Object.values(allRoles).map(({ name, reads, writes }) => `${name.padEnd(12)}reads ${reads}; writes ${writes}.`).join('\n');
 }

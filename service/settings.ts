@@ -64,6 +64,15 @@ export function databaseUrl(value: string): string {
   return value;
 }
 
+/** A URL of the log: its scheme says which store it is. The text never appears in the error. */
+export function logUrl(value: string): string {
+  try {
+    return databaseUrl(value);
+  } catch {
+    throw new SettingError('expected postgres://user:password@host:port/database, which is the one store of the log that is built in');
+  }
+}
+
 /** How many proxies of ours stand before the service: `false` for none. */
 export function proxies(value: string): number {
   if (value === 'false') return 0;

@@ -1,8 +1,8 @@
 /** Alarms for what no worker tells by itself: a chain that is away for long, and fills that wait for long. Each once, until it has passed. */
 import type { Report } from '../../command/chain/report.js';
-import type { ChainState } from '../roles/health.js';
+import type { IndexerHealth, SettlementHealth } from '../roles/readiness.js';
 
-export interface ChainAlarmsOptions {
+export interface AwayAlarmOptions {
   readonly chainId: number;
   /** A chain counts as away that could not be looked at for so long. */
   readonly awayAfterMs: number;
@@ -11,15 +11,12 @@ export interface ChainAlarmsOptions {
   readonly report: Report;
 }
 
-/** So long may a fill wait to be sent. */
-const WAITS_AT_MOST_S = 300;
-
-/** To be called with the chain's state every now and then. */
-export function createChainAlarms({ chainId, awayAfterMs, stallsAreTold, report }: ChainAlarmsOptions): (state: ChainState) => void {
+/** To be called with the chain's health every now and then. */
+export function createAwayAlarm({ chainId, awayAfterMs, stallsAreTold, report }: AwayAlarmOptions): (health: IndexerHealth) => void {
   let away = false;
-  let waits = false;
-
-  function lookAtNodes({ reachable, stalled, finalBlock, sinceLookS, lastError }: ChainState): void {
+  return ({ reachable, stalled, finalBlock, sinceLookS, lastError, stopped }) => {
+    // That has been told, and does not pass.
+    if (stopped !== null) return;
     const patienceMs = stallsAreTold && finalBlock !== null ? 2 * awayAfterMs : awayAfterMs;
     if (reachable) {
       if (away) report('note', `chain ${chainId} can be followed again`);
@@ -29,9 +26,16 @@ export function createChainAlarms({ chainId, awayAfterMs, stallsAreTold, report 
       report('alarm', `chain ${chainId} could not be followed for ${sinceLookS} s: ${lastError ?? 'its nodes do not answer'}; orders are taken and fills wait: `
       + 'look at its nodes and at the RPC URLs of the settings');
     }
-  }
+  };
+}
 
-  function lookAtFills({ oldestWaitingS, waitingFills, settlementTrouble }: ChainState): void {
+/** So long may a fill wait to be sent. */
+const WAITS_AT_MOST_S = 300;
+
+/** To be called with the settlement's health every now and then. */
+export function createWaitingAlarm({ chainId, report }: { readonly chainId: number; readonly report: Report }): (health: SettlementHealth) => void {
+  let waits = false;
+  return ({ oldestWaitingS, waitingFills, settlementTrouble }) => {
     const waitsNow = oldestWaitingS !== null && oldestWaitingS > WAITS_AT_MOST_S;
     if (waitsNow && !waits) {
       report('alarm', `chain ${chainId}: a fill has waited ${oldestWaitingS} s to be sent, and ${waitingFills} wait: `
@@ -39,12 +43,5 @@ export function createChainAlarms({ chainId, awayAfterMs, stallsAreTold, report 
     }
     if (waits && !waitsNow) report('note', `chain ${chainId}: no fill waits for long any more`);
     waits = waitsNow;
-  }
-
-  return (state) => {
-    // That has been told, and nothing of it passes.
-    if (state.stopped !== null) return;
-    lookAtNodes(state);
-    lookAtFills(state);
   };
 }

@@ -3,7 +3,7 @@ import { toHex } from '../../engine/records/hex.js';
 import type { PreparedDomain } from '../../command/signing/typed-data.js';
 import { decodeCommand } from '../../engine/records/codec.js';
 import type { Log } from '../../engine/log/log.js';
-import { marketOf, type State } from '../../engine/rules/state.js';
+import type { EngineView } from '../../engine/run/view.js';
 
 /** The history was written with other settings; the message says which to set back. */
 export class ForeignHistory extends Error {
@@ -14,7 +14,7 @@ export class ForeignHistory extends Error {
 }
 
 export interface HistoryParts {
-  readonly state: State;
+  readonly view: Pick<EngineView, 'markets' | 'chains' | 'rememberedOrder'>;
   readonly log: Log;
   /** The signing domain of each chain that the settings name. */
   readonly domains: readonly PreparedDomain[];
@@ -27,36 +27,32 @@ export interface HistoryParts {
  * any more or the other way round, and when a chain's oldest remembered order does not have the hash that its domain gives it: the
  * order hash is the domain's and the order's digest.
  */
-export async function checkHistory({ state, log, domains, settles }: HistoryParts): Promise<void> {
+export async function checkHistory({ view, log, domains, settles }: HistoryParts): Promise<void> {
   const named = domains.map(({ domain }) => domain.chainId);
-  const foreign = state.markets.find(({ chainId }) => !named.includes(chainId));
+  const markets = [...view.markets()];
+  const foreign = markets.find(({ chainId }) => !named.includes(chainId));
   if (foreign !== undefined) {
     throw new ForeignHistory(`the history has markets on chain ${foreign.chainId}, and the settings (CHAINS, CHAIN_ID) name only ${named.join(', ')}`);
   }
   // A chain tells of its markets with their tokens, the catalogue without.
-  const other = state.markets.find(({ tokens }) => (tokens !== undefined) !== settles);
+  const other = markets.find(({ tokens }) => (tokens !== undefined) !== settles);
   if (other !== undefined && settles) {
     throw new ForeignHistory(`CHAINS names a chain to settle on, and market ${other.marketId} of the history was opened without one (CHAINS=none)`);
   }
-  if (other !== undefined || (!settles && state.chains.size > 0)) {
-    throw new ForeignHistory(`CHAINS is none, and the history settles on chain ${other?.chainId ?? [...state.chains.keys()].join(', ')}`);
+  const settled = [...view.chains()];
+  if (other !== undefined || (!settles && settled.length > 0)) {
+    throw new ForeignHistory(`CHAINS is none, and the history settles on chain ${other?.chainId ?? settled.join(', ')}`);
   }
-  await checkOrders({ state, log, domains });
+  for (const domain of domains) await checkOrder(domain, { view, log });
 }
 
-async function checkOrders({ state, log, domains }: Omit<HistoryParts, 'settles'>): Promise<void> {
-  const left = new Map(domains.map((domain) => [domain.domain.chainId, domain]));
-  for (const slot of state.orders.slots()) {
-    if (left.size === 0) return;
-    const { chainId } = marketOf(state, slot);
-    const domain = left.get(chainId);
-    if (domain === undefined) continue;
-    left.delete(chainId);
-    const [record] = await log.read('commands', state.orders.number(slot), 1);
-    const command = decodeCommand(record!.data);
-    if (command.kind !== 'PlaceOrder' || toHex(domain.orderDigest(command)) === command.orderHash) continue;
-    const { name, verifyingContract } = domain.domain;
-    throw new ForeignHistory(`the orders of the history were signed for another name or settlement contract on chain ${chainId} than `
-      + `${JSON.stringify(name)} and ${verifyingContract}`);
-  }
+async function checkOrder(domain: PreparedDomain, { view, log }: Pick<HistoryParts, 'view' | 'log'>): Promise<void> {
+  const { chainId, name, verifyingContract } = domain.domain;
+  const number = view.rememberedOrder(chainId);
+  const [record] = number === undefined ? [] : await log.read('commands', number, 1);
+  if (record === undefined) return;
+  const command = decodeCommand(record.data);
+  if (command.kind !== 'PlaceOrder' || toHex(domain.orderDigest(command)) === command.orderHash) return;
+  throw new ForeignHistory(`the orders of the history were signed for another name or settlement contract on chain ${chainId} than `
+    + `${JSON.stringify(name)} and ${verifyingContract}`);
 }

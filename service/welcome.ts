@@ -1,9 +1,9 @@
 /** What a developer sees when the development stack has started: where it is, and what to try next. */
-import type { Chain } from '../../command/chain/chain.js';
-import { TEST_MNEMONIC } from '../embedded/anvil.js';
-import { orderDomain } from '../api/config-answer.js';
-import type { Config } from '../config.js';
-import { developmentAccounts, STARTING_USDC } from '../embedded/dev-contracts.js';
+import type { Chain } from '../command/chain/chain.js';
+import { TEST_MNEMONIC } from './embedded/anvil.js';
+import { orderDomain } from './api/order-domains.js';
+import type { Config } from './config.js';
+import { developmentAccounts, STARTING_USDC } from './embedded/dev-contracts.js';
 
 interface Markets {
   readonly markets: readonly { readonly id: string; readonly question: string }[];
@@ -12,8 +12,6 @@ interface Markets {
 export interface WelcomeParts {
   readonly url: string;
   readonly config: Pick<Config, 'dataDir' | 'cancelAuth'>;
-  /** The markets are listed as of this log position or a later one. */
-  readonly position: number;
   /** The development chain; undefined with CHAINS=none. */
   readonly dev: { readonly chain: Chain; readonly rpcUrl: string } | undefined;
 }
@@ -22,8 +20,9 @@ export interface WelcomeParts {
 const ACCOUNTS_SHOWN = 3;
 
 /** A page of text for the terminal, with the markets that are open; undefined while the read models are still catching up. */
-export async function welcome({ url, config, position, dev }: WelcomeParts): Promise<string | undefined> {
-  const answer = await fetch(`${url}/api/v1/markets`, { headers: { 'X-Min-Log-Position': String(position) } });
+export async function welcome({ url, config, dev }: WelcomeParts): Promise<string | undefined> {
+  const { engine: { position = 0 } = {} } = await (await fetch(`${url}/health/ready`)).json() as { engine?: { position?: number } };
+  const answer = await fetch(`${url}/api/v1/markets`, { headers: { 'X-Min-Log-Position': String(position - 1) } });
   if (!answer.ok) return undefined;
   const { markets } = await answer.json() as Markets;
   return `

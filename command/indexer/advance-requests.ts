@@ -1,0 +1,80 @@
+/**
+ * How other processes ask an indexer to record now how far its chain is: an order or a sync that waits for the latest final block should
+ * not wait for the indexer's own pace. By NOTIFY on a database that they share; a lost message costs its sender another one.
+ */
+import { createConnection } from '../../engine/log/postgres/connection.js';
+import { backoffMs, pause } from '../../engine/waiting.js';
+
+export interface AdvanceRequests {
+  /** Asks every indexer of the chain. Never fails: who asks looks for the result, and asks again. */
+  ask(chainId: number): void;
+  /** Calls the listener with each chain that somebody asks for, until `close`. */
+  listen(listener: (chainId: number) => void): void;
+  close(): Promise<void>;
+}
+
+const CHANNEL = 'prediction_exchange_advance';
+const BACKOFF = { firstMs: 50, longestMs: 2_000 };
+const TIMEOUT_MS = 5_000;
+
+/** Connects when it is first used. `url`: a direct connection to Postgres, since LISTEN does not work through a transaction pooler. */
+export function createAdvanceRequests({ url }: { readonly url: string }): AdvanceRequests {
+  const closing = new AbortController();
+  const listeners: ((chainId: number) => void)[] = [];
+  const asked = new Set<number>();
+  let asking: Promise<void> | undefined;
+  let listening: Promise<void> | undefined;
+  const options = { url, name: 'advance requests', connectTimeoutMs: TIMEOUT_MS, statementTimeoutMs: TIMEOUT_MS };
+  const sending = createConnection(options);
+  const hearing = createConnection({
+    ...options,
+    async prepare(client) {
+      client.on('notification', ({ payload }) => { for (const listener of listeners) listener(Number(payload)); });
+      await client.query(`listen ${CHANNEL}`);
+    },
+    lost() { listening = stayConnected(); },
+  });
+
+  async function stayConnected(): Promise<void> {
+    for (let failures = 1; !closing.signal.aborted; failures++) {
+      try {
+        await hearing.get();
+        return;
+      } catch {
+        await pause(backoffMs(failures, BACKOFF), closing.signal);
+      }
+    }
+  }
+
+  async function send(): Promise<void> {
+    try {
+      while (asked.size > 0) {
+        const chainIds = [...asked];
+        asked.clear();
+        const client = await sending.get();
+        await client.query({ text: 'select pg_notify($1, chain) from unnest($2::text[]) chain', values: [CHANNEL, chainIds], query_timeout: TIMEOUT_MS });
+      }
+    } catch {
+      sending.drop();
+    } finally {
+      asking = undefined;
+    }
+  }
+
+  return {
+    ask(chainId) {
+      if (closing.signal.aborted) return;
+      asked.add(chainId);
+      asking ??= send();
+    },
+    listen(listener) {
+      listeners.push(listener);
+      listening ??= stayConnected();
+    },
+    async close() {
+      closing.abort();
+      await Promise.all([asking, listening]);
+      await Promise.all([sending.end(), hearing.end()]);
+    },
+  };
+}

@@ -1,0 +1,127 @@
+/** Whether the history follows a chain, asked of the chain and the history alone: the indexer that records it may be in another process. */
+import { ChainUnavailable } from '../../command/chain/chain.js';
+import { readBlock, readLatest } from '../../command/indexer/block-range.js';
+import { recordedBlock, type EngineView } from '../../engine/run/view.js';
+import { createBell, pause } from '../../engine/waiting.js';
+import type { ChainAccess } from './chain-access.js';
+
+export interface ChainWatch {
+  /** Resolves when the chain can be asked and still has the block that the history recorded last. Throws ChainUnavailable. */
+  verify(): Promise<void>;
+  /** Resolves when the history has every fact up to the block that is final now. Throws ChainUnavailable. */
+  catchUp(): Promise<void>;
+  /** Why the chain is not followed at present, as of the latest looks; undefined when it is. */
+  trouble(): string | undefined;
+  /** The history has taken a command. */
+  stepped(): void;
+}
+
+export interface ChainWatchOptions {
+  readonly access: Pick<ChainAccess, 'chain' | 'rpc' | 'configured' | 'signal' | 'beginning'>;
+  readonly view: Pick<EngineView, 'cursor'>;
+  /** Asks the indexer, wherever it is, to record how far the chain is. */
+  readonly askToAdvance: () => void;
+  /** Milliseconds, not going back. */
+  readonly now: () => number;
+}
+
+/** After so many failed looks in a row the chain counts as away. */
+const AWAY_AFTER_FAILURES = 3;
+const CATCH_UP_WITHIN_MS = 10_000;
+/** A request to the indexer may be lost. */
+const ASK_AGAIN_MS = 500;
+/** Nobody records the chain when the history has been behind for so long: facts come within seconds, the rest within 15 s. */
+const UNRECORDED_AFTER_MS = 60_000;
+const LEAST_LOOK_MS = 250;
+const LONGEST_LOOK_MS = 5_000;
+
+/** Looks at the chain every now and then until the access's signal aborts. */
+export function watchChain(options: ChainWatchOptions): ChainWatch {
+  const { access: { chain, rpc, configured, signal, beginning }, view, askToAdvance, now } = options;
+  const { chainId, confirmations } = chain;
+  const bell = createBell();
+  const behind = createLag(now);
+  let failures = 0;
+  let lastError: string | undefined;
+
+  /** The latest final block. */
+  async function look(): Promise<number> {
+    const { stopped } = beginning();
+    if (stopped !== undefined) throw new ChainUnavailable(chainId, stopped);
+    const final = await readLatest(rpc) - confirmations;
+    const { block, blockHash } = view.cursor(chainId) ?? {};
+    if (block !== undefined && (await readBlock(rpc, block))?.hash !== blockHash) {
+      throw new ChainUnavailable(chainId, `it does not have block ${block} as the history recorded it`);
+    }
+    behind.seen(final, block ?? -1);
+    return final;
+  }
+
+  async function counted<T>(work: Promise<T>): Promise<T> {
+    try {
+      const result = await work;
+      failures = 0;
+      return result;
+    } catch (error) {
+      failures += 1;
+      lastError = (error as Error).message;
+      throw error instanceof ChainUnavailable ? error : new ChainUnavailable(chainId, lastError, { cause: error });
+    }
+  }
+
+  async function keepLooking(): Promise<void> {
+    while (!signal.aborted) {
+      await counted(look()).catch(() => undefined);
+      await pause(Math.min(LONGEST_LOOK_MS, Math.max(LEAST_LOOK_MS, configured.pollMs)), signal);
+    }
+  }
+  void keepLooking();
+
+  function unrecorded(): void {
+    if (behind.forMs() > UNRECORDED_AFTER_MS) throw new ChainUnavailable(chainId, 'nobody records it: is an indexer running?');
+  }
+
+  return {
+    stepped: () => { bell.ring(); },
+    trouble() {
+      const { stopped } = beginning();
+      if (stopped !== undefined) return stopped;
+      if (failures >= AWAY_AFTER_FAILURES) return lastError;
+      return behind.forMs() > UNRECORDED_AFTER_MS ? 'nobody records it' : undefined;
+    },
+    async verify() {
+      await counted(look());
+      unrecorded();
+    },
+    async catchUp() {
+      const final = await counted(look());
+      const untilMs = now() + CATCH_UP_WITHIN_MS;
+      while ((recordedBlock(view, chainId) ?? -1) < final) {
+        if (signal.aborted || now() >= untilMs) {
+          throw new ChainUnavailable(chainId, `block ${final} has not been recorded within ${CATCH_UP_WITHIN_MS / 1_000} s: is an indexer running?`);
+        }
+        askToAdvance();
+        await advanced(final, now() + ASK_AGAIN_MS);
+      }
+    },
+  };
+
+  /** Until the history has the block, or for a while. */
+  async function advanced(final: number, untilMs: number): Promise<void> {
+    while (now() < untilMs && (recordedBlock(view, chainId) ?? -1) < final) {
+      if (await bell.wait(signal, untilMs - now()) === 'aborted') return;
+    }
+  }
+}
+
+/** Since when the history has lacked a final block. */
+function createLag(now: () => number) {
+  let missing: { readonly block: number; readonly sinceMs: number } | undefined;
+  return {
+    seen(final: number, recorded: number): void {
+      if (missing !== undefined && recorded >= missing.block) missing = undefined;
+      if (missing === undefined && final > recorded) missing = { block: final, sinceMs: now() };
+    },
+    forMs: () => missing === undefined ? 0 : now() - missing.sinceMs,
+  };
+}

@@ -1,0 +1,37 @@
+/** The exposure check of a chain as one process makes it: what traders have promised, kept up to date from the replica's steps. */
+import { createExposure, type Exposure } from '../../command/chain/exposure.js';
+import { createHoldingsReader } from '../../command/chain/holdings.js';
+import { createReservations, type Reservations } from '../../command/chain/reservations.js';
+import type { Replica } from '../../engine/run/replica.js';
+import { recordedBlock } from '../../engine/run/view.js';
+import type { ChainAccess } from './chain-access.js';
+import type { ChainWatch } from './chain-watch.js';
+
+/**
+ * Undefined where the chain does not ask for it. The replica must have caught up with the log. Orders that another process has taken, and
+ * that are not in the log yet, are not counted: docs/chain.md, "Exposure".
+ */
+export function createExposures(
+  { access: { chain, clientRpc }, replica, watch }: { access: ChainAccess; replica: Replica; watch: ChainWatch },
+): Exposure | undefined {
+  if (!chain.exposureCheck) return undefined;
+  const { chainId } = chain;
+  const { view } = replica;
+  return createExposure({
+    chainId, reservations: reservationsOf(replica, chainId), recordedBlock: () => recordedBlock(view, chainId), trouble: () => watch.trouble(),
+    catchUp: () => watch.catchUp(), readHoldings: createHoldingsReader({ chain, rpc: clientRpc }),
+    tokenOf: (marketId, outcome) => view.market(marketId)?.tokens?.[outcome],
+  });
+}
+
+function reservationsOf({ view, onStep }: Replica, chainId: number): Reservations {
+  const reservations = createReservations({
+    isHere: (marketId) => view.market(marketId)?.chainId === chainId, traderOf: (orderHash) => view.traderOf(orderHash),
+  });
+  for (const fill of view.unsettledFills({ chainId, from: 0 })) reservations.addFill(fill);
+  for (const order of view.openOrders()) {
+    if (order.chainId === chainId) reservations.addOrder({ ...order, size: order.remaining });
+  }
+  onStep(({ outcome: { events } }) => { reservations.fold(events); });
+  return reservations;
+}

@@ -1,0 +1,42 @@
+/** How a chain's indexer is: for health, metrics and alarms. */
+import type { IndexerStatus } from '../../command/indexer/indexer.js';
+import type { IndexerHealth } from '../roles/readiness.js';
+import type { Beginning } from './chain-access.js';
+
+export interface IndexerHealthParts {
+  readonly chainId: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+  /** Undefined until the chain has been reached. */
+  readonly indexer: () => IndexerStatus | undefined;
+  readonly beginning: () => Beginning;
+}
+
+const MAX_TEXT = 500;
+
+/** A function that gives the health of the moment. Times count from when it was made. */
+export function createIndexerHealth({ chainId, now, indexer: indexerStatus, beginning }: IndexerHealthParts): () => IndexerHealth {
+  const startedMs = now();
+  return () => {
+    const indexer = indexerStatus();
+    const begin = beginning();
+    const failures = Math.max(indexer?.failures ?? 0, begin.failures);
+    const stopped = begin.stopped ?? indexer?.stopped ?? null;
+    const sinceMs = now() - (indexer?.lookedAtMs ?? startedMs);
+    return {
+      chainId, finalBlock: indexer?.finalBlock ?? null, lagBlocks: indexer?.lagBlocks ?? 0,
+      reachable: indexer?.latestBlock !== undefined && failures === 0 && stopped === null, stalled: indexer?.stalled ?? false, failures,
+      lastError: textOf(indexer?.lastError ?? begin.lastError), sinceLookS: secondsOf(sinceMs), stopped,
+    };
+  };
+}
+
+/** A text for an answer: bounded, null when there is none. */
+export function textOf(text: string | undefined): string | null {
+  return text?.slice(0, MAX_TEXT) ?? null;
+}
+
+/** Whole seconds, at least 0: clocks may be set back. */
+export function secondsOf(ms: number): number {
+  return Math.max(0, Math.round(ms / 1_000));
+}

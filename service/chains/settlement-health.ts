@@ -1,0 +1,58 @@
+/** How a chain's settlement is: for health, metrics and alarms. */
+import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
+import type { SettlementHealth } from '../roles/readiness.js';
+import { secondsOf, textOf } from './indexer-health.js';
+
+export interface SettlementHealthParts {
+  readonly chainId: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+  /** Undefined until the worker runs. */
+  readonly settlement: () => SettlementStatus | undefined;
+  /** Whether this process has held the purpose's requests: else another one settles. */
+  readonly holds: () => boolean;
+  /** The chain's unsettled fills. */
+  readonly unsettled: () => Iterable<unknown>;
+}
+
+/** Fills are counted up to this number. */
+const COUNTED = 10_000;
+/** Fills are not counted again before. */
+const REMEMBERED_MS = 1_000;
+
+/** A function that gives the health of the moment; counts may be a second old. */
+export function createSettlementHealth(parts: SettlementHealthParts): () => SettlementHealth {
+  const { now } = parts;
+  const read = createReader(parts);
+  let remembered: { readonly atMs: number; readonly fills: Fills } | undefined;
+  return () => {
+    const atMs = now();
+    if (remembered === undefined || atMs < remembered.atMs || atMs - remembered.atMs >= REMEMBERED_MS) remembered = { atMs, fills: read() };
+    const { oldestSinceMs, ...counts } = remembered.fills;
+    return { chainId: parts.chainId, ...counts, oldestWaitingS: oldestSinceMs === undefined ? null : secondsOf(atMs - oldestSinceMs) };
+  };
+}
+
+interface Fills extends Pick<SettlementHealth, 'waitingFills' | 'sentFills' | 'settlementTrouble'> {
+  readonly oldestSinceMs: number | undefined;
+}
+
+function createReader({ now, settlement, holds, unsettled }: SettlementHealthParts): () => Fills {
+  /** Since when there have been unsettled fills and no worker. */
+  let unsettledSinceMs: number | undefined;
+  return () => {
+    const status = settlement();
+    if (status !== undefined) {
+      // A worker without trouble that does not hold the requests stands by: the fills are in another process's hands.
+      const standsBy = !holds() && status.trouble === undefined;
+      return {
+        waitingFills: status.waiting, sentFills: status.inHand, settlementTrouble: textOf(status.trouble?.text),
+        oldestSinceMs: standsBy ? undefined : status.oldestWaitingSinceMs,
+      };
+    }
+    let waitingFills = 0;
+    for (const _ of unsettled()) if (++waitingFills === COUNTED) break;
+    if (waitingFills > 0) unsettledSinceMs ??= now();
+    return { waitingFills, sentFills: 0, settlementTrouble: null, oldestSinceMs: unsettledSinceMs };
+  };
+}

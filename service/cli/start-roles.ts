@@ -1,0 +1,114 @@
+/** `npm run start:roles`: the same stack as `npm start`, with every role in a process of its own behind one address. */
+import { fork } from 'node:child_process';
+import { createServer as createSocketServer, type AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
+import { Command } from 'commander';
+import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from '../config.js';
+import { BAD_CONFIGURATION, isBadConfiguration } from '../exit-codes.js';
+import { openGrounds } from '../grounds.js';
+import { requestObserver } from '../http/observe.js';
+import { closeServer, createServer, listen } from '../http/server.js';
+import { createLogger, type Logger } from '../logger.js';
+import { createMetrics } from '../metrics.js';
+import { stopOnSignals, type StopStep } from '../stop.js';
+import { childEnvironment } from '../supervision/child-environment.js';
+import { createFront } from '../supervision/front.js';
+import { rolesFile } from '../supervision/roles-file.js';
+import { stackReadiness } from '../supervision/stack-readiness.js';
+import { supervise, type LiveProcess, type Managed } from '../supervision/supervisor.js';
+import { welcome } from '../welcome.js';
+
+const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
+
+await new Command('start:roles')
+  .description('Runs every role in a process of its own, starts again what dies, and serves clients at PORT. Settings are environment variables.')
+  .addHelpText('after', `\nSettings:\n${settingsHelp()}`)
+  .action(main)
+  .parseAsync();
+
+async function main(): Promise<void> {
+  let config: Config;
+  try {
+    config = parseConfig(process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = BAD_CONFIGURATION;
+    return;
+  }
+  const logger = createLogger(config);
+  logger.info(publicConfig(config), 'starting');
+  const steps: StopStep[] = [];
+  const stop = stopOnSignals(process, {
+    steps, timeoutMs: config.stopTimeoutMs * (config.processes.length + 2), exit: (code) => { process.exit(code); },
+    log: (line) => { logger.info(line, 'stopping'); },
+  });
+  try {
+    await run(config, logger, steps);
+  } catch (error) {
+    logger.fatal({ error: inspect(error) }, `the stack cannot go on: ${error instanceof Error ? error.message : String(error)}`);
+    await stop(isBadConfiguration(error) ? BAD_CONFIGURATION : 1);
+  }
+}
+
+async function run(config: Config, logger: Logger, steps: StopStep[]): Promise<never> {
+  const grounds = await openGrounds(config, { environment: process.env, logger, steps });
+  const file = rolesFile(config.dataDir);
+  const environment = childEnvironment(config, { environment: process.env, urls: grounds.urls, hasDevChain: grounds.dev !== undefined });
+  const supervisor = supervise({
+    managed: await places(config), changed: (live) => { file.write(live); }, hopeless: BAD_CONFIGURATION, stopTimeoutMs: config.stopTimeoutMs * 2,
+    now: () => performance.now(), report: (level, line) => { logger[level](line, 'process'); },
+    // A session of its own: a terminal's Ctrl-C reaches the supervisor only, which stops the others in their order.
+    spawn: ({ role, port }) => fork(PROGRAM, {
+      env: { ...environment, ROLES: role.replaceAll('+', ' '), PORT: String(port) }, execArgv: ['--enable-source-maps'], detached: true,
+    }),
+  });
+  steps.unshift({ what: 'stop the roles', run: async () => {
+    await supervisor.stop();
+    file.remove();
+  } });
+  const url = await openFront(config, { logger, steps, live: () => supervisor.live() });
+  logger.info({ url }, 'serving; the roles are starting');
+  if (grounds.isDevelopment) void greet({ url, config, dev: grounds.dev });
+  return await Promise.race([supervisor.failed, grounds.failed]);
+}
+
+async function openFront(
+  config: Config, { logger, steps, live }: { logger: Logger; steps: StopStep[]; live: () => readonly LiveProcess[] },
+): Promise<string> {
+  const metrics = createMetrics();
+  metrics.show([{
+    name: 'exchange_processes', help: 'Live processes by role', read: () => config.processes.map((group) => group.join('+')).map((role) => (
+      { labels: { role }, value: live().filter((each) => each.role === role).length })),
+  }]);
+  const wanted = config.processes.map((group) => group.join('+'));
+  const front = createFront({
+    portsOf: (role) => live().filter((each) => each.role.split('+').includes(role)).map(({ port }) => port),
+    readiness: () => stackReadiness({ wanted, live: live() }), metrics, observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
+  });
+  const server = createServer(front, config);
+  const port = await listen(server, config);
+  steps.unshift({ what: 'stop taking requests', run: () => closeServer(front, server, config.stopTimeoutMs) });
+  return `http://${config.host}:${port}`;
+}
+
+/** Free ports of this machine, which the processes keep over restarts. */
+async function places(config: Config): Promise<Managed[]> {
+  const sockets = await Promise.all(config.processes.map(() => new Promise<ReturnType<typeof createSocketServer>>((resolve, reject) => {
+    const socket = createSocketServer().once('error', reject).listen(0, '127.0.0.1', () => { resolve(socket); });
+  })));
+  const managed = config.processes.map((group, i) => ({ role: group.join('+'), port: (sockets[i]!.address() as AddressInfo).port }));
+  await Promise.all(sockets.map((socket) => new Promise((resolve) => { socket.close(resolve); })));
+  return managed;
+}
+
+/** Shows where everything is, once reads are answered. */
+async function greet(parts: Parameters<typeof welcome>[0]): Promise<void> {
+  for (;;) {
+    const ready = await fetch(`${parts.url}/health/ready`).then(({ ok }) => ok, () => false);
+    if (ready) break;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  process.stdout.write(await welcome(parts) ?? '');
+}

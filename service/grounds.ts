@@ -1,0 +1,63 @@
+/** What the exchange stands on: its databases and chains, given by the settings or started here. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { chainsOf, type ChainsOfConfig } from './chains/chains-of.js';
+import type { Config } from './config.js';
+import { databaseOf, sharedDatabaseOf } from './embedded/database-of.js';
+import { DirectoryInUse } from './embedded/directory-lock.js';
+import type { Logger } from './logger.js';
+import type { Grounds } from './roles/process.js';
+import { ROLE_NAMES } from './roles/role-names.js';
+import type { StopStep } from './stop.js';
+
+export interface OpenGrounds extends Grounds {
+  /** Whether it is the development stack, with an embedded Postgres that was started here. */
+  readonly isDevelopment: boolean;
+  /** The development chain that was started here. */
+  readonly dev: ChainsOfConfig['dev'];
+  /** Rejects when something that was started here ends by itself. */
+  readonly failed: Promise<never>;
+}
+
+interface Opening {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly logger: Logger;
+  /** Gets the steps that end what is started here. */
+  readonly steps: StopStep[];
+}
+
+/**
+ * Opens what the settings name, and starts what they leave out. A process with some of the roles only joins the embedded stack of another
+ * process on the same DATA_DIR, if there is one.
+ */
+export async function openGrounds(config: Config, { environment, logger, steps }: Opening): Promise<OpenGrounds> {
+  const joins = config.roles.length < ROLE_NAMES.length;
+  const database = await (joins ? sharedDatabaseOf : databaseOf)(config, (line) => { logger.debug({ line }, 'postgres'); });
+  steps.push({ what: 'stop the embedded Postgres', run: () => database.close() });
+  const chains = await chainsOfStack(config, { joins, environment, log: (line) => { logger.debug({ line }, 'chain'); } });
+  steps.unshift({ what: 'stop the development chain', run: () => chains.close() });
+  return {
+    urls: { log: config.logUrl || database.url, readModels: database.url, outbox: config.outboxUrl || database.url }, chains: chains.chains,
+    isDevelopment: config.databaseUrl === '' && !joins, dev: chains.dev,
+    failed: Promise.race([
+      database.ended.then((reason) => { throw new Error(`the database has ended: ${reason}`); }),
+      chains.ended.then((reason) => { throw new Error(`the development chain has ended: ${reason}`); }),
+    ]),
+  };
+}
+
+async function chainsOfStack(
+  config: Config, { joins, ...opening }: { joins: boolean } & Parameters<typeof chainsOf>[1],
+): Promise<ChainsOfConfig> {
+  try {
+    return await chainsOf(config, opening);
+  } catch (error) {
+    const running = join(config.dataDir, 'chain', 'chains.json');
+    if (!joins || !(error instanceof DirectoryInUse) || !await isThere(running)) throw error;
+    return chainsOf({ ...config, chains: running }, opening);
+  }
+}
+
+function isThere(path: string): Promise<boolean> {
+  return readFile(path).then(() => true, () => false);
+}

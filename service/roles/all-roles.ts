@@ -1,0 +1,12 @@
+/** Every role by its name. */
+import { api } from './api.js';
+import { engine } from './engine.js';
+import { indexer } from './indexer.js';
+import { lane } from './lane.js';
+import { projections } from './projections.js';
+import { query } from './query.js';
+import type { RoleName } from './role-names.js';
+import type { Role } from './role.js';
+import { settlement } from './settlement.js';
+
+export const allRoles: Readonly<Record<RoleName, Role>> = { projections, engine, indexer, lane, settlement, query, api };

@@ -1,0 +1,62 @@
+/** The api role: takes orders and cancels, and corrects positions from a chain; it answers from the replica of its process. */
+import { createCancelOrder } from '../../command/orders/cancel-order.js';
+import { createCommandWriter } from '../../command/orders/command-writer.js';
+import { createPlaceOrder } from '../../command/orders/place-order.js';
+import { createSignerRecovery } from '../../command/signing/recover.js';
+import { createGroupCommit } from '../../engine/log/group-commit.js';
+import type { Replica } from '../../engine/run/replica.js';
+import { orderEndpoints } from '../api/order-endpoints.js';
+import { createExposures } from '../chains/exposures.js';
+import { observedOrders } from '../http/observe.js';
+import { createOrderFinder } from './order-finder.js';
+import { createPositionSync } from './position-sync.js';
+import { neverFails, type Role } from './role.js';
+import type { SharedParts } from './shared-parts.js';
+
+/** After this time a client whose command has no outcome yet is told so. */
+const ANSWER_WITHIN_MS = 30_000;
+
+export const api: Role = {
+  name: 'api',
+  reads: 'commands, through the replica; the read models, for orders that the engine has forgotten; balances on the chains',
+  writes: 'order, cancel and sync commands',
+  async start(parts) {
+    const { config, log, metrics, writerId, domains, chains, now, replicaHealth } = parts;
+    const replica = await parts.replica();
+    const { view, outcomeOf } = replica;
+    const db = await parts.readModels();
+    const recovery = await createSignerRecovery(parts.keccak256);
+    const commits = createGroupCommit({ log, stream: 'commands', maxQueued: config.maxQueuedOrders, committed: metrics.batch });
+    const submit = createCommandWriter({ commits, outcomeOf, writerId, answerWithinMs: ANSWER_WITHIN_MS });
+    const exposures = await startExposures(parts, replica);
+    const findOrder = createOrderFinder(view, db);
+    const domainOf = (chainId: number) => domains.get(chainId);
+    const orders = observedOrders(metrics, {
+      placeOrder: createPlaceOrder({
+        findMarket: (marketId) => view.market(marketId), domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
+        permitDigestOf: (chainId) => chains.get(chainId)?.permitDigest(), exposureOf: (chainId) => exposures.get(chainId),
+      }),
+      cancelOrder: createCancelOrder({ auth: config.cancelAuth, domainOf, recovery, submit, findOrder, now }),
+    });
+    return {
+      routes: orderEndpoints({ ...orders, syncPosition: createPositionSync({ view, db, chains, submit, now, watch: parts.watch }) }),
+      health: replicaHealth, failed: neverFails,
+      figures: [
+        { name: 'exchange_queued_orders', help: 'Orders waiting for the log', read: () => commits.queued() },
+        { name: 'exchange_recovery_backend_info', help: 'What recovers signatures', read: () => [{ labels: { backend: recovery.backend }, value: 1 }] },
+      ],
+      stop: () => commits.drain(),
+    };
+  },
+};
+
+/** The exposure checks by chain id, of the chains that ask for it. Begins with chains that can be reached; permits need their stablecoins. */
+async function startExposures({ chains, watch }: SharedParts, replica: Replica) {
+  const exposures = new Map<number, NonNullable<ReturnType<typeof createExposures>>>();
+  for (const [chainId, access] of chains) {
+    await access.begin(() => Promise.resolve());
+    const exposure = access.chain.exposureCheck ? createExposures({ access, replica, watch: await watch(access) }) : undefined;
+    if (exposure !== undefined) exposures.set(chainId, exposure);
+  }
+  return exposures;
+}

@@ -1,0 +1,24 @@
+/** The engine role: records the outcome of every command, and appends the clock's commands. Of two of them one works, one stands by. */
+import { runClock } from '../../engine/run/clock.js';
+import { failureOf, type Role } from './role.js';
+
+export const engine: Role = {
+  name: 'engine',
+  reads: 'commands',
+  writes: 'outcomes; the clock\'s commands; snapshots in DATA_DIR',
+  async start({ log, logger, now, replica: shared, replicaHealth }) {
+    const replica = await shared();
+    const stopping = new AbortController();
+    const clock = runClock({ log, replica, now, signal: stopping.signal, report: (message) => { logger.warn(message); } });
+    const failed = failureOf(clock.then(() => stopping.signal.aborted ? new Promise(() => undefined) : undefined));
+    failed.catch(() => undefined);
+    return {
+      routes: [], figures: [], failed,
+      health: replicaHealth,
+      async stop() {
+        stopping.abort();
+        await clock.catch(() => undefined);
+      },
+    };
+  },
+};

@@ -1,0 +1,126 @@
+/** The indexer role: records what the exchange's contracts did on each chain, at final depth. Without a chain it opens the catalogue's markets. */
+import { runIndexer, type Indexer } from '../../command/indexer/indexer.js';
+import type { Replica } from '../../engine/run/replica.js';
+import { decodeOutcome } from '../../engine/records/codec.js';
+import { pause } from '../../engine/waiting.js';
+import { openMissingMarkets, readCatalogue } from '../chains/catalogue.js';
+import type { ChainAccess } from '../chains/chain-access.js';
+import { createAwayAlarm } from '../chains/chain-alarms.js';
+import { createIndexerHealth } from '../chains/indexer-health.js';
+import type { Figure } from '../metrics.js';
+import type { IndexerHealth } from './readiness.js';
+import { neverFails, type Role } from './role.js';
+import type { SharedParts } from './shared-parts.js';
+
+export const indexer: Role = {
+  name: 'indexer',
+  reads: 'the chains, each from its cursor in the engine\'s state on',
+  writes: 'facts of the chains, as commands',
+  async start(parts) {
+    const replica = await parts.replica();
+    if (parts.chains.size === 0) await openCatalogue(parts, replica);
+    const running = await Promise.all([...parts.chains.values()].map((access) => startIndexer(access, replica, parts)));
+    parts.advance.listen((chainId) => { running.find((each) => each.chainId === chainId)?.advance(); });
+    const chains = () => running.map(({ health }) => health());
+    return {
+      routes: [], figures: figuresOf(chains), failed: neverFails,
+      health() {
+        const now = chains();
+        // A chain that is away or late passes: orders can be taken, and their fills wait.
+        const reasons = now.flatMap(({ chainId, stopped }) => stopped === null ? [] : `chain ${chainId} is not followed any more: ${stopped}`);
+        const { engine, reasons: replicaReasons } = parts.replicaHealth();
+        return { reasons: [...replicaReasons, ...reasons], chains: now, ...engine === undefined ? {} : { engine } };
+      },
+      async stop() { await Promise.all(running.map((each) => each.stop())); },
+    };
+  },
+};
+
+async function openCatalogue({ config, log, keccak256, now }: SharedParts, { view, outcomeOf }: Replica): Promise<void> {
+  const catalogue = await readCatalogue(config.catalogue);
+  await openMissingMarkets({
+    catalogue, chainId: config.chainId, keccak256, outcomeOf, now, isKnown: (marketId) => view.market(marketId) !== undefined,
+    append: (record) => log.append('commands', [record]),
+  });
+}
+
+interface RunningIndexer {
+  readonly chainId: number;
+  health(): IndexerHealth;
+  /** Records now how far the chain is. */
+  advance(): void;
+  stop(): Promise<void>;
+}
+
+/** After this time without the chain somebody is called, where there is no other time to go by. */
+const AWAY_AFTER_MS = 120_000;
+const WATCH_MS = 5_000;
+/** An outcome that another process computes is recorded within moments. */
+const OUTCOME_POLL_MS = 50;
+
+/** Resolves when the chain's final blocks are in the history, or at once when the chain cannot be reached. */
+async function startIndexer(access: ChainAccess, replica: Replica, { log, now }: SharedParts): Promise<RunningIndexer> {
+  const { chain, configured: { pollMs, stalledAfterMs }, rpc, report } = access;
+  const { chainId } = chain;
+  const { view, outcomeOf } = replica;
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([stopping.signal, access.signal]);
+  let started: Indexer | undefined;
+  await access.begin(async () => {
+    const running = started ??= runIndexer({
+      chain, rpc, report, signal, pollMs, stalledAfterMs, outcomeOf, now, random: () => Math.random(),
+      cursor: () => view.cursor(chainId), isKnownToken: (token) => view.isKnownToken(token), isKnownMarket: (marketId) => view.market(marketId) !== undefined,
+      append: (records) => log.append('commands', records), digestAt: (position) => digestAt(position, { log, replica, signal }),
+    });
+    await running.advanceNow().catch((error: unknown) => {
+      const { stopped } = running.status();
+      throw stopped === undefined ? error : new Error(stopped, { cause: error });
+    });
+  });
+  const health = createIndexerHealth({ chainId, now, indexer: () => started?.status(), beginning: () => access.beginning() });
+  watch(access, health, stopping.signal);
+  return {
+    chainId, health,
+    advance() { started?.advanceNow().catch(() => undefined); },
+    async stop() {
+      stopping.abort();
+      await started?.done;
+    },
+  };
+}
+
+/** The recorded digest at a position; undefined where the log has no command. */
+async function digestAt(
+  position: number, { log, replica, signal }: { log: SharedParts['log']; replica: Replica; signal: AbortSignal },
+): Promise<string | undefined> {
+  // A command that is in the log will have an outcome, though this process may not have got there yet.
+  if (position >= replica.view.position && position >= await log.length('commands')) return undefined;
+  for (;;) {
+    const [record] = await log.read('outcomes', position, 1);
+    if (record !== undefined) return decodeOutcome(record.data).digest;
+    signal.throwIfAborted();
+    await pause(OUTCOME_POLL_MS, signal);
+  }
+}
+
+/** Calls somebody when the chain is away for too long. */
+function watch({ chain: { chainId }, configured: { stalledAfterMs }, report }: ChainAccess, health: () => IndexerHealth, signal: AbortSignal): void {
+  const stallsAreTold = Number.isFinite(stalledAfterMs);
+  const awayAfterMs = stallsAreTold ? stalledAfterMs : AWAY_AFTER_MS;
+  const look = createAwayAlarm({ chainId, awayAfterMs, stallsAreTold, report });
+  const timer = setInterval(() => { look(health()); }, Math.min(WATCH_MS, Math.max(100, awayAfterMs / 4))).unref();
+  signal.addEventListener('abort', () => { clearInterval(timer); }, { once: true });
+}
+
+function figuresOf(chains: () => readonly IndexerHealth[]): readonly Figure[] {
+  const figure = (name: string, help: string, value: (chain: IndexerHealth) => number): Figure => (
+    { name, help, read: () => chains().map((chain) => ({ labels: { chain: chain.chainId }, value: value(chain) })) });
+  return [
+    figure('exchange_chain_lag_blocks', 'Final blocks of the chain that the history does not have yet', ({ lagBlocks }) => lagBlocks),
+    figure('exchange_chain_reachable', '1 when the last look at the chain succeeded', ({ reachable }) => reachable ? 1 : 0),
+    figure('exchange_chain_failed_looks', 'Looks at the chain that failed in a row', ({ failures }) => failures),
+    figure('exchange_chain_since_look_seconds', 'Time since a look at the chain succeeded, or since the start', ({ sinceLookS }) => sinceLookS),
+    figure('exchange_chain_stalled', '1 when the chain has had no new block for too long', ({ stalled }) => stalled ? 1 : 0),
+    figure('exchange_chain_stopped', '1 when the chain contradicts history or settings and is not followed any more', ({ stopped }) => stopped === null ? 0 : 1),
+  ];
+}

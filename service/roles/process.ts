@@ -1,0 +1,104 @@
+/** One process: the roles that its settings name, on shared parts, behind one HTTP server. */
+import { serviceEndpoints } from '../api/service-endpoints.js';
+import type { Route } from '../api/endpoint.js';
+import { configAnswer } from '../api/config-answer.js';
+import type { ConfiguredChain } from '../chains/configured-chain.js';
+import type { Config } from '../config.js';
+import { createApp } from '../http/app.js';
+import { docsPage } from '../http/docs.js';
+import { createLimiters } from '../http/limits.js';
+import { requestObserver } from '../http/observe.js';
+import { closeServer, createServer, listen } from '../http/server.js';
+import type { Logger } from '../logger.js';
+import { createMetrics, type Metrics } from '../metrics.js';
+import type { StopStep } from '../stop.js';
+import { allRoles } from './all-roles.js';
+import { mergeReadiness, type ReadinessParts } from './readiness.js';
+import { ROLE_NAMES, type RoleName } from './role-names.js';
+import type { RunningRole } from './role.js';
+import { openSharedParts, type SharedParts, type Urls } from './shared-parts.js';
+
+/** How long a read waits for X-Min-Log-Position. */
+const READ_WAIT_MS = 2_000;
+
+export interface ExchangeProcess {
+  readonly url: string;
+  /** What ends it, in order. */
+  readonly stopSteps: readonly StopStep[];
+  /** Rejects when a part has failed and the process should not go on. */
+  readonly failed: Promise<never>;
+}
+
+/** What a process stands on. */
+export interface Grounds {
+  readonly urls: Urls;
+  /** Where orders settle; none: they are matched, and that is all. */
+  readonly chains: readonly ConfiguredChain[];
+}
+
+/**
+ * Starts the roles in their order and listens. Resolves when each works: the history is caught up with, and the chains that can be reached
+ * are read to their final blocks. When it rejects, nothing is left running.
+ */
+export async function startProcess(config: Config, { urls, chains }: Grounds, logger: Logger): Promise<ExchangeProcess> {
+  const roles = new Set(config.roles);
+  const metrics = createMetrics();
+  const { parts, failed, stopSteps } = await openSharedParts({ config, roles, urls, chains, logger, metrics });
+  const steps = [...stopSteps];
+  try {
+    const running = new Map<RoleName, RunningRole>();
+    for (const name of ROLE_NAMES.filter((each) => roles.has(each))) {
+      const role = await allRoles[name].start(parts);
+      steps.unshift({ what: `stop the ${name} role`, run: () => role.stop() });
+      metrics.show(role.figures);
+      running.set(name, role);
+    }
+    const { url, stop } = await serve({ config, parts, running, metrics, logger });
+    steps.unshift({ what: 'stop taking requests', run: stop });
+    return { url, stopSteps: steps, failed: Promise.race([failed, ...[...running.values()].map((role) => role.failed)]) };
+  } catch (error) {
+    for (const { run } of steps) await run();
+    throw error;
+  }
+}
+
+interface Serving {
+  readonly config: Config;
+  readonly parts: SharedParts;
+  readonly running: ReadonlyMap<RoleName, RunningRole>;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+async function serve({ config, parts, running, metrics, logger }: Serving): Promise<{ url: string; stop: () => Promise<unknown> }> {
+  let stopping = false;
+  const routes: Route[] = [...running.values()].flatMap((role) => role.routes);
+  const reads = running.has('query') || running.has('api') ? await parts.readModels() : undefined;
+  const app = createApp({
+    routes: [...routes, ...serviceEndpoints({
+      getConfig: configAnswer(parts), getLiveness: () => ({ body: '{"live":true}' }), getMetrics: metrics.scrape,
+      getReadiness: async () => readinessAnswer([...running.keys()], [
+        { reasons: stopping ? ['the service is stopping'] : [] }, ...await Promise.all([...running.values()].map((role) => role.health())),
+      ]),
+    })],
+    pages: running.has('query') ? { '/docs': docsPage('/openapi.json') } : {}, trustProxy: config.trustProxy, now: () => performance.now(),
+    limiters: createLimiters({ windowS: config.rateLimitWindowS, orders: config.rateLimitOrders, reads: config.rateLimitReads }),
+    waitForPosition: async (position, signal) => reads?.waitForPosition(position, { timeoutMs: READ_WAIT_MS, signal }),
+    observer: requestObserver(metrics, logger),
+  });
+  const server = createServer(app, config);
+  const port = await listen(server, config);
+  return {
+    url: `http://${config.host}:${port}`,
+    stop: () => {
+      stopping = true;
+      return closeServer(app, server, config.stopTimeoutMs);
+    },
+  };
+}
+
+/** The answer of `/health/ready`: 503 when there is a reason not to send requests here. */
+export function readinessAnswer(roles: readonly string[], health: readonly ReadinessParts[]) {
+  const { reasons, ...shown } = mergeReadiness(health);
+  return { status: reasons.length === 0 ? 200 : 503, body: JSON.stringify({ ready: reasons.length === 0, roles, reasons, ...shown }) };
+}

@@ -1,0 +1,26 @@
+/** The projections role: folds the outcomes into the read models, in a thread of its own, so that folding delays nothing else. */
+import { startProjectionThread } from '../projection-thread/thread.js';
+import { lagReasons } from './readiness.js';
+import { failureOf, type Role } from './role.js';
+
+export const projections: Role = {
+  name: 'projections',
+  reads: 'outcomes',
+  writes: 'the read models',
+  async start({ urls, logger, config, logLength }) {
+    const thread = startProjectionThread({ logUrl: urls.log, url: urls.readModels }, (trouble) => { logger.warn({ trouble }, 'projections'); });
+    await Promise.race([thread.started, thread.ended]);
+    const models = () => [...thread.positions].map(([name, position]) => ({ name, position, lag: Math.max(0, logLength() - position) }));
+    return {
+      routes: [], failed: failureOf(thread.ended), stop: () => thread.stop(),
+      health: () => {
+        const projections = models();
+        return { projections, reasons: projections.flatMap(({ name, lag }) => lagReasons(`read model ${name}`, lag, config.readyMaxLag)) };
+      },
+      figures: [{
+        name: 'exchange_projection_lag_records', help: 'Outcomes that a read model has still to fold',
+        read: () => models().map(({ name, lag }) => ({ labels: { projection: name }, value: lag })),
+      }],
+    };
+  },
+};

@@ -1,0 +1,202 @@
+/** What the roles of one process share: one log, one replica, one access to each chain. Each is opened when a role first asks for it. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { createAdvanceRequests, type AdvanceRequests } from '../../command/indexer/advance-requests.js';
+import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
+import { prepareDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
+import type { Log } from '../../engine/log/log.js';
+import { openLog } from '../../engine/log/open-log.js';
+import { startReplica, type Replica } from '../../engine/run/replica.js';
+import { retrying } from '../../engine/waiting.js';
+import { openReadModels, type Database } from '../../query/database.js';
+import { orderDomains } from '../api/order-domains.js';
+import { openChain, type ChainAccess } from '../chains/chain-access.js';
+import { watchChain, type ChainWatch } from '../chains/chain-watch.js';
+import type { ConfiguredChain } from '../chains/configured-chain.js';
+import type { Config } from '../config.js';
+import type { Logger } from '../logger.js';
+import type { Metrics } from '../metrics.js';
+import type { StopStep } from '../stop.js';
+import { checkHistory } from './history-check.js';
+import { lagReasons, type ReadinessParts } from './readiness.js';
+import { replicaFigures } from './replica-figures.js';
+import type { RoleName } from './role-names.js';
+import { neverFails } from './role.js';
+
+/** The databases of a process; they may be one and the same. */
+export interface Urls {
+  readonly log: string;
+  readonly readModels: string;
+  /** Requests to lanes, and messages between roles. */
+  readonly outbox: string;
+}
+
+export interface SharedParts {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly urls: Urls;
+  /** Names this process and start in the records that it writes. */
+  readonly writerId: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+  readonly log: Log;
+  /** Commands in the log, as of a moment ago. */
+  logLength(): number;
+  readonly keccak256: Keccak256;
+  /** By chain id; empty with CHAINS=none. */
+  readonly chains: ReadonlyMap<number, ChainAccess>;
+  /** The signing domains of orders by chain id. */
+  readonly domains: ReadonlyMap<number, PreparedDomain>;
+  /** Caught up with the history, which is checked against the settings. Throws ForeignHistory, HistoryDiffers. */
+  replica(): Promise<Replica>;
+  /** What `/health/ready` says of the replica. */
+  replicaHealth(): ReadinessParts;
+  /** Waits until a process with the projections role has made them. */
+  readModels(): Promise<Database>;
+  /** Whether the history follows a chain. */
+  watch(access: ChainAccess): Promise<ChainWatch>;
+  readonly advance: AdvanceRequests;
+}
+
+export interface OpenedParts {
+  readonly parts: SharedParts;
+  /** Rejects when a shared part cannot go on. */
+  readonly failed: Promise<never>;
+  /** What closes them, in order, after the roles have stopped. */
+  readonly stopSteps: readonly StopStep[];
+}
+
+export interface OpenOptions {
+  readonly config: Config;
+  readonly roles: ReadonlySet<RoleName>;
+  readonly urls: Urls;
+  readonly chains: readonly ConfiguredChain[];
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Time between two looks at the log's length, and between two tries to open read models. */
+const LOOK_EVERY_MS = 1_000;
+
+export async function openSharedParts({ config, roles, urls, chains: configured, logger, metrics }: OpenOptions): Promise<OpenedParts> {
+  const keccak256 = await createKeccak256();
+  const log = await openLog(urls.log);
+  const stopping = new AbortController();
+  const writerId = randomUUID();
+  const chains = new Map(configured.map((each) => [each.chain.chainId, openChain(each, { keccak256, report: reportTo(logger) })]));
+  const domains = new Map(orderDomains(config, configured).map((domain) => [domain.chainId, prepareDomain(keccak256, domain)]));
+  const advance = createAdvanceRequests({ url: urls.outbox });
+  const length = await watchLength(log);
+  const failure = rejection();
+
+  const replica = once(async () => {
+    const started = await startReplica({
+      log, signal: stopping.signal, snapshotDirectory: join(config.dataDir, 'snapshots'), snapshotEvery: config.snapshotEvery,
+      report: (message, details) => { logger.info(details, message); }, ...roles.has('engine') ? { record: { writerId } } : {},
+    });
+    started.done.then(() => undefined, failure.reject);
+    await started.caughtUp;
+    await checkHistory({ view: started.view, log, domains: [...domains.values()], settles: chains.size > 0 });
+    metrics.show(replicaFigures(started, length.current));
+    return started;
+  });
+  const readModels = once(() => retrying(async () => {
+    const models = await openReadModels({ url: urls.readModels, onError: (error) => { logger.warn({ error: error.message }, 'read models'); } });
+    try {
+      await models.position();
+      return models;
+    } catch (error) {
+      await models.close();
+      throw error;
+    }
+  }, {
+    signal: stopping.signal, backoff: { firstMs: 100, longestMs: LOOK_EVERY_MS }, canPass: () => true,
+    failed: (error, failures) => { if (failures === 1) logger.info({ error: (error as Error).message }, 'waiting for the read models'); },
+  }));
+  const watches = new Map<ChainAccess, Promise<ChainWatch>>();
+
+  const parts: SharedParts = {
+    config, logger, metrics, urls, writerId, log, keccak256, chains, domains, advance, replica: replica.get, readModels: readModels.get,
+    now: () => Date.now(),
+    logLength: length.current,
+    replicaHealth: () => replicaHealth(replica.current(), { logLength: length.current(), maxLag: config.readyMaxLag }),
+    watch(access) {
+      const watch = watches.get(access) ?? replica.get().then(({ view, onStep }) => {
+        const askToAdvance = () => { advance.ask(access.chain.chainId); };
+        const made = watchChain({ access, view, askToAdvance, now: () => performance.now() });
+        onStep(() => { made.stepped(); });
+        return made;
+      });
+      watches.set(access, watch);
+      return watch;
+    },
+  };
+  return {
+    parts, failed: failure.promise,
+    stopSteps: [
+      { what: 'stop asking the chains', run: () => Promise.all([...chains.values()].map((access) => access.stop())) },
+      { what: 'close the read models', run: async () => { await (await readModels.settled())?.close(); } },
+      { what: 'stop the replica', run: async () => {
+        stopping.abort(new Error('the process stops'));
+        await (await replica.settled())?.done;
+      } },
+      { what: 'close the log', run: async () => {
+        length.stop();
+        await advance.close();
+        await log.close();
+      } },
+    ],
+  };
+}
+
+function replicaHealth(replica: Replica | undefined, { logLength, maxLag }: { logLength: number; maxLag: number }): ReadinessParts {
+  if (replica === undefined) return { reasons: ['the engine has not caught up with the history yet'] };
+  const { view: { position }, recording } = replica;
+  const length = Math.max(position, logLength);
+  return {
+    reasons: lagReasons('the engine', length - position, maxLag), engine: { position, logLength: length, standby: recording?.standby ?? false },
+  };
+}
+
+/** The work, done once, when it is first asked for. */
+function once<T>(work: () => Promise<T>) {
+  let started: Promise<T> | undefined;
+  let result: T | undefined;
+  return {
+    get: () => started ??= work().then((value) => result = value),
+    /** The result if there is one by now. */
+    current: () => result,
+    /** The result when the work has ended; undefined if it failed or was never begun. */
+    settled: async () => {
+      await started?.catch(() => undefined);
+      return result;
+    },
+  };
+}
+
+function rejection(): { readonly promise: Promise<never>; readonly reject: (reason: unknown) => void } {
+  let reject = (_reason: unknown): void => undefined;
+  const promise = new Promise<never>((_resolve, rejectPromise) => { reject = rejectPromise; });
+  promise.catch(() => undefined);
+  return { promise: Promise.race([promise, neverFails]), reject };
+}
+
+/** How many commands the log has, asked for once per second. */
+async function watchLength(log: Log): Promise<{ readonly current: () => number; readonly stop: () => void }> {
+  let length = await log.length('commands');
+  const timer = setInterval(() => {
+    log.length('commands').then((current) => { length = current; }, () => undefined);
+  }, LOOK_EVERY_MS).unref();
+  return { current: () => length, stop: () => { clearInterval(timer); } };
+}
+
+function reportTo(logger: Logger) {
+  return (level: 'note' | 'trouble' | 'alarm', text: string): void => {
+    switch (level) {
+      case 'note': logger.info(text); return;
+      case 'trouble': logger.warn(text); return;
+      case 'alarm': logger.error(text);
+    }
+  };
+}

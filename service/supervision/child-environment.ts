@@ -1,0 +1,26 @@
+/** The settings that a stack gives its processes: its own, with the databases and the chain that it has started. */
+import { join, resolve } from 'node:path';
+import { IGNORED_WITH_CHAINS_FILE, type Config } from '../config.js';
+import type { Urls } from '../roles/shared-parts.js';
+
+export interface StackGrounds {
+  /** The stack's own environment: it also has the secrets that a chains file names. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly urls: Urls;
+  /** Whether the stack runs the development chain, which a file in DATA_DIR describes. */
+  readonly hasDevChain: boolean;
+}
+
+/** Without ROLES and PORT, which each process has of its own. Defaults that depend on other settings are spelt out. */
+export function childEnvironment(config: Config, { environment, urls, hasDevChain }: StackGrounds): Record<string, string> {
+  const given = Object.fromEntries(Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  if (hasDevChain) for (const name of IGNORED_WITH_CHAINS_FILE) delete given[name];
+  return {
+    ...given,
+    HOST: '127.0.0.1', DATA_DIR: resolve(config.dataDir), DATABASE_URL: urls.readModels, LOG_URL: urls.log, OUTBOX_URL: urls.outbox,
+    CHAINS: hasDevChain ? join(resolve(config.dataDir), 'chain', 'chains.json') : config.chains,
+    CANCEL_AUTH: config.cancelAuth, RATE_LIMIT_ORDERS: String(config.rateLimitOrders), RATE_LIMIT_READS: String(config.rateLimitReads),
+    // The front adds the client's address to X-Forwarded-For.
+    TRUST_PROXY: String(config.trustProxy + 1),
+  };
+}

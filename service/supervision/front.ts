@@ -1,0 +1,87 @@
+/**
+ * The one address of a stack whose roles are processes of their own: sends each request to a process of the role that serves it, and says so
+ * when there is none at the moment.
+ */
+import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
+import { ProxyServer } from 'httpxy';
+import { RequestError } from '../../engine/records/errors.js';
+import { roleOf } from '../api/all-endpoints.js';
+import { bindAll } from '../api/endpoint.js';
+import * as serviceEndpoints from '../api/endpoints/service.js';
+import { createApp, type App } from '../http/app.js';
+import type { Observer } from '../http/app.js';
+import { problemOf } from '../http/problems.js';
+import type { Metrics } from '../metrics.js';
+import type { RoleName } from '../roles/role-names.js';
+
+/** Where the processes of a role listen, on this machine; empty while there are none. */
+export type PortsOf = (role: RoleName) => readonly number[];
+
+export interface FrontOptions {
+  readonly portsOf: PortsOf;
+  /** The readiness of the whole stack, as an answer. */
+  readonly readiness: () => Promise<{ readonly status: number; readonly body: string }>;
+  readonly metrics: Metrics;
+  readonly observer: Observer;
+  /** Proxies of ours in front of this one. */
+  readonly trustProxy: number;
+}
+
+/** A role's answer that does not begin within this time is given up: its own waits are shorter. */
+const ANSWER_WITHIN_MS = 60_000;
+
+/** The app answers health and metrics itself, and hands everything else on. */
+export function createFront({ portsOf, readiness, metrics, observer, trustProxy }: FrontOptions): App {
+  const { getLiveness, getReadiness, getMetrics } = serviceEndpoints.service;
+  const app = createApp({
+    routes: bindAll({ getLiveness, getReadiness, getMetrics }, {
+      getLiveness: () => ({ body: '{"live":true}' }), getReadiness: readiness, getMetrics: () => metrics.scrape(),
+    }),
+    pages: {}, limiters: {}, trustProxy, observer, now: () => performance.now(), waitForPosition: () => Promise.resolve(),
+  });
+  const pass = createPass(portsOf);
+  const own = new Set([getLiveness.path, getReadiness.path, getMetrics.path]);
+  return {
+    ...app,
+    handle(request, response) {
+      const [path = ''] = (request.url ?? '').split('?', 1);
+      if (own.has(path)) app.handle(request, response);
+      else pass(request, response, roleOf(request.method ?? '', path));
+    },
+  };
+}
+
+type Pass = (request: IncomingMessage, response: ServerResponse, role: RoleName) => void;
+
+function createPass(portsOf: PortsOf): Pass {
+  const proxy = new ProxyServer({
+    xfwd: true, proxyTimeout: ANSWER_WITHIN_MS, agent: new Agent({ keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 256, scheduling: 'fifo' }),
+  });
+  let turn = 0;
+  return (request, response, role) => {
+    const ports = portsOf(role);
+    const port = ports[turn++ % ports.length];
+    if (port === undefined) return refuse(response, new RequestError('unavailable', `no ${role} process runs at the moment`));
+    proxy.web(request, response, { target: { host: '127.0.0.1', port } }).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else refuse(response, failureOf(request, role, error));
+    });
+  };
+}
+
+/** Nothing was sent over a connection that was never made. Otherwise an order may have been taken, which its repeat tells. */
+function failureOf({ method }: IncomingMessage, role: string, error: unknown): RequestError {
+  const notSent = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
+  if (notSent || method === 'GET' || method === 'HEAD') return new RequestError('unavailable', `the ${role} process did not answer`);
+  return new RequestError('outcome_unknown', `the ${role} process ended before it answered`);
+}
+
+function refuse(response: ServerResponse, error: RequestError): void {
+  if (response.headersSent || response.destroyed) return;
+  const { status, body, headers } = problemOf(error);
+  response.writeHead(status, {
+    ...headers, 'Content-Type': 'application/problem+json; charset=utf-8', 'Content-Length': Buffer.byteLength(body), 'Access-Control-Allow-Origin': '*',
+    'Cache-Control': 'no-store',
+  });
+  response.end(body);
+}

@@ -1,0 +1,33 @@
+/** The readiness of a whole stack: what each of its processes says, and which of them are missing. */
+import { readinessAnswer } from '../roles/process.js';
+import type { ReadinessParts } from '../roles/readiness.js';
+import type { LiveProcess } from './supervisor.js';
+
+const ANSWER_WITHIN_MS = 2_000;
+
+export interface Stack {
+  /** The role of every process that there should be. */
+  readonly wanted: readonly string[];
+  readonly live: readonly LiveProcess[];
+}
+
+/** Ready when for every role one process at least is ready: a second engine that is away is no reason not to send requests. */
+export async function stackReadiness({ wanted, live }: Stack): Promise<{ readonly status: number; readonly body: string }> {
+  const answers = await Promise.all(live.map(async (process) => ({ role: process.role, health: await ask(process) })));
+  const parts = [...new Set(wanted)].flatMap((role): ReadinessParts[] => {
+    const ofRole = answers.filter((answer) => answer.role === role).map(({ health }) => health);
+    const ready = ofRole.filter(({ reasons }) => reasons.length === 0);
+    if (ofRole.length === 0) return [{ reasons: [`no ${role} process runs`] }];
+    return ready.length > 0 ? ready : ofRole.map((health) => ({ ...health, reasons: health.reasons.map((reason) => `${role}: ${reason}`) }));
+  });
+  return readinessAnswer([...new Set(wanted.flatMap((role) => role.split('+')))], parts);
+}
+
+async function ask({ port }: LiveProcess): Promise<ReadinessParts> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    return await response.json() as ReadinessParts;
+  } catch {
+    return { reasons: ['it does not answer yet'] };
+  }
+}

@@ -1,0 +1,139 @@
+/** Keeps a number of processes alive: starts each, starts it again when it ends by itself, and stops all of them in the end. */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { backoffMs, pause, within } from '../../engine/waiting.js';
+
+/** A process that is to run for as long as the supervisor does. */
+export interface Managed {
+  /** What it is for: shown in its list entry and in log lines. */
+  readonly role: string;
+  /** Where it serves HTTP on this machine: the same over restarts. */
+  readonly port: number;
+}
+
+export interface LiveProcess extends Managed {
+  readonly pid: number;
+}
+
+export interface SupervisorOptions {
+  /** In the order of starting; stopped in the reverse order. */
+  readonly managed: readonly Managed[];
+  /** Starts a process. Throws what keeps the machine from starting any. */
+  readonly spawn: (managed: Managed) => ChildProcess;
+  /** Told of the live processes whenever one has started or ended. */
+  readonly changed: (live: readonly LiveProcess[]) => void;
+  readonly report: (level: 'info' | 'warn' | 'error', line: { readonly role: string; readonly pid?: number; readonly what: string }) => void;
+  /** An exit code that says that starting again cannot help. */
+  readonly hopeless: number;
+  /** A process that does not end within this time after SIGTERM is killed. */
+  readonly stopTimeoutMs: number;
+  /** Milliseconds, not going back. */
+  readonly now: () => number;
+}
+
+export interface Supervisor {
+  live(): readonly LiveProcess[];
+  /** Rejects when a process says that starting it again cannot help. */
+  readonly failed: Promise<never>;
+  /** Ends all processes, one after the other. */
+  stop(): Promise<void>;
+}
+
+const BACKOFF = { firstMs: 100, longestMs: 5_000 };
+/** A process that has lived so long is started again at once when it ends. */
+const HEALTHY_AFTER_MS = 10_000;
+
+/** A process ended with the code that says that starting it again cannot help. */
+export class HopelessProcess extends Error {
+  constructor(readonly role: string, readonly code: number) {
+    super(`the ${role} process ended with code ${code}: its log lines say what is wrong with the settings`);
+    this.name = 'HopelessProcess';
+  }
+}
+
+export function supervise(options: SupervisorOptions): Supervisor {
+  const { managed: all, changed } = options;
+  const live = new Map<Managed, LiveProcess>();
+  let fail: (error: Error) => void = () => undefined;
+  const failed = new Promise<never>((_resolve, reject) => { fail = reject; });
+  failed.catch(() => undefined);
+  const listed = (): readonly LiveProcess[] => all.flatMap((managed) => live.get(managed) ?? []);
+  const keepers = all.map((managed) => keepAlive(managed, options, {
+    started(process) {
+      live.set(managed, process);
+      changed(listed());
+    },
+    ended() {
+      live.delete(managed);
+      changed(listed());
+    },
+    hopeless: fail,
+  }));
+  return {
+    live: listed, failed,
+    async stop() { for (const keeper of keepers.reverse()) await keeper.stop(); },
+  };
+}
+
+interface Events {
+  readonly started: (process: LiveProcess) => void;
+  readonly ended: () => void;
+  readonly hopeless: (error: HopelessProcess) => void;
+}
+
+function keepAlive(managed: Managed, options: SupervisorOptions, events: Events): { readonly stop: () => Promise<void> } {
+  const { role } = managed;
+  const { report, now, stopTimeoutMs } = options;
+  const stopping = new AbortController();
+  let current: { readonly child: ChildProcess; readonly ended: Promise<number | string> } | undefined;
+
+  async function live(): Promise<void> {
+    for (let failures = 0; !stopping.signal.aborted;) {
+      const startedMs = now();
+      const child = options.spawn(managed);
+      const ended = endOf(child);
+      current = { child, ended };
+      const { pid } = child;
+      if (pid !== undefined) {
+        events.started({ ...managed, pid });
+        report('info', { role, pid, what: 'started' });
+      }
+      const end = await ended;
+      current = undefined;
+      events.ended();
+      if (stopping.signal.aborted) return;
+      if (end === options.hopeless) return events.hopeless(new HopelessProcess(role, options.hopeless));
+      failures = now() - startedMs >= HEALTHY_AFTER_MS ? 0 : failures + 1;
+      const waitMs = failures <= 1 ? 0 : backoffMs(failures - 1, BACKOFF);
+      report('warn', { role, ...pid === undefined ? {} : { pid }, what: `ended by itself (${end}); it is started again${waitMs === 0 ? '' : ` in ${waitMs} ms`}` });
+      await pause(waitMs, stopping.signal);
+    }
+  }
+  const done = live();
+  done.catch((error: unknown) => { report('error', { role, what: `cannot be started: ${String(error)}` }); });
+
+  return {
+    async stop() {
+      stopping.abort();
+      if (current !== undefined) {
+        const { child, ended } = current;
+        child.kill('SIGTERM');
+        if (await within(ended.then(() => true), stopTimeoutMs) === undefined) {
+          report('error', { role, what: `did not end within ${stopTimeoutMs} ms and is killed` });
+          child.kill('SIGKILL');
+        }
+      }
+      await done.catch(() => undefined);
+    },
+  };
+}
+
+/** Its exit code, or the signal or error that ended it. */
+async function endOf(child: ChildProcess): Promise<number | string> {
+  try {
+    const [code, signal] = await once(child, 'exit') as [number | null, string | null];
+    return code ?? signal ?? 'unknown';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
