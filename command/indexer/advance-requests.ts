@@ -52,7 +52,7 @@ export function createAdvanceRequests({ url }: { readonly url: string }): Advanc
         const chainIds = [...asked];
         asked.clear();
         const client = await sending.get();
-        await client.query({ text: 'select pg_notify($1, chain) from unnest($2::text[]) chain', values: [CHANNEL, chainIds], query_timeout: TIMEOUT_MS });
+        await client.query('select pg_notify($1, chain) from unnest($2::text[]) chain', [CHANNEL, chainIds]);
       }
     } catch {
       sending.drop();

@@ -1,7 +1,7 @@
 /** Brings facts into the history: as commands in the chain's order, and no later one before an earlier one is certain to be there. */
 import { encodeCommand, MalformedRecord, recordId, type Outcome } from '../../engine/records/codec.js';
 import { RecordTooLarge, type NewRecord } from '../../engine/log/log.js';
-import type { ChainCursor } from '../../engine/rules/state.js';
+import type { ChainCursor } from '../../engine/run/view.js';
 import type { BlockName } from './block-range.js';
 import { reportRejections, type WrittenFact } from './fact-rejections.js';
 import type { Fact, FactCommand } from './facts.js';

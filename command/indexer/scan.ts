@@ -1,5 +1,5 @@
 /** Reads a chain's final blocks one range after the other into the history, and refuses to go on with a chain that is another one. */
-import type { ChainCursor } from '../../engine/rules/state.js';
+import type { ChainCursor } from '../../engine/run/view.js';
 import { readBlock, readRange, type BlockName } from './block-range.js';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../chain/chain.js';
 import { logFilter } from './chain-events.js';

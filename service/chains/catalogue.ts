@@ -5,7 +5,7 @@ import type { Keccak256 } from '../../command/signing/keccak.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { OpenMarket } from '../../engine/records/commands.js';
 import { Address, Category, record } from '../../engine/records/fields.js';
-import type { GroupCommit } from '../../engine/log/group-commit.js';
+import type { NewRecord } from '../../engine/log/log.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
 import builtIn from './catalogue.json' with { type: 'json' };
 
@@ -54,16 +54,17 @@ export interface OpeningParts {
   readonly chainId: number;
   readonly keccak256: Keccak256;
   readonly isKnown: (marketId: string) => boolean;
-  readonly commits: Pick<GroupCommit, 'append'>;
+  /** Appends a command; resolves with its log position. */
+  readonly append: (record: NewRecord) => Promise<number>;
   readonly outcomeOf: (position: number) => Promise<unknown>;
   readonly now: () => number;
 }
 
 /** Opens the catalogue's markets that the history does not know yet, and waits until the engine has. */
-export async function openMissingMarkets({ catalogue, chainId, keccak256, isKnown, commits, outcomeOf, now }: OpeningParts): Promise<void> {
+export async function openMissingMarkets({ catalogue, chainId, keccak256, isKnown, append, outcomeOf, now }: OpeningParts): Promise<void> {
   for (const market of catalogue) {
     const command = openMarket(market, { keccak256, chainId, at: now() });
     if (isKnown(command.marketId)) continue;
-    await outcomeOf(await commits.append({ id: recordId(`market:${command.marketId}`), data: encodeCommand(command) }));
+    await outcomeOf(await append({ id: recordId(`market:${command.marketId}`), data: encodeCommand(command) }));
   }
 }

@@ -1,7 +1,9 @@
 /** What the projections' thread and the rest of the process say to each other. */
 
 export interface ProjectionThreadData {
+  /** Where the read models are, and where the log is. */
   readonly url: string;
+  readonly logUrl: string;
 }
 
 /** From the thread. */

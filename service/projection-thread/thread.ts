@@ -1,6 +1,6 @@
 /** The projections in a thread of their own: started here, so that folding never delays an order. */
 import { Worker } from 'node:worker_threads';
-import { STOP, type ProjectionMessage, type ProjectionThreadData } from './projection-messages.js';
+import { STOP, type ProjectionMessage, type ProjectionThreadData } from './messages.js';
 
 export interface ProjectionThread {
   /** The next outcome that each projection wants, by name; empty until the checkpoints have been read. */
@@ -14,7 +14,7 @@ export interface ProjectionThread {
 }
 
 export function startProjectionThread(data: ProjectionThreadData, onTrouble: (message: string) => void): ProjectionThread {
-  const worker = new Worker(new URL('./projection-worker.js', import.meta.url), { workerData: data });
+  const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: data });
   let positions: ReadonlyMap<string, number> = new Map();
   let stopping = false;
   const started = new Promise<void>((resolve) => {

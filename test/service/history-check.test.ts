@@ -7,6 +7,7 @@ import { prepareDomain, type OrderDomain } from '../../command/signing/typed-dat
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createEngine } from '../../engine/run/engine.js';
+import { viewOf } from '../../engine/run/view.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { checkHistory } from '../../service/roles/history-check.js';
 import { domain, marketId, signedBody, START_MS, START_S } from '../support/command-stack.js';
@@ -39,7 +40,7 @@ describe('a history under other settings', () => {
       await place(await signedBody());
     }
     const prepared = (under: readonly OrderDomain[]) => under.map((each) => prepareDomain(keccak256, each));
-    return (settles: boolean, ...under: OrderDomain[]) => checkHistory({ state: engine.state, log, domains: prepared(under), settles });
+    return (settles: boolean, ...under: OrderDomain[]) => checkHistory({ view: viewOf(engine), log, domains: prepared(under), settles });
   }
 
   const other = { ...domain, chainId: 1, verifyingContract: `0x${'11'.repeat(20)}` };

@@ -4,7 +4,6 @@ import { Wallet, id } from 'ethers';
 import type { KnownOrder, Submit } from '../../command/orders/answer.js';
 import type { Exposure } from '../../command/chain/exposure.js';
 import { createCancelOrder, type CancelOrderHandler, type CancelRequest } from '../../command/orders/cancel-order.js';
-import { findEngineOrder, findMarket } from '../../command/orders/engine-view.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { createPlaceOrder, type PlaceOrderHandler } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
@@ -12,6 +11,7 @@ import { cancelTypes, orderTypes, prepareDomain, type OrderDomain, type PermitFi
 import { encodeCommand, type Outcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { viewOf } from '../../engine/run/view.js';
 import type { ErrorCode, RequestError } from '../../engine/records/errors.js';
 
 export const domain: OrderDomain = { name: 'Settlement', version: '1', chainId: 31_337, verifyingContract: `0x${'c0'.repeat(20)}` };
@@ -48,6 +48,7 @@ export interface CommandStack {
 
 export async function createCommandStack(): Promise<CommandStack> {
   const engine = createEngine();
+  const view = viewOf(engine);
   const keccak256 = await createKeccak256();
   const recovery = await createSignerRecovery(keccak256);
   const prepared = prepareDomain(keccak256, domain);
@@ -67,12 +68,12 @@ export async function createCommandStack(): Promise<CommandStack> {
     return Promise.resolve({ position: outcomes.length - 1, outcome });
   };
   const parts = {
-    findMarket: (market: string) => findMarket(engine.state, market),
+    findMarket: (market: string) => view.market(market),
     domainOf: (chainId: number) => chainId === domain.chainId ? prepared : undefined,
     permitDigestOf: (chainId: number) => chainId === domain.chainId ? stack.permitDigest : undefined,
     exposureOf: (chainId: number) => chainId === domain.chainId ? stack.exposure : undefined,
     recovery, submit,
-    findOrder: (hash: string) => Promise.resolve(findEngineOrder(engine.state, hash) ?? readModel.get(hash)),
+    findOrder: (hash: string) => Promise.resolve(view.order(hash) ?? readModel.get(hash)),
     originalOutcome: (position: number) => stack.originalOutcome(position),
     now: () => clock.atMs,
   };

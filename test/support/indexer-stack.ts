@@ -3,17 +3,15 @@ import { randomUUID } from 'node:crypto';
 import type { Chain, Rpc } from '../../command/chain/chain.js';
 import { runIndexer, type Indexer, type IndexerOptions } from '../../command/indexer/indexer.js';
 import { createRpc } from '../../command/chain/rpc.js';
-import { chainCursor } from '../../engine/rules/chain-cursor.js';
 import { decodeCommand, decodeOutcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createMemoryLog, createMemoryStore, type MemoryStore } from '../../engine/log/memory/memory-log.js';
-import { createOutcomes } from '../../engine/run/outcomes.js';
-import { startEngine } from '../../engine/run/run.js';
-import { marketOfToken, type ChainCursor, type State } from '../../engine/rules/state.js';
+import { startReplica } from '../../engine/run/replica.js';
+import type { ChainCursor, EngineView } from '../../engine/run/view.js';
 
 export interface IndexerStack {
   readonly indexer: Indexer;
-  readonly state: State;
+  readonly view: EngineView;
   readonly cursor: () => ChainCursor | undefined;
   /** What was reported, as `level: text`. */
   readonly reports: string[];
@@ -34,19 +32,17 @@ export interface IndexerStackOptions extends Partial<Omit<IndexerOptions, 'chain
 export async function startIndexer(options: IndexerStackOptions): Promise<IndexerStack> {
   const { chain, store, around = (_, work) => work() } = options;
   const log = createMemoryLog(store);
-  const outcomes = createOutcomes(log);
   const stop = new AbortController();
   const indexing = new AbortController();
-  const run = await startEngine({ log, outcomes, signal: stop.signal, writerId: randomUUID() });
-  await until('the engine has caught up', () => run.ready && run.engine.state.position === store.records.commands.length);
-  const { state } = run.engine;
+  const { view, caughtUp, outcomeOf, done } = await startReplica({ log, signal: stop.signal, record: { writerId: randomUUID() } });
+  await caughtUp;
   const reports: string[] = [];
   const end = (): void => { indexing.abort(); };
   const indexer = runIndexer({
-    cursor: () => chainCursor(state, chain.chainId),
-    isKnownToken: (token) => marketOfToken(state, token) !== undefined,
-    isKnownMarket: (marketId) => state.marketIndex.has(marketId),
-    outcomeOf: outcomes.outcomeOf,
+    cursor: () => view.cursor(chain.chainId),
+    isKnownToken: (token) => view.isKnownToken(token),
+    isKnownMarket: (marketId) => view.market(marketId) !== undefined,
+    outcomeOf,
     async digestAt(position) {
       const [record] = await log.read('outcomes', position, 1);
       return record === undefined ? undefined : decodeOutcome(record.data).digest;
@@ -62,12 +58,12 @@ export async function startIndexer(options: IndexerStackOptions): Promise<Indexe
     signal: indexing.signal,
   });
   return {
-    indexer, state, reports, cursor: () => chainCursor(state, chain.chainId),
+    indexer, view, reports, cursor: () => view.cursor(chain.chainId),
     async stop() {
       end();
       await indexer.done;
       stop.abort();
-      await run.done;
+      await done;
     },
   };
 }

@@ -1,0 +1,83 @@
+/** The settlement role: puts fills into transactions, in order, and asks a lane to send them. It never says that a fill is settled: the chain does. */
+import { openLaneUser } from '../../command/lane/lane-user.js';
+import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
+import type { Replica } from '../../engine/run/replica.js';
+import type { ChainAccess } from '../chains/chain-access.js';
+import { createWaitingAlarm } from '../chains/chain-alarms.js';
+import { createSettlementHealth } from '../chains/settlement-health.js';
+import type { Figure } from '../metrics.js';
+import { OPERATOR } from './lane.js';
+import type { SettlementHealth } from './readiness.js';
+import { neverFails, type Role } from './role.js';
+import type { SharedParts } from './shared-parts.js';
+
+const WATCH_MS = 5_000;
+
+export const settlement: Role = {
+  name: 'settlement',
+  reads: 'unsettled fills, through the replica; commands, for the signed orders',
+  writes: 'requests to the lane',
+  async start(parts) {
+    const replica = await parts.replica();
+    const running = await Promise.all([...parts.chains.values()].map((access) => startSettlement(access, replica, parts)));
+    const chains = () => running.map(({ health }) => health());
+    return {
+      routes: [], figures: figuresOf(chains), failed: neverFails,
+      health: () => ({ ...parts.replicaHealth(), chains: chains() }),
+      async stop() { await Promise.all(running.map((each) => each.stop())); },
+    };
+  },
+};
+
+async function startSettlement(access: ChainAccess, { view }: Replica, parts: SharedParts) {
+  const { log, now, urls } = parts;
+  const { chain, report } = access;
+  const { chainId } = chain;
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([stopping.signal, access.signal]);
+  const watch = await parts.watch(access);
+  let holds = false;
+  let started: Settlement | undefined;
+  await access.begin(async () => {
+    await watch.verify();
+    const user = openLaneUser({ url: urls.outbox, chainId, key: OPERATOR, purpose: 'settlement' });
+    started ??= runSettlement({
+      chain, log, report, now, signal, catchUp: () => watch.catchUp(), verify: () => watch.verify(),
+      lane: {
+        async hold(stop) {
+          const held = await user.hold(stop);
+          holds = true;
+          return held;
+        },
+      },
+      view: {
+        nextFill: () => view.nextFill, unsettled: (from) => view.unsettledFills({ chainId, from }),
+        nextBlock: () => view.cursor(chainId)?.nextBlock ?? 0, history: () => ({ position: view.position - 1, digest: view.digest }),
+      },
+    });
+  });
+  const health = createSettlementHealth({
+    chainId, now, settlement: () => started?.status(), holds: () => holds, unsettled: () => view.unsettledFills({ chainId, from: 0 }),
+  });
+  const look = createWaitingAlarm({ chainId, report });
+  const timer = setInterval(() => { look(health()); }, WATCH_MS).unref();
+  return {
+    health,
+    async stop() {
+      stopping.abort();
+      clearInterval(timer);
+      await started?.done;
+    },
+  };
+}
+
+function figuresOf(chains: () => readonly SettlementHealth[]): readonly Figure[] {
+  const figure = (name: string, help: string, value: (chain: SettlementHealth) => number): Figure => (
+    { name, help, read: () => chains().map((chain) => ({ labels: { chain: chain.chainId }, value: value(chain) })) });
+  return [
+    figure('exchange_settlement_waiting_fills', 'Fills that wait to be sent, counted up to 10,000', ({ waitingFills }) => waitingFills),
+    figure('exchange_settlement_sent_fills', 'Fills in transactions that are not over', ({ sentFills }) => sentFills),
+    figure('exchange_settlement_oldest_waiting_seconds', 'How long the first of the waiting fills has waited', ({ oldestWaitingS }) => oldestWaitingS ?? 0),
+    figure('exchange_settlement_troubled', '1 when something keeps settlement from going on', ({ settlementTrouble }) => settlementTrouble === null ? 0 : 1),
+  ];
+}
