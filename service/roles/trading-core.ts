@@ -5,7 +5,7 @@ import { runClock } from '../../engine/run/clock.js';
 import type { Step } from '../../engine/run/engine.js';
 import type { Log } from '../../engine/log/log.js';
 import { createGroupCommit, type GroupCommit } from '../../engine/log/group-commit.js';
-import { openPostgresLog } from '../../engine/log/postgres/postgres-log.js';
+import { openLog } from '../../engine/log/open-log.js';
 import { createOutcomes, type Outcomes } from '../../engine/run/outcomes.js';
 import { startEngine, type EngineRun } from '../../engine/run/run.js';
 import type { Config } from '../config.js';
@@ -41,7 +41,7 @@ interface CoreParts {
 /** Resolves when the engine has caught up with the recorded history. */
 export async function startTradingCore({ config, databaseUrl, committed, logger }: CoreParts): Promise<TradingCore> {
   const stopping = { engine: new AbortController(), clock: new AbortController() };
-  const log = await openPostgresLog({ url: databaseUrl });
+  const log = await openLog(databaseUrl);
   const listeners: ((step: Step) => void)[] = [];
   const outcomes = told(createOutcomes(log), listeners);
   const projections = startProjectionThread({ url: databaseUrl }, (trouble) => { logger.warn({ trouble }, 'projections'); });
