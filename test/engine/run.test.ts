@@ -11,6 +11,7 @@ import { LogUnavailable, type Log, type NewRecord } from '../../engine/log/log.j
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { createOutcomes, type Outcomes } from '../../engine/run/outcomes.js';
 import { startEngine, type EngineOptions, type EngineRun } from '../../engine/run/run.js';
+import { appendAll } from '../support/log-records.js';
 import { createRandomCommands, crowd, marketId, START_MS, traderAddress } from '../support/random-commands.js';
 
 interface Running {
@@ -104,7 +105,7 @@ describe('the engine\'s run loop', () => {
     const log = createMemoryLog();
     const engine = await start(log);
     const early = engine.outcomes.outcomeOf(5_999);
-    await log.append('commands', records);
+    await appendAll(log, 'commands', records);
     const { at } = await early;
     await until('all outcomes', () => engine.run.written === records.length);
     equal((await engine.outcomes.outcomeOf(5_999)).at, at);
