@@ -1,19 +1,5 @@
 /** What every adapter checks before it appends, so that a malformed batch is refused with nothing written. */
-import { MAX_RECORD_BYTES, RecordTooLarge, type NewRecord } from './log.js';
-
-/** The most records of one append. */
-export const MAX_APPEND_RECORDS = 10_000;
-
-/** The most bytes of one append's records together. */
-export const MAX_APPEND_BYTES = 64 * 1024 * 1024;
-
-/** The caller handed over something that is not a batch of records. Nothing was written; sending it again cannot help. */
-export class InvalidAppend extends Error {
-  constructor(what: string) {
-    super(`this cannot be appended: ${what}`);
-    this.name = 'InvalidAppend';
-  }
-}
+import { InvalidAppend, MAX_APPEND_BYTES, MAX_APPEND_RECORDS, MAX_RECORD_BYTES, RecordTooLarge, type NewRecord } from './log.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -32,7 +18,7 @@ export function checkAppend(records: readonly NewRecord[], expected: number | un
   if (records.length > MAX_APPEND_RECORDS) {
     throw new InvalidAppend(`the batch has ${records.length} records; split it: at most ${MAX_APPEND_RECORDS} go at once`);
   }
-  if (expected !== undefined && !isPosition(expected)) throw new InvalidAppend(`${expected} is no position`);
+  if (expected !== undefined && !isPosition(expected)) throw new InvalidAppend(`${expected} is not a position`);
   let bytes = 0;
   for (const record of records) {
     checkRecord(record);

@@ -7,6 +7,7 @@
  */
 import { LogUnavailable, type Log, type NewRecord, type Stream } from './log.js';
 import { checkRecord } from './append-check.js';
+import { fittingRecords, LARGEST_APPEND, type AppendSize } from './append-size.js';
 
 /** The queue is full: nothing was written, the caller is to try again later. */
 export class QueueFull extends Error {
@@ -35,8 +36,9 @@ export interface GroupCommitOptions {
   readonly stream: Stream;
   /** More are refused with QueueFull. */
   readonly maxQueued: number;
+  /** Records of one append. Default: as many as the log takes. */
   readonly maxBatch?: number;
-  /** A single larger record goes alone. */
+  /** Bytes of one append; a single larger record goes alone. Default: as many as the log takes. */
   readonly maxBatchBytes?: number;
   /** A record that is still queued after this time is refused. Default 10 s. */
   readonly refuseAfterMs?: number;
@@ -51,7 +53,10 @@ interface Entry {
 }
 
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
-  const { log, stream, maxQueued, maxBatch = 1_000, maxBatchBytes = 1_000_000, refuseAfterMs = 10_000, committed } = options;
+  const { log, stream, maxQueued, refuseAfterMs = 10_000, committed } = options;
+  const size: AppendSize = {
+    maxRecords: options.maxBatch ?? LARGEST_APPEND.maxRecords, maxBytes: options.maxBatchBytes ?? LARGEST_APPEND.maxBytes,
+  };
   const queue = createQueue(refuseAfterMs);
   let draining = false;
   let running: Promise<void> | undefined;
@@ -60,7 +65,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     // What arrives in the same turn of the event loop goes into the same batch.
     await new Promise(setImmediate);
     while (queue.size() > 0) {
-      const batch = queue.take(maxBatch, maxBatchBytes);
+      const batch = queue.take(size);
       try {
         const first = await log.append(stream, batch.map((entry) => entry.record));
         batch.forEach((entry, i) => { entry.settle({ position: first + i }); });
@@ -127,17 +132,20 @@ function createQueue(refuseAfterMs: number) {
         entries.add(entry);
       });
     },
-    /** Removes a batch from the front: at least one entry, then as many as fit. */
-    take(maxBatch: number, maxBatchBytes: number): Entry[] {
+    /** Removes from the front what goes into one append. */
+    take(size: AppendSize): Entry[] {
       const batch: Entry[] = [];
-      let bytes = 0;
+      const count = fittingRecords(recordsOf(entries), size);
       for (const entry of entries) {
-        bytes += entry.record.data.length;
-        if (batch.length > 0 && (bytes > maxBatchBytes || batch.length >= maxBatch)) break;
+        if (batch.length === count) break;
         batch.push(entry);
         entries.delete(entry);
       }
       return batch;
     },
   };
+}
+
+function* recordsOf(entries: Iterable<Entry>): Generator<NewRecord> {
+  for (const { record } of entries) yield record;
 }

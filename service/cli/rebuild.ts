@@ -1,6 +1,6 @@
 /** `npm run rebuild -- NAME`: makes a read model again from position 0 while the old one serves, compares both, and swaps. */
 import { Command } from 'commander';
-import { openPostgresLog } from '../../engine/log/postgres/postgres-log.js';
+import { openLog } from '../../engine/log/open-log.js';
 import { projections } from '../../projections/catalogue.js';
 import { rebuild } from '../../projections/rebuild.js';
 import { parseConfig } from '../config.js';
@@ -21,7 +21,7 @@ await new Command('rebuild')
 async function rebuildAll(asked: readonly string[]): Promise<void> {
   const config = parseConfig(process.env);
   const database = await sharedDatabaseOf(config);
-  const log = await openPostgresLog({ url: database.url });
+  const log = await openLog(database.url);
   try {
     for (const projection of projections.filter(({ name }) => asked.includes(name))) {
       const { position, differingRows } = await rebuild({ url: database.url, log, projection });

@@ -1,10 +1,9 @@
 /** How fast the log appends and reads, against bare SQL of the same rows over the same connection in the same run. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { openPostgresLog } from '../../engine/log/postgres/postgres-log.js';
+import { openLog } from '../../engine/log/open-log.js';
 import { encodeData, encodeIds } from '../../engine/log/postgres/binary.js';
-import { MAX_APPEND_RECORDS } from '../../engine/log/append-check.js';
-import type { Log, NewRecord } from '../../engine/log/log.js';
+import { MAX_APPEND_RECORDS, type Log, type NewRecord } from '../../engine/log/log.js';
 import type { BenchLine } from './line.js';
 
 const RECORD_BYTES = 600;
@@ -14,7 +13,7 @@ const READ_RECORDS = 100_000;
 
 /** Appends at 1, 10 and 100 a batch, and reading; `url` names a database of its own, with fsync on for honest figures. */
 export async function logBench(url: string): Promise<BenchLine[]> {
-  const log = await openPostgresLog({ url });
+  const log = await openLog(url);
   const bare = new pg.Client({ connectionString: url });
   await bare.connect();
   try {

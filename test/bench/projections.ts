@@ -7,6 +7,7 @@ import { openSession, type OpenSession, type Session } from '../../projections/d
 import type { Statement } from '../../projections/projection.js';
 import { runProjections } from '../../projections/runner.js';
 import { createReadModels } from '../../projections/schema.js';
+import { appendAll } from '../support/log-records.js';
 import { logOf, outcomeRecord } from '../support/projected.js';
 import type { BenchLine } from './line.js';
 import { outcomeHistory } from './outcome-history.js';
@@ -34,7 +35,7 @@ export async function projectionsBench(url: string): Promise<BenchLine[]> {
   for (const stretch of stretches) {
     const records = stretch.map(outcomeRecord);
     const from = performance.now();
-    const first = await log.append('outcomes', records);
+    const first = await appendAll(log, 'outcomes', records);
     await worker.reached(first + records.length);
     const between = performance.now();
     await write(bare, batches.splice(0));

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { encodeOutcome, recordId } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import type { Log, NewRecord } from '../../engine/log/log.js';
-import { openPostgresLog } from '../../engine/log/postgres/postgres-log.js';
+import { openLog } from '../../engine/log/open-log.js';
 import { createOutcomes } from '../../engine/run/outcomes.js';
 import { startEngine } from '../../engine/run/run.js';
 import { encodeSnapshot } from '../../engine/run/snapshot.js';
 import { saveSnapshot } from '../../engine/run/snapshot-files.js';
+import { appendAll } from '../support/log-records.js';
 import { marketCommands, mix } from './engine.js';
 import type { BenchLine } from './line.js';
 
@@ -20,7 +21,7 @@ const PAGE = 2_000;
 
 export async function restartBench(url: string): Promise<BenchLine[]> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-bench-'));
-  const log = await openPostgresLog({ url });
+  const log = await openLog(url);
   try {
     await fill(log, directory);
     const fromSnapshotS = await restartS(log, directory);
@@ -50,8 +51,8 @@ async function fill(log: Log, directory: string): Promise<void> {
       const { position, text, digest } = engine.step(data);
       return { id: recordId(`outcome:${position}`), data: encodeOutcome(text, digest) };
     });
-    await log.append('commands', page.map((data, i) => ({ id: recordId(`bench:${from + i}`), data })));
-    await log.append('outcomes', outcomes);
+    await appendAll(log, 'commands', page.map((data, i) => ({ id: recordId(`bench:${from + i}`), data })));
+    await appendAll(log, 'outcomes', outcomes);
     if (from + PAGE === RECORDS - AFTER_SNAPSHOT) await saveSnapshot(directory, engine.state.position, encodeSnapshot(engine));
   }
 }

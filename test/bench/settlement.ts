@@ -10,8 +10,9 @@ import type { TransactionRequest } from '../../command/lane/sender.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { BUY, SELL, YES, type Side } from '../../engine/records/fields.js';
-import { openPostgresLog } from '../../engine/log/postgres/postgres-log.js';
+import { openLog } from '../../engine/log/open-log.js';
 import type { TestChain } from '../support/chain.js';
+import { appendAll } from '../support/log-records.js';
 import { MAX_UINT256, USDC } from '../support/settlement-contracts.js';
 import { ofType, settlementWorld, startSettlementStack, type SettlementWorld } from '../support/settlement-stack.js';
 import type { BenchLine } from './line.js';
@@ -92,7 +93,7 @@ export async function settlementBench(databaseUrl: string): Promise<BenchLine[]>
 }
 
 async function fundedWorld(databaseUrl: string, traders: readonly Trader[]): Promise<SettlementWorld> {
-  const world = await settlementWorld({ databaseUrl, openLog: () => openPostgresLog({ url: databaseUrl }) });
+  const world = await settlementWorld({ databaseUrl, openLog: () => openLog(databaseUrl) });
   const { contracts: { send, usdc, settlement, stock }, marketId } = world;
   await Promise.all(traders.map(async ({ address }) => {
     await stock(address, marketId, 1_000n * USDC);
@@ -106,7 +107,7 @@ async function fundedWorld(databaseUrl: string, traders: readonly Trader[]): Pro
 async function matchAll(world: SettlementWorld, orders: readonly PlaceOrder[]): Promise<void> {
   const stack = await startSettlementStack(world, { settlement: { rules: { maxFills: FILLS + 1, gatherMs: 3_600_000 } } });
   const before = stack.run.engine.state.nextFill;
-  await stack.log.append('commands', orders.map((order) => ({ id: recordId(`bench:${order.orderHash}`), data: encodeCommand(order) })));
+  await appendAll(stack.log, 'commands', orders.map((order) => ({ id: recordId(`bench:${order.orderHash}`), data: encodeCommand(order) })));
   await stack.until('all is matched', () => stack.run.engine.state.nextFill === before + FILLS);
   await stack.events(stack.run.engine.state.position);
   await stack.stop();

@@ -11,6 +11,7 @@ import { createEngine } from '../../engine/run/engine.js';
 import { LogUnavailable, type Log, type NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { startReplica, type Replica, type ReplicaOptions } from '../../engine/run/replica.js';
+import { appendAll } from '../support/log-records.js';
 import { createRandomCommands, crowd, marketId, START_MS, traderAddress } from '../support/random-commands.js';
 
 interface Running {
@@ -106,7 +107,7 @@ describe('replica', () => {
     const log = createMemoryLog();
     const engine = await start(log);
     const early = engine.replica.outcomeOf(5_999);
-    await log.append('commands', records);
+    await appendAll(log, 'commands', records);
     const { at } = await early;
     await until('all outcomes', () => engine.replica.recording!.written === records.length);
     equal((await engine.replica.outcomeOf(5_999)).at, at);
@@ -193,7 +194,7 @@ describe('replica', () => {
     const { records } = history(10, 6_000);
     const log = createMemoryLog();
     const api = await startPlain(log);
-    await log.append('commands', records);
+    await appendAll(log, 'commands', records);
     await api.replica.outcomeOf(5_999);
     await rejects(api.replica.outcomeOf(0), LogUnavailable);
     await api.stop();

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { createGroupCommit, QueueFull, type GroupCommitOptions } from '../../engine/log/group-commit.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { InvalidAppend } from '../../engine/log/append-check.js';
-import { LogUnavailable, MAX_RECORD_BYTES, RecordTooLarge, type Log, type NewRecord } from '../../engine/log/log.js';
+import { InvalidAppend, LogUnavailable, MAX_RECORD_BYTES, RecordTooLarge, type Log, type NewRecord } from '../../engine/log/log.js';
 import { newRecord, newRecords, placed } from '../support/log-records.js';
 
 /** How a held append ends: written and answered, written but not known, or not written. */

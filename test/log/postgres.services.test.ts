@@ -1,14 +1,14 @@
-/** The Postgres log under faults: lost answers, late attempts, cut connections, a stopped database; each record exactly once. */
+/** The log in Postgres, beside the log's contract: positions and ranges, locks, cut connections, a stopped database, earlier versions. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { openPostgresLog, type PostgresLogOptions } from '../../engine/log/postgres/postgres-log.js';
-import { MAX_APPEND_RECORDS } from '../../engine/log/append-check.js';
-import { BrokenSequence, LogUnavailable, type Log, type LogRecord } from '../../engine/log/log.js';
+import { BrokenSequence, LogUnavailable, type Log, type LogRecord, type NewRecord } from '../../engine/log/log.js';
 import { startEmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
-import { newRecord, newRecords, placed, take } from '../support/log-records.js';
+import { EARLIER_APPEND, EARLIER_SCHEMA } from '../support/earlier-log-schema.js';
+import { appendAll, newRecord, newRecords, placed, take } from '../support/log-records.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 
@@ -55,201 +55,89 @@ describe('log: Postgres under faults', () => {
     return open({ url: url.href, ...options });
   }
 
-  /** Gives the next request that carries an append this fate, and lets all others pass. */
-  function nextAppend(fate: 'cut' | 'lose-reply' | 'withhold'): void {
-    proxy.fate = (request) => {
-      if (!request.includes('log_append')) return 'pass';
-      proxy.fate = () => 'pass';
-      return fate;
-    };
-  }
+  describe('an append', () => {
+    const call = 'select * from log.append_at(0::smallint, $1::uuid[], $2::bytea[], $3, $4)';
+    const valuesOf = (batch: readonly NewRecord[], wanted: number, exactly: boolean) => (
+      [batch.map(({ id }) => id), batch.map(({ data }) => data), wanted, exactly]);
+    const answer = async (batch: readonly NewRecord[], wanted: number, exactly = false) => (
+      (await raw.query<Record<string, unknown>>(call, valuesOf(batch, wanted, exactly))).rows[0]);
 
-  describe('an append whose connection breaks', () => {
-    for (const expected of [undefined, 1]) {
-      const with_ = expected === undefined ? 'without expected' : 'with expected';
-
-      it(`finds what it wrote when the answer was lost, others behind it (${with_})`, async () => {
-        const [before, other] = newRecords(2);
-        const batch = newRecords(3);
-        const log = await openThroughProxy();
-        await log.append('commands', [before!]);
-        proxy.replied = async () => { await direct.append('commands', [other!]); };
-        nextAppend('lose-reply');
-        assert.equal(await log.append('commands', batch, expected), 1);
-        assert.deepEqual(await direct.read('commands', 0, 10), placed(0, [before!, ...batch, other!]));
-      });
-
-      it(`writes once when the request was lost (${with_})`, async () => {
-        const [before] = newRecords(1);
-        const batch = newRecords(3);
-        const log = await openThroughProxy();
-        await log.append('commands', [before!]);
-        nextAppend('cut');
-        assert.equal(await log.append('commands', batch, expected), 1);
-        assert.deepEqual(await direct.read('commands', 0, 10), placed(0, [before!, ...batch]));
-      });
-
-      it(`writes once when the first attempt arrives after its retry (${with_})`, async () => {
-        const [before, after] = newRecords(2);
-        const batch = newRecords(3);
-        const log = await openThroughProxy({ attemptTimeoutMs: 200 });
-        await log.append('commands', [before!]);
-        nextAppend('withhold');
-        assert.equal(await log.append('commands', batch, expected), 1);
-        await log.append('commands', [after!]);
-        await proxy.release();
-        assert.deepEqual(await direct.read('commands', 0, 10), placed(0, [before!, ...batch, after!]));
-      });
-    }
-
-    it('says that the outcome is unknown when it could not be learnt, and a later try with the same records finds them', async () => {
-      const [before, between, other] = newRecords(3);
-      const batch = newRecords(2);
-      const log = await openThroughProxy({ unknownAfterMs: 300 });
-      await log.append('commands', [before!]);
-      proxy.replied = async () => { proxy.refuse(); };
-      nextAppend('lose-reply');
-      await assert.rejects(log.append('commands', batch), (error: unknown) => error instanceof LogUnavailable && error.outcomeUnknown);
-      proxy.accept();
-      await direct.append('commands', [other!]);
-      assert.equal(await log.append('commands', [between!]), 4);
-      assert.equal(await log.append('commands', batch), 1);
-      assert.deepEqual(await direct.read('commands', 0, 10), placed(0, [before!, ...batch, other!, between!]));
+    it('goes where the stream ends up to 4,000 records behind its position, and is found in all of that range', async () => {
+      const [near, far] = [newRecords(2), newRecords(2)];
+      await appendAll(direct, 'commands', newRecords(4_000));
+      assert.deepEqual(await answer(near, 0, true), { first_position: null, stream_length: '4000', written: null });
+      assert.deepEqual(await answer(near, 0), { first_position: '4000', stream_length: '4002', written: true });
+      assert.deepEqual(await answer(near, 0), { first_position: '4000', stream_length: '4002', written: false });
+      assert.deepEqual(await answer(near, 0, true), { first_position: null, stream_length: '4002', written: null });
+      assert.deepEqual(await answer(far, 1), { first_position: null, stream_length: '4002', written: null });
+      assert.deepEqual(await answer(far, 5_000), { first_position: null, stream_length: '4002', written: null });
+      assert.deepEqual(await answer(far, 2), { first_position: '4002', stream_length: '4004', written: true });
+      assert.deepEqual(await answer(far, 1), { first_position: null, stream_length: '4004', written: null });
     });
 
-    for (const expected of [undefined, 0]) {
-      const with_ = expected === undefined ? 'without expected' : 'with expected';
-
-      it(`leaves the stored bytes to followers when a later try with the same ids has others (${with_})`, async () => {
-        const batch = newRecords(2);
-        const log = await openThroughProxy({ unknownAfterMs: 300, pollMs: 3_600_000 });
-        const followed = take(log.follow('commands', 0, abort.signal), 3);
-        proxy.replied = async () => { proxy.refuse(); };
-        nextAppend('lose-reply');
-        await assert.rejects(log.append('commands', batch, expected), (error: unknown) => error instanceof LogUnavailable && error.outcomeUnknown);
-        proxy.accept();
-        const [after] = newRecords(1);
-        assert.equal(await log.append('commands', batch.map(({ id }) => ({ id, data: Buffer.from('other') })), expected), 0);
-        assert.equal(await log.append('commands', [after!]), 2);
-        assert.deepEqual(await followed, placed(0, [...batch, after!]));
-        assert.deepEqual(await take(log.follow('commands', 0, abort.signal), 3), placed(0, [...batch, after!]));
-      });
-    }
-
-    it('leaves the stored bytes to followers when another process has written the same ids', async () => {
-      const log = await open({ url: database.url });
-      const [stored] = newRecords(1);
-      await direct.append('commands', [stored!]);
-      assert.equal(await log.append('commands', [{ id: stored!.id, data: Buffer.from('other') }]), 0);
-      assert.deepEqual(await take(log.follow('commands', 0, abort.signal), 1), placed(0, [stored!]));
-    });
-
-    describe('and others write more than one search looks through', () => {
-      const many = newRecords(MAX_APPEND_RECORDS);
-      const writeMany = async (): Promise<void> => {
-        for (let i = 0; i < 2; i++) await direct.append('commands', many.map(({ data }) => newRecord(data)));
-        await direct.append('commands', newRecords(3));
-      };
-      const length = 2 * MAX_APPEND_RECORDS + 3;
-
-      it('finds what it wrote before them', async () => {
-        const batch = newRecords(3);
-        const log = await openThroughProxy();
-        proxy.replied = writeMany;
-        nextAppend('lose-reply');
-        assert.equal(await log.append('commands', batch), 0);
-        assert.equal(await direct.length('commands'), length + 3);
-      });
-
-      it('finds what it wrote behind them, after it had waited for them', async () => {
-        const batch = newRecords(3);
-        const log = await openThroughProxy();
-        await raw.query('begin');
-        await raw.query(`
-          select log.append_once(0::smallint, array_agg(gen_random_uuid()), array_agg('x'::bytea), null, 0) from generate_series(0, $1)`, [MAX_APPEND_RECORDS]);
-        nextAppend('lose-reply');
-        const appended = log.append('commands', batch);
-        await untilRow(WAITING_APPEND);
-        await raw.query('commit');
-        assert.equal(await appended, MAX_APPEND_RECORDS + 1);
-        assert.equal(await direct.length('commands'), MAX_APPEND_RECORDS + 4);
-      });
-
-      it('writes once behind them when the request was lost', async () => {
-        const batch = newRecords(3);
-        const log = await openThroughProxy();
-        const lost = new Promise<void>((resolve) => {
-          proxy.fate = (request) => {
-            if (!request.includes('log_append')) return 'pass';
-            proxy.fate = () => 'pass';
-            proxy.refuse();
-            resolve();
-            return 'cut';
-          };
-        });
-        const appended = log.append('commands', batch);
-        await lost;
-        await writeMany();
-        proxy.accept();
-        assert.equal(await appended, length);
-        assert.equal(await direct.length('commands'), length + 3);
-        assert.deepEqual(await direct.read('commands', length, 10), placed(length, batch));
-      });
-    });
-
-    it('does not wait for the lock to search, and does not search what was there before it was first sent', async () => {
+    it('of a process that was silent for long takes one attempt more', async () => {
       const silent = await open({ url: database.url });
+      await appendAll(direct, 'commands', newRecords(9_000));
       const batch = newRecords(2);
-      const call = 'select * from log.append_once(0::smallint, $1::uuid[], $2::bytea[], null, 0)';
-      const values = [batch.map(({ id }) => id), batch.map(({ data }) => data)];
-      await direct.append('commands', newRecords(MAX_APPEND_RECORDS));
-      await direct.append('commands', batch);
-      const locking = new pg.Client({ connectionString: database.url });
-      await locking.connect();
-      try {
-        await locking.query('begin');
-        await locking.query('select from log.streams for update');
-        const behind = { first_position: null, stream_length: String(MAX_APPEND_RECORDS + 2), written: null };
-        assert.deepEqual((await raw.query(call, values)).rows, [behind]);
-        const found = { first_position: String(MAX_APPEND_RECORDS), stream_length: String(MAX_APPEND_RECORDS + 2), written: false };
-        assert.deepEqual((await raw.query(call.replace('null, 0', 'null, 1'), values)).rows, [found]);
-      } finally {
-        await locking.end();
-      }
-      assert.equal(await silent.append('commands', batch), MAX_APPEND_RECORDS + 2);
+      assert.equal(await silent.append('commands', batch), 9_000);
+      assert.deepEqual(await direct.read('commands', 9_000, 10), placed(9_000, batch));
     });
 
-    it('says that nothing was written when Postgres could not be reached at all', async () => {
-      const log = await openThroughProxy({ unknownAfterMs: 300 });
-      proxy.refuse();
-      await assert.rejects(log.append('commands', newRecords(1)), (error: unknown) => error instanceof LogUnavailable && !error.outcomeUnknown);
-      await assert.rejects(log.read('commands', 0, 1), (error: unknown) => error instanceof LogUnavailable && !error.outcomeUnknown);
-      proxy.accept();
-      assert.equal(await log.append('commands', newRecords(1)), 0);
-    });
-
-    it('does not take another writer\'s batch with the same first record for its own', async () => {
-      const [shared, mine, theirs] = newRecords(3);
+    it('is written once behind what it had to wait for, though the answer was lost', async () => {
+      const batch = newRecords(3);
       const log = await openThroughProxy();
-      await direct.append('commands', [shared!, theirs!]);
-      nextAppend('cut');
-      assert.equal(await log.append('commands', [shared!, mine!]), 2);
-      assert.deepEqual(await direct.read('commands', 0, 10), placed(0, [shared!, theirs!, shared!, mine!]));
-    });
-
-    it('appends made one after the other stay in order through an outage', async () => {
-      const records = newRecords(20);
-      const log = await openThroughProxy();
-      let appends = 0;
+      await raw.query('begin');
+      await raw.query(`
+        select log.append_at(0::smallint, array_agg(gen_random_uuid()), array_agg('x'::bytea), 0, true) from generate_series(1, 5000)`);
       proxy.fate = (request) => {
         if (!request.includes('log_append')) return 'pass';
-        appends += 1;
-        return appends % 3 === 1 ? 'lose-reply' : appends % 3 === 2 ? 'cut' : 'pass';
+        proxy.fate = () => 'pass';
+        return 'lose-reply';
       };
-      const positions = await Promise.all(records.map((record) => log.append('commands', [record])));
-      assert.deepEqual(positions, records.map((_, i) => i));
-      assert.deepEqual(await direct.read('commands', 0, 100), placed(0, records));
+      const appended = log.append('commands', batch);
+      await untilRow(WAITING_APPEND);
+      await raw.query('commit');
+      assert.equal(await appended, 5_000);
+      assert.equal(await direct.length('commands'), 5_003);
     });
+
+    it('rejects at once, with nothing written, when Postgres refuses the statement for good', async () => {
+      await raw.query('alter table log.records add constraint refuse check (position < 1) not valid');
+      await direct.append('commands', newRecords(1));
+      await assert.rejects(direct.append('commands', newRecords(1)), (error: unknown) => (
+        error instanceof LogUnavailable && !error.outcomeUnknown && /refuse/.test(String(error.cause))));
+      assert.equal(await direct.length('commands'), 1);
+    });
+  });
+
+  it('a read rejects when Postgres cannot be reached', async () => {
+    const log = await openThroughProxy({ attemptTimeoutMs: 500 });
+    proxy.refuse();
+    await assert.rejects(log.read('commands', 0, 1), (error: unknown) => error instanceof LogUnavailable && !error.outcomeUnknown);
+    await assert.rejects(log.length('commands'), (error: unknown) => error instanceof LogUnavailable && !error.outcomeUnknown);
+  });
+
+  it('goes on with the data of an earlier version, beside processes that still run it', async () => {
+    const earlier = await testDatabase();
+    const client = new pg.Client({ connectionString: earlier.url });
+    await client.connect();
+    const appendEarlier = async (records: readonly NewRecord[], since: number) => (
+      await client.query(EARLIER_APPEND, [0, records.map(({ id }) => id), records.map(({ data }) => data), null, since]));
+    try {
+      const [first, second, third, fourth] = [newRecords(2), newRecords(2), newRecords(2), newRecords(2)];
+      await client.query(EARLIER_SCHEMA);
+      await appendEarlier(first, 0);
+      const log = await openPostgresLog({ url: earlier.url });
+      assert.equal(await log.append('commands', second), 2);
+      await appendEarlier(third, 2);
+      await appendEarlier(third, 2);
+      assert.equal(await log.append('commands', fourth), 6);
+      assert.deepEqual(await log.read('commands', 0, 10), placed(0, [...first, ...second, ...third, ...fourth]));
+      await log.close();
+    } finally {
+      await client.end();
+      await earlier.drop();
+    }
   });
 
   describe('a follower', () => {
@@ -259,7 +147,7 @@ describe('log: Postgres under faults', () => {
       const [late, next] = newRecords(2);
       const followed = take(follow(direct), 2);
       await raw.query('begin');
-      const placedLate = await raw.query('select * from log.append_once(0::smallint, array[$1]::uuid[], array[$2]::bytea[], null, 0)', [late!.id, late!.data]);
+      const placedLate = await raw.query('select * from log.append_at(0::smallint, array[$1]::uuid[], array[$2]::bytea[], 0, false)', [late!.id, late!.data]);
       assert.deepEqual(placedLate.rows, [{ first_position: '0', stream_length: '1', written: true }]);
       const writer = await open({ url: database.url });
       const appended = writer.append('commands', [next!]);
@@ -274,7 +162,7 @@ describe('log: Postgres under faults', () => {
       const [gone, next] = newRecords(2);
       const followed = take(follow(direct), 1);
       await raw.query('begin');
-      await raw.query('select * from log.append_once(0::smallint, array[$1]::uuid[], array[$2]::bytea[], null, 0)', [gone!.id, gone!.data]);
+      await raw.query('select * from log.append_at(0::smallint, array[$1]::uuid[], array[$2]::bytea[], 0, false)', [gone!.id, gone!.data]);
       const appended = direct.append('commands', [next!]);
       await raw.query('rollback');
       assert.equal(await appended, 0);
@@ -285,7 +173,7 @@ describe('log: Postgres under faults', () => {
       const record = newRecord();
       const log = await open({ url: database.url, pollMs: 50 });
       const followed = take(follow(log), 1);
-      await raw.query('select log.append_once(0::smallint, array[$1]::uuid[], array[$2]::bytea[], null, 0)', [record.id, record.data]);
+      await raw.query('select log.append_at(0::smallint, array[$1]::uuid[], array[$2]::bytea[], 0, false)', [record.id, record.data]);
       assert.deepEqual(await followed, placed(0, [record]));
     });
 

@@ -5,6 +5,7 @@ import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import { LogUnavailable, type Log, type LogRecord } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
+import { appendAll } from '../support/log-records.js';
 import { address, bytes32 } from '../support/scenario.js';
 
 const LENGTH = 5_000;
@@ -21,7 +22,7 @@ function orderAt(position: number): PlaceOrder {
 async function fullLog(): Promise<Log> {
   const log = createMemoryLog();
   const commands: Command[] = Array.from({ length: LENGTH }, (_, i) => TICKS.has(i) ? { kind: 'AdvanceClock', v: 1, at: i } : orderAt(i));
-  await log.append('commands', commands.map((command, i) => ({ id: recordId(`test ${i}`), data: encodeCommand(command) })));
+  await appendAll(log, 'commands', commands.map((command, i) => ({ id: recordId(`test ${i}`), data: encodeCommand(command) })));
   return log;
 }
 

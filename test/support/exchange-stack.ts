@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Wallet, id, type TypedDataDomain, type TypedDataField } from 'ethers';
 import { encodeCommand } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
-import { openPostgresLog } from '../../engine/log/postgres/postgres-log.js';
+import { openLog } from '../../engine/log/open-log.js';
 import type { ConfiguredChain } from '../../service/chains/chain-workers.js';
 import { parseConfig } from '../../service/config.js';
 import { startExchange, type Exchange } from '../../service/roles/exchange.js';
@@ -136,7 +136,7 @@ async function start(grounds: Grounds): Promise<ExchangeStack> {
 }
 
 async function recordCommands(url: string, commands: readonly Command[]): Promise<number> {
-  const log = await openPostgresLog({ url });
+  const log = await openLog(url);
   try {
     return await log.append('commands', commands.map((command) => ({ id: randomUUID(), data: encodeCommand(command) }))) + commands.length - 1;
   } finally {

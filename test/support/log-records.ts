@@ -1,7 +1,8 @@
 /** Records for the log's tests. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { LogRecord, NewRecord } from '../../engine/log/log.js';
+import { fittingRecords } from '../../engine/log/append-size.js';
+import type { Log, LogRecord, NewRecord, Stream } from '../../engine/log/log.js';
 
 export function newRecord(data: Uint8Array = Buffer.from(`{"n":"${randomUUID()}"}`)): NewRecord {
   return { id: randomUUID(), data };
@@ -9,6 +10,27 @@ export function newRecord(data: Uint8Array = Buffer.from(`{"n":"${randomUUID()}"
 
 export function newRecords(count: number): NewRecord[] {
   return Array.from({ length: count }, () => newRecord());
+}
+
+/** Appends all records, in as few appends as the log takes; returns the first one's position. Nobody else may be writing. */
+export async function appendAll(log: Pick<Log, 'append' | 'length'>, stream: Stream, records: readonly NewRecord[]): Promise<number> {
+  const first = await log.length(stream);
+  for (let rest = records; rest.length > 0;) {
+    const count = fittingRecords(rest);
+    await log.append(stream, rest.slice(0, count), first + records.length - rest.length);
+    rest = rest.slice(count);
+  }
+  return first;
+}
+
+/** What a stream has from position `from` on, read in pages until an empty one. */
+export async function readAll(log: Pick<Log, 'read'>, stream: Stream, from = 0): Promise<LogRecord[]> {
+  const all: LogRecord[] = [];
+  for (;;) {
+    const page = await log.read(stream, from + all.length, 3_000);
+    if (page.length === 0) return all;
+    all.push(...page);
+  }
 }
 
 /** The records as they read from position `first` on. */

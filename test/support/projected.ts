@@ -10,11 +10,9 @@ import { projections as catalogue } from '../../projections/catalogue.js';
 import { tableNames, type Projection } from '../../projections/projection.js';
 import { runProjections, type ProjectionRun, type RunOptions } from '../../projections/runner.js';
 import { withChainEvents } from './chain-events.js';
+import { appendAll } from './log-records.js';
 import { createRandomCommands, crowd } from './random-commands.js';
 import { createReferenceEngine, type ReferenceEngine } from '../reference/engine.js';
-
-/** Records an append; the log has a limit. */
-const APPEND = 5_000;
 
 export type Rows = Record<string, Record<string, unknown>[]>;
 
@@ -32,9 +30,7 @@ export async function logOf(outcomes: readonly Outcome[]): Promise<Log> {
 }
 
 export async function appendOutcomes(log: Log, outcomes: readonly Outcome[]): Promise<void> {
-  for (let from = 0; from < outcomes.length; from += APPEND) {
-    await log.append('outcomes', outcomes.slice(from, from + APPEND).map(outcomeRecord));
-  }
+  await appendAll(log, 'outcomes', outcomes.map(outcomeRecord));
 }
 
 /** Outcomes of single events, a second apart from `at` on. */

@@ -1,48 +1,67 @@
 /**
  * The log in memory: for tests and simulation. Handles over one store see the same records, as processes over one database do.
  */
-import { LogUnavailable, WrongPosition, type Log, type LogRecord, type Stream } from '../log.js';
+import { createBell, type Bell } from '../../waiting.js';
 import { checkAppend, checkPosition } from '../append-check.js';
+import { createAppender, TAKEN, type Attempted } from '../appender.js';
+import { LogUnavailable, type Log, type LogRecord, type NewRecord, type Stream } from '../log.js';
 import { PAGE_RECORDS } from '../tail.js';
 
 /** What outlives a handle. */
 export interface MemoryStore {
   readonly records: Readonly<Record<Stream, LogRecord[]>>;
-  /** Called after every append. */
-  readonly wake: Set<() => void>;
+  /** Rings after every append. */
+  readonly grown: Bell;
 }
 
 export function createMemoryStore(): MemoryStore {
-  return { records: { commands: [], outcomes: [] }, wake: new Set() };
+  return { records: { commands: [], outcomes: [] }, grown: createBell() };
 }
 
-/** A log over `store`, or over a store of its own. `close` ends this handle's followers; the store keeps its records. */
-export function createMemoryLog(store: MemoryStore = createMemoryStore()): Log {
+/** What lies between a handle and its store: has the store make an attempt to append, and brings the answer. Throws AttemptFailed. */
+export type MemoryLink = (attempt: () => Attempted, timeoutMs: number) => Promise<Attempted>;
+
+export interface MemoryLogOptions {
+  /** Absent: nothing ever fails. */
+  readonly link?: MemoryLink;
+  /** Records of one page at most. */
+  readonly pageRecords?: number;
+  /** After this time without a known outcome an append ends with LogUnavailable. Default 30 s. */
+  readonly unknownAfterMs?: number;
+  /** After this time an attempt without an answer is given up. Default 10 s. */
+  readonly attemptTimeoutMs?: number;
+}
+
+const direct: MemoryLink = async (attempt) => attempt();
+const WAIT_MS = 3_600_000;
+
+/** A log over `store`, or over a store of its own. `close` ends this handle; the store keeps its records. */
+export function createMemoryLog(store: MemoryStore = createMemoryStore(), options: MemoryLogOptions = {}): Log {
+  const { link = direct, pageRecords = PAGE_RECORDS, unknownAfterMs = 30_000, attemptTimeoutMs = 10_000 } = options;
   const closed = new AbortController();
+  const appenderOf = (stream: Stream) => createAppender({
+    stream, unknownAfterMs, attemptTimeoutMs,
+    attemptsOf: (records) => ({ at, timeoutMs }) => link(() => attemptIn(store, { stream, records, at }), timeoutMs),
+    length: () => store.records[stream].length,
+  });
+  const appenders = { commands: appenderOf('commands'), outcomes: appenderOf('outcomes') };
+  const page = (stream: Stream, from: number, limit: number): LogRecord[] => (
+    store.records[stream].slice(from, from + Math.max(0, Math.min(limit, pageRecords))));
 
   return {
-
-    async append(stream, batch, expected) {
-      checkAppend(batch, expected);
-      if (closed.signal.aborted) throw new LogUnavailable(false);
-      const records = store.records[stream];
-      if (expected !== undefined && expected !== records.length) {
-        if (batch.every(({ id }, i) => records[expected + i]?.id === id)) return expected;
-        throw new WrongPosition(stream, expected, records.length);
-      }
-      const first = records.length;
-      batch.forEach(({ id, data }, i) => records.push({ position: first + i, id, data }));
-      for (const wake of [...store.wake]) wake();
-      return first;
+    async append(stream, records, expected) {
+      checkAppend(records, expected);
+      return await appenders[stream].append(records, expected);
     },
 
     async read(stream, from, limit) {
       checkPosition(from);
       if (closed.signal.aborted) throw new LogUnavailable(false);
-      return store.records[stream].slice(from, from + limit);
+      return page(stream, from, limit);
     },
 
     async length(stream) {
+      if (closed.signal.aborted) throw new LogUnavailable(false);
       return store.records[stream].length;
     },
 
@@ -50,27 +69,30 @@ export function createMemoryLog(store: MemoryStore = createMemoryStore()): Log {
       checkPosition(from);
       const ended = AbortSignal.any([signal, closed.signal]);
       for (let next = from; !ended.aborted;) {
-        const batch = store.records[stream].slice(next, next + PAGE_RECORDS);
+        const batch = page(stream, next, pageRecords);
         next += batch.length;
         if (batch.length > 0) yield batch;
-        else await nextAppend(store, ended);
+        else await store.grown.wait(ended, WAIT_MS);
       }
     },
 
     async close() {
       closed.abort();
+      await Promise.all([appenders.commands.close(), appenders.outcomes.close()]);
     },
   };
 }
 
-function nextAppend(store: MemoryStore, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    function resume(): void {
-      store.wake.delete(resume);
-      signal.removeEventListener('abort', resume);
-      resolve();
-    }
-    store.wake.add(resume);
-    signal.addEventListener('abort', resume);
-  });
+/** Writes the batch where the stream ends, or finds it, at exactly `at`. */
+function attemptIn({ records: streams, grown }: MemoryStore, { stream, records, at }: {
+  stream: Stream; records: readonly NewRecord[]; at: number;
+}): Attempted {
+  const stored = streams[stream];
+  if (at !== stored.length) {
+    const found = records.every(({ id }, i) => stored[at + i]?.id === id);
+    return { first: found ? at : TAKEN, length: stored.length, written: false };
+  }
+  records.forEach(({ id, data }, i) => { stored.push({ position: at + i, id, data }); });
+  grown.ring();
+  return { first: at, length: stored.length, written: true };
 }

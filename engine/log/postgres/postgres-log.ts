@@ -1,14 +1,15 @@
 /** The log in Postgres: the embedded default. Gapless positions under concurrency from any number of processes. */
 import pg from 'pg';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { orAborted, retrying } from '../../waiting.js';
+import { checkAppend, checkPosition } from '../append-check.js';
+import { createAppender } from '../appender.js';
 import { LogUnavailable, type Log, type LogRecord, type Stream } from '../log.js';
-import { createAppender } from './append.js';
+import { createTail, PAGE_RECORDS } from '../tail.js';
+import { attemptsOf } from './append.js';
 import { canPass, clientConfig, createConnection, type ConnectionOptions } from './connection.js';
 import { readPage } from './read.js';
 import { CREATE_SCHEMA, LENGTH, STREAM_NUMBERS } from './schema.js';
 import { createSignals } from './signals.js';
-import { checkAppend, checkPosition } from '../append-check.js';
-import { createTail, PAGE_RECORDS } from '../tail.js';
 
 export interface PostgresLogOptions {
   /** `postgresql://…`; a direct connection, since LISTEN does not work through a transaction pooler. */
@@ -23,13 +24,9 @@ export interface PostgresLogOptions {
 
 const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
 const READ_CONNECTIONS = 4;
+const AFTER_FAILED_READS = { firstMs: 20, longestMs: 2_000 };
 
-/**
- * Opens the log and makes its tables where they are missing. Throws LogUnavailable when Postgres cannot be reached.
- *
- * A page of `read` ends early after about 4 MB: only an empty one is the end of the stream. The records handed to `append` may be
- * given to followers as they are: do not change their bytes afterwards.
- */
+/** Opens the log and makes its tables where they are missing. Throws LogUnavailable when Postgres cannot be reached. */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<Log> {
   const { url, unknownAfterMs = 30_000, attemptTimeoutMs = 10_000, pollMs = 1_000 } = options;
   const connectionOptions = (name: string): ConnectionOptions => (
@@ -39,7 +36,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
     ...clientConfig(connectionOptions('read')), max: READ_CONNECTIONS, query_timeout: attemptTimeoutMs, allowExitOnIdle: true,
   });
   pool.on('error', () => undefined);
-  // The pool hears its idle clients only; one that is cut while it reads says so by its query, too.
+  // The pool reports errors of its idle clients only. The error of a busy client rejects its query, but is emitted as well.
   pool.on('connect', (client) => { client.on('error', () => undefined); });
   const closed = new AbortController();
 
@@ -52,11 +49,12 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
     grown: (stream, length) => { tails[stream].grown(length); },
     connected: () => { for (const stream of STREAMS) tails[stream].check(); },
   });
+  const connections = await perStream((stream) => createConnection(connectionOptions(`append ${stream}`)));
   const appenders = await perStream((stream) => createAppender({
     stream, unknownAfterMs, attemptTimeoutMs,
-    connection: createConnection(connectionOptions(`append ${stream}`)),
+    attemptsOf: (records) => attemptsOf(stream, connections[stream], records),
     length: tails[stream].length,
-    appended({ first, length, written }, records) {
+    appended({ first, records, length, written }) {
       // The bytes of a batch that was found are the store's: followers read them there.
       if (written) tails[stream].push(first, records);
       else tails[stream].grown(length);
@@ -83,7 +81,10 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
     },
     async close() {
       closed.abort();
-      await Promise.all(STREAMS.map((stream) => appenders[stream].close()));
+      await Promise.all(STREAMS.map(async (stream) => {
+        await appenders[stream].close();
+        await connections[stream].end();
+      }));
       await signals.close();
       if (!pool.ended) await pool.end();
     },
@@ -122,22 +123,10 @@ async function onceMore<T>(work: () => Promise<T>): Promise<T> {
 
 /** For followers, which outlive any outage. Empty when the signal aborts. */
 async function readUntilAborted(readOnce: () => Promise<LogRecord[]>, signal: AbortSignal): Promise<LogRecord[]> {
-  for (let pauseMs = 20; !signal.aborted; pauseMs = Math.min(pauseMs * 2, 2_000)) {
-    try {
-      return await orEmpty(readOnce(), signal);
-    } catch (error) {
-      if (!canPass(error)) throw error;
-      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-    }
+  try {
+    return await retrying(() => orAborted(readOnce(), signal), { backoff: AFTER_FAILED_READS, signal, canPass });
+  } catch (error) {
+    if (signal.aborted) return [];
+    throw error;
   }
-  return [];
-}
-
-/** The page, or nothing as soon as the signal aborts. */
-function orEmpty(page: Promise<LogRecord[]>, signal: AbortSignal): Promise<LogRecord[]> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => { resolve([]); };
-    signal.addEventListener('abort', abort);
-    page.then(resolve, reject).finally(() => { signal.removeEventListener('abort', abort); }).catch(() => undefined);
-  });
 }

@@ -22,58 +22,41 @@ create table if not exists log.records (
   primary key (stream, position)
 )`;
 
-/** The most records that are looked through for a batch in one call: some hundredths of a second. */
-export const SEARCHED_AT_ONCE = 10_000;
+/**
+ * A batch that is not bound to one position is written at most so many records behind the position that its sender took for the
+ * end. Larger: a sender who was far behind needs a second call more often. Smaller: a search holds up the other writers for less.
+ */
+const RANGE = 4_000;
 
 /**
- * Appends a batch, or finds it. Positions are given under the lock on the stream's row, which is held until the commit: they
- * have no gaps, and they become visible in order.
+ * Appends a batch at the wanted position, or finds it there. `wanted` is a length that the stream has had. Positions are given under the lock
+ * on the stream's row, which is held until the commit: they have no gaps, and they become visible in order.
  *
- * Without `expected` the batch is looked for from `since` on: a length that the stream had before the batch was first sent. So
- * whichever of a first attempt and its retries comes second, however late, finds what the other wrote; and no index on id is
- * needed. What was committed when the call came is looked through before the lock is taken, since nothing can join it any more:
- * no other writer waits for a search.
+ * Unless it is to be `exactly` there, the batch is written where the stream ends, but at most RANGE records behind; and it is
+ * looked for in that whole range first. So whichever of a first attempt and its retries comes second, however late, finds what the
+ * other wrote, or that the range is full. No index on id is needed, and a search has a bound.
  *
- * written: true; false when the batch was found, whose data may be other than these; null when neither, because somebody else
- * has written at `expected`, or because the batch is not among the first SEARCHED_AT_ONCE records and there are more.
+ * written: true; false when the batch was found, whose data may be other than these; null when it is not there and never will be,
+ * since others have the position, or the whole range.
  *
- * The function that earlier versions made, log.append, stays for their processes.
+ * The functions that earlier versions made, log.append and log.append_once, stay for their processes: they take the same lock.
  */
 const APPEND = `
-create or replace function log.append_once(
-  of_stream smallint, ids uuid[], datas bytea[], expected bigint, since bigint,
+create or replace function log.append_at(
+  of_stream smallint, ids uuid[], datas bytea[], wanted bigint, exactly boolean,
   out first_position bigint, out stream_length bigint, out written boolean
 ) language plpgsql as $$
 declare
   added constant int := cardinality(ids);
-  searched bigint := since;
+  last_position constant bigint := wanted + case when exactly then 0 else ${RANGE} end;
 begin
-  if expected is null then
-    select s.length into strict stream_length from log.streams s where s.stream = of_stream;
-    searched := least(greatest(stream_length, since), since + ${SEARCHED_AT_ONCE});
-    if searched > since then
-      first_position := log.find(of_stream, ids, since, searched);
-      if first_position is not null then
-        written := false;
-        return;
-      elsif searched < stream_length then
-        return;
-      end if;
-    end if;
-  end if;
   select s.length into strict stream_length from log.streams s where s.stream = of_stream for update;
-  if expected is not null then
-    if stream_length <> expected then
-      if log.ids(of_stream, expected, added) = ids then
-        first_position := expected;
-        written := false;
-      end if;
-      return;
-    end if;
-  elsif stream_length > searched then
-    first_position := log.find(of_stream, ids, searched, stream_length);
+  if stream_length <> wanted then
+    first_position := log.find(of_stream, ids, wanted, least(stream_length, last_position + 1));
     if first_position is not null then
       written := false;
+      return;
+    elsif stream_length < wanted or stream_length > last_position then
       return;
     end if;
   end if;
@@ -114,8 +97,8 @@ export const CREATE_SCHEMA = [
   STREAMS, STREAM_ROWS, RECORDS, IDS, FIND, APPEND, 'commit',
 ].join(';\n');
 
-/** Stream, ids, data, expected or null, since. */
-export const APPEND_BATCH = 'select first_position, stream_length, written from log.append_once($1, $2, $3, $4, $5)';
+/** Stream, ids, data, position, whether exactly there. */
+export const APPEND_BATCH = 'select first_position, stream_length, written from log.append_at($1, $2, $3, $4, $5)';
 
 /**
  * A page as a COPY. The record that passes `maxBytes` is the last one, so that a page is never empty for its size. COPY takes no

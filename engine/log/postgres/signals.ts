@@ -5,7 +5,7 @@
  * sync to disk included, so commands and outcomes would wait for each other. A message lost with the process is made up for by
  * polling.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause, retrying } from '../../waiting.js';
 import type { Stream } from '../log.js';
 import { createConnection, type ConnectionOptions } from './connection.js';
 import { CHANNEL } from './schema.js';
@@ -26,7 +26,7 @@ export interface SignalsOptions {
 }
 
 const MESSAGE = /^(commands|outcomes) (\d{1,16})$/;
-const LONGEST_PAUSE_MS = 2_000;
+const AFTER_LOST_CONNECTIONS = { firstMs: 20, longestMs: 2_000 };
 
 /** One message per append would cost a small batch a third of its speed. */
 const BETWEEN_MESSAGES_MS = 10;
@@ -54,15 +54,12 @@ export function createSignals({ connection: options, grown, connected }: Signals
   }
 
   async function connectUntilDone(): Promise<void> {
-    for (let pauseMs = 20; !closing.signal.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-      try {
-        await connection.get();
-        connected();
-        return;
-      } catch {
-        await sleep(pauseMs, undefined, { signal: closing.signal }).catch(() => undefined);
-      }
-    }
+    const connect = async (): Promise<void> => {
+      await connection.get();
+      connected();
+    };
+    // It ends by an error only when this closes.
+    await retrying(connect, { backoff: AFTER_LOST_CONNECTIONS, signal: closing.signal, canPass: () => true }).catch(() => undefined);
   }
 
   async function announceAll(): Promise<void> {
@@ -76,7 +73,7 @@ export function createSignals({ connection: options, grown, connected }: Signals
         // Followers elsewhere find it at their next poll.
         break;
       }
-      await sleep(BETWEEN_MESSAGES_MS, undefined, { signal: closing.signal }).catch(() => undefined);
+      await pause(BETWEEN_MESSAGES_MS, closing.signal);
     }
     announcing = undefined;
   }

@@ -1,0 +1,19 @@
+/** The log in memory keeps the log's contract, also where every page ends after three records. */
+import { createMemoryLog, createMemoryStore, type MemoryLogOptions } from '../../engine/log/memory/memory-log.js';
+import { createMemoryLink } from '../support/memory-link.js';
+import { logContract, type ContractStore } from './contract.js';
+
+async function memory(options: MemoryLogOptions = {}): Promise<ContractStore> {
+  const store = createMemoryStore();
+  return {
+    open: async () => createMemoryLog(store, options),
+    async openFaulty(asked) {
+      const link = createMemoryLink();
+      return { log: createMemoryLog(store, { ...options, ...asked, link: link.link }), link };
+    },
+    remove: async () => undefined,
+  };
+}
+
+logContract('memory', () => memory());
+logContract('memory, in pages of three records', () => memory({ pageRecords: 3 }));
