@@ -8,7 +8,7 @@ import { chainsOf } from './chains/chains-of.js';
 import { startExchange } from './roles/exchange.js';
 import { createLogger } from './logger.js';
 import { stopOnSignals, type StopStep } from './stop.js';
-import { welcome } from './cli/welcome.js';
+import { welcome } from './welcome.js';
 
 /** EX_CONFIG of sysexits.h. */
 const BAD_CONFIGURATION = 78;
