@@ -36,7 +36,7 @@ import { startTradingCore, type TradingCore } from './trading-core.js';
 const VERSION = '0.1.0';
 /** After this time a client whose command has no outcome yet is told so. */
 const ANSWER_WITHIN_MS = 30_000;
-/** How long a read waits for X-Min-Log-Position (design, section 5). */
+/** How long a read waits for X-Min-Log-Position. */
 const READ_WAIT_MS = 2_000;
 
 export interface Exchange {
