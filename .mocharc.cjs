@@ -1,8 +1,9 @@
 // Which tests run: all, or with TESTS set one kind of them. A kind is the word before `.test.ts`; without one it is a unit test.
+// Slow tests start nothing, as unit tests, but take more than a second: long random histories, compiling the contracts.
 const { readdirSync } = require('node:fs');
 const path = require('node:path');
 
-const KINDS = ['services', 'chain', 'crash'];
+const KINDS = ['slow', 'services', 'chain', 'crash'];
 const wanted = process.env.TESTS ?? 'all';
 if (!['all', 'unit', ...KINDS].includes(wanted)) throw new Error(`TESTS is ${wanted}: expected all, unit, ${KINDS.join(', ')}`);
 

@@ -15,7 +15,7 @@ const bothBooks = answering('orderbook', ['orders'], jsonObject(`
 /**
  * Every level of a book, best first, `lastUpdate` in Unix seconds (0 where there was never an order). Without `outcome`, the
  * sizes of both outcomes summed by price, with both books in `yes` and `no`. A market that is unknown or has no orders is an
- * empty book (interface, Orderbook).
+ * empty book.
  */
 export function orderbook(
   db: Database, { marketId, outcome }: { marketId: string; outcome?: Outcome | undefined },

@@ -3,7 +3,7 @@ import type { Database } from './database.js';
 import type { MarketReference } from './parameters.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
 
-/** Interface, Limits. */
+/** How many of the largest holders a market's listing has. */
 export const HOLDER_ENTRIES = 10;
 
 /** A row of zeros is what selling everything leaves: no position. */

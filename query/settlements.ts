@@ -6,7 +6,7 @@ import { settlementStatus, transactionHash } from './trades.js';
 /** The most trades that one answer has; `next` leads to the ones after them. */
 export const MAX_SETTLEMENTS = 1_000;
 
-/** Interface, Limits: failed trades window. */
+/** A failed trade is listed for 24 hours. */
 const FAILED_WINDOW_MS = 86_400_000;
 
 /** SQL: milliseconds since the Unix epoch as ISO 8601 in UTC. Interval arithmetic is exact, a division to seconds is not. */

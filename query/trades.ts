@@ -2,7 +2,7 @@
 import type { Database } from './database.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from './statement.js';
 
-/** Interface, Limits: the most recent trades that each listing has. */
+/** How many of the most recent trades each listing has. */
 export const ACTIVITY_ENTRIES = 50;
 export const TRADE_ENTRIES = 100;
 export const USER_ACTIVITY_LIMIT = { byDefault: 50, max: 100 } as const;

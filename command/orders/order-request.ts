@@ -70,7 +70,7 @@ export function parseOrder(body: JsonObject): OrderFields {
   };
 }
 
-/** Whether an order that comes at `atMs` has less than the interface's 60 seconds ahead. The engine has the same rule. */
+/** Whether an order that comes at `atMs` expires less than 60 seconds later. The engine has the same rule. */
 export function expiresTooSoon(expiration: string, atMs: number): boolean {
   return Number(expiration) < Math.floor(atMs / 1_000) + MIN_LIFETIME_S;
 }

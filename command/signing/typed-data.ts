@@ -11,7 +11,7 @@ export interface SigningDomain {
   readonly verifyingContract: string;
 }
 
-/** The signing domain of a chain's settlement contract (interface, "POST /api/v1/orders"). */
+/** The signing domain of a chain's settlement contract: an order's EIP-712 signature covers it. */
 export interface OrderDomain extends SigningDomain {
   readonly version: '1';
 }

@@ -1,4 +1,4 @@
-/** The shapes of answers and requests, as interface.md has them and with what the design adds, each field with its meaning. */
+/** The shapes of answers and requests, each field with its meaning. */
 import Type, { type TObjectOptions, type TProperties } from 'typebox';
 import { FailureReason } from '../../engine/records/fields.js';
 

@@ -38,8 +38,8 @@ interface Checked {
 }
 
 /**
- * Compares code, signing domains and the contracts' own references with the settings, and reads the stablecoin (contracts.md: refuse to
- * run on a mismatch). Throws ContractMismatch with every difference at once, and ChainUnavailable when no node answers, or none that
+ * Compares code, signing domains and the contracts' own references with the settings, and reads the stablecoin: nothing may
+ * run on a mismatch. Throws ContractMismatch with every difference at once, and ChainUnavailable when no node answers, or none that
  * knows the contracts' blocks and can say something of them: such an answer is no mismatch, and passes.
  */
 export async function checkContracts({ chain, rpc: nodes }: { chain: Chain; rpc: Rpc }): Promise<{ collateral: Collateral }> {

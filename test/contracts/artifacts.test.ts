@@ -1,65 +1,9 @@
-/** The committed artifacts are what the sources compile to, and the check finds one that is not. */
+/** The artifacts' types are what decoding gives. That they are what the sources compile to is a test of its own, since compiling takes long. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Interface } from 'ethers';
-import { compileContracts, contractNames, staleArtifacts } from '../../contracts-abi/compile.js';
 import * as settlementArtifact from '../../contracts-abi/settlement.js';
 
-const root = rootAbove(fileURLToPath(new URL('.', import.meta.url)));
-
-describe('contracts: artifacts', function () {
-  this.timeout(300_000);
-
-  it('are what the sources compile to, without a warning: npm run contracts -- --check', async () => {
-    const names = contractNames(root);
-    for (const expected of ['ConditionalTokens', 'MarketFactory', 'Settlement']) assert.ok(names.includes(expected), expected);
-    const said: Record<string, string> = {};
-    const waiting = [...names];
-    const work = async () => {
-      for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) said[name] = await check(name);
-    };
-    await Promise.all(Array.from({ length: availableParallelism() }, work));
-    assert.deepEqual(said, Object.fromEntries(names.map((name) => [name, 'exit 0'])));
-  });
-
-  it('that are altered, missing or without a source are found by the check', () => {
-    const directory = mkdtempSync(join(tmpdir(), 'contracts-'));
-    try {
-      mkdirSync(join(directory, 'contracts-abi', 'solidity'), { recursive: true });
-      symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
-      for (const path of ['solidity/Multicall3.sol', 'solidity/TestUSDC.sol', 'multicall3.ts', 'test-usdc.ts', 'settlement.ts']) {
-        writeFileSync(join(directory, 'contracts-abi', path), readFileSync(join(root, 'contracts-abi', path)));
-      }
-      const multicall = join(directory, 'contracts-abi', 'multicall3.ts');
-      const original = readFileSync(multicall, 'utf8');
-      assert.deepEqual(contractNames(directory), ['Multicall3', 'TestUSDC']);
-      const artifacts = compileContracts({ root: directory });
-      const orphan = 'contracts-abi/settlement.ts has no source any more: delete it';
-      assert.deepEqual(staleArtifacts({ root: directory, artifacts }), [orphan]);
-      rmSync(join(directory, 'contracts-abi', 'settlement.ts'));
-      const altered = 'contracts-abi/multicall3.ts differs from what Multicall3.sol compiles to: run npm run contracts';
-      for (const text of [original.replace('getBlockNumber', 'getBlockNumbers'), original.replace('60', '61'), `${original}\n`]) {
-        writeFileSync(multicall, text);
-        assert.deepEqual(staleArtifacts({ root: directory, artifacts }), [altered]);
-      }
-      rmSync(multicall);
-      assert.deepEqual(staleArtifacts({ root: directory, artifacts }), ['contracts-abi/multicall3.ts is missing: run npm run contracts -- Multicall3']);
-      writeFileSync(join(directory, 'contracts-abi', 'solidity', 'Broken.sol'), 'pragma solidity 0.8.37; import "@openzeppelin/none.sol"; contract Broken {}');
-      assert.throws(() => compileContracts({ root: directory, names: ['Broken'] }), /Broken\.sol does not compile:[^]*@openzeppelin\/none\.sol is not found/);
-    } finally {
-      rmSync(directory, { recursive: true });
-    }
-  });
-
-  it('is refused an option or a contract that there is not', async () => {
-    assert.match(await check('Nothing'), /^exit 2unknown: Nothing\. Known: --check, ConditionalTokens, /);
-  });
-
+describe('contracts: artifacts', () => {
   it('have the types that ethers decodes', () => {
     const abi = new Interface(settlementArtifact.settlement.abi);
     const args = { seq: 1n, buyOrder: `0x${'11'.repeat(32)}`, sellOrder: `0x${'22'.repeat(32)}`, price: 3n, size: 4n, cost: 5n } satisfies settlementArtifact.FillSettledArgs;
@@ -69,17 +13,3 @@ describe('contracts: artifacts', function () {
     for (const name of names) assert.ok(abi.getError(name) !== null, name);
   });
 });
-
-/** Runs the check of one contract as `npm run contracts` does, and gives its exit code and all that it says. */
-async function check(name: string): Promise<string> {
-  const program = fileURLToPath(new URL('../../contracts-abi/compile.js', import.meta.url));
-  const child = spawn(process.execPath, [program, '--check', name], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { output += text; });
-  const [code] = await once(child, 'close') as [number | null];
-  return `exit ${String(code)}${output}`;
-}
-
-function rootAbove(directory: string): string {
-  return existsSync(join(directory, 'package.json')) ? directory : rootAbove(dirname(directory));
-}

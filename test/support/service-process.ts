@@ -27,7 +27,7 @@ export interface ServiceProcess {
   kill(): Promise<void>;
 }
 
-/** Starts `service/main.js` on any free port and waits until it listens. Rejects with its last lines when it ends before that. */
+/** Starts `service/main.ts`, compiled, on any free port and waits until it listens. Rejects with its last lines when it ends before that. */
 export async function startService(environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
   const { child, listening, exited } = spawnService(environment);
   const url = await listening;
@@ -44,7 +44,7 @@ export async function startService(environment: Readonly<Record<string, string>>
   };
 }
 
-/** Starts `service/main.js` on any free port. */
+/** Starts `service/main.ts`, compiled, on any free port. */
 export function spawnService(environment: Readonly<Record<string, string>>): SpawnedService {
   const child = fork(fileURLToPath(new URL('../../service/main.js', import.meta.url)), {
     env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'], execArgv: ['--enable-source-maps'],

@@ -6,7 +6,7 @@ import { compileSchema, explain } from '../../engine/records/schema.js';
 import { configHandler } from '../../service/api/config-answer.js';
 import { ConfigAnswer } from '../../service/api/schemas.js';
 import { parseConfig } from '../../service/config.js';
-import { welcome } from '../../service/cli/welcome.js';
+import { welcome } from '../../service/welcome.js';
 
 const NAMES = ['settlement', 'conditionalTokens', 'collateral', 'marketFactory', 'oracle', 'oracleResolver', 'quickResolver', 'multicall'] as const;
 const contracts = Object.fromEntries(NAMES.map((name, i) => [name, `0x${`a${i}`.repeat(20)}`])) as unknown as Chain['contracts'];

