@@ -8,7 +8,7 @@ import { createApp } from '../../service/http/app.js';
 import { createServer, listen } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
 import { createMetrics } from '../../service/metrics.js';
-import { observedOrders, requestObserver } from '../../service/roles/observe.js';
+import { observedOrders, requestObserver } from '../../service/http/observe.js';
 
 const domain = JSON.parse(process.argv[2]!) as OrderDomain;
 const keccak256 = await createKeccak256();

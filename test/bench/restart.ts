@@ -6,8 +6,7 @@ import { encodeOutcome, recordId } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import type { Log, NewRecord } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
-import { createOutcomes } from '../../engine/run/outcomes.js';
-import { startEngine } from '../../engine/run/run.js';
+import { startReplica } from '../../engine/run/replica.js';
 import { encodeSnapshot } from '../../engine/run/snapshot.js';
 import { saveSnapshot } from '../../engine/run/snapshot-files.js';
 import { appendAll } from '../support/log-records.js';
@@ -61,14 +60,14 @@ async function fill(log: Log, directory: string): Promise<void> {
 async function restartS(log: Log, snapshotDirectory: string | undefined): Promise<number> {
   const start = performance.now();
   const stop = new AbortController();
-  const run = await startEngine({
-    log, outcomes: createOutcomes(log), writerId: 'bench', signal: stop.signal, snapshotEvery: Number.MAX_SAFE_INTEGER,
+  const replica = await startReplica({
+    log, record: { writerId: 'bench' }, signal: stop.signal, snapshotEvery: Number.MAX_SAFE_INTEGER,
     ...snapshotDirectory === undefined ? {} : { snapshotDirectory },
   });
-  while (!run.ready) await new Promise((resolve) => setTimeout(resolve, 5));
+  await replica.caughtUp;
   const seconds = (performance.now() - start) / 1_000;
   stop.abort();
-  await run.done;
+  await replica.done;
   return seconds;
 }
 

@@ -9,8 +9,7 @@ import type { ErrorCode, RequestError } from '../../engine/records/errors.js';
 import { LogUnavailable, RecordTooLarge, type Log, type NewRecord } from '../../engine/log/log.js';
 import { QueueFull, createGroupCommit } from '../../engine/log/group-commit.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
-import { createOutcomes } from '../../engine/run/outcomes.js';
-import { startEngine } from '../../engine/run/run.js';
+import { startReplica } from '../../engine/run/replica.js';
 
 const AT = 1_800_000_000_000;
 const hash = (n: number) => `0x${n.toString(16).padStart(64, '0')}`;
@@ -131,12 +130,11 @@ async function attempt(submit: Submit, command: PlaceOrder, signal?: AbortSignal
 async function storm(script: readonly Fate[], bursts: readonly (readonly boolean[])[]) {
   const store = createMemoryStore();
   const log = createMemoryLog(store);
-  const outcomes = createOutcomes(log);
   const stop = new AbortController();
   await log.append('commands', [{ id: recordId('market'), data: encodeCommand(openMarket) }]);
-  const run = await startEngine({ log, outcomes, writerId: 'test', signal: stop.signal });
+  const replica = await startReplica({ log, signal: stop.signal, record: { writerId: 'test' } });
   const commits = createGroupCommit({ log: unreliable(log, script), stream: 'commands', maxQueued: 4, maxBatch: 3 });
-  const submit = createCommandWriter({ commits, outcomeOf: outcomes.outcomeOf, writerId: 'w', answerWithinMs: 60_000 });
+  const submit = createCommandWriter({ commits, outcomeOf: replica.outcomeOf, writerId: 'w', answerWithinMs: 60_000 });
   const attempts: Attempt[] = [];
   let n = 0;
   for (const burst of bursts) {
@@ -158,9 +156,9 @@ async function storm(script: readonly Fate[], bursts: readonly (readonly boolean
   }
   await commits.drain();
   stop.abort();
-  await run.done;
+  await replica.done;
   const recorded = store.records.commands.map(({ data }) => decodeCommand(data));
-  return { attempts, recorded, outcomes: await Promise.all(recorded.map((_, position) => outcomes.outcomeOf(position))) };
+  return { attempts, recorded, outcomes: await Promise.all(recorded.map((_, position) => replica.outcomeOf(position))) };
 }
 
 describe('orders into a log that fails', () => {

@@ -1,10 +1,10 @@
 /** What traders have promised, folded event by event, against the engine's own orders and fills added up. */
 import assert from 'node:assert/strict';
 import { claimOf, createReservations, type Claim } from '../../command/chain/reservations.js';
-import { findMarket, traderOfOrder } from '../../command/orders/engine-view.js';
 import { UNIT } from '../../engine/records/amounts.js';
 import { encodeCommand } from '../../engine/records/codec.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { viewOf } from '../../engine/run/view.js';
 import { openOrdersOf } from '../../engine/run/open-orders.js';
 import { unsettledFills } from '../../engine/run/unsettled-fills.js';
 import { crowd, pile, type Profile } from '../support/random-commands.js';
@@ -34,6 +34,7 @@ function addedUp({ state }: Engine, chainId: number): Sums {
 function compare(seed: number, profile: Profile, commands: number): void {
   const engine = createEngine();
   const { state } = engine;
+  const view = viewOf(engine);
   const generator = createChainCommands(seed, profile);
   const chains = new Map<number, ReturnType<typeof createReservations>>();
   let compared = 0;
@@ -43,7 +44,7 @@ function compare(seed: number, profile: Profile, commands: number): void {
     for (const { chainId } of state.markets) {
       if (chains.has(chainId)) continue;
       chains.set(chainId, createReservations({
-        isHere: (marketId) => findMarket(state, marketId)?.chainId === chainId, traderOf: (orderHash) => traderOfOrder(state, orderHash),
+        isHere: (marketId) => view.market(marketId)?.chainId === chainId, traderOf: (orderHash) => view.traderOf(orderHash),
       }));
     }
     for (const reservations of chains.values()) reservations.fold(outcome.events);

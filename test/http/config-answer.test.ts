@@ -61,9 +61,11 @@ describe('service: what is told of the chains', () => {
 
   describe('the welcome', () => {
     const server = createServer((request, response) => {
-      response.statusCode = request.headers['x-min-log-position'] === '5' ? 200 : 503;
+      if (request.url === '/health/ready') return void response.end(JSON.stringify({ engine: { position: 6 } }));
+      response.statusCode = request.headers['x-min-log-position'] === '5' && caughtUp ? 200 : 503;
       response.end(JSON.stringify({ markets: [{ id: `0x${'1'.repeat(64)}`, question: 'Will it rain?' }] }));
     });
+    let caughtUp = true;
     let url: string;
 
     before(async () => {
@@ -74,7 +76,7 @@ describe('service: what is told of the chains', () => {
     after(() => new Promise((resolve) => { server.close(resolve); server.closeAllConnections(); }));
 
     it('names the chain\'s RPC, its contracts and accounts with their keys, the markets, and what to try', async () => {
-      const text = await welcome({ url, config: parseConfig({}), position: 5, dev: { chain: dev, rpcUrl: 'http://127.0.0.1:8545' } });
+      const text = await welcome({ url, config: parseConfig({}), dev: { chain: dev, rpcUrl: 'http://127.0.0.1:8545' } });
       for (const part of [
         'JSON-RPC at http://127.0.0.1:8545', ...Object.entries(contracts).map(([name, address]) => `${name.padEnd(20)}${address}`),
         JSON.stringify({ ...orderDomain, chainId: 31_337 }), 'test test test test test test test test test test test junk', '1000000 test USDC',
@@ -85,10 +87,11 @@ describe('service: what is told of the chains', () => {
 
     it('says that nothing settles without a chain, and is not there while the read models catch up', async () => {
       const config = parseConfig({ CHAINS: 'none', CANCEL_AUTH: 'required' });
-      const text = await welcome({ url, config, position: 5, dev: undefined });
+      const text = await welcome({ url, config, dev: undefined });
       assert.match(text!, /No chain: orders are matched and nothing settles \(CHAINS=none\)/);
       assert.doesNotMatch(text!, /JSON-RPC|junk|CANCEL_AUTH/);
-      assert.equal(await welcome({ url, config, position: 6, dev: undefined }), undefined);
+      caughtUp = false;
+      assert.equal(await welcome({ url, config, dev: undefined }), undefined);
     });
   });
 });

@@ -1,10 +1,14 @@
 /** What health, metrics and alarms say of a chain: away, never reached, given up, and fills that wait. */
 import assert from 'node:assert/strict';
+import type { Report } from '../../command/chain/report.js';
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
 import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
-import { createChainAlarms } from '../../service/chains/chain-alarms.js';
-import { createChainStatus, type ChainStatusParts } from '../../service/chains/chain-status.js';
-import type { ChainState } from '../../service/roles/health.js';
+import { createAwayAlarm, createWaitingAlarm } from '../../service/chains/chain-alarms.js';
+import { createIndexerHealth, type IndexerHealthParts } from '../../service/chains/indexer-health.js';
+import { createSettlementHealth, type SettlementHealthParts } from '../../service/chains/settlement-health.js';
+import type { IndexerHealth, SettlementHealth } from '../../service/roles/readiness.js';
+
+type ChainState = IndexerHealth & SettlementHealth;
 
 const START_MS = 1_000_000;
 
@@ -15,15 +19,16 @@ const following: IndexerStatus = {
 const settling: SettlementStatus = { transactions: 1, inHand: 3, troubled: 0, slow: false, waiting: 4, oldestWaitingSinceMs: START_MS - 50_000 };
 
 describe('service: a chain\'s status', () => {
-  function statusOf(changes: Partial<ChainStatusParts>) {
+  function statusOf(changes: Partial<IndexerHealthParts & SettlementHealthParts>) {
     let nowMs = START_MS;
-    const status = createChainStatus({
-      chainId: 5, now: () => nowMs, indexer: () => following, settlement: () => settling, sends: () => true, unsettled: () => [],
+    const parts = {
+      chainId: 5, now: () => nowMs, indexer: () => following, settlement: () => settling, holds: () => true, unsettled: () => [],
       beginning: () => ({ failures: 0 }), ...changes,
-    });
-    return (afterMs: number) => {
+    };
+    const [indexer, settlement] = [createIndexerHealth(parts), createSettlementHealth(parts)];
+    return (afterMs: number): ChainState => {
       nowMs = START_MS + afterMs;
-      return status();
+      return { ...indexer(), ...settlement() };
     };
   }
 
@@ -69,10 +74,10 @@ describe('service: a chain\'s status', () => {
     assert.equal(statusOf({ indexer: () => ({ ...following, stopped: 'it was reset' }) })(0).stopped, 'it was reset');
   });
 
-  it('knows no age of fills that another process settles, and that of fills whose sender cannot be opened', () => {
-    assert.deepEqual(statusOf({ sends: () => false })(9_000), { ...wellAt9s, oldestWaitingS: null });
+  it('knows no age of fills that another process settles, and that of fills whose requests cannot be held', () => {
+    assert.deepEqual(statusOf({ holds: () => false })(9_000), { ...wellAt9s, oldestWaitingS: null });
     const trouble = { text: 'the outbox cannot be reached', sinceMs: START_MS };
-    assert.equal(statusOf({ sends: () => false, settlement: () => ({ ...settling, trouble }) })(9_000).oldestWaitingS, 59);
+    assert.equal(statusOf({ holds: () => false, settlement: () => ({ ...settling, trouble }) })(9_000).oldestWaitingS, 59);
   });
 
   it('counts fills once a second, however often it is asked', () => {
@@ -93,8 +98,13 @@ describe('service: a chain\'s alarms', () => {
 
   function saidOf(states: readonly ChainState[], { stallsAreTold = false } = {}): string[] {
     const said: string[] = [];
-    const look = createChainAlarms({ chainId: 5, awayAfterMs: 60_000, stallsAreTold, report: (level, text) => { said.push(`${level}: ${text}`); } });
-    for (const state of states) look(state);
+    const report: Report = (level, text) => { said.push(`${level}: ${text}`); };
+    const lookAtNodes = createAwayAlarm({ chainId: 5, awayAfterMs: 60_000, stallsAreTold, report });
+    const lookAtFills = createWaitingAlarm({ chainId: 5, report });
+    for (const state of states) {
+      lookAtNodes(state);
+      lookAtFills(state);
+    }
     return said;
   }
 
@@ -123,6 +133,6 @@ describe('service: a chain\'s alarms', () => {
   });
 
   it('are silent of a chain that was given up, which has been told', () => {
-    assert.deepEqual(saidOf([away(900, { stopped: 'it was reset', oldestWaitingS: 900 })]), []);
+    assert.deepEqual(saidOf([away(900, { stopped: 'it was reset' })]), []);
   });
 });

@@ -4,8 +4,8 @@ import { Interface, ZeroHash, id, type InterfaceAbi, type Wallet } from 'ethers'
 import type { Event } from '../../engine/records/events.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { settlement } from '../../contracts-abi/settlement.js';
-import type { ConfiguredChain } from '../../service/chains/chain-workers.js';
-import type { ChainState } from '../../service/roles/health.js';
+import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
+import type { IndexerHealth, SettlementHealth } from '../../service/roles/readiness.js';
 import { MAX_UINT256, deployedChain, type DeployedChain, type DeployedChainOptions, type DeployedMarket } from './deployed-chain.js';
 import type { ExchangeStack, Fields } from './exchange-stack.js';
 
@@ -29,6 +29,9 @@ export async function tradedChain(options: DeployedChainOptions = {}): Promise<T
     }),
   };
 }
+
+/** A chain as a process shows it that has all its roles. */
+export type ChainState = IndexerHealth & SettlementHealth;
 
 interface Readiness {
   readonly ready: boolean;

@@ -7,9 +7,9 @@ import { Wallet, id, type TypedDataDomain, type TypedDataField } from 'ethers';
 import { encodeCommand } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { openLog } from '../../engine/log/open-log.js';
-import type { ConfiguredChain } from '../../service/chains/chain-workers.js';
+import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
 import { parseConfig } from '../../service/config.js';
-import { startExchange, type Exchange } from '../../service/roles/exchange.js';
+import { startProcess, type ExchangeProcess } from '../../service/roles/process.js';
 import { createLogger } from '../../service/logger.js';
 import { documentedClient, type Answered, type DocumentedClient } from './documented-client.js';
 import { testDatabase, type TestDatabase } from './postgres.js';
@@ -102,7 +102,8 @@ async function start(grounds: Grounds): Promise<ExchangeStack> {
   const config = parseConfig({
     PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, CATALOGUE: join(directory, 'catalogue.json'), LOG_LEVEL: 'silent', ...settings,
   });
-  const exchange = await startExchange(config, { databaseUrl: database.url, chains }, createLogger(config));
+  const urls = { log: database.url, readModels: database.url, outbox: database.url };
+  const exchange = await startProcess(config, { urls, chains }, createLogger(config));
   const failed = exchange.failed.then(() => '', (error: Error) => error.message);
   const client = documentedClient(exchange.url);
   const { chains: answered, orderTypes } = await client.get('/api/v1/config') as unknown as {
@@ -144,7 +145,7 @@ async function recordCommands(url: string, commands: readonly Command[]): Promis
   }
 }
 
-async function stopped({ stopSteps }: Exchange): Promise<void> {
+async function stopped({ stopSteps }: ExchangeProcess): Promise<void> {
   for (const { run } of stopSteps) await run();
 }
 

@@ -1,12 +1,11 @@
 /** The whole exchange while its chain is away, late, another one or reorganised: what goes on, what waits, what stops, and what is said about it. */
 import assert from 'node:assert/strict';
 import {
-  ONE, assertAnchored, assertPositionsAreBalances, caughtUp, eventsOf, eventually, readiness, settled, tradedChain, type TradedChain,
+  ONE, assertAnchored, assertPositionsAreBalances, caughtUp, eventsOf, eventually, readiness, settled, tradedChain, type ChainState, type TradedChain,
 } from '../support/exchange-on-chain.js';
 import { alice, bob, exchangeStack, type ExchangeStack, type Fields, type Placed } from '../support/exchange-stack.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { answering, startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
-import type { ChainState } from '../../service/roles/health.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 
 describe('the exchange and a chain that fails', function () {

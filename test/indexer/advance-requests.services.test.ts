@@ -1,0 +1,60 @@
+/** Requests to an indexer in another process, over a real Postgres. */
+import assert from 'node:assert/strict';
+import pg from 'pg';
+import { createAdvanceRequests, type AdvanceRequests } from '../../command/indexer/advance-requests.js';
+import { testDatabase, type TestDatabase } from '../support/postgres.js';
+
+describe('indexer: requests to advance', () => {
+  let database: TestDatabase;
+  let asking: AdvanceRequests;
+  let hearing: AdvanceRequests;
+  let heard: number[];
+  before(async () => {
+    database = await testDatabase();
+    [asking, hearing] = [createAdvanceRequests({ url: database.url }), createAdvanceRequests({ url: database.url })];
+    heard = [];
+    hearing.listen((chainId) => { heard.push(chainId); });
+  });
+  after(async () => {
+    await Promise.all([asking.close(), hearing.close()]);
+    await database.drop();
+  });
+
+  /** A request may be lost, so who asks asks again until something comes of it. */
+  async function arrives(chainId: number): Promise<void> {
+    heard.length = 0;
+    while (!heard.includes(chainId)) {
+      asking.ask(chainId);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  it('reach who listens, each chain by its id', async () => {
+    await arrives(31_337);
+    await arrives(1);
+    assert.deepEqual(new Set(heard), new Set([1]));
+  });
+
+  it('reach it again after both connections were cut', async () => {
+    await arrives(7);
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const { rowCount } = await client.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name like \'advance requests\'');
+    assert.equal(rowCount, 2);
+    await client.end();
+    await arrives(8);
+  });
+
+  it('cost nothing after the end', async () => {
+    const gone = createAdvanceRequests({ url: database.url });
+    await gone.close();
+    gone.ask(1);
+  });
+
+  it('never fail, also where there is no database', async () => {
+    const lost = createAdvanceRequests({ url: 'postgresql://127.0.0.1:1/none' });
+    lost.listen(() => undefined);
+    lost.ask(1);
+    await lost.close();
+  });
+});

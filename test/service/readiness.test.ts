@@ -1,0 +1,63 @@
+/** Readiness put together from parts: of roles in one process, and of processes in one stack. */
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { mergeReadiness, type IndexerHealth, type ReadinessParts, type SettlementHealth } from '../../service/roles/readiness.js';
+import { stackReadiness } from '../../service/supervision/stack-readiness.js';
+
+const engine = { position: 10, logLength: 10, standby: false };
+const indexing: IndexerHealth = {
+  chainId: 5, finalBlock: 17, lagBlocks: 2, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 2, stopped: null,
+};
+const settling: SettlementHealth = { chainId: 5, waitingFills: 4, sentFills: 3, oldestWaitingS: 59, settlementTrouble: null };
+
+describe('service: readiness', () => {
+  it('shows a chain as one, whoever says what of it, and each reason once', () => {
+    assert.deepEqual(mergeReadiness([
+      { reasons: ['late'], engine, chains: [indexing] }, { reasons: ['late'], engine, chains: [settling, { ...settling, chainId: 6 }] },
+      { reasons: [], projections: [{ name: 'orders', position: 9, lag: 1 }] }, { reasons: [], readModels: { position: 8, lag: 1 } },
+    ]), {
+      reasons: ['late'], engine, projections: [{ name: 'orders', position: 9, lag: 1 }], readModels: { position: 8, lag: 1 },
+      chains: [{ ...indexing, ...settling }, { ...settling, chainId: 6 }],
+    });
+    assert.deepEqual(mergeReadiness([]), { reasons: [] });
+  });
+
+  it('shows the engine that records before one that stands by, and the furthest before others', () => {
+    const standby = { position: 12, logLength: 12, standby: true };
+    assert.deepEqual(mergeReadiness([{ reasons: [], engine: standby }, { reasons: [], engine }]).engine, engine);
+    assert.deepEqual(mergeReadiness([{ reasons: [], engine }, { reasons: [], engine: { ...engine, position: 11 } }]).engine, { ...engine, position: 11 });
+  });
+
+  describe('of a stack', () => {
+    const servers: Server[] = [];
+    afterEach(async () => { for (const server of servers.splice(0)) await new Promise((resolve) => { server.close(resolve).closeAllConnections(); }); });
+
+    /** A process that says this of itself. */
+    async function process(role: string, health: ReadinessParts) {
+      const server = createServer((_, response) => { response.end(JSON.stringify(health)); });
+      servers.push(server);
+      await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+      return { role, pid: 1, port: (server.address() as AddressInfo).port };
+    }
+
+    const read = async (wanted: readonly string[], live: Parameters<typeof stackReadiness>[0]['live']) => {
+      const { status, body } = await stackReadiness({ wanted, live });
+      return { status, ...JSON.parse(body) as { ready: boolean; roles: string[]; reasons: string[] } };
+    };
+
+    it('is ready when every role has a process that is', async () => {
+      const live = [await process('engine', { reasons: [], engine }), await process('engine', { reasons: ['it catches up'] }), await process('api', { reasons: [] })];
+      assert.deepEqual(await read(['engine', 'engine', 'api'], live), { status: 200, ready: true, roles: ['engine', 'api'], reasons: [], engine });
+    });
+
+    it('says which role is missing, silent or not ready', async () => {
+      const silent = { role: 'query', pid: 1, port: 1 };
+      const live = [await process('api', { reasons: ['the engine is 20000 records behind'] }), silent];
+      assert.deepEqual(await read(['engine', 'api', 'query', 'settlement+lane'], live), {
+        status: 503, ready: false, roles: ['engine', 'api', 'query', 'settlement', 'lane'],
+        reasons: ['no engine process runs', 'api: the engine is 20000 records behind', 'query: it does not answer yet', 'no settlement+lane process runs'],
+      });
+    });
+  });
+});
