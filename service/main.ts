@@ -40,7 +40,7 @@ async function main(): Promise<void> {
     steps.push({ what: 'stop the embedded Postgres', run: () => database.close() });
     const chains = await chainsOf(config, { environment: process.env, log: (line) => { logger.debug({ line }, 'chain'); } });
     steps.unshift({ what: 'stop the development chain', run: () => chains.close() });
-    const exchange = await startExchange(config, { databaseUrl: database.url, chains: chains.chains, devRpcUrl: chains.dev?.rpcUrl }, logger);
+    const exchange = await startExchange(config, { databaseUrl: database.url, chains: chains.chains }, logger);
     steps.unshift(...exchange.stopSteps);
     logger.info({ url: exchange.url }, 'listening');
     if (config.databaseUrl === '') {

@@ -54,8 +54,6 @@ export interface Grounds {
   readonly databaseUrl: string;
   /** Where orders settle; none: they are matched, and that is all. */
   readonly chains: readonly ConfiguredChain[];
-  /** The development chain's JSON-RPC, which clients may be told. */
-  readonly devRpcUrl?: string | undefined;
 }
 
 /**
@@ -118,7 +116,7 @@ async function openExchange({ config, grounds, logger, metrics, core, stopSteps 
   const health = createHealth(sources.health);
   const routes = createRoutes({
     ...orders, queries: createQueries({ db, log, now }), version: VERSION, syncPosition: positionSync({ run, db, chains }),
-    config: configHandler({ config, chains: [...chains.values()], devRpcUrl: grounds.devRpcUrl, now }),
+    config: configHandler({ config, chains: [...chains.values()], now }),
     live: health.live, ready: health.ready, metrics: metrics.scrape,
   });
   const app = createApp({
