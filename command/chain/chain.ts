@@ -26,6 +26,8 @@ export interface Chain {
   readonly domainName: string;
   /** Whether orders are checked against their traders' balances and allowances. */
   readonly exposureCheck: boolean;
+  /** A node's JSON-RPC that clients are told of; absent where there is none for them. Holds no secret. */
+  readonly publicRpcUrl?: string;
 }
 
 /** A chain's nodes, as one: requests go to the first that answers. */

@@ -23,8 +23,6 @@ export interface ConfigParts {
   readonly config: Config;
   /** None with CHAINS=none. */
   readonly chains: readonly SettlingChain[];
-  /** The development chain's; other nodes' URLs may hold secrets, and are not told. */
-  readonly devRpcUrl?: string | undefined;
   /** The wall clock in milliseconds. */
   readonly now: () => number;
 }
@@ -47,7 +45,7 @@ const NO_CONTRACTS: Readonly<Record<keyof Contracts, null>> = {
 };
 
 /** The answer's handler. */
-export function configHandler({ config, chains, devRpcUrl, now }: ConfigParts): () => Reply {
+export function configHandler({ config, chains, now }: ConfigParts): () => Reply {
   const { cancelAuth } = config;
   const limits = {
     minPrice: 1, maxPrice: 999_999, minExpirationS: MIN_LIFETIME_S, maxBodyBytes: MAX_BODY_BYTES, maxFillsPerOrder: WORK_LIMIT,
@@ -57,14 +55,15 @@ export function configHandler({ config, chains, devRpcUrl, now }: ConfigParts): 
   };
   const answered = () => chains.length === 0
     ? [chainOfSettings(config)]
-    : chains.map(({ chain, collateral }) => shown(chain, { rpcUrl: devRpcUrl ?? null, collateral: collateral() ?? null }));
+    : chains.map(({ chain, collateral }) => shown(chain, collateral() ?? null));
   return () => ({
     body: JSON.stringify({ serverTime: Math.floor(now() / 1_000), chains: answered(), orderTypes: signedTypes, cancelAuth, limits }),
   });
 }
 
-function shown(chain: Chain, { rpcUrl, collateral }: { rpcUrl: string | null; collateral: Collateral | null }) {
-  const { chainId, name, testnet, contracts, confirmations, exposureCheck } = chain;
+/** Other nodes' URLs than the public one may hold secrets, and are not told. */
+function shown(chain: Chain, collateral: Collateral | null) {
+  const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, exposureCheck } = chain;
   return { chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, exposureCheck, orderDomain: orderDomain(chain) };
 }
 

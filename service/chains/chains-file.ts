@@ -20,6 +20,8 @@ export interface ChainOfFile {
   readonly pollMs: number;
   /** Wei for a unit of gas that no settlement exceeds; absent where the file leaves it to the sender. */
   readonly maxFeePerGas?: bigint;
+  /** Whether the chain makes blocks only when there are transactions: a chain without new blocks is then no trouble. */
+  readonly blocksOnDemand: boolean;
 }
 
 /** Everything that is wrong with a chains file, each with its JSON pointer. Never shows a secret. */
@@ -60,6 +62,10 @@ const FileChain = record({
   exposureCheck: Type.Boolean(),
   /** `{ "env": "NAME" }` or `{ "file": "path" }`. */
   operatorKey: Secret,
+  /** What clients are told: a URL without secrets. */
+  publicRpcUrl: Type.Optional(RpcUrl),
+  /** Whether a chain without new blocks is no trouble. */
+  blocksOnDemand: Type.Optional(Type.Boolean()),
   /** Between two looks for new blocks. */
   pollMs: Type.Optional(Type.Integer({ minimum: 10, maximum: 3_600_000 })),
   /** Parts of a gwei are fine. The upper limit keeps the wei exact, and a wei that was written for a gwei out. */
@@ -128,10 +134,14 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
   }
   const operatorKey = chain.operatorKey === undefined ? '' : await readKey(`${at}/operatorKey`, chain.operatorKey, reading);
   const { chainId, name, testnet, confirmations, startBlock, settlementDomainName, exposureCheck } = chain as FileChain;
-  const { pollMs = DEFAULT_POLL_MS, maxFeePerGasGwei } = chain;
+  const { pollMs = DEFAULT_POLL_MS, maxFeePerGasGwei, blocksOnDemand = false } = chain;
+  const publicRpcUrl = readPublicUrl(`${at}/publicRpcUrl`, chain.publicRpcUrl, reading);
   return {
-    chain: { chainId, name, testnet, confirmations, startBlock, contracts, domainName: settlementDomainName, exposureCheck },
-    rpcUrls, operatorKey, pollMs, operator: operatorKey === '' ? '' : computeAddress(operatorKey).toLowerCase(),
+    chain: {
+      chainId, name, testnet, confirmations, startBlock, contracts, domainName: settlementDomainName, exposureCheck,
+      ...publicRpcUrl === undefined ? {} : { publicRpcUrl },
+    },
+    rpcUrls, operatorKey, pollMs, blocksOnDemand, operator: operatorKey === '' ? '' : computeAddress(operatorKey).toLowerCase(),
     ...typeof maxFeePerGasGwei === 'number' ? { maxFeePerGas: BigInt(Math.round(maxFeePerGasGwei * WEI_PER_GWEI)) } : {},
   };
 }
@@ -164,8 +174,24 @@ function hasRightChecksum(address: string): boolean {
 
 async function readRpcUrl(at: string, source: unknown, reading: Reading): Promise<string> {
   const url = typeof source === 'string' ? source : await readSource(at, source, reading, `${SOURCES}, or the URL itself if it holds no secret`);
-  if (url !== undefined && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) reading.fault(at, 'is not an http or https URL');
+  if (url !== undefined && !isHttpUrl(url)) reading.fault(at, NO_HTTP_URL);
   return url ?? '';
+}
+
+const NO_HTTP_URL = 'is not an http or https URL';
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+/** Everybody is told this URL, so it is never taken from where secrets are. */
+function readPublicUrl(at: string, url: unknown, { fault }: Reading): string | undefined {
+  if (url === undefined) return undefined;
+  if (typeof url !== 'string') fault(at, 'write the URL itself: clients are told it, so it holds no secret');
+  else if (!isHttpUrl(url)) fault(at, NO_HTTP_URL);
+  else if (new URL(url).username !== '' || new URL(url).password !== '') fault(at, 'has a user name or a password, and clients are told it');
+  else return url;
+  return undefined;
 }
 
 /** A private key; empty when there is a fault. */

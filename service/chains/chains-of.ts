@@ -4,9 +4,10 @@ import type { Chain } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { readCatalogue } from './catalogue.js';
 import type { ConfiguredChain } from './chain-workers.js';
-import { readChainsFile } from './chains-file.js';
+import { readChainsFile, type ChainOfFile } from './chains-file.js';
 import type { Config } from '../config.js';
 import { createMissingMarkets } from './create-markets.js';
+import { removeDevChainsFile, writeDevChainsFile } from './dev-chains-file.js';
 import { startDevChain } from '../embedded/dev-chain.js';
 
 export interface ChainsOfConfig {
@@ -36,23 +37,40 @@ export async function chainsOf(
   if (config.chains === 'none') return { chains: [], dev: undefined, ...nothingStarted };
   if (config.chains !== 'dev') {
     const chains = await readChainsFile(config.chains, environment);
-    return { chains: chains.map((chain) => ({ ...chain, stalledAfterMs: STALLED_AFTER_MS })), dev: undefined, ...nothingStarted };
+    return { chains: chains.map(configured), dev: undefined, ...nothingStarted };
   }
+  return startDevelopment(config, log);
+}
+
+function configured({ blocksOnDemand, ...chain }: ChainOfFile): ConfiguredChain {
+  return { ...chain, stalledAfterMs: blocksOnDemand ? Infinity : STALLED_AFTER_MS };
+}
+
+/** The development chain with the catalogue's markets, and the chains file with which other processes find it. */
+async function startDevelopment(config: Wanted, log: (line: string) => void): Promise<ChainsOfConfig> {
   const { chainId, chainName: name, chainPort: port, exposureCheck } = config;
-  const dev = await startDevChain({ directory: join(config.dataDir, 'chain'), port, chainId, name, exposureCheck, log });
+  const directory = join(config.dataDir, 'chain');
+  const dev = await startDevChain({ directory, port, chainId, name, exposureCheck, log });
+  const close = async (): Promise<void> => {
+    await removeDevChainsFile(directory);
+    await dev.stop();
+  };
   try {
+    await removeDevChainsFile(directory);
     const rpc = createRpc({ chainId, urls: [dev.rpcUrl], now: () => performance.now(), report: (_, text) => { log(text); } });
     const catalogue = await readCatalogue(config.catalogue);
     await createMissingMarkets({ catalogue, chain: dev.chain, rpc, key: dev.creatorKey, now: () => Date.now() });
     await dev.keep();
+    await writeDevChainsFile(directory, { dev, pollMs: DEV_POLL_MS });
   } catch (error) {
-    await dev.stop();
+    await close();
     throw error;
   }
-  const { chain, operatorKey, rpcUrl } = dev;
+  const { operatorKey, rpcUrl, heldUrl } = dev;
+  const chain = { ...dev.chain, publicRpcUrl: rpcUrl };
   return {
-    chains: [{ chain, operatorKey, rpcUrls: [rpcUrl], pollMs: DEV_POLL_MS, stalledAfterMs: Infinity, keeping: dev }],
-    dev: { chain, rpcUrl }, ended: dev.ended, close: () => dev.stop(),
+    chains: [{ chain, operatorKey, rpcUrls: [heldUrl], pollMs: DEV_POLL_MS, stalledAfterMs: Infinity }],
+    dev: { chain, rpcUrl }, ended: dev.ended, close,
   };
 }
 

@@ -9,14 +9,16 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Chain } from '../../command/chain/chain.js';
 import { startAnvil, stopOrphan, type Anvil } from './anvil.js';
+import { dumpState, keepChain, latestBlock, type ChainKeeper } from './chain-keeper.js';
 import { artifactsDigest, makeDevContracts, SETTLEMENT_DOMAIN_NAME, creatorWallet, operatorWallet } from './dev-contracts.js';
 import {
   DevChainUnusable, digestOf, keepNewChain, readManifest, removeHalfMade, replaceState, unpackState, type Manifest,
 } from './dev-chain-state.js';
 import { lockDirectory } from './directory-lock.js';
+import { serveHeldChain, type HeldChain } from './held-chain.js';
+import { nodeRequest } from './node-request.js';
 import { processIdentity } from './process-identity.js';
 
 export interface DevChain {
@@ -25,11 +27,12 @@ export interface DevChain {
   readonly operatorKey: string;
   /** Creates markets; a key of its own, so that it takes none of the nonces that settlements have been signed for. */
   readonly creatorKey: string;
+  /** The node's own JSON-RPC, for wallets. */
   readonly rpcUrl: string;
+  /** JSON-RPC for the exchange's processes: its latest block is the last one that a kill of everything at once leaves. */
+  readonly heldUrl: string;
   /** anvil's process number. */
   readonly pid: number;
-  /** The last block that a kill of everything at once leaves. What comes after it may still be lost. */
-  keptBlock(): number;
   /** Writes the state now. */
   keep(): Promise<void>;
   /** Settles with the reason when the chain ends by itself; never after stop(). */
@@ -48,7 +51,7 @@ export interface DevChainOptions {
   readonly exposureCheck: boolean;
   /** Gets what anvil says, and what happens to the state. */
   readonly log: (line: string) => void;
-  /** Least time between two writes of the state. */
+  /** Least time between two writes of the state, and between two looks for new blocks. */
   readonly keepEveryMs?: number;
 }
 
@@ -57,10 +60,6 @@ export interface DevChainOptions {
  * in the home directory, takes ten times the memory.
  */
 const STATES_KEPT = 128;
-const KEEP_EVERY_MS = 250;
-/** Dumping stops the chain for a moment (0.1 s for 2,000 transactions): it rests this many times as long as that took. */
-const REST_RATIO = 20;
-const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
  * Starts the chain and returns when it answers and is known to be the one that was kept. Throws DirectoryInUse while another process has
@@ -71,6 +70,7 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
   const directory = await realpath(options.directory);
   const unlock = await lockDirectory(directory);
   let anvil: Anvil | undefined;
+  let keeper: ChainKeeper | undefined;
   try {
     await stopKilledServices(directory, options.log);
     await removeHalfMade(directory);
@@ -79,19 +79,46 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
     const running = anvil = await launch(directory, options, kept !== undefined);
     const manifest = kept ?? await makeChain(directory, anvil, options.chainId);
     if (kept !== undefined) await refuseForeign(directory, kept, anvil.url);
-    const keeper = keepState(directory, anvil.url, { ...options, keptBlock: (await latestBlock(anvil.url)).number });
-    let stopped: Promise<void> | undefined;
-    return {
-      chain: chainOf(manifest, options), operatorKey: operatorWallet().privateKey,
-      creatorKey: creatorWallet().privateKey, rpcUrl: anvil.url, pid: anvil.pid, ended: anvil.ended,
-      keptBlock: () => keeper.keptBlock(), keep: () => keeper.keep(),
-      stop: () => stopped ??= keeper.stop().then(() => running.stop()).then(() => forget(directory)).finally(unlock),
-    };
+    keeper = keepChain({
+      url: anvil.url, kept: await latestBlock(anvil.url), write: (state) => replaceState(directory, state), log: options.log,
+      keepEveryMs: options.keepEveryMs,
+    });
+    const held = await serveHeldChain({ nodeUrl: anvil.url, keeper });
+    return devChainOf({ manifest, options, directory, anvil: running, keeper, held, unlock });
   } catch (error) {
+    await keeper?.stop();
     await anvil?.stop();
     await unlock();
     throw error;
   }
+}
+
+interface Running {
+  readonly manifest: Manifest;
+  readonly options: DevChainOptions;
+  readonly directory: string;
+  readonly anvil: Anvil;
+  readonly keeper: ChainKeeper;
+  readonly held: HeldChain;
+  readonly unlock: () => Promise<void>;
+}
+
+function devChainOf({ manifest, options, directory, anvil, keeper, held, unlock }: Running): DevChain {
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    try {
+      await held.close();
+      await keeper.stop();
+      await anvil.stop();
+      await forget(directory);
+    } finally {
+      await unlock();
+    }
+  };
+  return {
+    chain: chainOf(manifest, options), operatorKey: operatorWallet().privateKey, creatorKey: creatorWallet().privateKey,
+    rpcUrl: anvil.url, heldUrl: held.url, pid: anvil.pid, ended: anvil.ended, keep: () => keeper.keep(), stop: () => stopped ??= stop(),
+  };
 }
 
 function chainOf({ chainId, contracts, deployment }: Manifest, { name, exposureCheck }: DevChainOptions): Chain {
@@ -127,16 +154,16 @@ async function launch(directory: string, { chainId, port, log }: DevChainOptions
 /** Deploys on a fresh chain and keeps it. A crash on the way leaves nothing that a later start would use. */
 async function makeChain(directory: string, { url }: Anvil, chainId: number): Promise<Manifest> {
   const { contracts, deploymentBlock } = await makeDevContracts(url, chainId);
-  const { hash } = await request<{ hash: string }>(url, 'eth_getBlockByNumber', [`0x${deploymentBlock.toString(16)}`, false]);
+  const { hash } = await nodeRequest<{ hash: string }>(url, 'eth_getBlockByNumber', [`0x${deploymentBlock.toString(16)}`, false]);
   const manifest: Manifest = {
     version: 1, chainId, contracts, deployment: { block: deploymentBlock, hash }, code: await codeAt(url, contracts), artifacts: artifactsDigest(),
   };
-  await keepNewChain(directory, { state: await dump(url), manifest });
+  await keepNewChain(directory, { state: await dumpState(url), manifest });
   return manifest;
 }
 
 async function codeAt(url: string, contracts: Manifest['contracts']): Promise<Record<string, string>> {
-  const digests = Object.entries(contracts).map(async ([name, address]) => [name, digestOf(await request(url, 'eth_getCode', [address, 'latest']))]);
+  const digests = Object.entries(contracts).map(async ([name, address]) => [name, digestOf(await nodeRequest(url, 'eth_getCode', [address, 'latest']))]);
   return Object.fromEntries(await Promise.all(digests)) as Record<string, string>;
 }
 
@@ -147,71 +174,13 @@ function refuseOutdated(directory: string, { chainId, artifacts }: Manifest, wan
 }
 
 async function refuseForeign(directory: string, { deployment, contracts, code }: Manifest, url: string): Promise<void> {
-  const block = await request<{ hash: string } | null>(url, 'eth_getBlockByNumber', [`0x${deployment.block.toString(16)}`, false]);
+  const block = await nodeRequest<{ hash: string } | null>(url, 'eth_getBlockByNumber', [`0x${deployment.block.toString(16)}`, false]);
   if (block?.hash !== deployment.hash) {
     throw new DevChainUnusable(directory, `has the state of another chain: its block ${deployment.block} is not the one of the manifest`);
   }
   const found = await codeAt(url, contracts);
   const changed = Object.keys(contracts).filter((name) => found[name] !== code[name]);
   if (changed.length > 0) throw new DevChainUnusable(directory, `has other code where it should have ${changed.join(', ')}`);
-}
-
-interface Keeper {
-  keptBlock(): number;
-  keep(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-interface KeeperOptions extends Pick<DevChainOptions, 'log' | 'keepEveryMs'> {
-  /** The latest block, which is in the state that is kept already. */
-  readonly keptBlock: number;
-}
-
-/** Writes the state whenever there are new blocks, as often as that does not hold up the chain. */
-function keepState(directory: string, url: string, { log, keptBlock, keepEveryMs = KEEP_EVERY_MS }: KeeperOptions): Keeper {
-  const stopping = new AbortController();
-  const kept = { hash: '', number: keptBlock };
-  let saving: Promise<void> = Promise.resolve();
-  let waiting: Promise<void> | undefined;
-  /** One at a time, and one for all that ask while another is under way. The state has the block that was the latest when it began. */
-  const save = (): Promise<void> => {
-    waiting ??= saving.catch(() => undefined).then(async () => {
-      waiting = undefined;
-      const latest = await latestBlock(url);
-      if (latest.hash === kept.hash) return;
-      await replaceState(directory, await dump(url));
-      Object.assign(kept, latest);
-    });
-    return saving = waiting;
-  };
-  const run = async () => {
-    let restMs = keepEveryMs;
-    while (await rested(restMs, stopping.signal)) {
-      const begun = performance.now();
-      await save().catch((error: unknown) => { log(`the development chain's state could not be kept: ${(error as Error).message}`); });
-      restMs = Math.max(keepEveryMs, REST_RATIO * (performance.now() - begun));
-    }
-  };
-  const running = run();
-  return {
-    keptBlock: () => kept.number,
-    keep: save,
-    async stop() {
-      stopping.abort();
-      await running;
-      await save().catch((error: unknown) => { log(`the development chain's last state could not be kept: ${(error as Error).message}`); });
-    },
-  };
-}
-
-async function latestBlock(url: string): Promise<{ hash: string; number: number }> {
-  const { hash, number } = await request<{ hash: string; number: string }>(url, 'eth_getBlockByNumber', ['latest', false]);
-  return { hash, number: Number(number) };
-}
-
-/** False when stopped meanwhile. */
-async function rested(ms: number, signal: AbortSignal): Promise<boolean> {
-  return await sleep(ms, undefined, { signal, ref: false }).then(() => true, () => false);
 }
 
 /** The process that runs the chain; `url` once it answers. */
@@ -240,25 +209,10 @@ async function stopKilledServices(directory: string, log: (line: string) => void
   if (!isGone()) {
     log(`stopping the development chain (process ${pid}) that an earlier, killed service left running`);
     if (url !== undefined && (await readdir(directory)).includes('kept')) {
-      await dump(url).then((state) => replaceState(directory, state))
+      await dumpState(url).then((state) => replaceState(directory, state))
         .catch((error: unknown) => { log(`it does not give its state, so its last blocks may be lost: ${(error as Error).message}`); });
     }
     await stopOrphan(pid, isGone);
   }
   await forget(directory);
-}
-
-/** The whole chain as anvil packs it: accounts, blocks, receipts. */
-async function dump(url: string): Promise<Uint8Array> {
-  return Buffer.from((await request<string>(url, 'anvil_dumpState', [])).slice(2), 'hex');
-}
-
-async function request<T>(url: string, method: string, params: readonly unknown[]): Promise<T> {
-  const response = await fetch(url, {
-    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-  });
-  const { result, error } = await response.json() as { result: T; error?: { message: string } };
-  if (error !== undefined) throw new Error(`${method}: ${error.message}`);
-  return result;
 }

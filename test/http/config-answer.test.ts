@@ -43,11 +43,11 @@ describe('service: what is told of the chains', () => {
     assert.deepEqual(chainsOf(handler), [{ ...shown, collateral }, second]);
   });
 
-  it('has the RPC URL of the development chain only', () => {
-    const devRpcUrl = 'http://127.0.0.1:8545';
-    const chains = [{ chain: dev, collateral: () => undefined }];
-    const [answered] = chainsOf(configHandler({ config: parseConfig({}), chains, devRpcUrl, now: () => 0 }));
-    assert.equal(answered!.rpcUrl, devRpcUrl);
+  it('has the RPC URL that is meant for clients, and no other', () => {
+    const publicRpcUrl = 'http://127.0.0.1:8545';
+    const chains = [polygon, { ...dev, publicRpcUrl }].map((chain) => ({ chain, collateral: () => undefined }));
+    const answered = chainsOf(configHandler({ config: parseConfig({}), chains, now: () => 0 }));
+    assert.deepEqual(answered.map(({ rpcUrl }) => rpcUrl), [null, publicRpcUrl]);
   });
 
   it('is the signing domain of the settings alone where nothing settles', () => {

@@ -17,7 +17,7 @@ const polygon = {
 };
 const amoy = {
   ...polygon, chainId: 80_002, name: 'Amoy', testnet: true, rpcUrls: ['http://127.0.0.1:8545'], confirmations: 0, operatorKey: { file: 'key' }, pollMs: 50,
-  maxFeePerGasGwei: 0.25,
+  maxFeePerGasGwei: 0.25, publicRpcUrl: 'https://rpc.example/public', blocksOnDemand: true,
 };
 const environment = { POLYGON_RPC: 'https://user:hunter2@rpc.example/v2/hunter2?key=hunter2', POLYGON_KEY: KEY };
 
@@ -54,11 +54,11 @@ describe('service: chains file', () => {
     assert.deepEqual(await read({ chains: [polygon, amoy] }), [
       {
         chain: { ...chain, domainName }, rpcUrls: ['https://rpc.example', environment.POLYGON_RPC, 'https://third.example/'], operatorKey: KEY,
-        operator: KEY_ADDRESS, pollMs: 1_000,
+        operator: KEY_ADDRESS, pollMs: 1_000, blocksOnDemand: false,
       },
       {
-        chain: { ...chain, domainName, chainId: 80_002, name: 'Amoy', testnet: true, confirmations: 0 }, rpcUrls: ['http://127.0.0.1:8545'], operatorKey: KEY,
-        operator: KEY_ADDRESS, pollMs: 50, maxFeePerGas: 250_000_000n,
+        chain: { ...chain, domainName, chainId: 80_002, name: 'Amoy', testnet: true, confirmations: 0, publicRpcUrl: 'https://rpc.example/public' },
+        rpcUrls: ['http://127.0.0.1:8545'], operatorKey: KEY, operator: KEY_ADDRESS, pollMs: 50, maxFeePerGas: 250_000_000n, blocksOnDemand: true,
       },
     ]);
   });
@@ -132,20 +132,32 @@ describe('service: chains file', () => {
     }
   });
 
+  it('takes a public URL as it is written only, and none with a password', async () => {
+    const wrong: readonly (readonly [unknown, string])[] = [
+      [{ env: 'POLYGON_RPC' }, 'write the URL itself: clients are told it, so it holds no secret'],
+      [7, 'write the URL itself: clients are told it, so it holds no secret'],
+      ['wss://rpc.example', 'is not an http or https URL'],
+      ['https://user:hunter2@rpc.example', 'has a user name or a password, and clients are told it'],
+    ];
+    for (const [publicRpcUrl, what] of wrong) {
+      assert.deepEqual(await problemsOf({ chains: [{ ...polygon, publicRpcUrl }] }), [`/chains/0/publicRpcUrl: ${what}`]);
+    }
+  });
+
   it('names every fault of every chain at once', async () => {
     const { name, ...nameless } = polygon;
     assert.equal(name, 'Polygon');
     const chains = [
       {
         ...nameless, chainId: 0, testnet: 'no', confirmations: -1, startBlock: 1.5, settlementDomainName: '', exposureCheck: null, rpcUrls: [],
-        privateKey: KEY, pollMs: 9,
+        privateKey: KEY, pollMs: 9, blocksOnDemand: 'yes',
       },
       amoy,
       { ...amoy, operatorKey: { env: 'NONE' } },
       'chain',
     ];
     assert.deepEqual([...await problemsOf({ chains, more: 1 })].sort(), [
-      '/chains/0/chainId: must be >= 1', '/chains/0/confirmations: must be >= 0', '/chains/0/exposureCheck: must be boolean',
+      '/chains/0/blocksOnDemand: must be boolean', '/chains/0/chainId: must be >= 1', '/chains/0/confirmations: must be >= 0', '/chains/0/exposureCheck: must be boolean',
       '/chains/0/name: is missing', '/chains/0/pollMs: must be >= 10', '/chains/0/privateKey: is not known here',
       '/chains/0/rpcUrls: must NOT have fewer than 1 items',
       '/chains/0/settlementDomainName: must NOT have fewer than 1 characters', '/chains/0/startBlock: must be integer', '/chains/0/testnet: must be boolean',

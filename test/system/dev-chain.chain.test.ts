@@ -184,7 +184,9 @@ describe('development chain', () => {
   it('writes its state once for all, as long as nothing happens', async () => {
     await cp(made, directory, { recursive: true });
     const asked: string[] = [];
-    await start({ keepEveryMs: 1, log: (line) => { asked.push(line.trim()); } });
+    const chain = await start({ keepEveryMs: 1, log: (line) => { asked.push(line.trim()); } });
+    assert.equal(asked.includes('anvil_dumpState'), false);
+    await pay(chain, 1n);
     const looks = () => asked.slice(asked.indexOf('anvil_dumpState') + 1).filter((line) => line === 'eth_getBlockByNumber').length;
     while (!asked.includes('anvil_dumpState') || looks() < 5) await sleep(20);
     assert.equal(asked.filter((line) => line === 'anvil_dumpState').length, 1);

@@ -1,0 +1,58 @@
+/** The running development chain is described by a chains file, with which another process uses it like any other chain. */
+import assert from 'node:assert/strict';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { computeAddress } from 'ethers';
+import { createRpc } from '../../command/chain/rpc.js';
+import { readChainsFile } from '../../service/chains/chains-file.js';
+import { chainsOf, type ChainsOfConfig } from '../../service/chains/chains-of.js';
+import { devChainsFile } from '../../service/chains/dev-chains-file.js';
+import { parseConfig } from '../../service/config.js';
+import { rpcTo } from '../support/json-rpc.js';
+
+describe('chains file of the development chain', () => {
+  let home: string;
+  let started: ChainsOfConfig | undefined;
+  const parts = { environment: {}, log: () => undefined };
+
+  beforeEach(async () => { home = await mkdtemp(join(tmpdir(), 'prediction-exchange-dev-chains-')); });
+  afterEach(async () => {
+    await started?.close();
+    await rm(home, { recursive: true, force: true });
+  });
+
+  it('gives another process the same chain, with the same key, by blocks that cannot be lost', async () => {
+    const directory = join(home, 'chain');
+    const path = devChainsFile(directory);
+    await mkdir(directory);
+    for (const stale of ['chains.json', 'operator-key']) writeFileSync(join(directory, stale), 'of a killed process');
+    const config = { ...parseConfig({ DATA_DIR: home, CHAIN_PORT: '0' }), catalogue: '' };
+    started = await chainsOf(config, parts);
+
+    const [own, ...others] = started.chains;
+    assert.deepEqual(others, []);
+    const { operator, blocksOnDemand, ...read } = (await readChainsFile(path, {}))[0]!;
+    assert.deepEqual({ ...read, stalledAfterMs: Infinity }, own);
+    assert.equal(operator, computeAddress(own!.operatorKey).toLowerCase());
+    assert.equal(blocksOnDemand, true);
+    assert.equal(statSync(join(directory, 'operator-key')).mode & 0o777, 0o600);
+    const key = await readFile(join(directory, 'operator-key'), 'utf8');
+    assert.equal((await readFile(path, 'utf8')).includes(key.trim()), false);
+    const elsewhere = await chainsOf({ ...config, chains: path }, parts);
+    assert.deepEqual(elsewhere.chains.map(({ stalledAfterMs, chain }) => [stalledAfterMs, chain.publicRpcUrl]), [[Infinity, started.dev!.rpcUrl]]);
+
+    const rpc = createRpc({ chainId: 31_337, urls: read.rpcUrls, now: () => performance.now(), report: () => undefined });
+    await rpcTo(started.dev!.rpcUrl)('evm_mine', []);
+    assert.equal(await rpc.request('eth_blockNumber', []), await rpcTo(started.dev!.rpcUrl)('eth_blockNumber', []));
+    await started.close();
+    assert.deepEqual([path, join(directory, 'operator-key')].filter((each) => existsSync(each)), []);
+  });
+
+  it('is not there when the chain could not be made ready', async () => {
+    const config = { ...parseConfig({ DATA_DIR: home, CHAIN_PORT: '0' }), catalogue: join(home, 'none.json') };
+    await assert.rejects(chainsOf(config, parts), /none\.json/);
+    assert.equal(existsSync(devChainsFile(join(home, 'chain'))), false);
+  });
+});
