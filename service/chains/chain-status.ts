@@ -11,7 +11,7 @@ export interface ChainStatusParts {
   readonly indexer: () => IndexerStatus | undefined;
   /** Counts up to 10,000 fills. Undefined until the history has got to the chain's final blocks. */
   readonly settlement: () => SettlementStatus | undefined;
-  /** Whether this process has held the key's lane. */
+  /** Whether this process settles the chain. */
   readonly sends: () => boolean;
   /** The chain's unsettled fills. */
   readonly unsettled: () => Iterable<unknown>;
@@ -65,7 +65,7 @@ function fillsOf({ now, settlement, sends, unsettled }: ChainStatusParts): () =>
   function read(): Fills {
     const status = settlement();
     if (status !== undefined) {
-      // A sender that cannot be opened is trouble; one that is not open yet waits for the lane: the fills are on their way elsewhere.
+      // An outbox that cannot be reached is trouble; a process that stands by leaves the fills to another one.
       const standsBy = !sends() && status.trouble === undefined;
       return {
         waitingFills: status.waiting, sentFills: status.inHand, settlementTrouble: textOf(status.trouble?.text),

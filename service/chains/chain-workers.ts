@@ -1,18 +1,21 @@
-/** A chain's workers put together: nodes, indexer, sender and settlement worker, and what orders and syncs ask of the chain. */
+/** A chain's workers put together: nodes, indexer, lane and settlement worker, and what orders and syncs ask of the chain. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ChainUnavailable, type Chain, type Rpc } from '../../command/chain/chain.js';
 import { heldBack } from '../../command/chain/held-back.js';
 import { runIndexer, type Indexer } from '../../command/indexer/indexer.js';
+import { createLane, type Lane } from '../../command/lane/lane.js';
+import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createOutbox } from '../../command/lane/outbox.js';
 import type { Report } from '../../command/chain/report.js';
 import { createRpc } from '../../command/chain/rpc.js';
-import { createSender } from '../../command/lane/sender.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
+import { submissionOf } from '../../command/settlement/submission.js';
 import type { Keccak256 } from '../../command/signing/keccak.js';
 import { preparePermits, type PermitFields } from '../../command/signing/typed-data.js';
 import { chainCursor } from '../../engine/rules/chain-cursor.js';
 import { decodeOutcome, encodeCommand, recordId, type Outcome } from '../../engine/records/codec.js';
-import type { SubmitSettlement, SyncPosition } from '../../engine/records/commands.js';
+import type { SyncPosition } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';
 import type { Log } from '../../engine/log/log.js';
 import type { EngineRun } from '../../engine/run/run.js';
@@ -32,7 +35,7 @@ export interface ConfiguredChain {
   readonly rpcUrls: readonly string[];
   /** The key that settles: 32 bytes in hex. */
   readonly operatorKey: string;
-  /** Wei for a unit of gas that no settlement exceeds; absent: the sender's own limit. */
+  /** Wei for a unit of gas that no settlement exceeds; absent: the lane's own limit. */
   readonly maxFeePerGas?: bigint;
   /** How often its nodes are asked for what is new. */
   readonly pollMs: number;
@@ -88,7 +91,7 @@ export async function startChainWorkers(parts: ChainParts): Promise<ChainWorkers
   const nodes = open(report);
   const { keeping } = parts;
   const rpc = keeping === undefined ? nodes : heldBack(nodes, () => keeping.keptBlock());
-  const running: Running = { beginning: { failures: 0 }, sends: false };
+  const running: Running = { beginning: { failures: 0 } };
   const clients = createChainClients({
     chain, state: run.engine.state, onEvents: parts.onEvents, submit: parts.submit, ...followed(parts, running),
     rpc: open(() => undefined),
@@ -117,7 +120,7 @@ export async function startChainWorkers(parts: ChainParts): Promise<ChainWorkers
     async stop() {
       stopping.abort();
       await later;
-      await Promise.all([running.settlement?.done, running.indexer?.done]);
+      await Promise.all([running.settlement?.done, running.lane?.done, running.indexer?.done]);
     },
   };
 }
@@ -125,9 +128,8 @@ export async function startChainWorkers(parts: ChainParts): Promise<ChainWorkers
 /** What has been started so far. */
 interface Running {
   beginning: Beginning;
-  /** Whether this process holds the key's lane. */
-  sends: boolean;
   indexer?: Indexer;
+  lane?: Lane;
   settlement?: Settlement;
   collateral?: Collateral;
   permitDigest?: ReturnType<typeof preparePermits>;
@@ -144,7 +146,9 @@ async function begin(parts: ChainParts, workers: WorkerParts, running: Running):
     const { stopped } = indexer.status();
     throw stopped === undefined ? error : new Error(stopped, { cause: error });
   });
-  running.settlement = startSettlement(parts, { ...workers, indexer, opened: () => { running.sends = true; } });
+  const signal = followedUntil(workers.signal, indexer);
+  running.lane ??= await startLane(parts, { ...workers, signal });
+  running.settlement = startSettlement(parts, { ...workers, signal, indexer });
   running.beginning = { failures: 0 };
 }
 
@@ -201,7 +205,7 @@ function followed({ chain: { chainId }, keeping }: ChainParts, running: Running)
 function statusOf({ chain: { chainId }, run }: ChainParts, running: Running): () => ChainState {
   return createChainStatus({
     chainId, now: () => Date.now(), indexer: () => running.indexer?.status(), settlement: () => running.settlement?.status(),
-    sends: () => running.sends, unsettled: () => unsettledFills(run.engine.state, { chainId, from: 0 }), beginning: () => running.beginning,
+    sends: () => running.settlement?.status().holds ?? false, unsettled: () => unsettledFills(run.engine.state, { chainId, from: 0 }), beginning: () => running.beginning,
   });
 }
 
@@ -233,42 +237,46 @@ function startIndexer({ chain, run, log, outcomeOf, pollMs, stalledAfterMs }: Ch
   });
 }
 
-interface SettlementParts extends WorkerParts {
-  readonly indexer: Indexer;
-  /** Called when this process holds the key's lane. */
-  readonly opened: () => void;
-}
-
-function startSettlement(parts: ChainParts, { rpc, report, signal, indexer, opened }: SettlementParts): Settlement {
-  const { chain, run, log, outcomeOf, databaseUrl, operatorKey, pollMs, maxFeePerGas } = parts;
-  const { engine } = run;
-  const { chainId } = chain;
-  // On a chain that contradicts the history nothing more may be settled.
+/** On a chain that contradicts the history nothing more may be sent or settled. */
+function followedUntil(signal: AbortSignal, indexer: Indexer): AbortSignal {
   const stopping = new AbortController();
   void indexer.done.then(() => { stopping.abort(); });
-  const store = createOutbox({ url: databaseUrl });
+  return AbortSignal.any([signal, stopping.signal]);
+}
+
+/** The name of the key that settles. */
+const OPERATOR = 'operator';
+
+async function startLane(parts: ChainParts, { rpc, report, signal }: WorkerParts): Promise<Lane> {
+  const { chain, log, databaseUrl, operatorKey, pollMs, maxFeePerGas } = parts;
+  const { chainId } = chain;
+  return await createLane({
+    chain, rpc, key: OPERATOR, privateKey: operatorKey, outbox: createOutbox({ url: databaseUrl }), report, now: monotonic, signal,
+    policy: { pollMs, ...maxFeePerGas === undefined ? {} : { maxFeePerGas } },
+    async announce({ txHash }, { purpose, note }) {
+      if (purpose !== 'settlement') return;
+      const command = submissionOf(note, { chainId, txHash, at: Date.now() });
+      // Past the orders' queue, like facts: a flood of orders must not hold up what is on its way to the chain.
+      await log.append('commands', [{ id: recordId(`settlement:${chainId}:${txHash}`), data: encodeCommand(command) }]);
+    },
+  });
+}
+
+function startSettlement(parts: ChainParts, { report, signal, indexer }: WorkerParts & { readonly indexer: Indexer }): Settlement {
+  const { chain, run, log, databaseUrl } = parts;
+  const { engine } = run;
+  const { chainId } = chain;
   return runSettlement({
-    chain, log, report, now: () => Date.now(), signal: AbortSignal.any([signal, stopping.signal]),
-    catchUp: () => indexer.advanceNow(),
+    chain, log, report, now: () => Date.now(), newId: randomUUID, signal, catchUp: () => indexer.advanceNow(),
+    lane: openLaneUser({
+      url: databaseUrl, chainId, key: OPERATOR, purpose: 'settlement',
+      standingBy: () => { report('note', `chain ${chainId}: another process settles; standing by`); },
+    }),
     view: {
       nextFill: () => engine.state.nextFill,
       unsettled: (from) => unsettledFills(engine.state, { chainId, from }),
       nextBlock: () => chainCursor(engine.state, chainId)?.nextBlock ?? 0,
       history: () => ({ position: engine.state.position - 1, digest: engine.digest }),
-    },
-    submit: async (command: SubmitSettlement) => {
-      // Past the orders' queue, like facts: a flood of orders must not hold up what is on its way to the chain.
-      const position = await log.append('commands', [{ id: recordId(`settlement:${chainId}:${command.txHash}`), data: encodeCommand(command) }]);
-      return outcomeOf(position);
-    },
-    openSender: async (hooks, opening) => {
-      const sender = await createSender({
-        chain, rpc, privateKey: operatorKey, store, report, now: monotonic, signal: opening, pollMs,
-        ...maxFeePerGas === undefined ? {} : { maxFeePerGas },
-        signed: (attempt, transaction) => hooks.signed(attempt, transaction), over: (transaction, ending) => hooks.over(transaction, ending),
-      });
-      opened();
-      return sender;
     },
   });
 }
