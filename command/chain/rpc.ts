@@ -34,6 +34,8 @@ export interface NodeHealth {
 export interface ChainRpc extends Rpc {
   /** The nodes in order of preference. */
   nodes(): readonly NodeHealth[];
+  /** The results of all nodes that give one, for what one node's word must not decide. */
+  each<T>(method: string, params: readonly unknown[]): Promise<readonly T[]>;
 }
 
 /** Every node that answers is on another chain: the settings are wrong, or the chain was replaced. */
@@ -60,6 +62,10 @@ export function createRpc(options: RpcOptions): ChainRpc {
   return {
     chainId,
     nodes: () => nodes.map((node) => node.health()),
+    async each<T>(method: string, params: readonly unknown[]): Promise<readonly T[]> {
+      const answers = await Promise.allSettled(nodes.map((node) => node.ask(method, params) as Promise<T>));
+      return answers.flatMap((answer) => answer.status === 'fulfilled' ? [answer.value] : []);
+    },
     async request<T>(method: string, params: readonly unknown[]): Promise<T> {
       const failures: NodeFailed[] = [];
       for (const node of nodes) {

@@ -1,200 +1,394 @@
-/** What a sender does next, as a pure function of what it has recorded and what the chain shows: one nonce after the other, no gap. */
-import { replacementFees, type FeeLimits, type FeeMarket, type Fees } from './fees.js';
-import type { OutboxTransaction } from './outbox.js';
-import type { Ending } from './sender.js';
+/** Sends the transactions of one key: what users ask for is signed and recorded before it is broadcast, and followed until it is final. */
+import { pause } from '../../engine/waiting.js';
+import type { Chain } from '../chain/chain.js';
+import type { Report } from '../chain/report.js';
+import { createKeccak256 } from '../signing/keccak.js';
+import { broadcast, lookAt, type LaneRpc, type LaneView } from './chain-view.js';
+import { freshFees, type Fees } from './fees.js';
+import { answered, decide, replaced, takeOff, type Flight, type FlightPolicy, type LaneTransaction } from './flights.js';
+import { decideNonces, doubtOf, isDoubtful, NO_MEMORY, type NonceMemory, type NonceRecords, type Places } from './nonces.js';
+import { purposesOf, type HeldLane, type NonceEnding, type Outbox } from './outbox.js';
+import { OutboxUnavailable, UnsendableTransaction, type Attempt, type HeldRequest } from './requests.js';
+import { checkRequest, createSigner, type Payload, type Signer } from './signer.js';
 
-/** A transaction on its way. Times are those of the sender's clock, in milliseconds. */
-export interface Flight {
-  readonly transaction: OutboxTransaction;
-  /** When the latest attempt is to be broadcast, or broadcast again. */
-  readonly broadcastAtMs: number;
-  /** Since when the latest attempt could be mined; undefined before a node took it. */
-  readonly waitingSinceMs: number | undefined;
-  /** Since when all earlier nonces are mined. */
-  readonly frontSinceMs: number | undefined;
-  /** Broadcasts in a row that a node refused. */
-  readonly refusals: number;
-  /** The node wants higher fees. */
-  readonly underpriced: boolean;
-  /** The fee limit allows no further replacement, and the operator was told. */
-  readonly atLimit: boolean;
-  /** The block that had it when last seen. */
-  readonly minedIn: number | undefined;
-  /** Since which block and time its nonce is used, though by none of its attempts. */
-  readonly unexplained: { readonly block: number; readonly sinceMs: number } | undefined;
+export interface LaneOptions {
+  readonly chain: Pick<Chain, 'chainId' | 'confirmations'>;
+  readonly rpc: LaneRpc;
+  /** The key's name, by which requests ask for it. */
+  readonly key: string;
+  /** 32 bytes, as 0x and 64 hex digits. */
+  readonly privateKey: string;
+  readonly outbox: Outbox;
+  /**
+   * Awaited after an attempt is recorded and before it is broadcast, at least once for each attempt: also after a restart, for those that
+   * are not known to be broadcast. A failure holds the broadcast back, and those behind it; it is called again.
+   */
+  readonly announce: (attempt: Attempt, request: HeldRequest) => Promise<void>;
+  /** Milliseconds, not going back. */
+  readonly now: () => number;
+  readonly report: Report;
+  /** Ends the lane like stop(). */
+  readonly signal?: AbortSignal;
+  readonly policy?: Partial<LanePolicy>;
 }
 
-export interface Receipt {
-  readonly txHash: string;
-  readonly block: number;
-  readonly succeeded: boolean;
-}
-
-/** What the chain shows at one time. */
-export interface View extends FeeMarket {
-  /** The latest block. */
-  readonly head: number;
-  /** How many transactions of the key the latest block's state knows: the nonce that is due. */
-  readonly count: number;
-  /** Those of `wantedReceipts` that exist, by transaction hash. */
-  readonly receipts: ReadonlyMap<string, Receipt>;
-}
-
+/** Prices in wei for a unit of gas, times in milliseconds. */
 export interface LanePolicy {
-  readonly confirmations: number;
-  readonly limits: FeeLimits;
-  /** An attempt that is not mined for this time is replaced. */
-  readonly bumpAfterMs: number;
-  /** What is not mined is broadcast again this often, should nodes have dropped it. */
-  readonly rebroadcastMs: number;
-  /** A nonce that somebody else used is given up after this time and `confirmations` blocks. */
-  readonly lostAfterMs: number;
-  /** Waits after the first, second, … refusal in a row; the last one repeats. */
-  readonly backoffMs: readonly number[];
-  /** Transactions that are recorded and not mined, at most. */
+  /** No transaction ever offers more. */
+  readonly maxFeePerGas: bigint;
+  readonly minPriorityFeePerGas: bigint;
+  /** The chain's block gas limit counts too. */
+  readonly maxGasLimit: bigint;
+  /** Recorded and not mined. */
   readonly maxInFlight: number;
-  /** Transactions that are not over, at most. */
+  /** Not over. */
   readonly maxOpen: number;
+  /** How often the chain is looked at. */
+  readonly pollMs: number;
+  /** Blocks without it after which an attempt is replaced; */
+  readonly bumpAfterBlocks: number;
+  /** and the least time. */
+  readonly bumpAfterMs: number;
+  readonly rebroadcastMs: number;
+  /** A nonce that another transaction used is given up after this time, and `confirmations` blocks. */
+  readonly lostAfterMs: number;
+  /** A nonce that the chain wants and that is not on its way is filled after this time. */
+  readonly gapAfterMs: number;
+  /** A transaction count that nobody has recorded is believed after so many looks that agree, */
+  readonly looks: number;
+  /** so far apart. */
+  readonly looksApartMs: number;
+  /** Waits after failures in a row; the last one repeats. */
+  readonly backoffMs: readonly number[];
+  /** How often a lane that is well says so. */
+  readonly publishMs: number;
 }
 
-export type Action
-  = | { readonly kind: 'broadcast'; readonly nonce: number }
-    | { readonly kind: 'replace'; readonly nonce: number; readonly fees: Fees }
-    | { readonly kind: 'over'; readonly nonce: number; readonly ending: Ending }
-    | { readonly kind: 'report'; readonly level: 'trouble' | 'alarm'; readonly text: string };
+/** 2^24 gas is EIP-7825's limit for a transaction. */
+export const LANE_POLICY: LanePolicy = {
+  maxFeePerGas: 500_000_000_000n, minPriorityFeePerGas: 1n, maxGasLimit: 1n << 24n, maxInFlight: 16, maxOpen: 1_000, pollMs: 1_000,
+  bumpAfterBlocks: 5, bumpAfterMs: 15_000, rebroadcastMs: 15_000, lostAfterMs: 60_000, gapAfterMs: 60_000, looks: 3, looksApartMs: 1_000,
+  backoffMs: [250, 500, 1_000, 2_000, 5_000, 10_000, 30_000], publishMs: 5_000,
+};
 
-/** A node's answer to a broadcast. */
-export type BroadcastAnswer = 'taken' | 'nonce too low' | 'underpriced' | 'unfunded' | 'refused';
+export interface LaneStatus {
+  /** Lower-case hex. */
+  readonly address: string;
+  /** Whether this process works on the lane; another one may. */
+  readonly holds: boolean;
+  /** Transactions that are not over. */
+  readonly open: number;
+  /** A block's gas when the chain was looked at last; undefined before that. */
+  readonly blockGasLimit: bigint | undefined;
+  /** What keeps the lane from going on; undefined when nothing does. */
+  readonly trouble: string | undefined;
+}
 
-/** A transaction that is recorded, or was found recorded at a start: it is broadcast at once. */
-export function takeOff(transaction: OutboxTransaction, nowMs: number): Flight {
+export interface Lane {
+  /** The key's address, in lower-case hex. */
+  readonly address: string;
+  /** Resolves when the lane has ended, after stop() or its signal. Nothing else ends it. */
+  readonly done: Promise<void>;
+  status(): LaneStatus;
+  /** Stops following; what is recorded goes on at the next start. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a lane. It stands by while another process holds it, and takes what is recorded from the outbox; whatever fails is reported and
+ * tried again. Throws an error for a key that is none, which does not show the key.
+ */
+export async function createLane({ privateKey, policy, signal, ...options }: LaneOptions): Promise<Lane> {
+  const signer = createSigner({ chainId: options.chain.chainId, privateKey, keccak256: await createKeccak256() });
+  const run = new LaneRun({ ...options, policy: { ...LANE_POLICY, ...policy } }, signer);
+  const stop = (): void => { run.stop(); };
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted === true) stop();
+  const done = run.keepRunning().finally(() => signal?.removeEventListener('abort', stop));
   return {
-    transaction, broadcastAtMs: nowMs, waitingSinceMs: transaction.attempts.at(-1)!.broadcast ? nowMs : undefined, frontSinceMs: undefined,
-    refusals: 0, underpriced: false, atLimit: false, minedIn: undefined, unexplained: undefined,
+    address: signer.address, done,
+    status: () => run.status(),
+    async stop() {
+      stop();
+      await done;
+    },
   };
 }
 
-/** The flight with a new attempt, to be broadcast at once. */
-export function replaced(flight: Flight, transaction: OutboxTransaction, nowMs: number): Flight {
-  return { ...flight, transaction, broadcastAtMs: nowMs, waitingSinceMs: undefined, refusals: 0, underpriced: false, atLimit: false };
+interface RunOptions extends Omit<LaneOptions, 'privateKey' | 'policy' | 'signal'> {
+  readonly policy: LanePolicy;
 }
 
-/** The next nonce: dense after what is recorded, and beyond what the chain has used. */
-export function nextNonce(recordedNonces: number, { count }: Pick<View, 'count'>): number {
-  return Math.max(recordedNonces, count);
-}
+/** More than an empty transaction needs: some chains count the price of its bytes on another chain as gas. What is not used is not paid. */
+const FILLER_GAS = 200_000n;
 
-/**
- * Whether the chain wants a nonce before all that are open: it has forgotten what was final, or a stranger's transaction that
- * ours went behind. A nonce taken now would wait behind that gap.
- */
-export function hasGap(flights: readonly Flight[], recordedNonces: number, { count }: Pick<View, 'count'>): boolean {
-  return count < (flights[0]?.transaction.nonce ?? recordedNonces);
-}
+/** One round at a time, and nothing beside it. */
+class LaneRun {
+  private held: HeldLane | undefined;
+  private flights: readonly Flight[] = [];
+  private nextNonce = 0;
+  private nonces: NonceMemory = NO_MEMORY;
+  private blockGasLimit: bigint | undefined;
+  /** Hashes of attempts that the history has. */
+  private readonly announced = new Set<string>();
+  /** What a node has refused and why; undefined when nothing is refused. */
+  private refusal: string | undefined;
+  private failure: string | undefined;
+  private published = { text: '', atMs: -Infinity };
+  private readonly stopping = new AbortController();
+  private readonly flightPolicy: FlightPolicy;
 
-/** How many more transactions may be recorded. What is mined and not yet final does not count as in flight. */
-export function room(flights: readonly Flight[], { count }: Pick<View, 'count'>, { maxInFlight, maxOpen }: LanePolicy): number {
-  const unmined = flights.filter(({ transaction }) => transaction.nonce >= count).length;
-  return Math.max(0, Math.min(maxInFlight - unmined, maxOpen - flights.length));
-}
-
-/** The receipts that a decision needs: of used nonces not seen mined before, and of those that should be final by now. */
-export function wantedReceipts(flights: readonly Flight[], { head, count }: Pick<View, 'head' | 'count'>, confirmations: number): string[] {
-  return flights.filter((flight) => isDue(flight, head, count, confirmations))
-    .flatMap(({ transaction }) => transaction.attempts.map(({ txHash }) => txHash));
-}
-
-/** The flights after a look at the chain, and what to do, by nonce. Flights whose ending is due stay until the caller removes them. */
-export function decide(
-  flights: readonly Flight[], view: View, policy: LanePolicy, nowMs: number,
-): { readonly flights: readonly Flight[]; readonly actions: readonly Action[] } {
-  const actions: Action[] = [];
-  const after = flights.map((flight) => flight.transaction.nonce < view.count
-    ? decideUsed(flight, { view, policy, nowMs, actions })
-    : decideUnused(flight, { view, policy, nowMs, actions }));
-  return { flights: after, actions };
-}
-
-interface Deciding { readonly view: View; readonly policy: LanePolicy; readonly nowMs: number; readonly actions: Action[] }
-
-/** Its nonce is used: by one of its attempts, then it is followed until final; or by another transaction, then it is lost. */
-function decideUsed(flight: Flight, { view, policy, nowMs, actions }: Deciding): Flight {
-  const { nonce, attempts } = flight.transaction;
-  const { confirmations } = policy;
-  if (!isDue(flight, view.head, view.count, confirmations)) return flight;
-  const receipt = attempts.map(({ txHash }) => view.receipts.get(txHash)).find((found) => found !== undefined);
-  if (receipt !== undefined) {
-    const { txHash, block, succeeded } = receipt;
-    if (view.head - block >= confirmations) actions.push({ kind: 'over', nonce, ending: { kind: 'mined', txHash, block, succeeded } });
-    return { ...flight, minedIn: block, unexplained: undefined };
+  constructor(private readonly options: RunOptions, private readonly signer: Signer) {
+    const { chain: { confirmations }, policy: { maxFeePerGas, minPriorityFeePerGas } } = options;
+    this.flightPolicy = { ...options.policy, confirmations, limits: { maxFeePerGas, minPriorityFeePerGas } };
   }
-  const unexplained = flight.unexplained ?? { block: view.head, sinceMs: nowMs };
-  if (view.head - unexplained.block >= confirmations && nowMs - unexplained.sinceMs >= policy.lostAfterMs) {
-    actions.push({ kind: 'over', nonce, ending: { kind: 'lost' } });
-  }
-  return { ...flight, minedIn: undefined, unexplained };
-}
 
-/** Its nonce is not used: it is broadcast until it is mined, with higher fees from time to time. */
-function decideUnused(before: Flight, { view, policy, nowMs, actions }: Deciding): Flight {
-  const { nonce } = before.transaction;
-  let flight: Flight = { ...before, unexplained: undefined, frontSinceMs: nonce === view.count ? before.frontSinceMs ?? nowMs : undefined };
-  if (flight.minedIn !== undefined) {
-    actions.push({ kind: 'report', level: 'trouble', text: `nonce ${nonce}: block ${flight.minedIn} was reorganised away; it is broadcast again` });
-    const waitingSinceMs = flight.waitingSinceMs === undefined ? undefined : nowMs;
-    flight = { ...flight, minedIn: undefined, broadcastAtMs: nowMs, waitingSinceMs };
-  }
-  if (wantsMore(flight, { view, policy, nowMs })) {
-    const fees = replacementFees(flight.transaction.attempts.at(-1)!.fees, view, policy.limits);
-    if (fees !== undefined) {
-      actions.push({ kind: 'replace', nonce, fees });
-      return flight;
-    }
-    if (!flight.atLimit) {
-      const text = `nonce ${nonce} is not mined, and the limit of ${policy.limits.maxFeePerGas} wei for a unit of gas allows no higher fees`;
-      actions.push({ kind: 'report', level: 'alarm', text });
-    }
-    flight = { ...flight, atLimit: true };
-  }
-  if (nowMs >= flight.broadcastAtMs) actions.push({ kind: 'broadcast', nonce });
-  return flight;
-}
-
-/**
- * Whether the latest attempt is to be replaced: the node wants more, or it has waited too long and either stands at the front or
- * could not even pay the base fee. Others wait for those before them, so more fees would not help them.
- */
-function wantsMore(flight: Flight, { view, policy, nowMs }: Omit<Deciding, 'actions'>): boolean {
-  if (flight.underpriced) return nowMs >= flight.broadcastAtMs;
-  const { waitingSinceMs, frontSinceMs } = flight;
-  if (waitingSinceMs === undefined || nowMs - waitingSinceMs < policy.bumpAfterMs) return false;
-  if (frontSinceMs !== undefined && nowMs - frontSinceMs >= policy.bumpAfterMs) return true;
-  return flight.transaction.attempts.at(-1)!.fees.maxFeePerGas < view.baseFeePerGas;
-}
-
-/** The flight after a node's answer to its latest attempt, and what the operator hears. */
-export function answered(
-  flight: Flight, answer: BroadcastAnswer, { policy, nowMs }: { policy: LanePolicy; nowMs: number },
-): { readonly flight: Flight; readonly alarm?: string } {
-  const { nonce } = flight.transaction;
-  if (answer === 'taken' || answer === 'nonce too low') {
+  status(): LaneStatus {
     return {
-      flight: {
-        ...flight, refusals: 0, underpriced: false, broadcastAtMs: nowMs + policy.rebroadcastMs, waitingSinceMs: flight.waitingSinceMs ?? nowMs,
-      },
+      address: this.signer.address, holds: this.held !== undefined, open: this.flights.length, blockGasLimit: this.blockGasLimit, trouble: this.trouble(),
     };
   }
-  const waitMs = policy.backoffMs[Math.min(flight.refusals, policy.backoffMs.length - 1)] ?? 0;
-  const after = { ...flight, refusals: flight.refusals + 1, broadcastAtMs: nowMs + waitMs, underpriced: answer === 'underpriced' };
-  if (answer === 'underpriced' || flight.refusals > 0) return { flight: after };
-  return {
-    flight: after,
-    alarm: answer === 'unfunded'
-      ? `nonce ${nonce}: the key's account cannot pay for the gas: fund it`
-      : `nonce ${nonce} is refused by the node, and tried again until it is taken`,
-  };
-}
 
-function isDue({ transaction, minedIn }: Flight, head: number, count: number, confirmations: number): boolean {
-  return transaction.nonce < count && (minedIn === undefined || head - minedIn >= confirmations);
+  stop(): void {
+    this.stopping.abort(new Error('the lane has stopped'));
+  }
+
+  /** Resolves when the lane has stopped. Whatever fails is reported and tried again: recorded transactions must not be left. */
+  async keepRunning(): Promise<void> {
+    const { signal } = this.stopping;
+    const { policy: { backoffMs, pollMs } } = this.options;
+    let failures = 0;
+    while (!signal.aborted) {
+      const rung = this.held?.bell.rung();
+      try {
+        const held = await this.round();
+        failures = 0;
+        if (this.failure !== undefined) this.report('note', 'goes on');
+        this.failure = undefined;
+        await this.publish(held);
+        if (held.bell.rung() === rung) await held.bell.wait(signal, pollMs);
+      } catch (error) {
+        if (signal.aborted) break;
+        await this.failed(error);
+        await pause(backoffMs[Math.min(failures++, backoffMs.length - 1)] ?? 0, signal);
+      }
+    }
+    await this.held?.close();
+    this.held = undefined;
+  }
+
+  /** The same failure is reported once in a row. */
+  private async failed(error: unknown): Promise<void> {
+    const text = error instanceof Error ? error.message : String(error);
+    if (text !== this.failure) this.report('trouble', text);
+    this.failure = text;
+    try {
+      if (this.held !== undefined && !(error instanceof OutboxUnavailable)) return await this.publish(this.held);
+    } catch {
+      // Then the outbox is away, too, and held anew.
+    }
+    const lost = this.held;
+    this.held = undefined;
+    await lost?.close();
+  }
+
+  /** Takes the lane and reads what is open. */
+  private async hold(): Promise<HeldLane> {
+    const { outbox, chain: { chainId }, key, now } = this.options;
+    const { address } = this.signer;
+    const held = await outbox.hold({ chainId, key, address }, {
+      signal: this.stopping.signal, standingBy: () => { this.report('note', 'another process holds the lane; standing by'); },
+    });
+    try {
+      const { open, nextNonce, foreign } = await held.load();
+      for (const other of foreign) {
+        this.report('alarm', `${other.open} transactions of the address ${other.address}, which had the key's name ${key} before, are not over: they are `
+        + 'followed only while the lane runs with that key');
+      }
+      this.flights = open.map((transaction) => takeOff(transaction, now()));
+      this.nextNonce = nextNonce;
+      this.published = { text: '', atMs: -Infinity };
+      return this.held = held;
+    } catch (error) {
+      await held.close();
+      throw error;
+    }
+  }
+
+  private async round(): Promise<HeldLane> {
+    const held = this.held ?? await this.hold();
+    held.check();
+    const { rpc, chain: { confirmations }, now } = this.options;
+    const view = await lookAt(rpc, {
+      address: this.signer.address, flights: this.flights, confirmations, isDoubtful: (count) => isDoubtful(count, this.nonces, this.records()),
+    });
+    this.blockGasLimit = view.blockGasLimit;
+    const { flights, actions } = decide(this.flights, view, this.flightPolicy, now());
+    this.flights = flights;
+    const due = new Set<number>();
+    const ended: NonceEnding[] = [];
+    for (const action of actions) {
+      switch (action.kind) {
+        case 'report': this.report(action.level, action.text); break;
+        case 'over': ended.push(action); break;
+        case 'broadcast': due.add(action.nonce); break;
+        case 'replace':
+          await this.replace(held, action);
+          due.add(action.nonce);
+      }
+    }
+    if (ended.length > 0) await this.conclude(held, ended);
+    for (const nonce of await this.recordNew(held, this.places(view), view)) due.add(nonce);
+    await this.launch(held, this.flights.filter(({ transaction }) => due.has(transaction.nonce)), view.head);
+    return held;
+  }
+
+  private records(): NonceRecords {
+    return { nextNonce: this.nextNonce, flights: this.flights };
+  }
+
+  private places(view: LaneView): Places {
+    const { chain: { confirmations }, policy, now } = this.options;
+    const { memory, places, reports } = decideNonces(this.nonces, { view, records: this.records(), policy: { ...policy, confirmations }, nowMs: now() });
+    this.nonces = memory;
+    for (const { level, text } of reports) this.report(level, text);
+    return places;
+  }
+
+  private async replace(held: HeldLane, { nonce, fees }: { nonce: number; fees: Fees }): Promise<void> {
+    for (const flight of this.flights.filter(({ transaction }) => transaction.nonce === nonce)) {
+      const { transaction } = flight;
+      const attempt = { ...this.signer.sign({ nonce, request: this.payloadOf(transaction), fees }), fees, broadcast: false };
+      await held.recordAttempt(transaction, attempt);
+      this.put(replaced(flight, { ...transaction, attempts: [...transaction.attempts, attempt] }, this.options.now()));
+    }
+  }
+
+  private async conclude(held: HeldLane, ended: readonly NonceEnding[]): Promise<void> {
+    const nonces = new Set(ended.map(({ nonce }) => nonce));
+    const over = this.flights.filter(({ transaction }) => nonces.has(transaction.nonce)).map(({ transaction }) => transaction);
+    await held.markOver(ended.map(({ nonce, ending }) => ({ nonce, ending })), purposesOf(over));
+    this.flights = this.flights.filter(({ transaction }) => !nonces.has(transaction.nonce));
+    for (const { attempts } of over) for (const { txHash } of attempts) this.announced.delete(txHash);
+    for (const { nonce, ending } of ended) {
+      const isFiller = over.some((transaction) => transaction.nonce === nonce && transaction.request === undefined);
+      if (ending.kind !== 'lost' || isFiller) continue;
+      this.report('alarm', `nonce ${nonce} was used by a transaction that this lane does not know: is its key used elsewhere?`);
+    }
+  }
+
+  /** Signs and records what is asked for the places. Returns the nonces. */
+  private async recordNew(held: HeldLane, places: Places, view: LaneView): Promise<readonly number[]> {
+    if (places.kind === 'none' || (places.kind === 'fill' && places.nonces.length === 0)) return [];
+    const requests = await this.sendable(held, { most: places.kind === 'fill' ? places.nonces.length : places.count, blockGasLimit: view.blockGasLimit });
+    const nonces = places.kind === 'fill' ? places.nonces : requests.map((_, i) => places.first + i);
+    if (nonces.length === 0) return [];
+    const fees = freshFees(view, this.flightPolicy.limits);
+    const transactions = nonces.map((nonce, i): LaneTransaction => {
+      const request = requests[i];
+      return { nonce, request, attempts: [{ ...this.signer.sign({ nonce, request: this.payloadOf({ request }), fees }), fees, broadcast: false }] };
+    });
+    await held.record(transactions);
+    this.nextNonce = Math.max(this.nextNonce, ...nonces.map((nonce) => nonce + 1));
+    const added = transactions.map((transaction) => takeOff(transaction, this.options.now()));
+    this.flights = [...this.flights, ...added].sort((a, b) => a.transaction.nonce - b.transaction.nonce);
+    return nonces;
+  }
+
+  /** The next requests that can become transactions; the others before them are refused. */
+  private async sendable(held: HeldLane, { most, blockGasLimit }: { most: number; blockGasLimit: bigint }): Promise<readonly HeldRequest[]> {
+    for (;;) {
+      const requests = await held.waiting(most);
+      const refusals = requests.flatMap((request) => {
+        const reason = this.reasonAgainst(request, blockGasLimit);
+        return reason === undefined ? [] : [{ request, reason }];
+      });
+      if (refusals.length === 0) return requests;
+      await held.refuse(refusals);
+    }
+  }
+
+  private reasonAgainst(request: HeldRequest, blockGasLimit: bigint): string | undefined {
+    try {
+      checkRequest(request, this.options.policy.maxGasLimit);
+      if (request.gasLimit <= blockGasLimit) return undefined;
+      return new UnsendableTransaction(`its gas limit ${request.gasLimit} is above the chain's block gas limit ${blockGasLimit}`).message;
+    } catch (error) {
+      if (error instanceof UnsendableTransaction) return error.message;
+      throw error;
+    }
+  }
+
+  private payloadOf({ request }: Pick<LaneTransaction, 'request'>): Payload {
+    return request ?? { to: this.signer.address, data: '0x', gasLimit: FILLER_GAS };
+  }
+
+  /** Tells the history of attempts that it may not know, then broadcasts; those behind one that it did not take wait with it. */
+  private async launch(held: HeldLane, flights: readonly Flight[], head: number): Promise<void> {
+    const { rpc, now } = this.options;
+    const told = await Promise.allSettled(flights.map((flight) => this.announce(flight)));
+    const failure = told.find((result) => result.status === 'rejected');
+    const ready = failure === undefined ? flights : flights.slice(0, told.indexOf(failure));
+    const taken: string[] = [];
+    try {
+      for (const flight of ready) {
+        // Each may take as long as a node may be silent; what is recorded is broadcast at the next start.
+        if (this.stopping.signal.aborted) break;
+        const attempt = flight.transaction.attempts.at(-1);
+        if (attempt === undefined) continue;
+        const { answer, detail } = await broadcast(rpc, attempt.raw);
+        const after = answered(flight, answer, { policy: this.flightPolicy, now: { block: head, ms: now() } });
+        if (after.alarm !== undefined) {
+          this.refusal = `${after.alarm} (${detail})`;
+          this.report('alarm', this.refusal);
+        }
+        this.put(after.flight);
+        if (!attempt.broadcast && (answer === 'taken' || answer === 'nonce too low')) taken.push(attempt.txHash);
+      }
+    } finally {
+      if (this.flights.every(({ refusals }) => refusals === 0)) this.refusal = undefined;
+      if (taken.length > 0) await this.markBroadcast(held, taken);
+    }
+    if (failure !== undefined) throw failure.reason;
+  }
+
+  private async announce({ transaction: { request, attempts } }: Flight): Promise<void> {
+    const attempt = attempts.at(-1);
+    if (attempt === undefined || request === undefined || attempt.broadcast || this.announced.has(attempt.txHash)) return;
+    await this.options.announce({ txHash: attempt.txHash, raw: attempt.raw }, request);
+    this.announced.add(attempt.txHash);
+  }
+
+  private async markBroadcast(held: HeldLane, txHashes: readonly string[]): Promise<void> {
+    await held.markBroadcast(txHashes);
+    this.flights = this.flights.map((flight) => {
+      const { transaction } = flight;
+      if (!transaction.attempts.some(({ txHash }) => txHashes.includes(txHash))) return flight;
+      const attempts = transaction.attempts.map((attempt) => txHashes.includes(attempt.txHash) ? { ...attempt, broadcast: true } : attempt);
+      return { ...flight, transaction: { ...transaction, attempts } };
+    });
+  }
+
+  private put(flight: Flight): void {
+    this.flights = this.flights.map((other) => other.transaction.nonce === flight.transaction.nonce ? flight : other);
+  }
+
+  private trouble(): string | undefined {
+    return this.failure ?? this.refusal ?? doubtOf(this.nonces);
+  }
+
+  /** When something has changed, and from time to time, so that users know that a process works on the lane. */
+  private async publish(held: HeldLane): Promise<void> {
+    const { policy: { publishMs }, now } = this.options;
+    const { blockGasLimit } = this;
+    const trouble = this.trouble();
+    const text = `${blockGasLimit} ${trouble}`;
+    if (text === this.published.text && now() - this.published.atMs < publishMs) return;
+    await held.publish({ blockGasLimit, trouble });
+    this.published = { text, atMs: now() };
+  }
+
+  private report(level: 'note' | 'trouble' | 'alarm', text: string): void {
+    this.options.report(level, `lane ${this.signer.address} of chain ${this.options.chain.chainId}: ${text}`);
+  }
 }

@@ -1,26 +1,16 @@
-/** The sender's durable memory in Postgres: every transaction before it is broadcast, until it is over. One process holds a lane. */
-import pg from 'pg';
-import { setTimeout as sleep } from 'node:timers/promises';
+/** The lane's durable memory in Postgres: what is asked of it, and every transaction before it is broadcast until it is over. */
+import type { Bell } from '../../engine/waiting.js';
 import type { Fees } from './fees.js';
-import { CREATE_SCHEMA, SQL } from './outbox-schema.js';
-import type { Attempt, Ending, TransactionRequest } from './sender.js';
+import type { LaneTransaction, RecordedAttempt } from './flights.js';
+import type { Ending, HeldRequest, LaneState, Purpose } from './requests.js';
+import { LANE_SQL } from './schema.js';
+import { openSession, type Session } from './session.js';
 
-export interface OutboxAttempt extends Attempt {
-  readonly fees: Fees;
-  /** A node is known to have taken it. */
-  readonly broadcast: boolean;
-}
-
-export interface OutboxTransaction {
-  readonly nonce: number;
-  readonly request: TransactionRequest;
-  /** At least one, the latest last. */
-  readonly attempts: readonly OutboxAttempt[];
-}
-
-/** The transactions of one key on one chain. */
+/** One key on one chain. */
 export interface LaneKey {
   readonly chainId: number;
+  /** The key's name, by which requests ask for it. */
+  readonly key: string;
   /** Lower-case hex. */
   readonly address: string;
 }
@@ -33,37 +23,35 @@ export interface Outbox {
   hold(lane: LaneKey, options: { readonly signal: AbortSignal; readonly standingBy: () => void }): Promise<HeldLane>;
 }
 
-/**
- * A lane that this process holds. The lock belongs to the session that writes: when that ends, nothing more is written by it, and
- * every call throws OutboxUnavailable. Whoever holds the lane next finds what was written.
- */
+export interface NonceEnding {
+  readonly nonce: number;
+  readonly ending: Ending;
+}
+
+/** A lane that this process holds, until a call has thrown OutboxUnavailable: then all later ones do. */
 export interface HeldLane {
+  /** Rings when something was asked, and when the session has ended. A wake-up may be lost. */
+  readonly bell: Bell;
   /** Throws OutboxUnavailable once the session is known to have ended. */
   check(): void;
-  /** What is not over, by nonce, and how many nonces are taken: the last recorded one and 1. */
-  load(): Promise<{ readonly open: readonly OutboxTransaction[]; readonly recordedNonces: number }>;
-  /** All or none. */
-  record(transactions: readonly OutboxTransaction[]): Promise<void>;
-  recordAttempt(nonce: number, attempt: OutboxAttempt): Promise<void>;
-  /** The transaction that has this attempt, over or not. */
-  find(txHash: string): Promise<OutboxTransaction | undefined>;
+  /** What is not over, by nonce; the nonce after the last recorded one; and what is open of other addresses that had the key's name. */
+  load(): Promise<{ readonly open: readonly LaneTransaction[]; readonly nextNonce: number; readonly foreign: readonly { address: string; open: number }[] }>;
+  /** The requests that are next, at most so many. */
+  waiting(limit: number): Promise<readonly HeldRequest[]>;
+  refuse(refusals: readonly { readonly request: HeldRequest; readonly reason: string }[]): Promise<void>;
+  /** All or none; their requests are `sent` with it. */
+  record(transactions: readonly LaneTransaction[]): Promise<void>;
+  recordAttempt(transaction: LaneTransaction, attempt: RecordedAttempt): Promise<void>;
   markBroadcast(txHashes: readonly string[]): Promise<void>;
-  /** Its ending is kept; its bytes, which the chain has now, are not. */
-  markOver(endings: readonly { readonly nonce: number; readonly ending: Ending }[]): Promise<void>;
+  /** Their endings are kept; their bytes, which the chain has now, are not. */
+  markOver(endings: readonly NonceEnding[], purposes: ReadonlySet<Purpose>): Promise<void>;
+  publish(state: Pick<LaneState, 'blockGasLimit'> & { readonly trouble: string | undefined }): Promise<void>;
   /** Lets the lane go. */
   close(): Promise<void>;
 }
 
-/** Postgres cannot be reached, refused, or has broken off: whether the last call was carried out is found by holding the lane anew. */
-export class OutboxUnavailable extends Error {
-  constructor(cause: unknown) {
-    super(`the outbox is not available: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
-    this.name = 'OutboxUnavailable';
-  }
-}
-
 export interface OutboxOptions {
-  /** `postgresql://…`; a direct connection, since the lock is the session's. */
+  /** `postgresql://…`; a direct connection, since locks and LISTEN are the session's. */
   readonly url: string;
   /** How often a process that stands by tries again. Default 500 ms. */
   readonly standByMs?: number;
@@ -71,103 +59,94 @@ export interface OutboxOptions {
   readonly statementTimeoutMs?: number;
 }
 
-/** Postgres lets go of the lock 25 s after this machine has vanished. */
-const SETTINGS = ['synchronous_commit=on', 'tcp_keepalives_idle=10', 'tcp_keepalives_interval=5', 'tcp_keepalives_count=3'];
-/** A session that does not say goodbye within this time is left to end by itself. */
-const GOODBYE_MS = 2_000;
-
-/** An outbox in schema `sender`, which is made where it is missing. Connects when a lane is held. */
-export function createOutbox({ url, standByMs = 500, statementTimeoutMs = 10_000 }: OutboxOptions): Outbox {
+/** An outbox in schema `lane`, which is made where it is missing. Connects when a lane is held. */
+export function createOutbox({ url, standByMs, statementTimeoutMs }: OutboxOptions): Outbox {
   return {
     async hold(lane, { signal, standingBy }) {
-      const client = new pg.Client({
-        connectionString: url, application_name: `sender ${lane.chainId}`, connectionTimeoutMillis: statementTimeoutMs,
-        query_timeout: statementTimeoutMs, keepAlive: true, keepAliveInitialDelayMillis: 10_000,
-        options: [`statement_timeout=${statementTimeoutMs}`, ...SETTINGS].map((setting) => `-c ${setting}`).join(' '),
+      const { chainId, key, address } = lane;
+      const session = await openSession({
+        url, name: `lane ${chainId}`, signal, standingBy, standByMs, statementTimeoutMs,
+        // By name, so that one process takes the requests; by address, so that one process takes the nonces.
+        locks: [`lane:${chainId}:${key}`, `lane:${chainId}:${address}`], hears: { channel: 'lane_asked', payload: `${chainId}:${key}` },
       });
-      // A session that breaks while idle is noticed by the next statement.
-      client.on('error', () => undefined);
-      try {
-        await client.connect();
-        await client.query(CREATE_SCHEMA);
-        for (let told = false; !await lock(client, lane); told = true) {
-          if (!told) standingBy();
-          await sleep(standByMs, undefined, { signal });
-        }
-        signal.throwIfAborted();
-      } catch (error) {
-        void end(client);
-        if (signal.aborted) throw signal.reason;
-        throw new OutboxUnavailable(error);
-      }
-      return heldLane(client, lane);
+      return heldLane(session, lane);
     },
   };
 }
 
-async function lock(client: pg.Client, { chainId, address }: LaneKey): Promise<boolean> {
-  const { rows } = await client.query<{ locked: boolean }>(SQL.lock, [`sender:${chainId}:${address}`]);
-  return rows[0]!.locked;
-}
-
-function heldLane(client: pg.Client, { chainId, address }: LaneKey): HeldLane {
-  let ended = false;
-  client.once('end', () => { ended = true; });
-
-  /** A failed statement ends the session: after it nobody knows what is recorded before the lane is held and loaded anew. */
-  async function query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]> {
-    try {
-      return (await client.query<Row>(text, [chainId, address, ...values])).rows;
-    } catch (error) {
-      void end(client);
-      throw new OutboxUnavailable(error);
-    }
-  }
-
+function heldLane(session: Session, { chainId, key, address }: LaneKey): HeldLane {
+  const byKey = [chainId, key];
+  const byAddress = [chainId, address];
+  const tell = (purposes: Iterable<Purpose>): void => {
+    for (const purpose of purposes) session.wake({ channel: 'lane_told', payload: `${chainId}:${purpose}` });
+  };
   return {
-    check() {
-      if (ended) throw new OutboxUnavailable('its session has ended');
-    },
+    bell: session.bell,
+    check: () => { session.check(); },
     async load() {
-      const open = await query<TransactionRow>(SQL.open, []);
-      const [last] = await query<{ recorded: string }>(SQL.recordedNonces, []);
-      return { open: open.map(readTransaction), recordedNonces: Number(last!.recorded) };
+      const open = await session.query<TransactionRow>(LANE_SQL.open, byAddress);
+      const [last] = await session.query<{ next: string }>(LANE_SQL.nextNonce, byAddress);
+      const foreign = await session.query<{ address: string; open: number }>(LANE_SQL.foreign, [...byKey, address]);
+      return { open: open.map(readTransaction), nextNonce: Number(last?.next ?? 0), foreign };
+    },
+    async waiting(limit) {
+      return (await session.query<RequestRow>(LANE_SQL.waiting, [...byKey, limit])).map(readRequest);
+    },
+    async refuse(refusals) {
+      await session.query(LANE_SQL.refuse, [...byKey, JSON.stringify(refusals.map(({ request: { id }, reason }) => ({ id, reason })))]);
+      tell(new Set(refusals.map(({ request }) => request.purpose)));
     },
     async record(transactions) {
-      const rows = transactions.map(({ nonce, request: { to, data, gasLimit, note }, attempts }) => {
-        const { txHash, raw, fees } = attempts[0]!;
-        return { nonce, to, data, gas: String(gasLimit), note: note ?? null, hash: txHash, raw, ...feeTexts(fees) };
-      });
-      await query(SQL.record, [JSON.stringify(rows)]);
+      const rows = transactions.flatMap(({ nonce, request, attempts: [first] }) => (
+        first === undefined ? [] : [{ nonce, request: request?.id ?? null, hash: first.txHash, raw: first.raw, ...feeTexts(first.fees) }]));
+      await session.query(LANE_SQL.record, [...byAddress, JSON.stringify(rows)]);
+      tell(purposesOf(transactions));
     },
-    async recordAttempt(nonce, { txHash, raw, fees }) {
+    async recordAttempt(transaction, { txHash, raw, fees }) {
       const { max, priority } = feeTexts(fees);
-      await query(SQL.recordAttempt, [nonce, txHash, raw, max, priority]);
+      await session.query(LANE_SQL.recordAttempt, [...byAddress, transaction.nonce, txHash, raw, max, priority]);
+      tell(purposesOf([transaction]));
     },
-    async find(txHash) {
-      const [row] = await query<TransactionRow>(SQL.find, [txHash]);
-      return row === undefined ? undefined : readTransaction(row);
+    async markBroadcast(txHashes) { await session.query(LANE_SQL.markBroadcast, [...byAddress, txHashes]); },
+    async markOver(endings, purposes) {
+      await session.query(LANE_SQL.markOver, [...byAddress, JSON.stringify(endings)]);
+      tell(purposes);
     },
-    async markBroadcast(txHashes) { await query(SQL.markBroadcast, [txHashes]); },
-    async markOver(endings) { await query(SQL.markOver, [JSON.stringify(endings)]); },
-    close: () => end(client),
+    async publish({ blockGasLimit, trouble }) {
+      await session.query(LANE_SQL.publish, [...byKey, address, blockGasLimit === undefined ? null : String(blockGasLimit), trouble ?? null]);
+    },
+    close: () => session.close(),
   };
 }
 
-interface TransactionRow {
-  readonly nonce: string;
+export function purposesOf(transactions: readonly LaneTransaction[]): Set<Purpose> {
+  return new Set(transactions.flatMap(({ request }) => request === undefined ? [] : [request.purpose]));
+}
+
+interface RequestRow {
+  readonly id: string;
+  readonly purpose: Purpose;
+  readonly priority: number;
   readonly to_address: string;
   readonly data: string;
   readonly gas_limit: string;
   readonly note: unknown;
-  readonly attempts: readonly { hash: string; raw: string; max: string; priority: string; broadcast: boolean }[];
 }
 
-function readTransaction({ nonce, to_address: to, data, gas_limit: gasLimit, note, attempts }: TransactionRow): OutboxTransaction {
+function readRequest({ id, purpose, priority, to_address: to, data, gas_limit: gasLimit, note }: RequestRow): HeldRequest {
+  return { id, purpose, priority, to, data, gasLimit: BigInt(gasLimit), note };
+}
+
+type TransactionRow = (RequestRow | { readonly id: null }) & {
+  readonly nonce: string;
+  readonly attempts: readonly { hash: string; raw: string; max: string; priority: string; broadcast: boolean }[];
+};
+
+function readTransaction(row: TransactionRow): LaneTransaction {
   return {
-    nonce: Number(nonce),
-    request: { to, data, gasLimit: BigInt(gasLimit), note },
-    attempts: attempts.map(({ hash, raw, max, priority, broadcast }) => ({
+    nonce: Number(row.nonce),
+    request: row.id === null ? undefined : readRequest(row),
+    attempts: row.attempts.map(({ hash, raw, max, priority, broadcast }) => ({
       txHash: hash, raw, fees: { maxFeePerGas: BigInt(max), maxPriorityFeePerGas: BigInt(priority) }, broadcast,
     })),
   };
@@ -175,8 +154,4 @@ function readTransaction({ nonce, to_address: to, data, gas_limit: gasLimit, not
 
 function feeTexts({ maxFeePerGas, maxPriorityFeePerGas }: Fees): { max: string; priority: string } {
   return { max: String(maxFeePerGas), priority: String(maxPriorityFeePerGas) };
-}
-
-async function end(client: pg.Client): Promise<void> {
-  await Promise.race([client.end().catch(() => undefined), sleep(GOODBYE_MS, undefined, { ref: false })]);
 }

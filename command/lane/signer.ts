@@ -4,21 +4,16 @@ import { toHex } from '../../engine/records/hex.js';
 import type { Keccak256 } from '../signing/keccak.js';
 import { serializeTransaction } from './eip1559.js';
 import type { Fees } from './fees.js';
-import type { Attempt, TransactionRequest } from './sender.js';
+import { UnsendableTransaction, type Attempt, type TransactionRequest } from './requests.js';
+
+/** What is signed of a request. */
+export type Payload = Pick<TransactionRequest, 'to' | 'data' | 'gasLimit'>;
 
 export interface Signer {
   /** Lower-case hex. */
   readonly address: string;
   /** The same arguments always give the same transaction (RFC 6979). */
-  sign(transaction: { readonly nonce: number; readonly request: TransactionRequest; readonly fees: Fees }): Attempt;
-}
-
-/** The request can never become a transaction; nothing was recorded. */
-export class UnsendableTransaction extends Error {
-  constructor(detail: string) {
-    super(`this transaction would block all that come after it: ${detail}`);
-    this.name = 'UnsendableTransaction';
-  }
+  sign(transaction: { readonly nonce: number; readonly request: Payload; readonly fees: Fees }): Attempt;
 }
 
 /** Nodes' pools refuse larger transactions; the signature and the other fields take the rest of 128 KiB. */
@@ -44,19 +39,14 @@ export function createSigner({ chainId, privateKey, keccak256 }: { chainId: numb
 }
 
 /** Throws UnsendableTransaction. */
-export function checkRequest({ to, data, gasLimit, note }: TransactionRequest, maxGasLimit: bigint): void {
-  if (!/^0x[0-9a-f]{40}$/i.test(to)) throw new UnsendableTransaction('`to` is no address');
+export function checkRequest({ to, data, gasLimit }: Payload, maxGasLimit: bigint): void {
+  if (!/^0x[0-9a-f]{40}$/i.test(to)) throw new UnsendableTransaction('`to` is not an address');
   if (!/^0x([0-9a-f]{2})*$/i.test(data)) throw new UnsendableTransaction('`data` is not hex');
   const bytes = data.length / 2 - 1;
   if (bytes > MAX_DATA_BYTES) throw new UnsendableTransaction(`its data has ${bytes} bytes, nodes take ${MAX_DATA_BYTES}: make the batch smaller`);
   const least = leastGas(data);
   if (gasLimit < least) throw new UnsendableTransaction(`its gas limit ${gasLimit} is below the ${least} that its data alone costs`);
   if (gasLimit > maxGasLimit) throw new UnsendableTransaction(`its gas limit ${gasLimit} is above ${maxGasLimit}: make the batch smaller`);
-  try {
-    JSON.stringify(note);
-  } catch {
-    throw new UnsendableTransaction('its note is not JSON');
-  }
 }
 
 /** The gas below which nodes refuse a transaction: EIP-2028's price of data, and EIP-7623's floor. */

@@ -2,12 +2,13 @@
  * Which fills are settled next: what waits, what is in hand, what has made trouble. It is told of everything and does nothing
  * itself, so the same story always gives the same batches.
  *
- * A fill is in hand from the moment it is taken until its transaction is over and the history has passed the transaction's block.
+ * A fill is in hand from the moment it is asked for until its transaction is over and the history has passed the transaction's block.
  * If it is unsettled then, it is free again. Fills that no transaction has had yet are not kept here: they are read from the engine
  * from a place on, so an hour without a chain costs no memory.
  */
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
-import type { Ending } from '../lane/sender.js';
+import type { Ending } from '../lane/requests.js';
+import type { SettlementNote } from './submission.js';
 
 export interface QueueRules {
   /** Fills of a batch at most. */
@@ -28,15 +29,10 @@ export const QUEUE_RULES: QueueRules = {
   maxFills: 50, gatherMs: 250, pauseMs: 1_000, maxPauseMs: 600_000, slowAfter: 8, maxSlowPauseMs: 60_000, maxReturned: 1_000,
 };
 
-/** What a settlement transaction carries: its fills in order, and the numbers of the orders whose permits it uses. */
-export interface SettlementNote {
-  readonly fills: readonly number[];
-  readonly permits: readonly number[];
-}
-
 /** A transaction that is over and that the history has passed: `left` are its fills that are still unsettled. */
 export interface Passed {
-  readonly nonce: number;
+  /** The request's. */
+  readonly id: string;
   readonly note: SettlementNote;
   readonly ending: Ending;
   readonly left: readonly number[];
@@ -51,13 +47,26 @@ export interface QueueStatus {
   readonly troubled: number;
   /** Whether transactions go one at a time, since too many reverted in a row. */
   readonly slow: boolean;
+  /** Since when, in milliseconds, the lane has not taken a request; absent when it has taken all. */
+  readonly askedSinceMs?: number;
   /** Since when, in milliseconds, the fill that waits longest has waited; absent when none waits. */
   readonly oldestWaitingSinceMs?: number;
 }
 
+/** A request that is not concluded. */
 interface Hand {
   readonly note: SettlementNote;
-  ending?: Ending;
+  readonly askedAtMs: number;
+  /** Whether the lane has taken it. */
+  readonly sent: boolean;
+  readonly ending?: Ending | undefined;
+}
+
+/** A request as it was found after a restart, or after the outbox was away. */
+export interface FoundRequest {
+  readonly id: string;
+  readonly note: SettlementNote;
+  readonly askedAtMs: number;
 }
 
 interface Trouble {
@@ -71,10 +80,8 @@ const COUNTED = 10_000;
 
 /** The queue of one chain. */
 export class SettlementQueue {
-  /** By nonce: transactions that are not concluded. */
-  readonly #hands = new Map<number, Hand>();
-  /** By their first fills: what the sender has not given a nonce yet. */
-  readonly #sending = new Map<number, SettlementNote>();
+  /** By the requests' ids. */
+  readonly #hands = new Map<string, Hand>();
   /** Every fill with this number or a higher one is untouched. */
   #untouched = 0;
   /** Fills below that are in no hand, and since when they wait. */
@@ -88,14 +95,19 @@ export class SettlementQueue {
     this.#pace = createPace(rules);
   }
 
-  /** Takes over what an earlier process has sent: to be called first, if at all. */
-  restore(open: readonly { nonce: number; note: SettlementNote }[], nowMs: number): void {
-    for (const { nonce, note } of open) this.#hands.set(nonce, { note });
-    const held = new Set(open.flatMap(({ note }) => note.fills));
-    for (const fill of held) this.#untouched = Math.max(this.#untouched, fill + 1);
+  /** These requests are what there is: of an earlier process, or of this one as far as they came to be asked. */
+  restore(found: readonly FoundRequest[], nowMs: number): void {
+    const before = new Map(this.#hands);
+    this.#hands.clear();
+    for (const { id, note, askedAtMs } of found) this.#hands.set(id, { note, askedAtMs, sent: false, ending: before.get(id)?.ending });
+    const held = new Set(found.flatMap(({ note }) => note.fills));
+    for (const fill of held) {
+      this.#untouched = Math.max(this.#untouched, fill + 1);
+      this.#returned.delete(fill);
+    }
     for (const { fill } of this.unsettled(0)) {
       if (fill >= this.#untouched) break;
-      if (!held.has(fill)) this.#returned.set(fill, nowMs);
+      if (!held.has(fill) && !this.#returned.has(fill)) this.#returned.set(fill, nowMs);
     }
   }
 
@@ -106,7 +118,7 @@ export class SettlementQueue {
 
   /** The fills of the next batch, in order; none when none is due yet. */
   due(nowMs: number): readonly UnsettledFill[] {
-    if (!this.#pace.allows(this.#hands.size + this.#sending.size, nowMs)) return [];
+    if (!this.#pace.allows(this.#hands.size, nowMs)) return [];
     const batch: UnsettledFill[] = [];
     let limit = 0;
     let grows = true;
@@ -124,32 +136,30 @@ export class SettlementQueue {
     return ripe ? batch : [];
   }
 
-  /** A transaction is being made with the first of the fills that were due. Then comes `sent` or `unsent`. */
-  take(note: SettlementNote): void {
-    this.#sending.set(note.fills[0], note);
+  /** The first of the fills that were due are asked for. */
+  take({ id, note }: { id: string; note: SettlementNote }, nowMs: number): void {
+    this.#hands.set(id, { note, askedAtMs: nowMs, sent: false });
     for (const fill of note.fills) this.#returned.delete(fill);
-    this.#untouched = Math.max(this.#untouched, note.fills.at(-1)! + 1);
+    this.#untouched = Math.max(this.#untouched, (note.fills.at(-1) ?? -1) + 1);
     this.#arrivals.dropBelow(this.#untouched);
   }
 
-  sent(note: SettlementNote, nonce: number): void {
-    // It may be over already.
-    if (this.#sending.delete(note.fills[0])) this.#hands.set(nonce, { note });
-  }
-
-  unsent(note: SettlementNote, nowMs: number): void {
-    if (!this.#sending.delete(note.fills[0])) return;
-    for (const fill of note.fills) this.#returned.set(fill, nowMs);
+  /** The lane has taken the request. */
+  sent(id: string): void {
+    const hand = this.#hands.get(id);
+    if (hand !== undefined) this.#hands.set(id, { ...hand, sent: true });
   }
 
   /**
-   * The sender can never send this: its fills go again in smaller batches, a single one ever more rarely. Returns how often in a row
-   * the fill has come back alone; 0 for a larger batch.
+   * The lane can never send this: its fills go again in smaller batches, a single one ever more rarely. Returns how often in a row
+   * the fill has come back alone; 0 for a larger batch, and undefined for a request that is not in hand.
    */
-  unsendable(note: SettlementNote, nowMs: number): number {
-    this.#sending.delete(note.fills[0]);
+  unsendable(id: string, nowMs: number): number | undefined {
+    const hand = this.#hands.get(id);
+    if (hand === undefined) return undefined;
+    this.#hands.delete(id);
     let alone = 0;
-    for (const fill of note.fills) alone = this.#comeBack(fill, note.fills.length, nowMs);
+    for (const fill of hand.note.fills) alone = this.#comeBack(fill, hand.note.fills.length, nowMs);
     return alone;
   }
 
@@ -158,33 +168,39 @@ export class SettlementQueue {
    * at once. Returns those of the unfit that had made no such trouble before.
    */
   setAside({ due, unfit }: { due: readonly number[]; unfit: readonly number[] }, nowMs: number): readonly number[] {
-    const note = { fills: due, permits: [] };
-    this.take(note);
-    this.unsent(note, nowMs);
+    for (const fill of due) {
+      this.#returned.set(fill, nowMs);
+      this.#untouched = Math.max(this.#untouched, fill + 1);
+    }
+    this.#arrivals.dropBelow(this.#untouched);
     return unfit.filter((fill) => this.#comeBack(fill, 1, nowMs) === 1);
   }
 
   /** May be told again. */
-  over({ nonce, note }: { nonce: number; note: SettlementNote }, ending: Ending, nowMs: number): void {
-    const known = this.#hands.get(nonce);
-    const wasSending = known === undefined && this.#sending.delete(note.fills[0]);
-    // Told again of one that is over already, perhaps with its fills in other hands by now.
-    if (!wasSending && (known === undefined || known.ending !== undefined)) return;
-    this.#hands.set(nonce, { note, ending });
+  over(id: string, ending: Ending, nowMs: number): void {
+    const hand = this.#hands.get(id);
+    if (hand === undefined || hand.ending !== undefined) return;
+    this.#hands.set(id, { ...hand, sent: true, ending });
     if (ending.kind === 'lost') return;
-    const others = [...this.#hands.values()].some((hand) => hand.ending === undefined);
+    const others = [...this.#hands.values()].some((other) => other.ending === undefined);
     if (ending.succeeded) this.#pace.settled();
-    else if (!note.fills.every((fill) => this.#aloneOf(fill) > 0)) this.#pace.reverted({ others, nowMs });
+    else if (!hand.note.fills.every((fill) => this.#aloneOf(fill) > 0)) this.#pace.reverted({ others, nowMs });
   }
 
   /** The history has every fact of the blocks below `nextBlock`: gives the transactions that this concludes. */
   pass(nextBlock: number, nowMs: number): readonly Passed[] {
     const passed: Passed[] = [];
-    for (const [nonce, { note, ending }] of this.#hands) {
+    for (const [id, { note, ending }] of this.#hands) {
       if (ending === undefined || (ending.kind === 'mined' && ending.block >= nextBlock)) continue;
-      passed.push(this.#conclude(nonce, { note, ending }, nowMs));
+      passed.push(this.#conclude({ id, note, ending }, nowMs));
     }
     return passed;
+  }
+
+  /** How many requests the lane has not taken, and how many have no end. */
+  counts(): { readonly asked: number; readonly open: number } {
+    const hands = [...this.#hands.values()];
+    return { asked: hands.filter(({ sent }) => !sent).length, open: hands.filter(({ ending }) => ending === undefined).length };
   }
 
   /** How many fills wait; counted up to 10,000. */
@@ -196,11 +212,13 @@ export class SettlementQueue {
   }
 
   status(): QueueStatus {
-    const notes = [...[...this.#hands.values()].map(({ note }) => note), ...this.#sending.values()];
+    const hands = [...this.#hands.values()];
+    const asked = hands.filter(({ sent }) => !sent).map(({ askedAtMs }) => askedAtMs);
     const oldest = Math.min(this.#oldestUntouchedSince(), [...this.#returned.values()].reduce((a, b) => Math.min(a, b), Infinity));
     return {
-      transactions: notes.length, inHand: notes.reduce((sum, { fills }) => sum + fills.length, 0), troubled: this.#troubles.size,
-      slow: this.#pace.slow(), ...oldest === Infinity ? {} : { oldestWaitingSinceMs: oldest },
+      transactions: hands.length, inHand: hands.reduce((sum, { note }) => sum + note.fills.length, 0), troubled: this.#troubles.size,
+      slow: this.#pace.slow(), ...asked.length === 0 ? {} : { askedSinceMs: Math.min(...asked) },
+      ...oldest === Infinity ? {} : { oldestWaitingSinceMs: oldest },
     };
   }
 
@@ -226,8 +244,8 @@ export class SettlementQueue {
     this.#arrivals.dropBelow(this.#untouched);
   }
 
-  #conclude(nonce: number, { note, ending }: Required<Hand>, nowMs: number): Passed {
-    this.#hands.delete(nonce);
+  #conclude({ id, note, ending }: Pick<Passed, 'id' | 'note' | 'ending'>, nowMs: number): Passed {
+    this.#hands.delete(id);
     let alone = 0;
     const left = note.fills.filter((fill) => {
       if (this.#find(fill) === undefined) {
@@ -238,7 +256,7 @@ export class SettlementQueue {
       else alone = this.#comeBack(fill, note.fills.length, nowMs);
       return true;
     });
-    return { nonce, note, ending, left, alone };
+    return { id, note, ending, left, alone };
   }
 
   /** A fill of a batch of so many was not settled: a smaller batch is next, or, if it was alone, a pause. Returns how often in a row it was alone. */
@@ -275,7 +293,7 @@ function doubled(first: number, times: number, most: number): number {
   return Math.min(most, first * 2 ** Math.min(times - 1, 40));
 }
 
-/** When fills were seen first: a few marks, of which the oldest two become one when they get too many. A fill is never seen later than so told. */
+/** Approximate arrival times of fills (64 marks, the oldest two merged); never later than the true one. */
 function createArrivals() {
   const marks: { readonly upTo: number; readonly atMs: number }[] = [];
   let seen = 0;

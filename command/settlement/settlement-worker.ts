@@ -1,19 +1,18 @@
 /**
- * The settlement worker: takes fills that the chain has not settled yet, in order, puts them into transactions, and hands these to
- * the sender. It never says that a fill is settled: the chain does, and the indexer records it.
+ * The settlement worker: takes fills that the chain has not settled yet, in order, puts them into transactions, and asks a lane to send
+ * these. It never says that a fill is settled: the chain does, and the indexer records it.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { SubmitSettlement } from '../../engine/records/commands.js';
 import type { Log } from '../../engine/log/log.js';
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
-import { BATCH_LIMITS, composeBatch, limitsWithin, type BatchLimits } from './batch.js';
+import { backoffMs, orAborted, pause } from '../../engine/waiting.js';
 import type { Chain } from '../chain/chain.js';
 import type { Report } from '../chain/report.js';
-import type { Attempt, Ending, Sender, SentTransaction, TransactionRequest } from '../lane/sender.js';
+import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
+import { BATCH_LIMITS, composeBatch, limitsWithin, type BatchLimits } from './batch.js';
 import { encodeSettleBatch } from './settle-calldata.js';
 import { NoSuchOrder, createSettledOrders } from './settled-orders.js';
-import { QUEUE_RULES, SettlementQueue, type Passed, type QueueRules, type QueueStatus, type SettlementNote } from './settlement-queue.js';
-import { UnsendableTransaction } from '../lane/signer.js';
+import { QUEUE_RULES, SettlementQueue, type FoundRequest, type Passed, type QueueRules, type QueueStatus } from './settlement-queue.js';
+import { readNote, type SettlementNote } from './submission.js';
 
 /** What the worker asks of the running engine's state; all of one moment when asked in one turn. */
 export interface SettlementView {
@@ -27,24 +26,16 @@ export interface SettlementView {
   readonly history: () => { readonly position: number; readonly digest: Uint8Array };
 }
 
-/** What the sender calls; a sender shared with others calls them for its other transactions too, which changes nothing. */
-export interface SettlementHooks {
-  /** Before each broadcast of an attempt: resolves when the history has it. */
-  signed(attempt: Attempt, transaction: SentTransaction): Promise<void>;
-  /** At final depth. */
-  over(transaction: SentTransaction, ending: Ending): Promise<void>;
-}
-
 export interface SettlementOptions {
   readonly chain: Pick<Chain, 'chainId' | 'contracts'>;
   readonly view: SettlementView;
   readonly log: Pick<Log, 'read'>;
-  /** Resolves when the engine has computed the command's outcome. */
-  readonly submit: (command: SubmitSettlement) => Promise<unknown>;
+  /** Where transactions are asked for, with purpose `settlement`. One process settles a chain; the others stand by. */
+  readonly lane: LaneUser;
   /** Resolves when the history has got to the latest block that is final by now. Throws ChainUnavailable. */
   readonly catchUp: () => Promise<void>;
-  /** Opens the sender, or rejects when the signal aborts before. The worker stops it when it ends. */
-  readonly openSender: (hooks: SettlementHooks, signal: AbortSignal) => Promise<Sender>;
+  /** A new UUID. */
+  readonly newId: () => string;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
   readonly signal: AbortSignal;
@@ -59,20 +50,26 @@ export interface SettlementTimings {
   /** After a failure: the first pause, doubled up to the longest. */
   readonly retryMs: number;
   readonly maxRetryMs: number;
+  /** How often the lane is looked at, should a wake-up be lost. */
+  readonly laneLookMs: number;
+  /** After this time without a word of a process that works on the lane it counts as silent. */
+  readonly laneSilentMs: number;
   /** Transactions that are not over, at most. */
   readonly maxOpen: number;
-  /** Transactions that the sender has not taken yet, at most. */
-  readonly maxSending: number;
+  /** Requests that the lane has not taken yet, at most. */
+  readonly maxAsked: number;
 }
 
-export const SETTLEMENT_TIMINGS: SettlementTimings = { pollMs: 25, retryMs: 250, maxRetryMs: 10_000, maxOpen: 256, maxSending: 16 };
+export const SETTLEMENT_TIMINGS: SettlementTimings = {
+  pollMs: 25, retryMs: 250, maxRetryMs: 10_000, laneLookMs: 500, laneSilentMs: 30_000, maxOpen: 256, maxAsked: 16,
+};
 
 export interface SettlementStatus extends QueueStatus {
+  /** Whether this process settles the chain; another one may. */
+  readonly holds: boolean;
   /** Fills that wait; counted up to 10,000. */
   readonly waiting: number;
-  /** Since when, in milliseconds, the sender has not taken a batch; absent while it has none to take. */
-  readonly sendingSinceMs?: number;
-  /** What keeps the worker from going on since when; absent when nothing does. */
+  /** What keeps the worker or its lane from going on since when; absent when nothing does. */
   readonly trouble?: { readonly text: string; readonly sinceMs: number };
 }
 
@@ -95,16 +92,15 @@ export function runSettlement(options: SettlementOptions): Settlement {
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
-      let pauseMs: number;
       try {
-        pauseMs = await worker.step() ? 0 : timings.pollMs;
+        if (!await worker.step()) await worker.rest(timings.pollMs);
       } catch (error) {
         if (signal.aborted) break;
-        pauseMs = retry.failed(error);
+        if (error instanceof OutboxUnavailable) await worker.letGo();
+        await pause(retry.failed(error), signal);
       }
-      if (pauseMs > 0) await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     }
-    await worker.stop();
+    await worker.letGo();
   }
 
   return {
@@ -117,52 +113,40 @@ export function runSettlement(options: SettlementOptions): Settlement {
 }
 
 class Worker {
-  private sender: Sender | undefined;
+  private held: HeldLaneUser | undefined;
   private readonly batches: ReturnType<typeof createBatches>;
-  /** What the sender has not taken yet, and since when. */
-  private readonly sending = new Map<Promise<void>, number>();
-  private readonly failures: unknown[] = [];
+  private readonly laneView: ReturnType<typeof createLaneView>;
+  /** Concluded and refused requests that are still listed. Nothing is asked before they are forgotten: no fill may be listed twice. */
+  private forgettable: string[] = [];
   /** Whether the history had the final blocks: an earlier process's transaction may have ended in one of them. */
   private begun = false;
   private catchingUp = false;
-  private markRestored = (): void => undefined;
-  private readonly restored = new Promise<void>((resolve) => { this.markRestored = resolve; });
 
   constructor(
     private readonly options: SettlementOptions,
     private readonly parts: { readonly queue: SettlementQueue; readonly timings: SettlementTimings; readonly progressed: () => void },
   ) {
     this.batches = createBatches(options);
-  }
-
-  private async signed({ txHash }: Attempt, transaction: SentTransaction): Promise<void> {
-    const { chain, submit, now } = this.options;
-    const note = noteOf(chain, transaction);
-    if (note === undefined) return;
-    await submit({ kind: 'SubmitSettlement', v: 1, at: now(), chainId: chain.chainId, txHash, fills: [...note.fills] });
-  }
-
-  private async over(transaction: SentTransaction, ending: Ending): Promise<void> {
-    // The sender may begin before what it has on its way is taken over here.
-    await this.restored;
-    const note = noteOf(this.options.chain, transaction);
-    if (note === undefined) return;
-    this.parts.queue.over({ nonce: transaction.nonce, note }, ending, this.options.now());
-    if (ending.kind === 'mined') this.hurry();
+    this.laneView = createLaneView(parts.timings, options.now);
   }
 
   /** Whether there was something to do: there may be more. */
   async step(): Promise<boolean> {
     const { view, now, signal, catchUp } = this.options;
     const { queue, timings, progressed } = this.parts;
-    this.sender ??= await this.open();
-    if (this.failures.length > 0) throw this.failures.splice(0)[0];
+    const held = this.held ?? await this.hold();
+    if (this.laneView.isDue()) this.hear(await held.changes(), await held.state());
     queue.observe(view.nextFill(), now());
     for (const passed of queue.pass(view.nextBlock(), now())) this.conclude(passed);
-    if (this.sending.size >= timings.maxSending || this.sender.open().length + this.sending.size >= timings.maxOpen) return false;
+    if (this.forgettable.length > 0) {
+      await held.forget(this.forgettable);
+      this.forgettable = [];
+    }
+    const { asked, open } = queue.counts();
+    if (asked >= timings.maxAsked || open >= timings.maxOpen) return false;
     const due = queue.due(now());
     if (due.length === 0) {
-      if (this.sending.size === 0) progressed();
+      if (asked === 0) progressed();
       return false;
     }
     if (!this.begun) {
@@ -171,9 +155,8 @@ class Worker {
       return true;
     }
     try {
-      const request = await this.batches.prepare(due, this.sender.blockGasLimit());
-      if (signal.aborted) return false;
-      this.send(this.sender, request, request.note);
+      const request = await this.batches.prepare(due, this.laneView.blockGasLimit());
+      if (!signal.aborted) await this.ask(held, request);
     } catch (error) {
       if (!(error instanceof NoSuchOrder)) throw error;
       this.setAside(due, error);
@@ -181,52 +164,78 @@ class Worker {
     return true;
   }
 
-  status(): Pick<SettlementStatus, 'sendingSinceMs'> {
-    const [sendingSinceMs] = this.sending.values();
-    return sendingSinceMs === undefined ? {} : { sendingSinceMs };
+  /** Until there may be something to do. */
+  async rest(pollMs: number): Promise<void> {
+    const { signal } = this.options;
+    if (this.held === undefined) await pause(pollMs, signal);
+    else if (await this.held.wait(signal, pollMs) === 'rung') this.laneView.hasRung();
   }
 
-  async stop(): Promise<void> {
-    await this.sender?.stop();
-    await Promise.all(this.sending.keys());
+  status(): Pick<SettlementStatus, 'holds' | 'trouble'> {
+    const trouble = this.held === undefined ? undefined : this.laneView.trouble(this.parts.queue.counts().asked > 0);
+    return { holds: this.held !== undefined, ...trouble === undefined ? {} : { trouble } };
   }
 
-  private async open(): Promise<Sender> {
-    const { chain, signal, now, openSender } = this.options;
-    const hooks: SettlementHooks = {
-      signed: (attempt, transaction) => this.signed(attempt, transaction), over: (transaction, ending) => this.over(transaction, ending),
-    };
-    const opened = await openSender(hooks, signal);
-    const stop = () => { opened.stop().catch(() => undefined); };
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
-    this.parts.queue.restore(opened.open().flatMap((transaction) => {
-      const note = noteOf(chain, transaction);
-      return note === undefined ? [] : [{ nonce: transaction.nonce, note }];
-    }), now());
-    this.markRestored();
-    return opened;
+  /** Lets another process settle; what is asked goes on. */
+  async letGo(): Promise<void> {
+    const { held } = this;
+    this.held = undefined;
+    await held?.close();
   }
 
-  private send(to: Sender, request: TransactionRequest, note: SettlementNote): void {
-    const { queue, progressed } = this.parts;
-    queue.take(note);
-    const taken = to.send(request).then(({ nonce }) => {
-      queue.sent(note, nonce);
-      progressed();
-    }, (error: unknown) => {
-      if (error instanceof UnsendableTransaction) return void this.refused(note, error);
-      queue.unsent(note, this.options.now());
-      this.failures.push(error);
-    }).finally(() => { this.sending.delete(taken); });
-    this.sending.set(taken, this.options.now());
+  /** Takes over what is asked: by an earlier process, or by this one before it lost the outbox. */
+  private async hold(): Promise<HeldLaneUser> {
+    const { lane, signal, now } = this.options;
+    const held = await lane.hold(signal);
+    try {
+      const [requests, state] = [await held.changes(), await held.state()];
+      this.forgettable = [];
+      this.parts.queue.restore(requests.flatMap((request) => this.found(request)), now());
+      this.hear(requests, state);
+      return this.held = held;
+    } catch (error) {
+      await held.close();
+      throw error;
+    }
   }
 
-  private refused(note: SettlementNote, { message }: UnsendableTransaction): void {
+  private found({ id, note, askedAtMs }: TrackedRequest): FoundRequest[] {
+    const settlement = readNote(note);
+    if (settlement !== undefined) return [{ id, note: settlement, askedAtMs }];
+    this.options.report('alarm', `chain ${this.options.chain.chainId}: request ${id} asks for a settlement without fills: it is left alone`);
+    return [];
+  }
+
+  private async ask(held: HeldLaneUser, request: LaneRequest & { readonly note: SettlementNote }): Promise<void> {
+    // In hand first: when the outbox breaks off, what it lists after that decides.
+    this.parts.queue.take(request, this.options.now());
+    await held.ask([request]);
+    this.parts.progressed();
+  }
+
+  private hear(changed: readonly TrackedRequest[], state: LaneState | undefined): void {
+    const { queue } = this.parts;
+    const { now } = this.options;
+    this.laneView.seen(state);
+    for (const { id, status, note } of changed) {
+      switch (status.kind) {
+        case 'waiting': break;
+        case 'sent': queue.sent(id); break;
+        case 'refused': this.refused(id, readNote(note)?.fills ?? [], status.reason); break;
+        case 'ended':
+          queue.over(id, status.ending, now());
+          if (status.ending.kind === 'mined') this.hurry();
+      }
+    }
+  }
+
+  private refused(id: string, fills: readonly number[], reason: string): void {
     const { chain: { chainId }, report, now } = this.options;
-    const alone = this.parts.queue.unsendable(note, now());
-    if (alone === 0) report('trouble', `chain ${chainId}: a batch of ${note.fills.length} fills cannot be sent and goes in smaller ones: ${message}`);
-    if (alone === 1) report('alarm', `chain ${chainId}: fill ${note.fills[0]} cannot be sent even alone; it is tried again ever more rarely: ${message}`);
+    const alone = this.parts.queue.unsendable(id, now());
+    if (alone === undefined) return;
+    this.forgettable.push(id);
+    if (alone === 0) report('trouble', `chain ${chainId}: a batch of ${fills.length} fills cannot be sent and goes in smaller ones: ${reason}`);
+    if (alone === 1) report('alarm', `chain ${chainId}: fill ${fills[0]} cannot be sent even alone; it is tried again ever more rarely: ${reason}`);
   }
 
   private setAside(due: readonly UnsettledFill[], { positions, message }: NoSuchOrder): void {
@@ -246,24 +255,50 @@ class Worker {
 
   private conclude(passed: Passed): void {
     tell(passed, this.options.report, this.options.chain.chainId);
+    this.forgettable.push(passed.id);
     if (passed.left.length === 0) this.batches.permitsUsed(passed.note.permits);
   }
 }
 
+/** What the lane says of itself, and when it is looked at again. */
+function createLaneView({ laneLookMs, laneSilentMs }: SettlementTimings, now: () => number) {
+  let state: LaneState | undefined;
+  let heardAtMs = now();
+  let lookedAtMs = -Infinity;
+  let rung = true;
+  return {
+    hasRung: (): void => { rung = true; },
+    /** Clocks may be set back. */
+    isDue: (): boolean => rung || now() - lookedAtMs >= laneLookMs || now() < lookedAtMs,
+    seen(latest: LaneState | undefined): void {
+      rung = false;
+      lookedAtMs = now();
+      if (latest?.seenAtMs !== state?.seenAtMs) heardAtMs = lookedAtMs;
+      state = latest;
+    },
+    blockGasLimit: () => state?.blockGasLimit,
+    /** Silence matters only to those who wait. */
+    trouble(waits: boolean): SettlementStatus['trouble'] {
+      if (waits && now() - heardAtMs >= laneSilentMs) return { text: 'no process works on the lane', sinceMs: heardAtMs };
+      return state?.trouble;
+    },
+  };
+}
+
 /** Makes transactions of fills, and remembers which permits they need no longer have. */
-function createBatches({ chain, view, log, now, limits = BATCH_LIMITS }: Pick<SettlementOptions, 'chain' | 'view' | 'log' | 'now' | 'limits'>) {
+function createBatches({ chain, view, log, now, newId, limits = BATCH_LIMITS }: Pick<SettlementOptions, 'chain' | 'view' | 'log' | 'now' | 'newId' | 'limits'>) {
   const settledOrders = createSettledOrders(log);
   const used = new Set<number>();
   return {
     /** Of as many of the fills as fit. Throws LogUnavailable and NoSuchOrder. */
-    async prepare(due: readonly UnsettledFill[], blockGasLimit: bigint | undefined): Promise<TransactionRequest & { readonly note: SettlementNote }> {
+    async prepare(due: readonly UnsettledFill[], blockGasLimit: bigint | undefined): Promise<LaneRequest & { readonly note: SettlementNote }> {
       const orders = await settledOrders.read(new Set(due.flatMap(({ buyNumber, sellNumber }) => [buyNumber, sellNumber])));
       const { fills, permits, gasLimit, content } = composeBatch({
         fills: due, orders, nowS: Math.floor(now() / 1_000), permitUsed: (number) => used.has(number),
         limits: blockGasLimit === undefined ? limits : limitsWithin(limits, blockGasLimit),
       });
       const data = encodeSettleBatch({ ...content, history: view.history() });
-      return { to: chain.contracts.settlement, data, gasLimit: BigInt(gasLimit), note: { fills: fills.map(({ fill }) => fill), permits } };
+      return { id: newId(), to: chain.contracts.settlement, data, gasLimit: BigInt(gasLimit), note: { fills: fills.map(({ fill }) => fill), permits } };
     },
     /** A final transaction has had the permits of these orders. */
     permitsUsed(orderNumbers: readonly number[]): void {
@@ -276,29 +311,9 @@ function createBatches({ chain, view, log, now, limits = BATCH_LIMITS }: Pick<Se
   };
 }
 
-/** The work's end, or a rejection as soon as the signal aborts. */
-function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => { reject(signal.reason as Error); };
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => { signal.removeEventListener('abort', abort); });
-  });
-}
-
-/** The note of a settlement transaction; undefined for one of somebody else's in the same lane. */
-function noteOf({ contracts }: Pick<Chain, 'contracts'>, { request: { to, note } }: SentTransaction): SettlementNote | undefined {
-  if (to.toLowerCase() !== contracts.settlement || typeof note !== 'object' || note === null) return undefined;
-  const { fills, permits = [] } = note as Partial<Record<keyof SettlementNote, unknown>>;
-  return areNumbers(fills) && fills.length > 0 && areNumbers(permits) ? { fills, permits } : undefined;
-}
-
-function areNumbers(value: unknown): value is number[] {
-  return Array.isArray(value) && value.every(Number.isSafeInteger);
-}
-
-function tell({ nonce, note: { fills }, ending, left, alone }: Passed, report: Report, chainId: number): void {
+function tell({ id, note: { fills }, ending, left, alone }: Passed, report: Report, chainId: number): void {
   if (left.length === 0) return;
-  const what = `chain ${chainId}, transaction with nonce ${nonce}`;
+  const what = `chain ${chainId}, settlement request ${id}`;
   if (ending.kind === 'lost') {
     report('trouble', `${what}: another transaction has taken its place; its ${left.length} unsettled fills are sent again`);
   } else if (alone > 1) {
@@ -328,7 +343,7 @@ function createRetry({ retryMs, maxRetryMs }: SettlementTimings, { now, report }
         trouble = { text, sinceMs: now() };
         report('trouble', `settlement waits: ${text}`);
       }
-      return Math.min(maxRetryMs, retryMs * 2 ** Math.min(failures++, 40));
+      return backoffMs(++failures, { firstMs: retryMs, longestMs: maxRetryMs });
     },
     status: (): Pick<SettlementStatus, 'trouble'> => trouble === undefined ? {} : { trouble },
   };

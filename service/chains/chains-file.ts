@@ -18,7 +18,7 @@ export interface ChainOfFile {
   readonly operator: string;
   /** How often its nodes are asked for what is new. */
   readonly pollMs: number;
-  /** Wei for a unit of gas that no settlement exceeds; absent where the file leaves it to the sender. */
+  /** Wei for a unit of gas that no settlement exceeds; absent where the file leaves it to the lane. */
   readonly maxFeePerGas?: bigint;
   /** Whether the chain makes blocks only when there are transactions: a chain without new blocks is then no trouble. */
   readonly blocksOnDemand: boolean;

@@ -72,7 +72,7 @@ async function create(parts: CreatingParts, { market, marketId }: { market: Cata
     rpc.request<string>('eth_getTransactionCount', [signer.address, 'pending']), rpc.request<string>('eth_gasPrice', []),
   ]);
   const fees = { maxFeePerGas: BigInt(price) * 2n, maxPriorityFeePerGas: BigInt(price) };
-  const { raw, txHash } = signer.sign({ nonce: Number(nonce), request: { to, data, gasLimit: gas * 5n / 4n, note: null }, fees });
+  const { raw, txHash } = signer.sign({ nonce: Number(nonce), request: { to, data, gasLimit: gas * 5n / 4n }, fees });
   await explained(market, rpc.request('eth_sendRawTransaction', [raw]));
   await mined(rpc, txHash);
   if (!await exists(parts, marketId)) throw new Error(`the market ${market.slug} was not created: transaction ${txHash} failed`);

@@ -1,6 +1,12 @@
-/** What a chain shows of a sender's lane, and what its nodes say to a broadcast. */
-import { RpcError, type Rpc } from '../chain/chain.js';
-import { wantedReceipts, type BroadcastAnswer, type Flight, type Receipt, type View } from './lane.js';
+/** What a chain shows of a lane's key, and what its nodes say to a broadcast. */
+import { ChainUnavailable, RpcError, type Rpc } from '../chain/chain.js';
+import { wantedReceipts, type BroadcastAnswer, type Flight, type Proof, type Receipt, type View } from './flights.js';
+
+/** A chain's nodes as one, and one by one where there are several. */
+export interface LaneRpc extends Rpc {
+  /** The results of all nodes that give one. */
+  each?<T>(method: string, params: readonly unknown[]): Promise<readonly T[]>;
+}
 
 interface Block { readonly number: string; readonly baseFeePerGas?: string; readonly gasLimit: string }
 interface NodeReceipt { readonly transactionHash: string; readonly blockNumber: string; readonly status: string }
@@ -10,20 +16,27 @@ export interface LaneView extends View {
   readonly blockGasLimit: bigint;
 }
 
+export interface Looking {
+  readonly address: string;
+  readonly flights: readonly Flight[];
+  readonly confirmations: number;
+  /** Whether a count is not one to be relied on without more ado. */
+  readonly isDoubtful: (count: number) => boolean;
+}
+
 /**
  * Looks at the chain: at receipts after the head, so that what they show is at least as deep as it seems. Throws what Rpc throws, and an
  * error for a chain without EIP-1559.
  */
-export async function lookAt(
-  rpc: Rpc, { address, flights, confirmations }: { address: string; flights: readonly Flight[]; confirmations: number },
-): Promise<LaneView> {
+export async function lookAt(rpc: LaneRpc, { address, flights, confirmations, isDoubtful }: Looking): Promise<LaneView> {
   const [block, used, tip] = await Promise.all([
     rpc.request<Block>('eth_getBlockByNumber', ['latest', false]), rpc.request<string>('eth_getTransactionCount', [address, 'latest']), priorityFee(rpc),
   ]);
   if (block.baseFeePerGas === undefined) throw new Error(`chain ${rpc.chainId} has no base fee: only chains with EIP-1559 are supported`);
   const head = Number(block.number);
   const count = Number(used);
-  if (!Number.isSafeInteger(head) || !Number.isSafeInteger(count)) throw new Error(`chain ${rpc.chainId}: a block or nonce is no number`);
+  if (!Number.isSafeInteger(head) || !Number.isSafeInteger(count)) throw new Error(`chain ${rpc.chainId}: a block or nonce is not a number`);
+  const proof = isDoubtful(count) ? await prove(rpc, { address, block: Math.max(0, head - confirmations) }) : undefined;
   const found = await Promise.all(wantedReceipts(flights, { head, count }, confirmations)
     .map((txHash) => rpc.request<NodeReceipt | null>('eth_getTransactionReceipt', [txHash])));
   const receipts = new Map<string, Receipt>();
@@ -32,10 +45,22 @@ export async function lookAt(
     const { transactionHash: txHash, blockNumber, status } = receipt;
     receipts.set(txHash, { txHash, block: Number(blockNumber), succeeded: BigInt(status) === 1n });
   }
-  return { head, count, receipts, baseFeePerGas: BigInt(block.baseFeePerGas), priorityFeePerGas: tip, blockGasLimit: BigInt(block.gasLimit) };
+  return { head, count, proof, receipts, baseFeePerGas: BigInt(block.baseFeePerGas), priorityFeePerGas: tip, blockGasLimit: BigInt(block.gasLimit) };
 }
 
-/** The node's suggestion; 0 where it has none, which the sender's least priority fee then replaces. */
+/** A pruned node may not know the final block's state: then nobody can tell. */
+async function prove(rpc: LaneRpc, { address, block }: { address: string; block: number }): Promise<Proof> {
+  const [final, each] = await Promise.all([
+    rpc.request<string>('eth_getTransactionCount', [address, `0x${block.toString(16)}`]).catch((error: unknown) => {
+      if (error instanceof RpcError || error instanceof ChainUnavailable) return undefined;
+      throw error;
+    }),
+    rpc.each?.<string>('eth_getTransactionCount', [address, 'latest']) ?? [],
+  ]);
+  return { finalCount: final === undefined ? undefined : Number(final), nodeCounts: each.map(Number) };
+}
+
+/** The node's suggestion; 0 where it has none, which the lane's least priority fee then replaces. */
 async function priorityFee(rpc: Rpc): Promise<bigint> {
   try {
     return BigInt(await rpc.request<string>('eth_maxPriorityFeePerGas', []));
