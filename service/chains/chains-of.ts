@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Chain } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { readCatalogue } from './catalogue.js';
-import type { ConfiguredChain } from './chain-workers.js';
+import type { ConfiguredChain } from './configured-chain.js';
 import { readChainsFile, type ChainOfFile } from './chains-file.js';
 import type { Config } from '../config.js';
 import { createMissingMarkets } from './create-markets.js';

@@ -9,8 +9,6 @@ export interface SettlementHealthParts {
   readonly now: () => number;
   /** Undefined until the worker runs. */
   readonly settlement: () => SettlementStatus | undefined;
-  /** Whether this process has held the purpose's requests: else another one settles. */
-  readonly holds: () => boolean;
   /** The chain's unsettled fills. */
   readonly unsettled: () => Iterable<unknown>;
 }
@@ -37,14 +35,14 @@ interface Fills extends Pick<SettlementHealth, 'waitingFills' | 'sentFills' | 's
   readonly oldestSinceMs: number | undefined;
 }
 
-function createReader({ now, settlement, holds, unsettled }: SettlementHealthParts): () => Fills {
+function createReader({ now, settlement, unsettled }: SettlementHealthParts): () => Fills {
   /** Since when there have been unsettled fills and no worker. */
   let unsettledSinceMs: number | undefined;
   return () => {
     const status = settlement();
     if (status !== undefined) {
       // A worker without trouble that does not hold the requests stands by: the fills are in another process's hands.
-      const standsBy = !holds() && status.trouble === undefined;
+      const standsBy = !status.holds && status.trouble === undefined;
       return {
         waitingFills: status.waiting, sentFills: status.inHand, settlementTrouble: textOf(status.trouble?.text),
         oldestSinceMs: standsBy ? undefined : status.oldestWaitingSinceMs,

@@ -1,4 +1,5 @@
 /** The settlement role: puts fills into transactions, in order, and asks a lane to send them. It never says that a fill is settled: the chain does. */
+import { randomUUID } from 'node:crypto';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
 import type { Replica } from '../../engine/run/replica.js';
@@ -36,20 +37,12 @@ async function startSettlement(access: ChainAccess, { view }: Replica, parts: Sh
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, access.signal]);
   const watch = await parts.watch(access);
-  let holds = false;
   let started: Settlement | undefined;
   await access.begin(async () => {
     await watch.verify();
-    const user = openLaneUser({ url: urls.outbox, chainId, key: OPERATOR, purpose: 'settlement' });
     started ??= runSettlement({
-      chain, log, report, now, signal, catchUp: () => watch.catchUp(), verify: () => watch.verify(),
-      lane: {
-        async hold(stop) {
-          const held = await user.hold(stop);
-          holds = true;
-          return held;
-        },
-      },
+      chain, log, report, now, signal, catchUp: () => watch.catchUp(), newId: () => randomUUID(),
+      lane: openLaneUser({ url: urls.outbox, chainId, key: OPERATOR, purpose: 'settlement' }),
       view: {
         nextFill: () => view.nextFill, unsettled: (from) => view.unsettledFills({ chainId, from }),
         nextBlock: () => view.cursor(chainId)?.nextBlock ?? 0, history: () => ({ position: view.position - 1, digest: view.digest }),
@@ -57,7 +50,7 @@ async function startSettlement(access: ChainAccess, { view }: Replica, parts: Sh
     });
   });
   const health = createSettlementHealth({
-    chainId, now, settlement: () => started?.status(), holds: () => holds, unsettled: () => view.unsettledFills({ chainId, from: 0 }),
+    chainId, now, settlement: () => started?.status(), unsettled: () => view.unsettledFills({ chainId, from: 0 }),
   });
   const look = createWaitingAlarm({ chainId, report });
   const timer = setInterval(() => { look(health()); }, WATCH_MS).unref();

@@ -133,8 +133,16 @@ interface Life {
   isOver: boolean;
 }
 
+/** A question to the database or the chain: the so many-th that has this text in it, before it has got there, or when it has been answered. */
+export interface Question {
+  readonly at: 'database' | 'chain';
+  readonly text: string;
+  readonly number: number;
+  readonly answered: boolean;
+}
+
 /** Calls `die` when the question comes, and lets it or its answer go no further. */
-function lieInWait({ tcp, rpc }: { tcp: TcpProxy; rpc: RpcProxy }, moment: Moment & { at: 'database' | 'chain' }, die: () => void): void {
+export function lieInWait({ tcp, rpc }: { tcp: TcpProxy; rpc: RpcProxy }, moment: Question, die: () => void): void {
   let left = moment.number;
   const isIt = (question: string | Buffer) => question.includes(moment.text) && --left === 0;
   if (moment.at === 'chain') {

@@ -1,0 +1,157 @@
+/** A stack of one process per role under `kill -9`: its supervisor starts again what dies; database and chain are behind proxies that know the moments. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { lieInWait, type Question } from './crash-service.js';
+import { startRpcProxy, type RpcProxy } from './rpc-proxy.js';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
+
+export interface StackProcess {
+  readonly role: string;
+  readonly pid: number;
+  readonly port: number;
+}
+
+/** When a process dies: so long after the one before, or at a question to the database or the chain, which a test knows to be its own. */
+export type Moment
+  = | { readonly at: 'any'; readonly role: string; readonly afterMs: number }
+    | Question & { readonly role: string };
+
+export interface StackDeath {
+  readonly role: string;
+  readonly moment: Moment;
+  /** False when the moment had not come for so long that the process was killed just then. */
+  readonly atMoment: boolean;
+}
+
+export interface MortalStack {
+  readonly url: string;
+  processes(): readonly StackProcess[];
+  /** Kills a process of the role at the moment, and resolves when its successor is in the list. */
+  kill(moment: Moment, random: () => number): Promise<StackDeath>;
+  /** Rejects when the supervisor has ended by itself. */
+  readonly failed: Promise<never>;
+  /** SIGTERM to the supervisor; throws unless it exits with 0. */
+  stop(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface MortalStackOptions {
+  readonly databaseUrl: string;
+  readonly chainUrl: string;
+  readonly dataDir: string;
+  /** Its environment, with the URLs that it is to use. */
+  readonly environment: (urls: { databaseUrl: string; chainUrl: string }) => Promise<Readonly<Record<string, string>>>;
+}
+
+/** A moment that has not come within this time does not come. */
+const PATIENCE_MS = 2_000;
+const LINES_KEPT = 40;
+
+/** Resolves when the whole stack is ready. */
+export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment }: MortalStackOptions): Promise<MortalStack> {
+  const database = new URL(databaseUrl);
+  const tcp = await startTcpProxy({ host: database.hostname, port: Number(database.port) });
+  const rpc = await startRpcProxy(chainUrl);
+  database.host = `127.0.0.1:${tcp.port}`;
+  const supervisor = await spawnSupervisor({ DATA_DIR: dataDir, ...await environment({ databaseUrl: database.href, chainUrl: rpc.url }) });
+  const processes = (): readonly StackProcess[] => JSON.parse(readFileSync(join(dataDir, 'roles.json'), 'utf8')) as StackProcess[];
+  const stack: MortalStack = {
+    url: supervisor.url, processes, failed: supervisor.failed, stop: supervisor.stop,
+    async kill(moment, random) {
+      const candidates = await until(`a ${moment.role} lives`, () => {
+        const found = processes().filter(({ role }) => role === moment.role);
+        return found.length > 0 ? found : undefined;
+      });
+      const victim = candidates[random() % candidates.length]!;
+      const atMoment = await comes(moment, { tcp, rpc }, () => { process.kill(victim.pid, 'SIGKILL'); });
+      await until(`${moment.role} lives again`, () => processes().find(({ port, pid }) => port === victim.port && pid !== victim.pid));
+      return { role: moment.role, moment, atMoment };
+    },
+    async close() {
+      await supervisor.end();
+      await Promise.all([tcp.close(), rpc.close()]);
+    },
+  };
+  await Promise.race([ready(stack.url), stack.failed]);
+  return stack;
+}
+
+/** Waits for the moment, then kills; whether the moment came. */
+async function comes(moment: Moment, { tcp, rpc }: { tcp: TcpProxy; rpc: RpcProxy }, kill: () => void): Promise<boolean> {
+  if (moment.at === 'any') {
+    await new Promise((resolve) => setTimeout(resolve, moment.afterMs));
+    kill();
+    return true;
+  }
+  const came = await new Promise<boolean>((resolve) => {
+    const patience = setTimeout(() => { resolve(false); }, PATIENCE_MS);
+    let done = false;
+    const die = (): void => {
+      if (done) return;
+      done = true;
+      clearTimeout(patience);
+      kill();
+      resolve(true);
+    };
+    lieInWait({ tcp, rpc }, moment, die);
+  });
+  tcp.fate = rpc.fate = () => 'pass';
+  if (!came) kill();
+  return came;
+}
+
+async function spawnSupervisor(environment: Readonly<Record<string, string>>) {
+  const child = fork(fileURLToPath(new URL('../../service/cli/start-roles.js', import.meta.url)), {
+    env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'], execArgv: ['--enable-source-maps'],
+  });
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  const lines: string[] = [];
+  let stopping = false;
+  const endError = (code: number | null) => new Error(`the supervisor ended with ${code}:\n${lines.join('\n')}`);
+  const failed = exited.then((code) => stopping ? new Promise<never>(() => undefined) : Promise.reject(endError(code)));
+  failed.catch(() => undefined);
+  const url = await Promise.race([failed, new Promise<string>((resolve) => {
+    createInterface(child.stdout!).on('line', (line) => {
+      lines.push(line);
+      if (lines.length > LINES_KEPT) lines.shift();
+      if (line.includes('"msg":"serving')) resolve((JSON.parse(line) as { url: string }).url);
+    });
+  })]);
+  return {
+    url, failed,
+    async stop() {
+      stopping = true;
+      child.kill('SIGTERM');
+      const code = await exited;
+      if (code !== 0) throw endError(code);
+    },
+    async end() {
+      stopping = true;
+      if (isOver(child)) return;
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+function isOver({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+async function ready(url: string): Promise<void> {
+  await until('the stack is ready', async () => await fetch(`${url}/health/ready`).then(({ ok }) => ok, () => false) || undefined, 120_000);
+}
+
+export async function until<T>(what: string, find: () => T | undefined | Promise<T | undefined>, patienceMs = 60_000): Promise<T> {
+  const end = Date.now() + patienceMs;
+  for (;;) {
+    const found = await find();
+    if (found !== undefined) return found;
+    if (Date.now() > end) throw new Error(`never came: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

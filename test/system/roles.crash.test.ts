@@ -1,0 +1,256 @@
+/**
+ * `kill -9` of single processes of a stack with one process per role, two engines among them, while traders trade on a real chain: nothing
+ * acknowledged is lost, nothing is done twice, one process at a time writes, and in the end history, read models, clients and chain say the
+ * same. `CRASH_SEED` chooses another run, `CRASH_ROLE_KILLS` (24 or more) how long it is.
+ */
+import { deepEqual, equal, notEqual, ok } from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { projections } from '../../projections/catalogue.js';
+import { crashChain, type ChainMode, type CrashChain } from '../support/crash-chain.js';
+import {
+  eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
+} from '../support/crash-checks.js';
+import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
+import { mortalStack, until, type Moment, type MortalStack, type StackDeath } from '../support/mortal-stack.js';
+import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { createRandom } from '../support/random-commands.js';
+
+const KILLS = Number(process.env['CRASH_ROLE_KILLS'] ?? 100);
+const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_122);
+const PROCESSES = ['api', 'query', 'engine', 'engine', 'projections', 'lane+settlement', 'indexer'];
+
+/** Half of the kills each; a chains file is read when a process starts, so the stack is stopped between the two. */
+const MODES: readonly ChainMode[] = [{ confirmations: 0, exposureCheck: false, blockMs: 200 }, { confirmations: 1, exposureCheck: true, blockMs: 200 }];
+
+/** Where a crash hurts, and whose moment it is. */
+const QUESTIONS = [
+  ['api', 'database', '"kind":"PlaceOrder"'],
+  ['engine', 'database', '"type":"FillMatched"'],
+  ['lane+settlement', 'database', 'insert into lane.requests'],
+  ['lane+settlement', 'database', 'insert into lane.attempts'],
+  ['lane+settlement', 'database', '"kind":"SubmitSettlement"'],
+  ['lane+settlement', 'chain', 'eth_sendRawTransaction'],
+  ['lane+settlement', 'chain', 'eth_getTransactionReceipt'],
+  ['indexer', 'chain', 'eth_getLogs'],
+  ['indexer', 'database', '"kind":"SettleFill"'],
+  ['projections', 'database', 'write_trades'],
+  ['projections', 'database', 'write_positions'],
+] as const;
+
+describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED})`, function () {
+  this.timeout(1_200_000);
+  const random = createRandom(SEED);
+  let directory: string;
+  let database: TestDatabase;
+  let chain: CrashChain;
+  let stack: MortalStack;
+  let traders: CrashTraders;
+  let history: History;
+  const deaths: StackDeath[] = [];
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-crash-roles-'));
+    database = await testDatabase();
+    chain = await crashChain(random);
+    traders = crashTraders({ chain, url: () => Promise.resolve(stack.url), seed: SEED });
+  });
+  before(`lives through ${KILLS} kills`, async () => {
+    const mining = new AbortController();
+    const mined = chain.mine(mining.signal);
+    try {
+      for (const [i, mode] of MODES.entries()) {
+        await chain.enter(mode);
+        if (i > 0) await stack.close();
+        stack = await start();
+        await Promise.race([underLoad(momentsOf(Math.ceil(KILLS / MODES.length), random)), mined, stack.failed, ended()]);
+      }
+      await Promise.race([quiet(), mined, stack.failed, ended()]);
+    } finally {
+      mining.abort();
+      await mined.catch(() => undefined);
+    }
+    history = await settledHistory();
+  });
+  after(async () => {
+    await stack.close();
+    await chain.stop();
+    await database.drop();
+    await rm(directory, { recursive: true });
+  });
+
+  const ended = () => chain.ended.then((reason) => { throw new Error(reason); });
+
+  const start = () => mortalStack({
+    databaseUrl: database.url, chainUrl: chain.url, dataDir: directory,
+    async environment({ databaseUrl, chainUrl }) {
+      await writeFile(join(directory, 'chains.json'), chain.file(chainUrl));
+      return {
+        DATABASE_URL: databaseUrl, SNAPSHOT_EVERY: '1000', CHAINS: join(directory, 'chains.json'), OPERATOR_KEY: chain.operator.privateKey,
+        PROCESSES: PROCESSES.join(' '), CANCEL_AUTH: 'required', LOG_LEVEL: 'info',
+      };
+    },
+  });
+
+  async function underLoad(moments: readonly Moment[]): Promise<void> {
+    const stopping = new AbortController();
+    const trading = Promise.all([traders.trade(stopping.signal), actMeanwhile(stopping.signal)]);
+    trading.catch(() => undefined);
+    try {
+      for (const moment of moments) {
+        deaths.push(await Promise.race([stack.kill(moment, random), trading.then(() => { throw new Error('trading has ended'); })]));
+        await sleep(random() % 400);
+      }
+    } finally {
+      stopping.abort();
+    }
+    await trading;
+  }
+
+  /** Traders' own doings on the chain. */
+  async function actMeanwhile(signal: AbortSignal): Promise<void> {
+    const { cancel, cancelBelow, openMarket, ...acts } = chain.acts;
+    const floors = [...chain.traders];
+    let questions = 0;
+    while (!signal.aborted) {
+      const [turn, recent] = [random() % 40, traders.recent()];
+      if (turn === 0 && questions < 2) await openMarket(`question ${questions++}`);
+      else if (turn < 3 && floors.length > 6) await cancelBelow(traders.nonce(), floors.pop()!);
+      else if (turn < 10 && recent !== undefined) await cancel(recent.order, recent.trader.wallet);
+      else await Object.values(acts)[random() % Object.values(acts).length]!();
+      await sleep(random() % 400);
+    }
+  }
+
+  /** Resolves when nothing is on its way any more: every fill has ended, and every transaction. */
+  async function quiet(): Promise<void> {
+    let known = await whole();
+    await until('every fill and every transaction has ended', async () => {
+      known = await whole(known);
+      return isSettled(known) && (await rows('select 1 from lane.transactions where ending is null')) === 0 ? true : undefined;
+    }, 300_000);
+  }
+
+  async function whole(known?: History): Promise<History> {
+    return until('the history can be read', () => readHistory(stack.url, known).catch(() => undefined));
+  }
+
+  async function rows(sql: string): Promise<number> {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    try {
+      return (await client.query(sql)).rowCount ?? 0;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** All of it, once the last blocks that say something are final and read. */
+  async function settledHistory(): Promise<History> {
+    const { confirmations } = MODES.at(-1)!;
+    await chain.rpc('anvil_mine', [confirmations]);
+    const latest = Number(await chain.rpc('eth_blockNumber'));
+    await until('the last blocks are read', async () => {
+      const { chains: [state] } = await (await fetch(`${stack.url}/health/ready`)).json() as { chains: { finalBlock: number; lagBlocks: number }[] };
+      return state!.lagBlocks === 0 && state!.finalBlock >= latest - confirmations ? true : undefined;
+    });
+    return whole();
+  }
+
+  it('has killed every process, and at every moment', () => {
+    for (const role of PROCESSES) ok(deaths.filter((death) => death.role === role).length >= KILLS / 25, `${role} was killed often enough`);
+    deepEqual(
+      new Set(deaths.flatMap(({ moment, atMoment }) => atMoment && moment.at !== 'any' ? [moment.text] : [])), new Set(QUESTIONS.map(([, , text]) => text)));
+    equal(deaths.length, Math.ceil(KILLS / MODES.length) * MODES.length);
+    ok(eventsOf(history, 'FillSettled').length > KILLS);
+    ok(eventsOf(history, 'FillFailed').length > 0);
+    ok(traders.cancelled.size > 0);
+    ok(eventsOf(history, 'OrderReinstated').length > 0);
+  });
+
+  it('has every answer that a client got in its history, and no order twice', () => { provesAnswers(history, traders); });
+
+  it('says of every order what its events say', async () => { await provesOrders(history, stack.url); });
+
+  it('settled or failed every fill exactly once on the chain', async () => { await provesFills(history, chain); });
+
+  it('shows the chain\'s balances as positions, and the fills\' costs are what collateral moved', async () => {
+    await provesBalances(history, chain, stack.url);
+  });
+
+  it('has used every nonce of its key once, and has nothing on its way', async () => {
+    const counts = await Promise.all(['latest', 'pending'].map(async (block) => (
+      Number(await chain.rpc('eth_getTransactionCount', [chain.operator.address, block])))));
+    const recorded = await rows('select nonce from lane.transactions');
+    deepEqual({ counts, open: await rows('select 1 from lane.transactions where ending is null') }, { counts: [recorded, recorded], open: 0 });
+    equal(await rows('select from (select max(nonce) + 1 as next from lane.transactions) t where next = ' + String(recorded)), 1);
+  });
+
+  it('wrote digests on the chain that are the history\'s', async () => { await provesAnchors(history, chain); });
+
+  it('lists every process at its place, and each answers for itself', async () => {
+    const listed = JSON.parse(await readFile(join(directory, 'roles.json'), 'utf8')) as { role: string; pid: number; port: number }[];
+    deepEqual(listed.map(({ role }) => role), PROCESSES);
+    equal(new Set(listed.map(({ pid }) => pid)).size, PROCESSES.length);
+    for (const { role, port } of listed) {
+      const { roles, ready } = await (await fetch(`http://127.0.0.1:${port}/health/ready`)).json() as { roles: string[]; ready: boolean };
+      deepEqual({ roles, ready }, { roles: role.split('+'), ready: true });
+    }
+  });
+
+  it('has one engine that records while the other stands by, and the other takes over when the first is gone', async () => {
+    const engines = () => stack.processes().filter(({ role }) => role === 'engine');
+    const recording = () => until('one engine records', async () => {
+      const states = await Promise.all(engines().map(async ({ port, pid }) => {
+        const { engine } = await (await fetch(`http://127.0.0.1:${port}/health/ready`)).json() as { engine: { standby: boolean } };
+        return { pid, ...engine };
+      }));
+      const active = states.filter(({ standby }) => !standby);
+      return active.length === 1 ? active[0]!.pid : undefined;
+    });
+    const [repeated] = traders.acknowledged.values();
+    // Something to record, so that two who have just started find out about each other.
+    await traders.repeat(repeated!.orderHash);
+    const first = await recording();
+    process.kill(first, 'SIGSTOP');
+    await traders.repeat(repeated!.orderHash);
+    const length = (await whole()).lines.length;
+    await until('the other one records', async () => (await readHistory(stack.url)).lines.length >= length ? true : undefined);
+    process.kill(first, 'SIGCONT');
+    await traders.repeat(repeated!.orderHash);
+    notEqual(await recording(), first);
+  });
+
+  it('has read models that are those of the whole history, row by row', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL('../../service/cli/rebuild.js', import.meta.url)), 'all'], {
+      env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
+    });
+    deepEqual(stdout.trim().split('\n').map((line) => line.replace(/from \d+/, 'from all')), projections.map(({ name }) => (
+      `${name}: rebuilt from all outcomes; 0 rows differed from the ones that served`)));
+  });
+
+  it('replays to the same digests from position 0, in another process and without snapshots', async () => {
+    replays(history);
+    await stack.stop();
+    await stack.close();
+    await rm(join(directory, 'snapshots'), { recursive: true });
+    stack = await start();
+    const { lines } = await whole();
+    deepEqual(lines.slice(0, history.lines.length), history.lines);
+  });
+});
+
+/** Whom to kill when: every other time at one of the questions in turn; else a process in turn, at random. */
+function momentsOf(kills: number, random: () => number): Moment[] {
+  return Array.from({ length: kills }, (_, i): Moment => {
+    if (i % 2 === 0) return { at: 'any', role: PROCESSES[(i >> 1) % PROCESSES.length]!, afterMs: random() % 600 };
+    const [role, at, text] = QUESTIONS[(i >> 1) % QUESTIONS.length]!;
+    return { role, at, text, number: 1 + random() % 2, answered: random() % 2 === 0 };
+  });
+}
