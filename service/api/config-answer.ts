@@ -8,7 +8,7 @@ import type { Collateral } from '../chains/chain-check.js';
 import type { Config } from '../config.js';
 import { MAX_BODY_BYTES } from '../http/body.js';
 import { MAX_ORDERS } from '../../query/orders.js';
-import type { Reply } from './route.js';
+import type { Reply } from './endpoint.js';
 
 /** The EIP-712 types of what traders sign (interface, Signing; design, section 6). */
 export const signedTypes = { ...orderTypes, ...cancelTypes };

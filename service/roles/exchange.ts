@@ -12,13 +12,14 @@ import type { Log } from '../../engine/log/log.js';
 import type { GroupCommit } from '../../engine/log/group-commit.js';
 import type { EngineRun } from '../../engine/run/run.js';
 import { openReadModels, type Database } from '../../query/database.js';
+import { marketIdOf } from '../../query/markets.js';
 import { findOrder as findRecordedOrder } from '../../query/order.js';
 import { heldPosition } from '../../query/positions.js';
 import { openMissingMarkets, readCatalogue } from '../chains/catalogue.js';
 import { startChainWorkers, type ChainWorkers, type ConfiguredChain } from '../chains/chain-workers.js';
 import { configHandler, orderDomains } from '../api/config-answer.js';
-import { createRoutes } from '../api/routes.js';
-import type { SyncHandlers } from '../api/sync.js';
+import { orderEndpoints, readEndpoints, serviceEndpoints } from '../api/endpoints.js';
+import type { SyncPosition } from '../api/endpoints/sync-position.js';
 import type { Config } from '../config.js';
 import { checkHistory } from './history-check.js';
 import { createHealth, type HealthSources } from './health.js';
@@ -116,11 +117,14 @@ async function openExchange({ config, grounds, logger, metrics, core, stopSteps 
   const sources = healthSources({ run, projections, commits, stopping, watch, chains, maxLag: config.readyMaxLag });
   metrics.observe({ ...sources.metrics, recoveryBackend: recovery.backend });
   const health = createHealth(sources.health);
-  const routes = createRoutes({
-    ...orders, queries: createQueries({ db, log, now }), version: VERSION, syncPosition: positionSync({ run, db, chains }),
-    config: configHandler({ config, chains: [...chains.values()], devRpcUrl: grounds.devRpcUrl, now }),
-    live: health.live, ready: health.ready, metrics: metrics.scrape,
-  });
+  const routes = [
+    ...orderEndpoints({ ...orders, syncPosition: positionSync({ run, db, chains }) }),
+    ...readEndpoints(createQueries({ db, log, now })),
+    ...serviceEndpoints({
+      getConfig: configHandler({ config, chains: [...chains.values()], devRpcUrl: grounds.devRpcUrl, now }),
+      getLiveness: health.live, getReadiness: health.ready, getMetrics: metrics.scrape,
+    }, VERSION),
+  ];
   const app = createApp({
     routes, pages: { '/docs': docsPage('/openapi.json') }, trustProxy: config.trustProxy, now: () => performance.now(),
     limiters: createLimiters({ windowS: config.rateLimitWindowS, orders: config.rateLimitOrders, reads: config.rateLimitReads }),
@@ -169,8 +173,9 @@ async function startChains({ config, grounds, core, keccak256, submit, logger }:
 /** Asks the chain, and records what it says where the read model says otherwise. */
 function positionSync(
   { run, db, chains }: { run: EngineRun; db: Database; chains: ReadonlyMap<number, ChainWorkers> },
-): SyncHandlers['syncPosition'] {
-  return async (asked) => {
+): SyncPosition {
+  return async ({ market: named, user }) => {
+    const asked = { marketId: await marketIdOf(db, named), user };
     const market = findMarket(run.engine.state, asked.marketId);
     if (market === undefined) throw new RequestError('unknown_market');
     const chain = chains.get(market.chainId);

@@ -1,5 +1,5 @@
 /** Health: whether the process answers, and whether it should be sent requests. */
-import type { Reply } from '../api/route.js';
+import type { Reply } from '../api/endpoint.js';
 
 export interface EngineState {
   /** Commands that the engine has decided. */

@@ -164,7 +164,7 @@ describe('service: metrics and log', () => {
         waitingFills: 0, sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null,
       }],
     });
-    const shell = await startShell({ handlers: { metrics: () => metrics.scrape() } });
+    const shell = await startShell({ handlers: { getMetrics: () => metrics.scrape() } });
     const { body, headers } = await once(shell.port, 'GET', '/metrics');
     assert.match(headers['content-type']!, /^text\/plain; version=0\.0\.4/);
     for (const line of [
