@@ -1,5 +1,6 @@
 /** `GET /events`: the history as it was recorded, byte for byte, so that an auditor can recompute every digest. */
 import { MalformedRecord } from '../engine/records/codec.js';
+import { BYTES32 } from '../engine/records/hex.js';
 import type { Log, LogRecord } from '../engine/log/log.js';
 import type { Answer } from './statement.js';
 
@@ -10,7 +11,7 @@ const PAGE_BYTES = 8_000_000;
 const CHUNK = 100;
 
 /** What `encodeOutcome` puts after the text that the digest covers. */
-const DIGEST = /^,"digest":"(0x[0-9a-f]{64})"\}$/;
+const DIGEST = new RegExp(`^,"digest":"(${BYTES32.text})"\\}$`);
 const DIGEST_LENGTH = ',"digest":"0x"}'.length + 64;
 
 /** A page of history; `next` is the `from` of the page after it. */

@@ -1,102 +1,137 @@
-/** Path and query parameters: from what a client sent to what a read takes, or a RequestError that says what was expected. */
+/** The kinds of path and query parameters: each with the schema that documents its text and the parser that takes just that. */
+import Type, { type TSchema } from 'typebox';
 import { RequestError, type ErrorCode } from '../engine/records/errors.js';
-import { NO, YES, type Outcome } from '../engine/records/fields.js';
+import { AnyCaseAddress, AnyCaseBytes32, NO, YES, type Outcome } from '../engine/records/fields.js';
+import { ADDRESS, BYTES32 } from '../engine/records/hex.js';
 
-/** A parameter as an HTTP router hands it over: absent, a string, or (repeated or nested) something else. */
-export interface Parameter {
-  /** Its name in the path or query. */
+/** A parameter as an HTTP router or a JSON body hands it over: absent, a string, or (repeated or nested) something else. */
+export interface Given {
+  /** Its name in the path, the query or the body. */
   readonly name: string;
   readonly value: unknown;
+}
+
+/** What a parameter's text may be, and what it becomes. */
+export interface ParameterKind<T> {
+  readonly schema: TSchema;
+  readonly required: boolean;
+  /** The errors that `parse` throws, besides invalid_request. */
+  readonly errors: readonly ErrorCode[];
+  /** The value. Throws RequestError that names the parameter; invalid_request where it is missing. */
+  readonly parse: (given: Given) => T;
 }
 
 /** A market by its contract's address or by its id; lower-case hex. */
 export type MarketReference = { readonly marketId: string } | { readonly contractAddress: string };
 
-const ADDRESS = /^0x[0-9a-f]{40}$/i;
-const BYTES32 = /^0x[0-9a-f]{64}$/i;
 const OUTCOMES: Readonly<Record<string, Outcome>> = { yes: YES, 0: YES, no: NO, 1: NO };
 
-/** A required address, in lower case. Throws invalid_address; invalid_request where it is missing. */
-export function addressOf(parameter: Parameter): string {
-  return hexOf(parameter, ADDRESS, 'invalid_address');
+/** An address, in lower case. */
+export const address = hexKind(ADDRESS.given, AnyCaseAddress, 'invalid_address');
+
+/** A market id, in lower case. */
+export const marketId = hexKind(BYTES32.given, AnyCaseBytes32, 'invalid_market_id');
+
+/** An order's hash, in lower case. */
+export const orderHash = hexKind(BYTES32.given, AnyCaseBytes32, 'invalid_order_hash');
+
+const anyHash = new RegExp(BYTES32.given, 'i');
+
+/** A transaction's hash, in lower case. */
+export const transactionHash: ParameterKind<string> = {
+  schema: AnyCaseBytes32, required: true, errors: [],
+  parse: (given) => {
+    const text = textOf(given);
+    if (!anyHash.test(text)) throw refused(given, BYTES32.meaning);
+    return text.toLowerCase();
+  },
+};
+
+/** A market: text of 66 characters is its id, any other its contract's address. */
+export const marketReference: ParameterKind<MarketReference> = {
+  schema: Type.Union([AnyCaseBytes32, AnyCaseAddress]), required: true, errors: ['invalid_address', 'invalid_market_id'],
+  parse: (given) => textOf(given).length === 66 ? { marketId: marketId.parse(given) } : { contractAddress: address.parse(given) },
+};
+
+/** A chain's id. */
+export const chainId: ParameterKind<number> = {
+  schema: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), required: true, errors: ['invalid_chain_id'],
+  parse: (given) => {
+    const value = integerOf(textOf(given));
+    if (value === undefined || value === 0) {
+      throw new RequestError('invalid_chain_id', '', [fieldOf(given, `an integer of 1 to ${Number.MAX_SAFE_INTEGER}`)]);
+    }
+    return value;
+  },
+};
+
+/** YES or 0, NO or 1, in any case. */
+export const outcome: ParameterKind<Outcome> = {
+  schema: Type.Union(['YES', 'NO', '0', '1'].map((each) => Type.Literal(each))), required: true, errors: [],
+  parse: (given) => {
+    const text = textOf(given).toLowerCase();
+    if (!Object.hasOwn(OUTCOMES, text)) throw refused(given, 'YES or 0, NO or 1');
+    return OUTCOMES[text]!;
+  },
+};
+
+/** A log position or another number that the engine gives. */
+export const position: ParameterKind<number> = {
+  schema: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), required: true, errors: [],
+  parse: (given) => {
+    const value = integerOf(textOf(given));
+    if (value === undefined) throw refused(given, `an integer of 0 to ${Number.MAX_SAFE_INTEGER}`);
+    return value;
+  },
+};
+
+/** How many entries an answer may have: 1 to `max`. It never clamps. */
+export function limit({ byDefault, max }: { readonly byDefault: number; readonly max: number }): ParameterKind<number> {
+  return withDefault({
+    schema: Type.Integer({ minimum: 1, maximum: max }), required: true, errors: [],
+    parse: (given) => {
+      const value = integerOf(textOf(given));
+      if (value === undefined || value < 1 || value > max) throw refused(given, `an integer of 1 to ${max}`);
+      return value;
+    },
+  }, byDefault);
 }
 
-/** A required market id, in lower case. Throws invalid_market_id; invalid_request where it is missing. */
-export function marketIdOf(parameter: Parameter): string {
-  return hexOf(parameter, BYTES32, 'invalid_market_id');
+/** The kind where an absent parameter becomes undefined. */
+export function optional<T>(kind: ParameterKind<T>): ParameterKind<T | undefined> {
+  return { ...kind, required: false, parse: (given) => given.value === undefined ? undefined : kind.parse(given) };
 }
 
-/** A market id or undefined where it is absent. Throws invalid_market_id. */
-export function optionalMarketIdOf(parameter: Parameter): string | undefined {
-  return parameter.value === undefined ? undefined : marketIdOf(parameter);
+/** The kind where an absent parameter has this value. */
+export function withDefault<T>(kind: ParameterKind<T>, byDefault: T): ParameterKind<T> {
+  return {
+    ...kind, schema: { ...kind.schema, default: byDefault }, required: false,
+    parse: (given) => given.value === undefined ? byDefault : kind.parse(given),
+  };
 }
 
-/** A required order hash, in lower case. Throws invalid_order_hash; invalid_request where it is missing. */
-export function orderHashOf(parameter: Parameter): string {
-  return hexOf(parameter, BYTES32, 'invalid_order_hash');
+/** Text that is handed on as it was sent: whoever takes it checks it, and says in its own words what is wrong. */
+export function text(schema: TSchema): ParameterKind<string> {
+  return { schema, required: true, errors: [], parse: textOf };
 }
 
-/** A required transaction hash, in lower case. Throws invalid_request. */
-export function transactionHashOf(parameter: Parameter): string {
-  const text = textOf(parameter);
-  if (!BYTES32.test(text)) throw refused(parameter, '0x and 64 hex digits');
-  return text.toLowerCase();
+/** Hex of the pattern, also with `0X`, in lower case. */
+function hexKind(pattern: string, schema: TSchema, code: ErrorCode): ParameterKind<string> {
+  const anyCase = new RegExp(pattern, 'i');
+  return {
+    schema, required: true, errors: [code],
+    parse: (given) => {
+      const text = textOf(given);
+      if (!anyCase.test(text)) throw new RequestError(code, '', [fieldOf(given, 'hex digits after 0x, of the right number')]);
+      return text.toLowerCase();
+    },
+  };
 }
 
-/** A required market: 42 characters are its contract's address, 66 its id. Throws invalid_address or invalid_market_id. */
-export function marketReferenceOf(parameter: Parameter): MarketReference {
-  const text = textOf(parameter);
-  return text.length === 66 ? { marketId: marketIdOf(parameter) } : { contractAddress: addressOf(parameter) };
-}
-
-/** A required chain id. Throws invalid_chain_id; invalid_request where it is missing. */
-export function chainIdOf(parameter: Parameter): number {
-  const chainId = integerOf(textOf(parameter));
-  if (chainId === undefined || chainId === 0) {
-    throw new RequestError('invalid_chain_id', '', [field(parameter, `an integer of 1 to ${Number.MAX_SAFE_INTEGER}`)]);
-  }
-  return chainId;
-}
-
-/** A chain id or undefined where it is absent. Throws invalid_chain_id. */
-export function optionalChainIdOf(parameter: Parameter): number | undefined {
-  return parameter.value === undefined ? undefined : chainIdOf(parameter);
-}
-
-/** YES or 0, NO or 1, in any case; undefined where it is absent. Throws invalid_request. */
-export function optionalOutcomeOf(parameter: Parameter): Outcome | undefined {
-  if (parameter.value === undefined) return undefined;
-  const text = textOf(parameter).toLowerCase();
-  if (!Object.hasOwn(OUTCOMES, text)) throw refused(parameter, 'YES or 0, NO or 1');
-  return OUTCOMES[text];
-}
-
-/** How many entries an answer may have: 1 to `max`, `byDefault` where it is absent. Throws invalid_request; never clamps. */
-export function limitOf(parameter: Parameter, { byDefault, max }: { byDefault: number; max: number }): number {
-  if (parameter.value === undefined) return byDefault;
-  const limit = integerOf(textOf(parameter));
-  if (limit === undefined || limit < 1 || limit > max) throw refused(parameter, `an integer of 1 to ${max}`);
-  return limit;
-}
-
-/** A log position or another number that the engine gives, or undefined where it is absent. Throws invalid_request. */
-export function optionalPositionOf(parameter: Parameter): number | undefined {
-  if (parameter.value === undefined) return undefined;
-  const position = integerOf(textOf(parameter));
-  if (position === undefined) throw refused(parameter, `an integer of 0 to ${Number.MAX_SAFE_INTEGER}`);
-  return position;
-}
-
-function hexOf(parameter: Parameter, pattern: RegExp, code: ErrorCode): string {
-  const text = textOf(parameter);
-  if (!pattern.test(text)) throw new RequestError(code, '', [field(parameter, 'hex digits after 0x, of the right number')]);
-  return text.toLowerCase();
-}
-
-function textOf(parameter: Parameter): string {
-  if (parameter.value === undefined) throw refused(parameter, 'required');
-  if (typeof parameter.value !== 'string') throw refused(parameter, 'given once');
-  return parameter.value;
+function textOf(given: Given): string {
+  if (given.value === undefined) throw refused(given, 'required');
+  if (typeof given.value !== 'string') throw refused(given, 'given once');
+  return given.value;
 }
 
 /** Decimal digits as an integer of 0 to 2^53-1; undefined for anything else. */
@@ -106,10 +141,10 @@ function integerOf(text: string): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-function refused(parameter: Parameter, message: string): RequestError {
-  return new RequestError('invalid_request', `${parameter.name}: ${message}`, [field(parameter, message)]);
+function refused(given: Given, message: string): RequestError {
+  return new RequestError('invalid_request', `${given.name}: ${message}`, [fieldOf(given, message)]);
 }
 
-function field(parameter: Parameter, message: string) {
-  return { field: `/${parameter.name}`, message };
+function fieldOf({ name }: Given, message: string) {
+  return { field: `/${name}`, message };
 }

@@ -1,6 +1,6 @@
 /** Metrics in Prometheus' format: what each part shows is registered here, on a registry of this process. */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import type { Reply, Route } from './api/route.js';
+import type { Endpoint, Reply } from './api/endpoint.js';
 
 /** A figure that is read when the metrics are asked for. */
 export interface Figure {
@@ -17,7 +17,7 @@ export interface Labelled {
 
 export interface Metrics {
   /** A request was answered. */
-  answered(route: Pick<Route, 'id' | 'method'>, status: number, seconds: number): void;
+  answered(endpoint: Pick<Endpoint, 'id' | 'method'>, status: number, seconds: number): void;
   /** An order or cancel was decided: `accepted`, or the code of its refusal. */
   order(result: string): void;
   /** A batch was committed to the log. */

@@ -1,5 +1,6 @@
 /** Parsers of settings: text from the environment to a value, or a SettingError that says what would be right. */
 import { isIP } from 'node:net';
+import { ADDRESS, isAddress } from '../engine/records/hex.js';
 
 /** The text is not a value of this setting; the message says what is. */
 export class SettingError extends Error {
@@ -44,7 +45,7 @@ export function text(max: number): Parse<string> {
 
 /** An EVM address, lower-cased. */
 export function address(value: string): string {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(value)) throw new SettingError('expected an address: 0x and 40 hex digits');
+  if (!isAddress(value)) throw new SettingError(`expected an address: ${ADDRESS.meaning}`);
   return value.toLowerCase();
 }
 

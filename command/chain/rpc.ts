@@ -1,4 +1,5 @@
 /** JSON-RPC over HTTP to a chain's nodes: the first healthy one is asked, the next when it fails, and none on another chain. */
+import { quantityOf } from '../../engine/records/hex.js';
 import { ChainUnavailable, RpcError, type Rpc } from './chain.js';
 import { createNode, NodeFailed, type RpcNode } from './rpc-node.js';
 import type { Report } from './report.js';
@@ -116,8 +117,8 @@ function superviseNode(node: RpcNode, options: RpcOptions): SupervisedNode {
     const answer = await node.request('eth_chainId', []).catch((error: unknown) => {
       throw error instanceof RpcError ? new NodeFailed(node.host, error.message) : error;
     });
-    if (typeof answer !== 'string' || !/^0x[0-9a-f]{1,13}$/i.test(answer)) throw new NodeFailed(node.host, 'eth_chainId is not a number');
-    const found = Number(answer);
+    const found = quantityOf(answer);
+    if (found === undefined) throw new NodeFailed(node.host, 'eth_chainId is not a number');
     if (found !== chainId) throw new NodeFailed(node.host, `is on chain ${found}`, { foundChainId: found });
     healthy = true;
     if (failure !== undefined) report('note', `chain ${chainId}: ${node.host} answers again`);

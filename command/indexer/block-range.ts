@@ -1,4 +1,5 @@
 /** Reads blocks and ranges of logs from a chain's nodes, and takes no answer that does not hold together. */
+import { isAddress, isBytes32, isHexBytes, quantityOf } from '../../engine/records/hex.js';
 import type { Rpc } from '../chain/chain.js';
 import type { ChainLog } from './chain-events.js';
 
@@ -35,7 +36,7 @@ export async function readBlock(rpc: Rpc, number: number): Promise<BlockName | u
   if (typeof block !== 'object' || quantity(block['number'], 'a block\'s number') !== number) {
     throw new InconsistentAnswer(`it is not block ${number}`);
   }
-  return { number, hash: hex(block['hash'], HASH, 'a block\'s hash') };
+  return { number, hash: hex(block['hash'], isBytes32, 'a block\'s hash') };
 }
 
 /**
@@ -72,9 +73,9 @@ function parseLogs(answer: unknown): ChainLog[] {
     const { address, topics, data, blockNumber, blockHash, logIndex, transactionHash, removed } = log as Record<string, unknown>;
     if (!Array.isArray(topics)) throw new InconsistentAnswer('a log has no topics');
     return {
-      address: hex(address, ADDRESS, 'a log\'s address'), topics: topics.map((topic) => hex(topic, HASH, 'a topic')),
-      data: hex(data, BYTES, 'a log\'s data'), block: quantity(blockNumber, 'a log\'s block'), blockHash: hex(blockHash, HASH, 'a log\'s block hash'),
-      logIndex: quantity(logIndex, 'a log\'s index'), txHash: hex(transactionHash, HASH, 'a log\'s transaction'), removed: removed === true,
+      address: hex(address, isAddress, 'a log\'s address'), topics: topics.map((topic) => hex(topic, isBytes32, 'a topic')),
+      data: hex(data, isHexBytes, 'a log\'s data'), block: quantity(blockNumber, 'a log\'s block'), blockHash: hex(blockHash, isBytes32, 'a log\'s block hash'),
+      logIndex: quantity(logIndex, 'a log\'s index'), txHash: hex(transactionHash, isBytes32, 'a log\'s transaction'), removed: removed === true,
     };
   });
 }
@@ -94,19 +95,15 @@ function inChainOrder(logs: readonly ChainLog[], { from, to }: { from: number; t
   });
 }
 
-const ADDRESS = /^0x[0-9a-f]{40}$/;
-const HASH = /^0x[0-9a-f]{64}$/;
-const BYTES = /^0x([0-9a-f]{2})*$/;
-
-function hex(value: unknown, pattern: RegExp, what: string): string {
+function hex(value: unknown, isRight: (text: string) => boolean, what: string): string {
   const text = typeof value === 'string' ? value.toLowerCase() : '';
-  if (!pattern.test(text)) throw new InconsistentAnswer(`${what} is ${JSON.stringify(value)?.slice(0, 100)}`);
+  if (!isRight(text)) throw new InconsistentAnswer(`${what} is ${JSON.stringify(value)?.slice(0, 100)}`);
   return text;
 }
 
 function quantity(value: unknown, what: string): number {
-  const number = typeof value === 'string' && /^0x[0-9a-f]{1,14}$/i.test(value) ? Number(value) : NaN;
-  if (!Number.isSafeInteger(number)) throw new InconsistentAnswer(`${what} is ${JSON.stringify(value)?.slice(0, 100)}`);
+  const number = quantityOf(value);
+  if (number === undefined) throw new InconsistentAnswer(`${what} is ${JSON.stringify(value)?.slice(0, 100)}`);
   return number;
 }
 

@@ -1,6 +1,6 @@
 /** Signs a key's transactions, and refuses those that no node would ever take: a recorded one cannot be taken back. */
 import { SigningKey, computeAddress } from 'ethers';
-import { toHex } from '../../engine/records/hex.js';
+import { isAddress, isHexBytes, toHex } from '../../engine/records/hex.js';
 import type { Keccak256 } from '../signing/keccak.js';
 import { serializeTransaction } from './eip1559.js';
 import type { Fees } from './fees.js';
@@ -40,8 +40,8 @@ export function createSigner({ chainId, privateKey, keccak256 }: { chainId: numb
 
 /** Throws UnsendableTransaction. */
 export function checkRequest({ to, data, gasLimit }: Payload, maxGasLimit: bigint): void {
-  if (!/^0x[0-9a-f]{40}$/i.test(to)) throw new UnsendableTransaction('`to` is not an address');
-  if (!/^0x([0-9a-f]{2})*$/i.test(data)) throw new UnsendableTransaction('`data` is not hex');
+  if (!isAddress(to)) throw new UnsendableTransaction('`to` is not an address');
+  if (!isHexBytes(data)) throw new UnsendableTransaction('`data` is not hex');
   const bytes = data.length / 2 - 1;
   if (bytes > MAX_DATA_BYTES) throw new UnsendableTransaction(`its data has ${bytes} bytes, nodes take ${MAX_DATA_BYTES}: make the batch smaller`);
   const least = leastGas(data);

@@ -1,43 +1,57 @@
-/** The body of `POST /api/v1/orders`, checked field by field and brought to the form that records carry. */
+/** The body of `POST /api/v1/orders`: one set of fields documents it, checks it and brings it to the form that records carry. */
 import Type from 'typebox';
 import type { ErrorObject } from 'ajv';
-import { BUY, NO, SELL, YES, record, type Outcome, type Side } from '../../engine/records/fields.js';
+import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, record } from '../../engine/records/fields.js';
 import { RequestError, type ErrorCode, type FieldError } from '../../engine/records/errors.js';
-import { MIN_LIFETIME_S } from '../../engine/rules/limits.js';
+import { ADDRESS, BYTES32 } from '../../engine/records/hex.js';
+import { named } from '../../engine/records/named-schema.js';
 import { compileSchema } from '../../engine/records/schema.js';
-import type { JsonObject } from './exact-json.js';
-import { ADDRESS_PATTERN, BYTES32_PATTERN } from '../../engine/records/hex.js';
+import { MIN_LIFETIME_S } from '../../engine/rules/limits.js';
 import type { OrderFields } from '../signing/typed-data.js';
-import { UINT64_MAX, uintText } from './uint.js';
+import type { JsonObject } from './exact-json.js';
+import { PermitSignature } from './permit.js';
+import { choice, objectSchema, uint } from './request-field.js';
+import { UINT64_MAX } from './uint.js';
 
-const MAX_PRICE = 999_999;
-
-const AnyCaseBytes32 = Type.String({ pattern: BYTES32_PATTERN });
-
-/**
- * Any case, and the checksum of EIP-55 is not looked at: the address is signed, and the signer must be just this one, which is a
- * better proof that nobody mistyped it.
- */
-const AnyCaseAddress = Type.String({ pattern: ADDRESS_PATTERN });
-
-const ZERO_PATTERN = '^0x0{40}$';
-const ZeroAddress = Type.String({ pattern: ZERO_PATTERN });
-
-/** The patterns in words. */
-const meaning: Readonly<Record<string, string>> = {
-  [BYTES32_PATTERN]: 'is 0x and 64 hex digits',
-  [ADDRESS_PATTERN]: 'is 0x and 40 hex digits',
-  [ZERO_PATTERN]: 'is the zero address, 0x and 40 zeros',
+/** Fields of hex: checked with the body's shape. The signer must be just this trader, which is a better proof than a checksum. */
+const hexFields = {
+  marketId: { schema: { ...AnyCaseBytes32, description: 'Market to trade in.' }, rule: `is ${BYTES32.meaning}` },
+  trader: { schema: { ...AnyCaseAddress, description: 'Signer and owner of the order.' }, rule: `is ${ADDRESS.meaning}` },
+  makerFeeRecipient: {
+    schema: Type.String({ pattern: '^0x0{40}$', description: 'The zero address.' }), rule: 'is the zero address, 0x and 40 zeros',
+  },
 };
 
-/** Integers are looked at one by one afterwards, since they may be numbers, bigints or strings, and have errors of their own. */
+const { makerFeeRecipient, ...leadingHex } = hexFields;
+
+/** Integers are looked at one by one after the shape, since they may be numbers, bigints or strings, and have errors of their own. */
+const integerFields = {
+  side: choice([0, 1], { meaning: '0 (BUY) or 1 (SELL)', description: '0 = BUY, 1 = SELL.' }),
+  outcome: choice([0, 1], { meaning: '0 (YES) or 1 (NO)', description: '0 = YES, 1 = NO.' }),
+  price: uint({ min: 1n, max: 999_999n, description: 'Price of one share in collateral, 6 decimals: 1000000 = 1.00.' }),
+  size: uint({ min: 1n, max: UINT64_MAX, description: 'Shares, 6 decimals.' }),
+  nonce: uint({ max: UINT64_MAX, description: 'Unique among the trader\'s live orders.' }),
+  expiration: uint({ max: UINT64_MAX, unit: ', in Unix seconds', description: 'Unix seconds, at least 60 ahead of the server.' }),
+};
+
+/** The body as it is sent. */
+export const PlaceOrderRequest = named('PlaceOrderRequest', record({
+  order: named('Order', Type.Object(objectSchema({ ...leadingHex, ...integerFields, makerFeeRecipient }).properties, {
+    additionalProperties: false, description: 'The order, field for field as signed.',
+  })),
+  signature: { ...AnyCaseSignature, description: 'EIP-712 signature of the order in the chain\'s orderDomain: r, s, v.' },
+  permitSignature: Type.Optional(PermitSignature),
+}));
+
 const AnyInteger = Type.Unknown();
+/** One that has an error of its own is missed there. */
+const MissedLater = Type.Optional(Type.Unknown());
 
 /** Fields that this does not name are refused: they would not be signed, so to leave them out would be to change the order. */
 const validateShape = compileSchema(record({
   order: record({
-    marketId: AnyCaseBytes32, trader: AnyCaseAddress, side: AnyInteger, outcome: AnyInteger, price: Type.Optional(AnyInteger),
-    size: Type.Optional(AnyInteger), nonce: AnyInteger, expiration: Type.Optional(AnyInteger), makerFeeRecipient: ZeroAddress,
+    marketId: hexFields.marketId.schema, trader: hexFields.trader.schema, makerFeeRecipient: hexFields.makerFeeRecipient.schema,
+    side: AnyInteger, outcome: AnyInteger, price: MissedLater, size: MissedLater, nonce: AnyInteger, expiration: MissedLater,
   }),
   signature: Type.Optional(Type.Unknown()),
   permitSignature: Type.Optional(Type.Unknown()),
@@ -45,29 +59,24 @@ const validateShape = compileSchema(record({
 
 /**
  * The order's fields. Throws RequestError for the first fault in this order: the shape and the fields without a code of their own
- * (`invalid_request`), then price, size, expiration. How near the expiration is, is `expiresTooSoon`'s to say.
+ * (`invalid_request`), then price, size, expiration. Does not check the 60 s minimum; see `expiresTooSoon`.
  */
 export function parseOrder(body: JsonObject): OrderFields {
   if (!validateShape(body)) throw shapeError(validateShape.errors![0]!);
   const { order } = body;
-  const side = binary(order.side, '/order/side', '0 (BUY) or 1 (SELL)');
-  const outcome = binary(order.outcome, '/order/outcome', '0 (YES) or 1 (NO)');
-  const nonce = uintText(order.nonce, UINT64_MAX);
-  if (nonce === undefined) throw fieldError('invalid_request', '/order/nonce', 'is an integer of 0 to 18446744073709551615');
-  const price = Number(uintText(order.price, UINT64_MAX) ?? NaN);
-  if (!(price >= 1 && price <= MAX_PRICE)) throw fieldError('invalid_price', '/order/price', `is an integer of 1 to ${MAX_PRICE}`);
-  const size = uintText(order.size, UINT64_MAX);
-  if (size === undefined || size === '0') {
-    throw fieldError('invalid_size', '/order/size', 'is an integer of 1 to 18446744073709551615');
-  }
-  const expiration = uintText(order.expiration, UINT64_MAX);
-  if (expiration === undefined) {
-    throw fieldError('invalid_expiration', '/order/expiration', 'is an integer of 0 to 18446744073709551615, in Unix seconds');
-  }
+  const side = integerFields.side.parse(order.side) ?? refuse('side', 'invalid_request');
+  const outcome = integerFields.outcome.parse(order.outcome) ?? refuse('outcome', 'invalid_request');
+  const nonce = integerFields.nonce.parse(order.nonce) ?? refuse('nonce', 'invalid_request');
+  const price = integerFields.price.parse(order.price) ?? refuse('price', 'invalid_price');
+  const size = integerFields.size.parse(order.size) ?? refuse('size', 'invalid_size');
+  const expiration = integerFields.expiration.parse(order.expiration) ?? refuse('expiration', 'invalid_expiration');
   return {
-    marketId: order.marketId.toLowerCase(), trader: order.trader.toLowerCase(), side: side === 0 ? BUY : SELL,
-    outcome: outcome === 0 ? YES : NO, price, size, nonce, expiration,
+    marketId: order.marketId.toLowerCase(), trader: order.trader.toLowerCase(), side, outcome, price: Number(price), size, nonce, expiration,
   };
+}
+
+function refuse(name: keyof typeof integerFields, code: ErrorCode): never {
+  throw fieldError(code, `/order/${name}`, integerFields[name].rule);
 }
 
 /** Whether an order that comes at `atMs` expires less than 60 seconds later. The engine has the same rule. */
@@ -88,12 +97,6 @@ export function fieldError(
   return new RequestError(code, `${field} ${message}`, [{ field, message }], extra);
 }
 
-function binary(value: unknown, field: string, values: string): Side | Outcome {
-  if (value === 0 || value === 1) return value;
-  if (value === '0' || value === '1') return value === '0' ? 0 : 1;
-  throw fieldError('invalid_request', field, `is ${values}`);
-}
-
 /** What ajv found, with a JSON pointer (RFC 6901) to the field itself, also where it is missing or one too many. */
 function shapeError(error: ErrorObject): RequestError {
   const { field, message } = fieldOf(error);
@@ -105,7 +108,7 @@ function fieldOf({ instancePath, keyword, params, message }: ErrorObject): Field
     case 'required': return { field: `${instancePath}/${pointer(params['missingProperty'])}`, message: 'is missing' };
     case 'additionalProperties':
       return { field: `${instancePath}/${pointer(params['additionalProperty'])}`, message: 'is not a field that is known here; leave it out' };
-    case 'pattern': return { field: instancePath, message: meaning[String(params['pattern'])]! };
+    case 'pattern': return { field: instancePath, message: hexFields[instancePath.slice('/order/'.length) as keyof typeof hexFields].rule };
     default: return { field: instancePath, message: message ?? `breaks the rule ${keyword}` };
   }
 }

@@ -1,25 +1,43 @@
 /** The optional `permitSignature` of an order: an ERC-2612 permit in its shape; placing the order checks its signature. */
+import Type from 'typebox';
 import type { Permit } from '../../engine/records/commands.js';
 import { RequestError, type FieldError } from '../../engine/records/errors.js';
-import { isBytes32 } from '../../engine/records/hex.js';
-import { UINT256_MAX, UINT64_MAX, UINT8_MAX, uintText } from './uint.js';
+import { AnyCaseBytes32 } from '../../engine/records/fields.js';
+import { BYTES32, isBytes32 } from '../../engine/records/hex.js';
+import { named } from '../../engine/records/named-schema.js';
+import { choice, objectSchema, uint, type RequestField } from './request-field.js';
+import { UINT256_MAX, UINT64_MAX, uintText } from './uint.js';
 
-/** Every field's rule; a parser's undefined means that the rule is broken. */
-const rules = {
-  nonce: { rule: 'is an integer of 0 to 18446744073709551615', parse: (value: unknown) => uintText(value, UINT64_MAX) },
+const word: RequestField<string> = {
+  schema: { ...AnyCaseBytes32, description: 'Signature component.' }, rule: `is ${BYTES32.meaning}`,
+  parse: (value) => isBytes32(value) ? value.toLowerCase() : undefined,
+};
+
+const recoveryByte = choice([0, 1, 27, 28], { meaning: '27 or 28 (or 0 or 1)', description: 'Recovery id: 27 or 28, or 0 or 1 for the same.' });
+
+const fields = {
+  nonce: uint({ max: UINT64_MAX, description: 'The owner\'s permit nonce at the stablecoin.' }),
   value: {
+    schema: Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'Amount to approve, of 0 to 2^256-1.' }),
     rule: 'is a decimal string of 0 to 2^256-1, the amount to approve',
     parse: (value: unknown) => typeof value === 'string' ? uintText(value, UINT256_MAX) : undefined,
   },
-  deadline: { rule: 'is a time in the future, in Unix seconds', parse: (value: unknown) => uintText(value, UINT64_MAX) },
-  v: { rule: 'is 27 or 28 (or 0 or 1)', parse: recoveryByte },
-  r: { rule: 'is 0x and 64 hex digits', parse: word },
-  s: { rule: 'is 0x and 64 hex digits', parse: word },
-} as const;
+  deadline: {
+    ...uint({ max: UINT64_MAX, description: 'Unix seconds until which the permit is good.' }), rule: 'is a time in the future, in Unix seconds',
+  },
+  v: { ...recoveryByte, parse: (value: unknown) => normalRecoveryByte(recoveryByte.parse(value)) },
+  r: word,
+  s: word,
+} as const satisfies Record<string, RequestField<unknown>>;
 
-type Rules = typeof rules;
-type Name = keyof Rules;
-type Parsed = { [N in Name]: Exclude<ReturnType<Rules[N]['parse']>, undefined> };
+/** A permit as it is sent. */
+export const PermitSignature = named('PermitSignature', Type.Object(objectSchema(fields).properties, {
+  additionalProperties: false, description: 'ERC-2612 permit, for buying without an approval made before.',
+}));
+
+type Fields = typeof fields;
+type Name = keyof Fields;
+type Parsed = { [N in Name]: Exclude<ReturnType<Fields[N]['parse']>, undefined> };
 
 /**
  * The permit in the form that records carry (v of 27 or 28, lower-case hex). A deadline has not passed at `atMs`. Throws
@@ -31,13 +49,13 @@ export function parsePermit(value: unknown, atMs: number): Permit {
   }
   const faults: FieldError[] = [];
   const parsed: Partial<Record<Name, unknown>> = {};
-  for (const name of Object.keys(rules) as Name[]) {
+  for (const name of Object.keys(fields) as Name[]) {
     const given = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
-    parsed[name] = rules[name].parse(given);
+    parsed[name] = fields[name].parse(given);
     const past = name === 'deadline' && parsed.deadline !== undefined && Number(parsed.deadline) * 1_000 <= atMs;
-    if (parsed[name] === undefined || past) faults.push({ field: `/permitSignature/${name}`, message: rules[name].rule });
+    if (parsed[name] === undefined || past) faults.push({ field: `/permitSignature/${name}`, message: fields[name].rule });
   }
-  const strange = Object.keys(value).find((name) => !Object.hasOwn(rules, name));
+  const strange = Object.keys(value).find((name) => !Object.hasOwn(fields, name));
   if (strange !== undefined) faults.push({ field: '/permitSignature', message: 'has a field that is not known here' });
   if (faults.length > 0) throw invalidPermit(faults);
   return parsed as Parsed;
@@ -47,14 +65,10 @@ function invalidPermit(faults: readonly FieldError[]): RequestError {
   return new RequestError('invalid_permit', faults.map(({ field, message }) => `${field} ${message}`).join('; '), faults);
 }
 
-function recoveryByte(value: unknown): 27 | 28 | undefined {
-  switch (uintText(value, UINT8_MAX)) {
-    case '0': case '27': return 27;
-    case '1': case '28': return 28;
-    default: return undefined;
+function normalRecoveryByte(v: 0 | 1 | 27 | 28 | undefined): 27 | 28 | undefined {
+  switch (v) {
+    case 0: return 27;
+    case 1: return 28;
+    default: return v;
   }
-}
-
-function word(value: unknown): string | undefined {
-  return isBytes32(value) ? value.toLowerCase() : undefined;
 }

@@ -1,6 +1,5 @@
 /** Unsigned integers of a request, given as JSON integers or as decimal strings. */
 
-export const UINT8_MAX = 255n;
 export const UINT64_MAX = 2n ** 64n - 1n;
 export const UINT256_MAX = 2n ** 256n - 1n;
 

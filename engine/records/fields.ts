@@ -1,14 +1,27 @@
 /** The field types that records are made of, as JSON schemas: one place for what an address or an amount may look like. */
 import Type, { type TSchema } from 'typebox';
+import { ADDRESS, BYTES32, SIGNATURE } from './hex.js';
+import { named } from './named-schema.js';
 
 /** 20 bytes as lower-case hex with `0x`. */
-export const Address = Type.String({ pattern: '^0x[0-9a-f]{40}$' });
+export const Address = Type.String({ pattern: ADDRESS.recorded });
 
 /** 32 bytes as lower-case hex with `0x`: market ids, order hashes, digests, transaction hashes. */
-export const Bytes32 = Type.String({ pattern: '^0x[0-9a-f]{64}$' });
+export const Bytes32 = Type.String({ pattern: BYTES32.recorded });
 
 /** A 65-byte signature (r, s, v) as lower-case hex with `0x`. */
-export const Signature = Type.String({ pattern: '^0x[0-9a-f]{130}$' });
+export const Signature = Type.String({ pattern: SIGNATURE.recorded });
+
+/** As requests may write an address: digits of any case. The checksum of EIP-55 is not looked at. */
+export const AnyCaseAddress = named('AddressInput', Type.String({ pattern: ADDRESS.given, description: '20 bytes as hex, upper or lower case.' }));
+
+/** As requests may write 32 bytes: digits of any case. */
+export const AnyCaseBytes32 = named('Bytes32Input', Type.String({ pattern: BYTES32.given, description: '32 bytes as hex, upper or lower case.' }));
+
+/** As requests may write a signature of 65 bytes: digits of any case. */
+export const AnyCaseSignature = named('SignatureInput', Type.String({
+  pattern: SIGNATURE.given, description: '65 bytes (r, s, v) as hex, upper or lower case.',
+}));
 
 /** An exact integer of 0 to 2^64-1 in decimal digits; records carry these as strings, so that any JSON parser keeps them. */
 export const Uint64 = Type.String({ format: 'uint64' });

@@ -1,22 +1,63 @@
-/** Hex text of requests, in any case, and bytes as the lower-case hex of records. */
+/** Hex text: what an address, 32 bytes and a signature look like, and bytes as hex. Nothing else in the project says so. */
 
-export const ADDRESS_PATTERN = '^0x[0-9a-fA-F]{40}$';
-export const BYTES32_PATTERN = '^0x[0-9a-fA-F]{64}$';
+/** How a fixed number of bytes is written: `0x`, then two hex digits per byte. Regular expressions as text. */
+export interface HexForm {
+  /** Lower case, as records and answers carry it; without anchors, to stand within a longer pattern. */
+  readonly text: string;
+  /** The whole of a text in lower case. */
+  readonly recorded: string;
+  /** The whole of a text with digits of any case, as requests may write it. */
+  readonly given: string;
+  /** What a client is told to write. */
+  readonly meaning: string;
+}
 
-const BYTES32 = new RegExp(BYTES32_PATTERN);
-const SIGNATURE = /^0x[0-9a-fA-F]{130}$/;
+const form = (digits: number): HexForm => ({
+  text: `0x[0-9a-f]{${digits}}`, recorded: `^0x[0-9a-f]{${digits}}$`, given: `^0x[0-9a-fA-F]{${digits}}$`, meaning: `0x and ${digits} hex digits`,
+});
 
+/** 20 bytes. */
+export const ADDRESS = form(40);
+/** Market ids, order hashes, transaction hashes, digests. */
+export const BYTES32 = form(64);
+/** 65 bytes: r, s, v. */
+export const SIGNATURE = form(130);
+
+const givenAddress = new RegExp(ADDRESS.given);
+const givenBytes32 = new RegExp(BYTES32.given);
+const givenSignature = new RegExp(SIGNATURE.given);
+const HEX_BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
+
+/** Whether a value is an address with digits of any case. */
+export function isAddress(value: unknown): value is string {
+  return typeof value === 'string' && givenAddress.test(value);
+}
+
+/** Whether a value is 32 bytes with digits of any case. */
 export function isBytes32(value: unknown): value is string {
-  return typeof value === 'string' && BYTES32.test(value);
+  return typeof value === 'string' && givenBytes32.test(value);
+}
+
+/** Whether a value is whole bytes, any number of them, with digits of any case. */
+export function isHexBytes(value: unknown): value is string {
+  return typeof value === 'string' && HEX_BYTES.test(value);
 }
 
 /** The 65 bytes of a signature in hex, undefined for anything else. */
 export function signatureBytes(value: unknown): Buffer | undefined {
-  if (typeof value !== 'string' || !SIGNATURE.test(value)) return undefined;
+  if (typeof value !== 'string' || !givenSignature.test(value)) return undefined;
   return Buffer.from(value.slice(2), 'hex');
 }
 
 /** Bytes as lower-case hex with `0x`. */
 export function toHex(bytes: Uint8Array): string {
   return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`;
+}
+
+const QUANTITY = /^0x[0-9a-f]{1,14}$/i;
+
+/** A quantity of the Ethereum JSON-RPC specification as an integer of 0 to 2^53-1; undefined for anything else. */
+export function quantityOf(value: unknown): number | undefined {
+  const number = typeof value === 'string' && QUANTITY.test(value) ? Number(value) : NaN;
+  return Number.isSafeInteger(number) ? number : undefined;
 }

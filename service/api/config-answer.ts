@@ -1,6 +1,6 @@
 /** `GET /api/v1/config`: what a client must know to sign orders and stay within the limits. */
 import type { Chain, Contracts } from '../../command/chain/chain.js';
-import { cancelTypes, orderTypes, type OrderDomain } from '../../command/signing/typed-data.js';
+import { cancelTypes, orderTypes } from '../../command/signing/typed-data.js';
 import { MIN_LIFETIME_S, WORK_LIMIT } from '../../engine/rules/limits.js';
 import { EVENTS_LIMIT } from '../../query/events.js';
 import { USER_ACTIVITY_LIMIT } from '../../query/trades.js';
@@ -8,7 +8,8 @@ import type { Collateral } from '../chains/chain-check.js';
 import type { Config } from '../config.js';
 import { MAX_BODY_BYTES } from '../http/body.js';
 import { MAX_ORDERS } from '../../query/orders.js';
-import type { Reply } from './route.js';
+import type { Reply } from './endpoint.js';
+import { orderDomain, orderDomains } from './order-domains.js';
 
 /** The EIP-712 types of what traders sign. */
 export const signedTypes = { ...orderTypes, ...cancelTypes };
@@ -25,18 +26,6 @@ export interface ConfigParts {
   readonly chains: readonly SettlingChain[];
   /** The wall clock in milliseconds. */
   readonly now: () => number;
-}
-
-/** The EIP-712 domain of orders and cancels on a chain. */
-export function orderDomain({ domainName, chainId, contracts }: Pick<Chain, 'domainName' | 'chainId' | 'contracts'>): OrderDomain {
-  return { name: domainName, version: '1', chainId, verifyingContract: contracts.settlement };
-}
-
-/** Every chain's domain; with CHAINS=none the one of the settings. */
-export function orderDomains(config: Config, chains: readonly { readonly chain: Chain }[]): readonly OrderDomain[] {
-  if (chains.length > 0) return chains.map(({ chain }) => orderDomain(chain));
-  const { settlementDomainName, chainId, settlementAddress } = config;
-  return [{ name: settlementDomainName, version: '1', chainId, verifyingContract: settlementAddress }];
 }
 
 const NO_CONTRACTS: Readonly<Record<keyof Contracts, null>> = {

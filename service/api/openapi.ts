@@ -1,65 +1,72 @@
-/** The OpenAPI 3.1 document of a route table. */
+/** The OpenAPI 3.1 document of the endpoints. */
 import { errors, type ErrorCode } from '../../engine/records/errors.js';
-import { problemExample } from '../http/problems.js';
+import { problems } from '../http/problems.js';
+import type { Authority } from './authority.js';
+import { createComponents, type Components } from './components.js';
+import { errorsOf, tags, type Endpoint, type Examples } from './endpoint.js';
+import type { ErrorShape } from './error-shape.js';
+import type { Parameter } from './parameter.js';
 import { minLogPosition } from './parameters.js';
-import { tags, type Examples, type Parameter, type Route } from './route.js';
-import { ProblemAnswer } from './schemas.js';
 
 type Json = Record<string, unknown>;
 
+const INTRODUCTION = 'Order-book exchange for binary prediction markets. Prices, sizes and volumes have 6 decimals. JSON integers are exact, also beyond 2^53. '
+  + 'Any origin may call it: orders and cancels are authorised by their signatures, and there are no cookies. Every GET endpoint also takes HEAD.';
+
 /** The document as an object of plain JSON. */
-export function openapiDocument(routes: readonly Route[], version: string): Json {
+export function openapiDocument(endpoints: readonly Endpoint[], version: string): Json {
+  const components = createComponents();
   const paths: Record<string, Json> = {};
-  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
+  for (const endpoint of endpoints) (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = operation(endpoint, components);
+  const responses = Object.fromEntries((Object.keys(errors) as ErrorCode[]).map((code) => [code, errorResponse(code, problems, components)]));
   return {
     openapi: '3.1.0',
-    info: {
-      title: 'Prediction exchange', version, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-      description: 'Order-book exchange for binary prediction markets. Prices, sizes and volumes have 6 decimals. JSON integers are exact, also beyond 2^53. '
-        + 'Any origin may call it: orders and cancels are authorised by their signatures, and there are no cookies. Every GET route also takes HEAD.',
-    },
+    info: { title: 'Prediction exchange', version, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' }, description: INTRODUCTION },
     servers: [{ url: '/' }],
-    tags: tags.map((name) => ({ name })),
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas: { Problem: ProblemAnswer },
-      responses: Object.fromEntries((Object.keys(errors) as ErrorCode[]).map((code) => [code, errorResponse(code)])),
+      schemas: components.schemas, responses, securitySchemes: Object.assign({}, ...endpoints.map(({ authority }) => authority.schemes)) as Json,
     },
   };
 }
 
-/** The error codes that a route can answer with, those of the shell included. */
-export function errorsOf(route: Route): ErrorCode[] {
-  const codes = new Set<ErrorCode>(route.errors);
-  if (route.body !== undefined) for (const code of ['body_too_large', 'unsupported_media_type', 'request_timeout'] as const) codes.add(code);
-  if (route.consistent) for (const code of ['invalid_request', 'not_caught_up'] as const) codes.add(code);
-  if (route.limit !== 'none') codes.add('rate_limited');
-  return [...codes.add('internal')];
-}
-
-function operation(route: Route): Json {
-  const parameters = route.consistent ? [...route.parameters, minLogPosition] : route.parameters;
+function operation(endpoint: Endpoint, components: Components): Json {
+  const { id, tag, summary, description, body, authority, answer } = endpoint;
+  const parameters = [...Object.values(endpoint.parameters), ...endpoint.consistent ? [minLogPosition] : []];
   return {
-    operationId: route.id, tags: [route.tag], summary: route.summary, description: route.description,
-    ...(parameters.length === 0 ? {} : { parameters: parameters.map(describeParameter) }),
-    ...(route.body === undefined
+    operationId: id, tags: [tag], summary, description, security: securityOf(authority),
+    ...(parameters.length === 0 ? {} : { parameters: parameters.map((each) => describeParameter(each, components)) }),
+    ...(body === undefined
       ? {}
       : {
-          requestBody: { required: route.body.optional !== true, content: { 'application/json': { schema: route.body.schema, examples: named(route.body.examples) } } },
+          requestBody: {
+            required: !body.optional, content: { 'application/json': { schema: components.refer(body.schema), examples: named(body.examples) } },
+          },
         }),
-    responses: { 200: answerOf(route, route.answer.description), ...otherStatuses(route), ...errorResponses(route) },
+    responses: {
+      200: answerOf(endpoint, answer.description, components), ...otherStatuses(endpoint, components), ...errorResponses(endpoint, components),
+    },
   };
 }
 
-function describeParameter({ name, in: place, required, description, schema, example }: Parameter): Json {
-  return { name, in: place, required, description, schema, example };
+/** All schemes of an authority are needed together; an empty list says that nothing is. */
+function securityOf({ schemes }: Authority): Json[] {
+  const names = Object.keys(schemes);
+  return names.length === 0 ? [] : [Object.fromEntries(names.map((name) => [name, []]))];
 }
 
-function answerOf({ answer, consistent }: Route, description: string): Json {
+function describeParameter({ name, in: place, required, description, schema, example }: Parameter, components: Components): Json {
+  return { name, in: place, required, description, schema: components.refer(schema), example };
+}
+
+function answerOf({ answer, consistent }: Endpoint, description: string, components: Components): Json {
   const headers: Record<string, string> = {
     ...(consistent ? { 'X-Log-Position': 'Last log position that the answer includes; -1 while the read model is empty.' } : {}), ...answer.headers,
   };
-  const content: Record<string, Json> = { [answer.contentType ?? 'application/json']: { schema: answer.schema, examples: named(answer.examples) } };
+  const content: Record<string, Json> = {
+    [answer.contentType ?? 'application/json']: { schema: components.refer(answer.schema), examples: named(answer.examples) },
+  };
   for (const [type, what] of Object.entries(answer.alternatives ?? {})) content[type] = { schema: { type: 'string', description: what } };
   return {
     description, content,
@@ -71,34 +78,45 @@ function answerOf({ answer, consistent }: Route, description: string): Json {
   };
 }
 
-function otherStatuses(route: Route): Json {
-  const statuses = Object.entries(route.answer.statuses ?? {});
-  return Object.fromEntries(statuses.map(([status, description]) => [status, answerOf(route, description)]));
+function otherStatuses(endpoint: Endpoint, components: Components): Json {
+  const statuses = Object.entries(endpoint.answer.statuses ?? {});
+  return Object.fromEntries(statuses.map(([status, description]) => [status, answerOf(endpoint, description, components)]));
 }
 
-/** One response a status: errors that share one are told apart by `code`, so their examples stand side by side. */
-function errorResponses(route: Route): Json {
+/** One response per status: errors that share a status are told apart by their code, so their examples stand side by side. */
+function errorResponses(endpoint: Endpoint, components: Components): Json {
+  const { errorShape } = endpoint;
   const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of errorsOf(route)) byStatus.set(errors[code].status, [...byStatus.get(errors[code].status) ?? [], code]);
+  for (const code of errorsOf(endpoint)) byStatus.set(errors[code].status, [...byStatus.get(errors[code].status) ?? [], code]);
   return Object.fromEntries([...byStatus].map(([status, codes]) => {
     const [only] = codes;
-    if (codes.length === 1) return [status, { $ref: `#/components/responses/${only}` }];
-    const examples = Object.fromEntries(codes.map((code) => [code, { value: problemExample(code) }]));
-    return [status, { description: codes.map((code) => `\`${code}\`: ${errors[code].text}.`).join(' '), content: problemContent(examples) }];
+    if (only !== undefined && codes.length === 1) {
+      return [status, errorShape === problems ? { $ref: responseOf(only) } : errorResponse(only, errorShape, components)];
+    }
+    const examples = Object.fromEntries(codes.map((code) => [code, exampleOf(code, errorShape)]));
+    return [status, { description: codes.map((code) => `\`${code}\`: ${errors[code].text}.`).join(' '), ...errorContent(errorShape, examples, components) }];
   }));
 }
 
-function errorResponse(code: ErrorCode): Json {
+const responseOf = (code: ErrorCode) => `#/components/responses/${code}`;
+
+/** The problems' examples are in their components. */
+function exampleOf(code: ErrorCode, errorShape: ErrorShape): Json {
+  if (errorShape !== problems) return { value: errorShape.example(code) };
+  return { $ref: `${responseOf(code)}/content/${errorShape.contentType.replace('/', '~1')}/examples/${code}` };
+}
+
+function errorResponse(code: ErrorCode, errorShape: ErrorShape, components: Components): Json {
   const { text, retry, status } = errors[code];
   return {
     description: `${text}.${retry ? ' The same request can succeed later.' : ''}`,
-    content: problemContent({ [code]: { value: problemExample(code) } }),
+    ...errorContent(errorShape, { [code]: { value: errorShape.example(code) } }, components),
     ...(status === 503 || status === 429 ? { headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } } } : {}),
   };
 }
 
-function problemContent(examples: Json): Json {
-  return { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' }, examples } };
+function errorContent({ contentType, schema }: ErrorShape, examples: Json, components: Components): Json {
+  return { content: { [contentType]: { schema: components.refer(schema), examples } } };
 }
 
 function named(examples: Examples): Json {

@@ -1,8 +1,8 @@
-/** The query side's reads as the route table names them, bound to the read models, the log and the clock. */
+/** The handlers of the reads, bound to the read models, the log and the clock. */
 import type { Log } from '../../engine/log/log.js';
 import type { Database } from '../../query/database.js';
 import { events } from '../../query/events.js';
-import { marketIdOf, markets, marketStats, platformStats } from '../../query/markets.js';
+import { markets, marketStats, platformStats } from '../../query/markets.js';
 import { orderWithHistory } from '../../query/order.js';
 import { orderbook } from '../../query/orderbook.js';
 import { ordersOfTrader, ordersOfUser } from '../../query/orders.js';
@@ -10,28 +10,28 @@ import { holders, position, positionsOfUser } from '../../query/positions.js';
 import { resolution } from '../../query/resolution.js';
 import { failedTrades, pendingTrades, settlementOfTransaction } from '../../query/settlements.js';
 import { activityOfMarket, tradesOfMarket, userActivity } from '../../query/trades.js';
-import type { Queries } from '../api/routes.js';
+import { NDJSON } from '../api/endpoints/history.js';
+import type { ReadHandlers } from '../api/endpoints.js';
 
-export function createQueries({ db, log, now }: { db: Database; log: Log; now: () => number }): Queries {
+export function createQueries({ db, log, now }: { db: Database; log: Log; now: () => number }): ReadHandlers {
   return {
-    ordersOfTrader: (asked) => ordersOfTrader(db, asked),
-    orderWithHistory: (asked) => orderWithHistory(db, asked),
-    ordersOfUser: (asked) => ordersOfUser(db, asked),
-    positionsOfUser: (asked) => positionsOfUser(db, asked),
-    userActivity: (asked) => userActivity(db, asked),
-    positionInMarket: (asked) => position(db, asked),
-    markets: (asked) => markets(db, asked),
-    statsOfMarket: ({ marketId }) => marketStats(db, { marketId, nowMs: now() }),
-    holdersOfMarket: (asked) => holders(db, asked),
-    activityOfMarket: (asked) => activityOfMarket(db, asked),
-    tradesOfMarket: (asked) => tradesOfMarket(db, asked),
-    resolutionOfMarket: ({ marketId }) => resolution(db, { marketId, nowS: Math.floor(now() / 1_000) }),
-    platformStats: (asked) => platformStats(db, asked),
-    orderbook: (asked) => orderbook(db, asked),
-    pendingTrades: (asked) => pendingTrades(db, asked),
-    failedTrades: (asked) => failedTrades(db, { ...asked, nowMs: now() }),
-    settlementOfTransaction: (asked) => settlementOfTransaction(db, asked),
-    marketIdOf: (market) => marketIdOf(db, market),
-    events: ({ from, limit, lines }) => events(log, { from, limit, ndjson: lines }),
+    listOrders: (asked) => ordersOfTrader(db, asked),
+    getOrder: (asked) => orderWithHistory(db, asked),
+    listUserOrders: (asked) => ordersOfUser(db, asked),
+    listUserPositions: (asked) => positionsOfUser(db, asked),
+    getUserActivity: (asked) => userActivity(db, asked),
+    getPosition: (asked) => position(db, asked),
+    listMarkets: (asked) => markets(db, asked),
+    getMarketStats: ({ marketId }) => marketStats(db, { marketId, nowMs: now() }),
+    getHolders: (asked) => holders(db, asked),
+    getMarketActivity: (asked) => activityOfMarket(db, asked),
+    listTrades: (asked) => tradesOfMarket(db, asked),
+    getResolution: ({ marketId }) => resolution(db, { marketId, nowS: Math.floor(now() / 1_000) }),
+    getPlatformStats: (asked) => platformStats(db, asked),
+    getOrderbook: (asked) => orderbook(db, asked),
+    listPendingTrades: (asked) => pendingTrades(db, asked),
+    listFailedTrades: (asked) => failedTrades(db, { ...asked, nowMs: now() }),
+    getSettlement: (asked) => settlementOfTransaction(db, asked),
+    listEvents: ({ from, limit, contentType }) => events(log, { from, limit, ndjson: contentType === NDJSON }),
   };
 }

@@ -5,6 +5,7 @@ import { computeAddress, getAddress } from 'ethers';
 import Type from 'typebox';
 import type { Chain, Contracts } from '../../command/chain/chain.js';
 import { ChainId, Position, record } from '../../engine/records/fields.js';
+import { ADDRESS, isAddress, isBytes32 } from '../../engine/records/hex.js';
 import { faultFinder } from '../../engine/records/schema.js';
 
 /** A chain with what it takes to talk to it. */
@@ -149,8 +150,8 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
 function readContracts(at: string, given: FileChain['contracts'] | undefined, { fault }: Reading): Contracts {
   const contracts = new Map<string, string>();
   for (const [name, text] of Object.entries(given ?? {})) {
-    if (typeof text !== 'string' || !/^0x[0-9a-fA-F]{40}$/.test(text)) {
-      fault(`${at}/${name}`, 'expected an address: 0x and 40 hex digits');
+    if (!isAddress(text)) {
+      fault(`${at}/${name}`, `expected an address: ${ADDRESS.meaning}`);
       continue;
     }
     const address = text.toLowerCase();
@@ -203,7 +204,7 @@ async function readKey(at: string, source: unknown, reading: Reading): Promise<s
   const text = await readSource(at, source, reading, SOURCES);
   if (text === undefined) return '';
   const key = `0x${text.replace(/^0x/, '').toLowerCase()}`;
-  if (/^0x[0-9a-f]{64}$/.test(key) && isKey(key)) return key;
+  if (isBytes32(key) && isKey(key)) return key;
   reading.fault(at, `the key there is none: expected 64 hex digits, with or without 0x, and found ${text.length} characters`);
   return '';
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { ipKeyGenerator, rateLimit, type RateLimitInfo } from 'express-rate-limit';
 import { RequestError } from '../../engine/records/errors.js';
-import type { AppOptions } from './app.js';
+import type { Endpoint } from '../api/endpoint.js';
 
 export interface RateLimits {
   readonly windowS: number;
@@ -11,6 +11,9 @@ export interface RateLimits {
   readonly orders: number;
   readonly reads: number;
 }
+
+/** Middleware that counts a request against its limit, by class; none for a class without a limit. */
+export type Limiters = Readonly<Partial<Record<Endpoint['limit'], RequestHandler>>>;
 
 /** What a limiter leaves on the request that it has counted. */
 interface Counted {
@@ -20,7 +23,7 @@ interface Counted {
 }
 
 /** The middleware of each class that has a limit. IPv6 clients count by their /56, since one subscriber has at least that. */
-export function createLimiters({ windowS, orders, reads }: RateLimits): AppOptions['limiters'] {
+export function createLimiters({ windowS, orders, reads }: RateLimits): Limiters {
   return {
     ...(orders === 0 ? {} : { orders: limiter('orders', orders, windowS) }),
     ...(reads === 0 ? {} : { reads: limiter('reads', reads, windowS) }),

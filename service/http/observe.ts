@@ -3,15 +3,15 @@ import { randomUUID } from 'node:crypto';
 import type { CancelOrderHandler } from '../../command/orders/cancel-order.js';
 import type { PlaceOrderHandler } from '../../command/orders/place-order.js';
 import { RequestError } from '../../engine/records/errors.js';
-import type { OrderHandlers } from '../api/orders.js';
-import type { Observer } from '../http/app.js';
+import type { OrderHandlers } from '../api/endpoints.js';
+import type { Observer } from '../http/shell.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
 
 /** The command side's handlers as route handlers, each result counted. */
 export function observedOrders(
   metrics: Metrics, { placeOrder, cancelOrder }: { placeOrder: PlaceOrderHandler; cancelOrder: CancelOrderHandler },
-): OrderHandlers {
+): Pick<OrderHandlers, 'placeOrder' | 'cancelOrder'> {
   const counted = async <T>(result: string, work: Promise<T>): Promise<T> => {
     try {
       const answer = await work;
@@ -23,25 +23,18 @@ export function observedOrders(
     }
   };
   return {
-    placeOrder: (request) => counted('accepted', placeOrder(request.rawBody, request.signal)),
-    cancelOrder: ({ params, query, headers, signal }) => counted('cancelled', cancelOrder({
-      orderHash: params['hash']!, marketId: query['marketId'], side: query['side'],
-      signature: single(headers['x-cancel-signature']), deadline: single(headers['x-cancel-deadline']),
-    }, signal)),
+    placeOrder: ({ body }, { signal }) => counted('accepted', placeOrder(body, signal)),
+    cancelOrder: (asked, { signal }) => counted('cancelled', cancelOrder(asked, signal)),
   };
-}
-
-function single(header: string | string[] | undefined): string | undefined {
-  return typeof header === 'string' ? header : header?.join(', ');
 }
 
 /** Counts every answer; logs requests at debug, and unexpected errors under an id that the client is given. */
 export function requestObserver(metrics: Metrics, logger: Logger): Observer {
   const debug = logger.isLevelEnabled('debug');
   return {
-    answered(route, status, seconds) {
-      metrics.answered(route, status, seconds);
-      if (debug) logger.debug({ route: route.id, status, seconds }, 'request');
+    answered(endpoint, status, seconds) {
+      metrics.answered(endpoint, status, seconds);
+      if (debug) logger.debug({ route: endpoint.id, status, seconds }, 'request');
     },
     failed(error, what) {
       const id = `urn:uuid:${randomUUID()}`;

@@ -1,13 +1,7 @@
 /** Errors as answers: `application/problem+json` (RFC 9457) from the error table, and nothing of an unexpected error's inside. */
 import { errors, type ErrorCode, RequestError } from '../../engine/records/errors.js';
-
-/** What is written of an error: never more than the table and the request's own fault. */
-export interface Problem {
-  readonly status: number;
-  readonly code: ErrorCode;
-  readonly body: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
+import { Problem } from '../api/answer-fields.js';
+import type { ErrorAnswer, ErrorShape, Occurrence } from '../api/error-shape.js';
 
 /** Where the OpenAPI document describes an error: its `type`. */
 export function problemType(code: ErrorCode): string {
@@ -17,17 +11,11 @@ export function problemType(code: ErrorCode): string {
 /** Seconds after which a request that can succeed later is worth repeating, unless the error's `retryAfterS` knows better. */
 const RETRY_AFTER_S = '1';
 
-/** RFC 9110 wants a 401 to say what would be accepted: for a cancel, the trader's signature in two headers. */
-const CHALLENGE = 'EIP-712 primaryType="CancelOrder", headers="X-Cancel-Signature X-Cancel-Deadline"';
-
 /**
- * The answer to a failed request. `instance` names this one occurrence (for an unexpected error, what its log line says);
- * `status` is another one than the table's, for what only the HTTP parser can meet. Fields of the error's `extra` come along,
+ * The answer to a failed request: never more than the table and the request's own fault. Fields of the error's `extra` come along,
  * but never over the standard ones.
  */
-export function problemOf(
-  error: RequestError, { instance, status = error.kind.status }: { instance?: string; status?: number } = {},
-): Problem {
+export function problemOf(error: RequestError, { instance, status = error.kind.status, challenge }: Occurrence = {}): ErrorAnswer {
   const { kind, code, detail, fields, extra } = error;
   const body = jsonOf({
     ...extra,
@@ -40,7 +28,7 @@ export function problemOf(
     code,
     ...(fields.length === 0 ? {} : { errors: fields }),
   });
-  return { status, code, body, headers: problemHeaders(error) };
+  return { status, body, headers: problemHeaders(error, challenge) };
 }
 
 /** JSON with bigints as integers, exact at any size. */
@@ -49,19 +37,19 @@ function jsonOf(value: unknown): string {
   return text.replaceAll(/"\\u0000(-?\d+)\\u0000"/g, '$1');
 }
 
-function problemHeaders(error: RequestError): Record<string, string> {
+function problemHeaders(error: RequestError, challenge: string | undefined): Record<string, string> {
   const headers: Record<string, string> = {};
   const { retryAfterS } = error.extra;
   if (typeof retryAfterS === 'number') headers['Retry-After'] = String(retryAfterS);
   else if (error.kind.status === 503) headers['Retry-After'] = RETRY_AFTER_S;
-  if (error.kind.status === 401) headers['WWW-Authenticate'] = CHALLENGE;
+  if (error.kind.status === 401 && challenge !== undefined) headers['WWW-Authenticate'] = challenge;
   if (error.code === 'method_not_allowed') headers['Allow'] = String(error.extra['allow']);
   return headers;
 }
 
 /**
- * Any thrown value as a RequestError: one of the table stays; a path that is no percent-encoding is the client's; everything else
- * is `internal` and goes to `report`, which returns the id that the client may quote.
+ * Any thrown value as a RequestError: one of the table stays; a path that is not percent-encoding is the client's; undefined for
+ * everything else, which the client is told nothing of.
  */
 export function requestErrorOf(error: unknown): RequestError | undefined {
   if (error instanceof RequestError) return error;
@@ -69,7 +57,10 @@ export function requestErrorOf(error: unknown): RequestError | undefined {
   return undefined;
 }
 
-/** The shape of every problem, for the OpenAPI document. */
+/** A problem without a detail, as the document shows it. */
 export const problemExample = (code: ErrorCode): Record<string, unknown> => ({
   type: problemType(code), title: errors[code].text, status: errors[code].status, error: errors[code].text, code,
 });
+
+/** The error shape of endpoints that answer with problem documents. */
+export const problems: ErrorShape = { contentType: 'application/problem+json', schema: Problem, example: problemExample, answer: problemOf };

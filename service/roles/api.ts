@@ -5,7 +5,7 @@ import { createPlaceOrder } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { createGroupCommit } from '../../engine/log/group-commit.js';
 import type { Replica } from '../../engine/run/replica.js';
-import { orderEndpoints } from '../api/order-endpoints.js';
+import { orderEndpoints } from '../api/endpoints.js';
 import { createExposures } from '../chains/exposures.js';
 import { observedOrders } from '../http/observe.js';
 import { createOrderFinder } from './order-finder.js';

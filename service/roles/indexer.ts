@@ -23,7 +23,7 @@ export const indexer: Role = {
     parts.advance.listen((chainId) => { running.find((each) => each.chainId === chainId)?.advance(); });
     const chains = () => running.map(({ health }) => health());
     return {
-      routes: [], figures: figuresOf(chains), failed: neverFails,
+      routes: [], figures: indexerFigures(chains), failed: neverFails,
       health() {
         const now = chains();
         // A chain that is away or late passes: orders can be taken, and their fills wait.
@@ -112,7 +112,8 @@ function watch({ chain: { chainId }, configured: { stalledAfterMs }, report }: C
   signal.addEventListener('abort', () => { clearInterval(timer); }, { once: true });
 }
 
-function figuresOf(chains: () => readonly IndexerHealth[]): readonly Figure[] {
+/** What `/metrics` shows. */
+export function indexerFigures(chains: () => readonly IndexerHealth[]): readonly Figure[] {
   const figure = (name: string, help: string, value: (chain: IndexerHealth) => number): Figure => (
     { name, help, read: () => chains().map((chain) => ({ labels: { chain: chain.chainId }, value: value(chain) })) });
   return [

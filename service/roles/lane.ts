@@ -23,7 +23,7 @@ export const lane: Role = {
     const running = await Promise.all([...parts.chains.values()].map((access) => startLane(access, parts)));
     const lanes = () => running.flatMap(({ health }) => health() ?? []);
     return {
-      routes: [], figures: figuresOf(lanes), failed: neverFails,
+      routes: [], figures: laneFigures(lanes), failed: neverFails,
       health: () => ({ reasons: [], lanes: lanes() }),
       async stop() { await Promise.all(running.map((each) => each.stop())); },
     };
@@ -64,7 +64,8 @@ async function announce(
   await log.append('commands', [{ id: recordId(`settlement:${chainId}:${txHash}`), data: encodeCommand(command) }]);
 }
 
-function figuresOf(lanes: () => readonly LaneHealth[]): readonly Figure[] {
+/** What `/metrics` shows. */
+export function laneFigures(lanes: () => readonly LaneHealth[]): readonly Figure[] {
   const figure = (name: string, help: string, value: (lane: LaneHealth) => number): Figure => (
     { name, help, read: () => lanes().map((each) => ({ labels: { chain: each.chainId, key: each.key }, value: value(each) })) });
   return [

@@ -4,8 +4,9 @@ import { syncPosition, type SyncParts } from '../../command/chain/sync-position.
 import { RequestError } from '../../engine/records/errors.js';
 import { recordedBlock, type EngineView } from '../../engine/run/view.js';
 import type { Database } from '../../query/database.js';
+import { marketIdOf } from '../../query/markets.js';
 import { heldPosition } from '../../query/positions.js';
-import type { SyncHandlers } from '../api/sync.js';
+import type { SyncPosition } from '../api/endpoints/sync-position.js';
 import type { ChainAccess } from '../chains/chain-access.js';
 import type { ChainWatch } from '../chains/chain-watch.js';
 
@@ -21,9 +22,10 @@ export interface PositionSyncParts {
 /** How long the answer waits for the read model. */
 const READ_WAIT_MS = 2_000;
 
-export function createPositionSync({ view, db, chains, watch, submit, now }: PositionSyncParts): SyncHandlers['syncPosition'] {
+export function createPositionSync({ view, db, chains, watch, submit, now }: PositionSyncParts): SyncPosition {
   const readers = new Map([...chains].map(([chainId, { chain, clientRpc: rpc }]) => [chainId, createHoldingsReader({ chain, rpc })]));
-  return async (asked) => {
+  return async ({ market: named, user }) => {
+    const asked = { marketId: await marketIdOf(db, named), user };
     const market = view.market(asked.marketId);
     if (market === undefined) throw new RequestError('unknown_market');
     const { chainId, tokens = [] } = market;

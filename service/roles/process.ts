@@ -1,7 +1,7 @@
 /** One process: the roles that its settings name, on shared parts, behind one HTTP server. */
-import { serviceEndpoints } from '../api/service-endpoints.js';
+import { serviceEndpoints } from '../api/endpoints.js';
 import type { Route } from '../api/endpoint.js';
-import { configAnswer } from '../api/config-answer.js';
+import { configHandler } from '../api/config-answer.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';
 import type { Config } from '../config.js';
 import { createApp } from '../http/app.js';
@@ -18,6 +18,7 @@ import { ROLE_NAMES, type RoleName } from './role-names.js';
 import type { RunningRole } from './role.js';
 import { openSharedParts, type SharedParts, type Urls } from './shared-parts.js';
 
+const VERSION = '0.1.0';
 /** How long a read waits for X-Min-Log-Position. */
 const READ_WAIT_MS = 2_000;
 
@@ -76,11 +77,11 @@ async function serve({ config, parts, running, metrics, logger }: Serving): Prom
   const reads = running.has('query') || running.has('api') ? await parts.readModels() : undefined;
   const app = createApp({
     routes: [...routes, ...serviceEndpoints({
-      getConfig: configAnswer(parts), getLiveness: () => ({ body: '{"live":true}' }), getMetrics: metrics.scrape,
+      getConfig: configHandler({ config, chains: [...parts.chains.values()], now: parts.now }), getLiveness: () => ({ body: '{"live":true}' }), getMetrics: metrics.scrape,
       getReadiness: async () => readinessAnswer([...running.keys()], [
         { reasons: stopping ? ['the service is stopping'] : [] }, ...await Promise.all([...running.values()].map((role) => role.health())),
       ]),
-    })],
+    }, VERSION)],
     pages: running.has('query') ? { '/docs': docsPage('/openapi.json') } : {}, trustProxy: config.trustProxy, now: () => performance.now(),
     limiters: createLimiters({ windowS: config.rateLimitWindowS, orders: config.rateLimitOrders, reads: config.rateLimitReads }),
     waitForPosition: async (position, signal) => reads?.waitForPosition(position, { timeoutMs: READ_WAIT_MS, signal }),

@@ -1,15 +1,17 @@
 /** The query role: answers reads from the read models, and pages of the history from the log. */
-import { readEndpoints } from '../api/read-endpoints.js';
+import { readEndpoints } from '../api/endpoints.js';
 import { createQueries } from '../api/queries.js';
 import { lagReasons, type ReadinessParts } from './readiness.js';
 import { neverFails, type Role } from './role.js';
 
 export const query: Role = {
   name: 'query',
-  reads: 'the read models; commands and outcomes, for pages of the history',
+  reads: 'the read models; commands and outcomes, for pages of the history; the chains\' stablecoins',
   writes: 'nothing',
-  async start({ log, config, now, readModels, logLength }) {
+  async start({ log, config, now, readModels, logLength, chains }) {
     const db = await readModels();
+    // What `/api/v1/config` tells of a chain is read there.
+    for (const access of chains.values()) await access.begin(() => Promise.resolve());
     return {
       routes: readEndpoints(createQueries({ db, log, now })), figures: [], failed: neverFails,
       // Closed with the shared parts.

@@ -23,7 +23,7 @@ export const settlement: Role = {
     const running = await Promise.all([...parts.chains.values()].map((access) => startSettlement(access, replica, parts)));
     const chains = () => running.map(({ health }) => health());
     return {
-      routes: [], figures: figuresOf(chains), failed: neverFails,
+      routes: [], figures: settlementFigures(chains), failed: neverFails,
       health: () => ({ ...parts.replicaHealth(), chains: chains() }),
       async stop() { await Promise.all(running.map((each) => each.stop())); },
     };
@@ -64,7 +64,8 @@ async function startSettlement(access: ChainAccess, { view }: Replica, parts: Sh
   };
 }
 
-function figuresOf(chains: () => readonly SettlementHealth[]): readonly Figure[] {
+/** What `/metrics` shows. */
+export function settlementFigures(chains: () => readonly SettlementHealth[]): readonly Figure[] {
   const figure = (name: string, help: string, value: (chain: SettlementHealth) => number): Figure => (
     { name, help, read: () => chains().map((chain) => ({ labels: { chain: chain.chainId }, value: value(chain) })) });
   return [

@@ -5,11 +5,12 @@
 import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
 import { ProxyServer } from 'httpxy';
 import { RequestError } from '../../engine/records/errors.js';
-import { roleOf } from '../api/all-endpoints.js';
 import { bindAll } from '../api/endpoint.js';
-import * as serviceEndpoints from '../api/endpoints/service.js';
+import { getReadiness } from '../api/endpoints/readiness.js';
+import { getLiveness, getMetrics } from '../api/endpoints/service.js';
+import { roleOf } from '../api/role-of.js';
 import { createApp, type App } from '../http/app.js';
-import type { Observer } from '../http/app.js';
+import type { Observer } from '../http/shell.js';
 import { problemOf } from '../http/problems.js';
 import type { Metrics } from '../metrics.js';
 import type { RoleName } from '../roles/role-names.js';
@@ -32,7 +33,6 @@ const ANSWER_WITHIN_MS = 60_000;
 
 /** The app answers health and metrics itself, and hands everything else on. */
 export function createFront({ portsOf, readiness, metrics, observer, trustProxy }: FrontOptions): App {
-  const { getLiveness, getReadiness, getMetrics } = serviceEndpoints.service;
   const app = createApp({
     routes: bindAll({ getLiveness, getReadiness, getMetrics }, {
       getLiveness: () => ({ body: '{"live":true}' }), getReadiness: readiness, getMetrics: () => metrics.scrape(),
@@ -40,15 +40,20 @@ export function createFront({ portsOf, readiness, metrics, observer, trustProxy 
     pages: {}, limiters: {}, trustProxy, observer, now: () => performance.now(), waitForPosition: () => Promise.resolve(),
   });
   const pass = createPass(portsOf);
-  const own = new Set([getLiveness.path, getReadiness.path, getMetrics.path]);
+  const own = new Set<string>([getLiveness.path, getReadiness.path, getMetrics.path]);
   return {
     ...app,
     handle(request, response) {
       const [path = ''] = (request.url ?? '').split('?', 1);
       if (own.has(path)) app.handle(request, response);
-      else pass(request, response, roleOf(request.method ?? '', path));
+      else pass(request, response, servedBy(roleOf(request.method ?? '', path)));
     },
   };
+}
+
+/** What every process serves is asked of those that read: they have the most to say. */
+function servedBy(role: ReturnType<typeof roleOf>): RoleName {
+  return role === 'every' ? 'query' : role;
 }
 
 type Pass = (request: IncomingMessage, response: ServerResponse, role: RoleName) => void;

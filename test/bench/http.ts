@@ -3,9 +3,8 @@ import http, { type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import express from 'express';
-import Type from 'typebox';
-import type { Route } from '../../service/api/route.js';
-import { MAX_BODY_BYTES } from '../../service/http/body.js';
+import { bind } from '../../service/api/endpoint.js';
+import { placeOrder } from '../../service/api/endpoints/orders.js';
 import { createApp } from '../../service/http/app.js';
 import { createServer } from '../../service/http/server.js';
 import type { BenchLine } from './line.js';
@@ -17,14 +16,8 @@ const CONNECTIONS = 64;
 /** The servers take turns, so that a machine that grows slower is slower for all; the first round also warms the process. */
 const ROUNDS = 3;
 
-/** The order route with a handler that does nothing. */
-const emptyRoute: Route = {
-  id: 'placeOrder', method: 'POST', path: '/api/v1/orders', tag: 'Orders', summary: '', description: '', parameters: [],
-  body: { schema: Type.Unknown(), examples: {}, limitBytes: MAX_BODY_BYTES },
-  answer: { description: '', schema: Type.Unknown(), examples: {} },
-  errors: [], limit: 'none', consistent: false,
-  handler: () => ({ body: ANSWER, position: 1 }),
-};
+/** The order endpoint with a handler that does nothing, and no limit. */
+const emptyRoute = bind({ ...placeOrder, limit: 'none' }, () => ({ body: ANSWER, position: 1 }));
 
 /**
  * Requests a second of the server's own processor time (its clock does not see who else is at work on the machine), for the same

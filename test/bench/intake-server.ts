@@ -3,7 +3,7 @@ import { createKeccak256 } from '../../command/signing/keccak.js';
 import { createPlaceOrder } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
-import { createRoutes, type Queries } from '../../service/api/routes.js';
+import { orderEndpoints } from '../../service/api/endpoints.js';
 import { createApp } from '../../service/http/app.js';
 import { createServer, listen } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
@@ -15,7 +15,6 @@ const keccak256 = await createKeccak256();
 const prepared = prepareDomain(keccak256, domain);
 const metrics = createMetrics();
 let position = 0;
-const nothing = () => ({ body: '{}' });
 const orders = observedOrders(metrics, {
   placeOrder: createPlaceOrder({
     findMarket: () => ({ chainId: domain.chainId }), domainOf: () => prepared, permitDigestOf: () => undefined, exposureOf: () => undefined,
@@ -28,10 +27,7 @@ const orders = observedOrders(metrics, {
   }),
   cancelOrder: () => Promise.reject(new Error('nothing to cancel')),
 });
-const routes = createRoutes({
-  ...orders, queries: {} as Queries, version: '0', config: nothing, live: nothing, ready: () => Promise.resolve(nothing()),
-  metrics: () => Promise.resolve(nothing()), syncPosition: () => Promise.reject(new Error('there is no chain')),
-});
+const routes = orderEndpoints({ ...orders, syncPosition: () => Promise.reject(new Error('there is no chain')) });
 const app = createApp({
   routes, pages: {}, trustProxy: 0, now: () => performance.now(), limiters: {}, waitForPosition: () => Promise.resolve(),
   observer: requestObserver(metrics, createLogger({ logLevel: 'fatal' })),

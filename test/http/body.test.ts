@@ -68,8 +68,8 @@ describe('service: request bodies', () => {
   });
 
   it('leaves the content of a body to the handler, whose error is the answer', async () => {
-    const own = await startShell({ handlers: { placeOrder: ({ rawBody }) => {
-      throw new RequestError('invalid_json', rawBody.toString());
+    const own = await startShell({ handlers: { placeOrder: ({ body }) => {
+      throw new RequestError('invalid_json', body.toString());
     } } });
     const { status, body } = await once(own.port, 'POST', ORDERS, { body: '{"order":' });
     assert.equal(status, 400);

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { Chain } from '../../command/chain/chain.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
 import { configHandler } from '../../service/api/config-answer.js';
-import { ConfigAnswer } from '../../service/api/schemas.js';
+import { Configuration } from '../../service/api/endpoints/service.js';
 import { parseConfig } from '../../service/config.js';
 import { welcome } from '../../service/welcome.js';
 
@@ -22,7 +22,7 @@ const shown = {
 };
 
 describe('service: what is told of the chains', () => {
-  const validate = compileSchema(ConfigAnswer);
+  const validate = compileSchema(Configuration);
 
   function chainsOf(handler: ReturnType<typeof configHandler>): readonly { rpcUrl: string | null }[] {
     const answer = JSON.parse(handler().body as string) as { chains: { rpcUrl: string | null }[] };

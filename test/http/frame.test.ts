@@ -1,7 +1,11 @@
 /** The process frame: graceful stop, health, metrics, log. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once as event } from 'node:events';
-import { createHealth, type ChainState, type HealthSources } from '../../service/roles/health.js';
+import { indexerFigures } from '../../service/roles/indexer.js';
+import { laneFigures } from '../../service/roles/lane.js';
+import { readinessAnswer } from '../../service/roles/process.js';
+import { lagReasons, type IndexerHealth, type SettlementHealth } from '../../service/roles/readiness.js';
+import { settlementFigures } from '../../service/roles/settlement.js';
 import { closeServer } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
 import { createMetrics } from '../../service/metrics.js';
@@ -103,80 +107,57 @@ describe('service: stop', () => {
 });
 
 describe('service: health', () => {
-  const sources: HealthSources = {
-    engine: () => ({ position: 100, logLength: 105, standby: false }),
-    projections: () => Promise.resolve([{ name: 'orders', position: 95 }, { name: 'trades', position: 101 }]),
-    chains: () => [], stopping: () => false, maxLag: 5,
-  };
-  const chain: ChainState = {
-    chainId: 137, finalBlock: 9, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 1, stalled: false, waitingFills: 1,
-    sentFills: 2, oldestWaitingS: 3, settlementTrouble: null, stopped: null,
-  };
-  const ready = async (change: Partial<HealthSources>) => {
-    const { status, body } = await createHealth({ ...sources, ...change }).ready();
-    return { status, ...JSON.parse(body) as { reasons: string[]; ready: boolean } };
-  };
-
-  it('is ready with the engine and every read model near, and tells each one\'s lag', async () => {
-    assert.deepEqual(await ready({}), {
-      status: 200, ready: true, reasons: [], engine: { position: 100, logLength: 105, standby: false },
-      projections: [{ name: 'orders', position: 95, lag: 5 }, { name: 'trades', position: 101, lag: 0 }], chains: [],
+  it('is ready without a reason not to be, and says every reason', () => {
+    const engine = { position: 100, logLength: 105, standby: false };
+    assert.deepEqual(readinessAnswer(['engine'], [{ reasons: [], engine }]), {
+      status: 200, body: JSON.stringify({ ready: true, roles: ['engine'], reasons: [], engine }),
     });
-    assert.deepEqual((await ready({ chains: () => [chain] })), {
-      ...await ready({}), chains: [chain],
-    });
-    const trouble = 'no node answers';
-    const away = { ...chain, reachable: false, stalled: true, failures: 7, lastError: trouble, sinceLookS: 3_600, settlementTrouble: trouble };
-    assert.deepEqual(await ready({ chains: () => [away] }), { ...await ready({}), chains: [away] });
-    assert.equal(createHealth(sources).live().body, '{"live":true}');
+    const { status, body } = readinessAnswer(['engine', 'query'], [{ reasons: ['the service is stopping'] }, { reasons: ['the read models cannot be reached'] }]);
+    assert.deepEqual([status, JSON.parse(body)], [503, {
+      ready: false, roles: ['engine', 'query'], reasons: ['the service is stopping', 'the read models cannot be reached'],
+    }]);
   });
 
-  it('says every reason why it is not', async () => {
-    const cases: [change: Partial<HealthSources>, reasons: string[]][] = [
-      [{ engine: () => undefined }, ['the engine has not started']],
-      [{ engine: () => ({ position: 100, logLength: 106, standby: false }) }, ['the engine is 6 commands behind the log']],
-      [{ engine: () => ({ position: 100, logLength: 100, standby: true }) }, ['another engine is at work; this one stands by']],
-      [{ stopping: () => true, maxLag: 4 }, ['the service is stopping', 'the engine is 5 commands behind the log', 'read model orders is 5 records behind']],
-      [{ chains: () => [chain, { ...chain, chainId: 1, stopped: 'it was reset' }] }, ['chain 1 is not followed any more: it was reset']],
-      [{ projections: () => Promise.reject(new Error('down')) }, ['the read models cannot be reached']],
-    ];
-    for (const [change, reasons] of cases) {
-      const answer = await ready(change);
-      assert.deepEqual([answer.status, answer.ready, answer.reasons], [503, false, reasons]);
-    }
+  it('takes a part that is further behind than it may be for a reason', () => {
+    assert.deepEqual(lagReasons('the engine', 5, 5), []);
+    assert.deepEqual(lagReasons('the engine', 6, 5), ['the engine is 6 records behind']);
   });
 });
 
 describe('service: metrics and log', () => {
+  const chains: (IndexerHealth & SettlementHealth)[] = [{
+    chainId: 137, finalBlock: 9, lagBlocks: 4, reachable: false, failures: 7, lastError: 'no node answers', sinceLookS: 60, stalled: true,
+    waitingFills: 1, sentFills: 2, oldestWaitingS: 50, settlementTrouble: 'no node answers', stopped: 'it was reset',
+  }, {
+    chainId: 1, finalBlock: 9, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 1, stalled: false,
+    waitingFills: 0, sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null,
+  }];
+
   it('reports requests, orders, batches and the figures of its parts', async () => {
     const metrics = createMetrics();
     metrics.answered({ id: 'placeOrder', method: 'POST' }, 200, 0.004);
     metrics.order('accepted');
     metrics.batch(40);
-    metrics.observe({
-      queuedOrders: () => 3, engine: () => ({ position: 9, logLength: 11, standby: false }),
-      projections: () => Promise.resolve([{ name: 'orders', lag: 2 }]), recoveryBackend: 'native',
-      chains: () => [{
-        chainId: 137, finalBlock: 9, lagBlocks: 4, reachable: false, failures: 7, lastError: 'no node answers', sinceLookS: 60, stalled: true,
-        waitingFills: 1, sentFills: 2, oldestWaitingS: 50, settlementTrouble: 'no node answers', stopped: 'it was reset',
-      }, {
-        chainId: 1, finalBlock: 9, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 1, stalled: false,
-        waitingFills: 0, sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null,
-      }],
-    });
-    const shell = await startShell({ handlers: { metrics: () => metrics.scrape() } });
+    metrics.show([
+      ...indexerFigures(() => chains), ...settlementFigures(() => chains),
+      ...laneFigures(() => [{ chainId: 137, key: 'operator', address: '0x1', standby: false, trouble: 'no ether' }]),
+      { name: 'exchange_queued_orders', help: 'Orders waiting', read: () => 3 },
+      { name: 'exchange_projection_lag_records', help: 'Lag', read: () => Promise.resolve([{ labels: { projection: 'orders' }, value: 2 }]) },
+    ]);
+    const shell = await startShell({ handlers: { getMetrics: () => metrics.scrape() } });
     const { body, headers } = await once(shell.port, 'GET', '/metrics');
     assert.match(headers['content-type']!, /^text\/plain; version=0\.0\.4/);
     for (const line of [
       'exchange_http_request_seconds_bucket{le="0.005",route="placeOrder",method="POST",status="200"} 1', 'exchange_orders_total{result="accepted"} 1',
-      'exchange_commit_batch_records_sum 40', 'exchange_queued_orders 3', 'exchange_engine_position 9', 'exchange_log_length 11', 'exchange_engine_standby 0',
+      'exchange_commit_batch_records_sum 40', 'exchange_queued_orders 3',
       'exchange_chain_lag_blocks{chain="137"} 4', 'exchange_chain_stopped{chain="137"} 1',
       'exchange_chain_reachable{chain="137"} 0', 'exchange_chain_failed_looks{chain="137"} 7', 'exchange_chain_since_look_seconds{chain="137"} 60',
       'exchange_chain_stalled{chain="137"} 1', 'exchange_settlement_oldest_waiting_seconds{chain="137"} 50', 'exchange_settlement_troubled{chain="137"} 1',
       'exchange_chain_reachable{chain="1"} 1', 'exchange_chain_stopped{chain="1"} 0', 'exchange_chain_stalled{chain="1"} 0',
       'exchange_settlement_oldest_waiting_seconds{chain="1"} 0', 'exchange_settlement_troubled{chain="1"} 0',
       'exchange_settlement_waiting_fills{chain="137"} 1', 'exchange_settlement_sent_fills{chain="137"} 2',
-      'exchange_projection_lag_records{projection="orders"} 2', 'exchange_recovery_backend_info{backend="native"} 1',
+      'exchange_projection_lag_records{projection="orders"} 2', 'exchange_lane_holds{chain="137",key="operator"} 1',
+      'exchange_lane_troubled{chain="137",key="operator"} 1',
     ]) assert.ok(body.includes(`\n${line}\n`), line);
     assert.match(body, /\nnodejs_eventloop_lag_p99_seconds \d/);
     await shell.stop();

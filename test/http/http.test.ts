@@ -19,7 +19,7 @@ describe('service: HTTP shell', () => {
 
   it('answers with the handler\'s text, its log position, and the headers of every answer', async () => {
     const { status, headers, body } = await once(shell.port, 'GET', `/api/v1/orderbook/${MARKET.toUpperCase().replace('0X', '0x')}?outcome=NO`);
-    assert.deepEqual(JSON.parse(body), { name: 'orderbook', asked: { marketId: MARKET, outcome: 1 } });
+    assert.deepEqual(JSON.parse(body), { name: 'getOrderbook', asked: { marketId: MARKET, outcome: 1 } });
     const { date, ...rest } = headers;
     assert.ok(date);
     assert.deepEqual({ status, ...rest }, {
@@ -126,7 +126,7 @@ describe('service: HTTP shell', () => {
 
   it('aborts the handler\'s signal when the client has gone', async () => {
     const asked = new EventEmitter();
-    const own = await startShell({ handlers: { cancelOrder: ({ signal }) => {
+    const own = await startShell({ handlers: { cancelOrder: (_, { signal }) => {
       asked.emit('asked', signal);
       return new Promise(() => undefined);
     } } });

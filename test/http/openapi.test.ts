@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { errors, RequestError, type ErrorCode } from '../../engine/records/errors.js';
-import { errorsOf, openapiDocument } from '../../service/api/openapi.js';
-import { ProblemAnswer } from '../../service/api/schemas.js';
-import { answerSchemas } from '../../service/api/routes.js';
+import { Problem } from '../../service/api/answer-fields.js';
+import { errorsOf } from '../../service/api/endpoint.js';
+import { allEndpoints } from '../../service/api/endpoints.js';
+import { Configuration } from '../../service/api/endpoints/service.js';
+import { openapiDocument } from '../../service/api/openapi.js';
 import { problemExample, problemOf, problemType } from '../../service/http/problems.js';
-import { startShell, testRoutes } from '../support/shell.js';
+import { startShell } from '../support/shell.js';
 import { once } from '../support/wire.js';
 
 interface Content {
@@ -25,11 +27,12 @@ interface Document {
   readonly components: { responses: Record<string, object>; schemas: Record<string, object> };
 }
 
-const routes = testRoutes();
-const document = JSON.parse(JSON.stringify(openapiDocument(routes, '1.2.3'))) as Document;
+const document = JSON.parse(JSON.stringify(openapiDocument(allEndpoints, '1.2.3'))) as Document;
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })));
-const ajv = new Ajv2020({ strict: true, allErrors: true });
+/** The same with the references of a plain JSON schema. */
+const resolvable = (schema: object) => JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', 'document#/$defs/')) as object;
+const ajv = new Ajv2020({ strict: true, allErrors: true }).addSchema({ $id: 'document', $defs: resolvable(document.components.schemas) });
 
 describe('service: OpenAPI document', () => {
   it('has every endpoint, once', () => {
@@ -43,7 +46,6 @@ describe('service: OpenAPI document', () => {
       'GET /openapi.json', 'POST /api/v1/orders', 'POST /api/v1/positions/{marketId}/sync',
     ]);
     assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
-    assert.deepEqual([...answerSchemas(routes).keys()], routes.map(({ id }) => id));
   });
 
   it('is served as it is, and every operation of it is routed', async () => {
@@ -78,44 +80,46 @@ describe('service: OpenAPI document', () => {
     }
   });
 
-  it('has an answer with an example for every error that a route can give', () => {
-    for (const route of routes) {
-      const { responses } = document.paths[route.path]![route.method.toLowerCase()]!;
-      for (const code of errorsOf(route)) {
+  it('has an answer with an example for every error that an endpoint can give', () => {
+    for (const endpoint of allEndpoints) {
+      const { responses } = document.paths[endpoint.path]![endpoint.method.toLowerCase()]!;
+      for (const code of errorsOf(endpoint)) {
         const response = responses[errors[code].status]!;
         const examples = response.$ref === undefined ? Object.keys(response.content!['application/problem+json']!.examples!) : [response.$ref.split('/').pop()];
-        assert.ok(examples.includes(code), `${route.id} ${code}`);
+        assert.ok(examples.includes(code), `${endpoint.id} ${code}`);
       }
     }
   });
 
-  it('adds the errors of the shell to those that a route names', () => {
-    const named = (id: string) => errorsOf(routes.find((route) => route.id === id)!);
-    assert.deepEqual(named('placeOrder').slice(-5), ['body_too_large', 'unsupported_media_type', 'request_timeout', 'rate_limited', 'internal']);
+  it('adds the errors of parameters, body and shell to those that an endpoint names', () => {
+    const named = (id: string) => errorsOf(allEndpoints.find((endpoint) => endpoint.id === id)!);
+    const ofShell = ['method_not_allowed', 'request_timeout', 'internal'];
+    assert.deepEqual(named('placeOrder').slice(-6), ['body_too_large', 'unsupported_media_type', 'rate_limited', ...ofShell]);
     assert.deepEqual(named('getOrder'), [
-      'invalid_order_hash', 'unknown_order', 'unavailable', 'invalid_request', 'not_caught_up', 'rate_limited', 'internal',
+      'invalid_request', 'invalid_order_hash', 'unknown_order', 'unavailable', 'not_caught_up', 'rate_limited', 'not_found', ...ofShell,
     ]);
-    assert.deepEqual(named('getLiveness'), ['internal']);
+    assert.deepEqual(named('getLiveness'), ofShell);
   });
 
   it('describes each error where its type points, as a problem of that shape', () => {
     for (const code of Object.keys(errors) as ErrorCode[]) {
       assert.equal(problemType(code), `/openapi.json#/components/responses/${code}`);
       assert.ok(code in document.components.responses, code);
-      assertMatches(ProblemAnswer, problemExample(code), code);
-      assertMatches(ProblemAnswer, JSON.parse(problemOf(new RequestError(code, 'why', [{ field: '/a', message: 'b' }], { signer: '0x' })).body), code);
+      assertMatches(Problem, problemExample(code), code);
+      assertMatches(Problem, JSON.parse(problemOf(new RequestError(code, 'why', [{ field: '/a', message: 'b' }], { signer: '0x' })).body), code);
     }
   });
 
   it('answers /api/v1/config in the shape that it describes', async () => {
     const shell = await startShell();
     const config = JSON.parse((await once(shell.port, 'GET', '/api/v1/config')).body) as { serverTime: number };
-    assertMatches(answerSchemas(routes).get('getConfig')!, config, 'config');
+    assertMatches(Configuration, config, 'config');
     assert.equal(config.serverTime, 1_790_000_000);
     await shell.stop();
   });
 });
 
+/** The schema may be of the document, or refer to its components. */
 function assertMatches(schema: object, value: unknown, what: string): void {
-  assert.ok(ajv.validate(schema, value), `${what}: ${ajv.errorsText()}`);
+  assert.ok(ajv.validate(resolvable(schema), value), `${what}: ${ajv.errorsText()}`);
 }

@@ -1,81 +1,116 @@
 /** Path and query parameters: every accepted form and what it becomes, every refused one and its error. */
 import assert from 'node:assert/strict';
-import { RequestError } from '../../engine/records/errors.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import Type from 'typebox';
+import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import {
-  addressOf, chainIdOf, limitOf, marketIdOf, marketReferenceOf, optionalChainIdOf, optionalMarketIdOf, optionalOutcomeOf,
-  optionalPositionOf, orderHashOf, transactionHashOf, type Parameter,
+  address, chainId, limit, marketId, marketReference, optional, orderHash, outcome, position, text, transactionHash, withDefault, type ParameterKind,
 } from '../../query/parameters.js';
 
 const ADDRESS = `0x${'aB'.repeat(20)}`;
 const BYTES32 = `0x${'Cd'.repeat(32)}`;
-const limit50 = (parameter: Parameter) => limitOf(parameter, { byDefault: 50, max: 100 });
+const limit50 = limit({ byDefault: 50, max: 100 });
+const fromZero = withDefault(position, 0);
+const sent = text(Type.String());
+
+/** The kinds by the names that the tests have. */
+const kinds = {
+  address, chainId, marketId, marketReference, orderHash, outcome, position, transactionHash, limit50, fromZero, sent,
+  optionalMarketId: optional(marketId), optionalChainId: optional(chainId), optionalOutcome: optional(outcome), optionalPosition: optional(position),
+} as const satisfies Record<string, ParameterKind<unknown>>;
+type Kind = keyof typeof kinds;
 
 describe('query: parameters', () => {
-  const accepted: [(parameter: Parameter) => unknown, unknown, unknown][] = [
-    [addressOf, ADDRESS, ADDRESS.toLowerCase()],
-    [addressOf, `0X${'F'.repeat(40)}`, `0x${'f'.repeat(40)}`],
-    [marketIdOf, BYTES32, BYTES32.toLowerCase()],
-    [orderHashOf, BYTES32, BYTES32.toLowerCase()],
-    [transactionHashOf, BYTES32, BYTES32.toLowerCase()],
-    [optionalMarketIdOf, BYTES32, BYTES32.toLowerCase()],
-    [optionalMarketIdOf, undefined, undefined],
-    [marketReferenceOf, ADDRESS, { contractAddress: ADDRESS.toLowerCase() }],
-    [marketReferenceOf, BYTES32, { marketId: BYTES32.toLowerCase() }],
-    [chainIdOf, '137', 137],
-    [optionalChainIdOf, '9007199254740991', Number.MAX_SAFE_INTEGER],
-    [optionalChainIdOf, undefined, undefined],
-    ...['YES', 'yes', 'Yes', '0'].map((text): [typeof optionalOutcomeOf, string, number] => [optionalOutcomeOf, text, 0]),
-    ...['NO', 'no', '1'].map((text): [typeof optionalOutcomeOf, string, number] => [optionalOutcomeOf, text, 1]),
-    [optionalOutcomeOf, undefined, undefined],
-    [limit50, undefined, 50], [limit50, '1', 1], [limit50, '100', 100],
-    [optionalPositionOf, '0', 0], [optionalPositionOf, undefined, undefined],
+  const accepted: [kind: Kind, value: unknown, result: unknown][] = [
+    ['address', ADDRESS, ADDRESS.toLowerCase()],
+    ['address', `0X${'F'.repeat(40)}`, `0x${'f'.repeat(40)}`],
+    ['marketId', BYTES32, BYTES32.toLowerCase()],
+    ['orderHash', BYTES32, BYTES32.toLowerCase()],
+    ['transactionHash', BYTES32, BYTES32.toLowerCase()],
+    ['optionalMarketId', BYTES32, BYTES32.toLowerCase()],
+    ['optionalMarketId', undefined, undefined],
+    ['marketReference', ADDRESS, { contractAddress: ADDRESS.toLowerCase() }],
+    ['marketReference', BYTES32, { marketId: BYTES32.toLowerCase() }],
+    ['chainId', '137', 137],
+    ['optionalChainId', '9007199254740991', Number.MAX_SAFE_INTEGER],
+    ['optionalChainId', undefined, undefined],
+    ...['YES', 'yes', 'Yes', '0'].map((given): [Kind, string, number] => ['optionalOutcome', given, 0]),
+    ...['NO', 'no', '1'].map((given): [Kind, string, number] => ['optionalOutcome', given, 1]),
+    ['optionalOutcome', undefined, undefined],
+    ['limit50', undefined, 50], ['limit50', '1', 1], ['limit50', '100', 100],
+    ['optionalPosition', '0', 0], ['optionalPosition', undefined, undefined],
+    ['fromZero', undefined, 0], ['fromZero', '7', 7],
+    ['sent', 'Anything', 'Anything'], ['sent', '', ''],
   ];
-  for (const [parse, value, result] of accepted) {
-    it(`${parse.name || 'limit'} takes ${JSON.stringify(value)}`, () => {
-      assert.deepEqual(parse({ name: 'parameter', value }), result);
+  for (const [kind, value, result] of accepted) {
+    it(`${kind} takes ${JSON.stringify(value)}`, () => {
+      assert.deepEqual(kinds[kind].parse({ name: 'parameter', value }), result);
     });
   }
 
-  const refused: [(parameter: Parameter) => unknown, string, unknown[]][] = [
-    [addressOf, 'invalid_address', ['', '0x', ADDRESS.slice(2), ADDRESS.slice(0, -1), `${ADDRESS}0`, `${ADDRESS}\n`, ` ${ADDRESS}`,
+  const refused: [kind: Kind, code: ErrorCode, values: unknown[]][] = [
+    ['address', 'invalid_address', ['', '0x', ADDRESS.slice(2), ADDRESS.slice(0, -1), `${ADDRESS}0`, `${ADDRESS}\n`, ` ${ADDRESS}`,
       `0x${'g'.repeat(40)}`, BYTES32, 'vitalik.eth']],
-    [marketIdOf, 'invalid_market_id', ['', ADDRESS, BYTES32.slice(0, -1), `${BYTES32}0`, `0x${'z'.repeat(64)}`, `${BYTES32}\0`]],
-    [optionalMarketIdOf, 'invalid_market_id', ['', 'x']],
-    [orderHashOf, 'invalid_order_hash', ['', ADDRESS, `${BYTES32}ff`]],
-    [transactionHashOf, 'invalid_request', ['', ADDRESS, `${BYTES32}ff`, BYTES32.slice(2)]],
-    [marketReferenceOf, 'invalid_address', ['', 'x', `${BYTES32}0`]],
-    [marketReferenceOf, 'invalid_market_id', [`0x${'z'.repeat(64)}`]],
-    [chainIdOf, 'invalid_chain_id', ['', '0', '-1', '1.5', '1e3', '0x89', ' 1', '9007199254740992', '99999999999999999999', 'polygon']],
-    [optionalChainIdOf, 'invalid_chain_id', ['', '0']],
-    [optionalOutcomeOf, 'invalid_request', ['', '2', 'maybe', '00', 'YES ', 'constructor', '__proto__']],
-    [limit50, 'invalid_request', ['', '0', '101', '-1', '1.0', 'all', 'NaN', '1e2', '9'.repeat(400)]],
-    [optionalPositionOf, 'invalid_request', ['', '-1', '9007199254740992', 'end']],
+    ['marketId', 'invalid_market_id', ['', ADDRESS, BYTES32.slice(0, -1), `${BYTES32}0`, `0x${'z'.repeat(64)}`, `${BYTES32}\0`]],
+    ['optionalMarketId', 'invalid_market_id', ['', 'x']],
+    ['orderHash', 'invalid_order_hash', ['', ADDRESS, `${BYTES32}ff`]],
+    ['transactionHash', 'invalid_request', ['', ADDRESS, `${BYTES32}ff`, BYTES32.slice(2)]],
+    ['marketReference', 'invalid_address', ['', 'x', `${BYTES32}0`]],
+    ['marketReference', 'invalid_market_id', [`0x${'z'.repeat(64)}`]],
+    ['chainId', 'invalid_chain_id', ['', '0', '-1', '1.5', '1e3', '0x89', ' 1', '9007199254740992', '99999999999999999999', 'polygon']],
+    ['optionalChainId', 'invalid_chain_id', ['', '0']],
+    ['optionalOutcome', 'invalid_request', ['', '2', 'maybe', '00', 'YES ', 'constructor', '__proto__']],
+    ['limit50', 'invalid_request', ['', '0', '101', '-1', '1.0', 'all', 'NaN', '1e2', '9'.repeat(400)]],
+    ['optionalPosition', 'invalid_request', ['', '-1', '9007199254740992', 'end']],
   ];
-  for (const [parse, code, values] of refused) {
+  for (const [kind, code, values] of refused) {
     for (const value of values) {
-      it(`${parse.name || 'limit'} refuses ${JSON.stringify(value)} with ${code}`, () => {
-        const error = errorOf(() => parse({ name: 'parameter', value }));
+      it(`${kind} refuses ${JSON.stringify(value)} with ${code}`, () => {
+        const error = errorOf(() => kinds[kind].parse({ name: 'parameter', value }));
         assert.deepEqual([error.code, error.kind.status, error.fields.map(({ field }) => field)], [code, 400, ['/parameter']]);
+        assert.ok(code === 'invalid_request' || kinds[kind].errors.includes(code as never), `${kind} does not name ${code} among its errors`);
       });
     }
   }
 
-  for (const parse of [addressOf, marketIdOf, orderHashOf, transactionHashOf, marketReferenceOf, chainIdOf]) {
-    it(`${parse.name} says that a missing parameter is required`, () => {
-      const error = errorOf(() => parse({ name: 'user', value: undefined }));
+  for (const kind of Object.keys(kinds) as Kind[]) {
+    it(`${kind} takes undefined just where it is not required`, () => {
+      if (!kinds[kind].required) {
+        assert.doesNotThrow(() => kinds[kind].parse({ name: 'user', value: undefined }));
+        return;
+      }
+      const error = errorOf(() => kinds[kind].parse({ name: 'user', value: undefined }));
       assert.deepEqual([error.code, error.fields], ['invalid_request', [{ field: '/user', message: 'required' }]]);
     });
-  }
 
-  for (const parse of [addressOf, marketReferenceOf, optionalChainIdOf, optionalOutcomeOf, limit50, optionalPositionOf]) {
-    it(`${parse.name || 'limit'} refuses a parameter that is repeated or nested`, () => {
+    it(`${kind} refuses a parameter that is repeated or nested`, () => {
       for (const value of [[ADDRESS, ADDRESS], { a: '1' }, 7, null]) {
-        const error = errorOf(() => parse({ name: 'user', value }));
+        const error = errorOf(() => kinds[kind].parse({ name: 'user', value }));
         assert.deepEqual([error.code, error.fields], ['invalid_request', [{ field: '/user', message: 'given once' }]]);
+      }
+    });
+
+    it(`${kind} takes no text that its schema does not describe`, () => {
+      const ajv = new Ajv2020();
+      const { schema, parse } = kinds[kind];
+      const texts = [ADDRESS, BYTES32, `${BYTES32}0`, ADDRESS.slice(2), '0', '1', '100', '101', '-1', 'YES', '2', String(Number.MAX_SAFE_INTEGER)];
+      for (const value of texts) {
+        const takes = isTaken(() => parse({ name: 'parameter', value }));
+        const described = ajv.validate(schema, value) || (/^-?\d+$/.test(value) && ajv.validate(schema, Number(value)));
+        assert.equal(takes, described, value);
       }
     });
   }
 });
+
+function isTaken(run: () => unknown): boolean {
+  try {
+    run();
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function errorOf(run: () => unknown): RequestError {
   try {

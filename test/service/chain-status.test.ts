@@ -16,13 +16,13 @@ const following: IndexerStatus = {
   chainId: 5, latestBlock: 20, finalBlock: 17, nextBlock: 16, lagBlocks: 2, rangeBlocks: 1_000, stalled: false, lookedAtMs: START_MS + 7_000,
   failures: 0, lastError: undefined, stopped: undefined,
 };
-const settling: SettlementStatus = { transactions: 1, inHand: 3, troubled: 0, slow: false, waiting: 4, oldestWaitingSinceMs: START_MS - 50_000 };
+const settling: SettlementStatus = { transactions: 1, inHand: 3, troubled: 0, slow: false, holds: true, waiting: 4, oldestWaitingSinceMs: START_MS - 50_000 };
 
 describe('service: a chain\'s status', () => {
   function statusOf(changes: Partial<IndexerHealthParts & SettlementHealthParts>) {
     let nowMs = START_MS;
     const parts = {
-      chainId: 5, now: () => nowMs, indexer: () => following, settlement: () => settling, holds: () => true, unsettled: () => [],
+      chainId: 5, now: () => nowMs, indexer: () => following, settlement: () => settling, unsettled: () => [],
       beginning: () => ({ failures: 0 }), ...changes,
     };
     const [indexer, settlement] = [createIndexerHealth(parts), createSettlementHealth(parts)];
@@ -75,9 +75,9 @@ describe('service: a chain\'s status', () => {
   });
 
   it('knows no age of fills that another process settles, and that of fills whose requests cannot be held', () => {
-    assert.deepEqual(statusOf({ holds: () => false })(9_000), { ...wellAt9s, oldestWaitingS: null });
+    assert.deepEqual(statusOf({ settlement: () => ({ ...settling, holds: false }) })(9_000), { ...wellAt9s, oldestWaitingS: null });
     const trouble = { text: 'the outbox cannot be reached', sinceMs: START_MS };
-    assert.equal(statusOf({ holds: () => false, settlement: () => ({ ...settling, trouble }) })(9_000).oldestWaitingS, 59);
+    assert.equal(statusOf({ settlement: () => ({ ...settling, holds: false, trouble }) })(9_000).oldestWaitingS, 59);
   });
 
   it('counts fills once a second, however often it is asked', () => {

@@ -1,9 +1,8 @@
 /** `POST /positions/{marketId}/sync` at the shell: every way to name market and user, and every one that is refused. */
 import assert from 'node:assert/strict';
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
-import type { MarketReference } from '../../query/parameters.js';
-import type { Queries } from '../../service/api/routes.js';
-import { echoQueries, startShell, type RunningShell } from '../support/shell.js';
+import type { SyncPosition } from '../../service/api/endpoints/sync-position.js';
+import { startShell, type RunningShell } from '../support/shell.js';
 import { once } from '../support/wire.js';
 
 const MARKET = `0x${'4d'.repeat(32)}`;
@@ -12,17 +11,17 @@ const USER = `0x${'Ab'.repeat(20)}`;
 const OTHER = `0x${'cd'.repeat(20)}`;
 const PATH = `/api/v1/positions/${MARKET}/sync`;
 
-/** The read side, where one contract is known. */
-const queries: Queries = Object.assign(Object.create(echoQueries) as Queries, {
-  marketIdOf: (market: MarketReference) => {
-    if ('marketId' in market) return Promise.resolve(market.marketId);
-    return market.contractAddress === CONTRACT ? Promise.resolve(MARKET) : Promise.reject(new RequestError('unknown_market'));
-  },
-});
+/** Knows one contract, and answers with whom it was asked for. */
+const syncPosition: SyncPosition = ({ market, user }) => {
+  if ('contractAddress' in market && market.contractAddress !== CONTRACT) return Promise.reject(new RequestError('unknown_market'));
+  const marketId = 'marketId' in market ? market.marketId : MARKET;
+  const position = { yesShares: 1n, noShares: 0n, totalInvested: 2n ** 64n };
+  return Promise.resolve({ success: true, position, message: `${marketId} ${user}`, logPosition: 3 });
+};
 
 describe('service: a position\'s sync', () => {
   let shell: RunningShell;
-  before(async () => { shell = await startShell({ handlers: { queries } }); });
+  before(async () => { shell = await startShell({ handlers: { syncPosition } }); });
   after(() => shell.stop());
 
   const answer = `{"success":true,"position":{"yesShares":1,"noShares":0,"totalInvested":18446744073709551616},"message":"${MARKET} ${USER.toLowerCase()}"}`;
@@ -64,7 +63,7 @@ describe('service: a position\'s sync', () => {
   }
 
   it('passes on that the chain cannot be reached', async () => {
-    const own = await startShell({ handlers: { queries, syncPosition: () => Promise.reject(new RequestError('chain_unavailable')) } });
+    const own = await startShell({ handlers: { syncPosition: () => Promise.reject(new RequestError('chain_unavailable')) } });
     const reply = await once(own.port, 'POST', PATH, { body });
     assert.deepEqual([reply.status, (JSON.parse(reply.body) as { code: string }).code, reply.headers['retry-after']], [503, 'chain_unavailable', '1']);
     await own.stop();

@@ -1,13 +1,11 @@
-/** A client that holds every answer against the route table: its schema, no field that is not documented, no error that is not. */
+/** A client that holds every answer against the table of endpoints: its schema, no field that is not documented, no error that is not. */
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parseJsonObject } from '../../command/orders/exact-json.js';
 import type { ErrorCode } from '../../engine/records/errors.js';
-import { errorsOf } from '../../service/api/openapi.js';
-import type { Route } from '../../service/api/route.js';
-import { answerSchemas } from '../../service/api/routes.js';
-import { ProblemAnswer } from '../../service/api/schemas.js';
-import { testRoutes } from './shell.js';
+import { errorsOf, type Endpoint } from '../../service/api/endpoint.js';
+import { allEndpoints } from '../../service/api/endpoints.js';
+import { patternOf } from '../../service/api/role-of.js';
 
 export interface Answered {
   readonly status: number;
@@ -38,33 +36,28 @@ export interface DocumentedClient {
 const JSON_TYPE = /^application\/(problem\+)?json;/;
 
 export function documentedClient(url: string): DocumentedClient {
-  const routes = testRoutes();
-  const schemas = answerSchemas(routes);
   const ajv = new Ajv2020({ strict: true, allErrors: true });
-  const validators = new Map(routes.map(({ id }) => {
-    // An OpenAPI document's shape is that standard's to say.
-    const schema = schemas.get(id)!;
-    return [id, ajv.compile(id === 'getOpenapi' ? schema : closed(schema) as object)];
-  }));
-  const isProblem = ajv.compile(ProblemAnswer);
+  // The OpenAPI standard says what an OpenAPI document may have.
+  const validators = new Map(allEndpoints.map(({ id, answer: { schema } }) => [id, ajv.compile(id === 'getOpenapi' ? schema : closed(schema) as object)]));
+  const errorValidators = new Map(allEndpoints.map(({ id, errorShape: { schema } }) => [id, ajv.compile(schema)]));
   const succeeded = new Set<string>();
 
   const request = async (method: string, path: string, { body, headers = {} }: Request = {}): Promise<Answered> => {
     const sent = body === undefined ? headers : { 'Content-Type': 'application/json', ...headers };
     const response = await fetch(url + path, { method, headers: sent, ...(body === undefined ? {} : { body }) });
     const text = await response.text();
-    const route = routeOf(routes, method, path);
+    const endpoint = endpointOf(method, path);
     const type = response.headers.get('Content-Type')!;
     const what = `${method} ${path}: ${response.status} ${text.slice(0, 1_000)}`;
-    if (response.ok || (response.status in (route.answer.statuses ?? {}) && type.startsWith('application/json'))) {
-      if (type.startsWith('application/json')) assertValid(validators.get(route.id)!, JSON.parse(text), what);
-      if (response.ok) succeeded.add(route.id);
+    if (response.ok || (response.status in (endpoint.answer.statuses ?? {}) && type.startsWith('application/json'))) {
+      if (type.startsWith('application/json')) assertValid(validators.get(endpoint.id)!, JSON.parse(text), what);
+      if (response.ok) succeeded.add(endpoint.id);
     } else {
-      assert.equal(type, 'application/problem+json; charset=utf-8', what);
+      assert.equal(type, `${endpoint.errorShape.contentType}; charset=utf-8`, what);
       const problem = JSON.parse(text) as { status: number; code: ErrorCode };
-      assertValid(isProblem, problem, what);
+      assertValid(errorValidators.get(endpoint.id)!, problem, what);
       assert.equal(problem.status, response.status, what);
-      assert.ok(errorsOf(route).includes(problem.code), `${route.id} does not document ${what}`);
+      assert.ok(errorsOf(endpoint).includes(problem.code), `${endpoint.id} does not document ${what}`);
     }
     const position = response.headers.get('X-Log-Position');
     return {
@@ -88,11 +81,11 @@ export function documentedClient(url: string): DocumentedClient {
   };
 }
 
-function routeOf(routes: readonly Route[], method: string, target: string): Route {
+function endpointOf(method: string, target: string): Endpoint {
   const path = target.split('?', 1)[0]!;
-  const route = routes.find((each) => each.method === method && new RegExp(`^${each.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path));
-  if (route === undefined) throw new Error(`the table has no ${method} ${path}`);
-  return route;
+  const endpoint = allEndpoints.find((each) => each.method === method && patternOf(each).test(path));
+  if (endpoint === undefined) throw new Error(`the table has no ${method} ${path}`);
+  return endpoint;
 }
 
 /** The schema with every object that names its fields closed: answers may gain fields, but not unnoticed. */

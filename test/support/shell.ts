@@ -2,8 +2,10 @@
 import type { Server } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { configHandler } from '../../service/api/config-answer.js';
-import { createRoutes, type Queries, type RouteHandlers } from '../../service/api/routes.js';
-import type { Reply, Route } from '../../service/api/route.js';
+import type { Endpoint, Reply, Route } from '../../service/api/endpoint.js';
+import {
+  orderEndpoints, readEndpoints, serviceEndpoints, type OrderHandlers, type ReadHandlers, type ServiceHandlers,
+} from '../../service/api/endpoints.js';
 import { parseConfig } from '../../service/config.js';
 import { createApp, type App, type AppOptions } from '../../service/http/app.js';
 import { docsPage } from '../../service/http/docs.js';
@@ -26,33 +28,38 @@ export interface RunningShell {
 }
 
 export interface ShellOptions {
-  readonly handlers?: Partial<RouteHandlers>;
+  readonly handlers?: Partial<TestHandlers>;
   readonly app?: Partial<AppOptions>;
   readonly limits?: Partial<ServerLimits>;
 }
 
-/** Queries that answer with their own name and what they were asked. */
-export const echoQueries = new Proxy({} as Queries, {
+export type TestHandlers = OrderHandlers & ReadHandlers & ServiceHandlers;
+
+/** Reads that answer with their own name and what they were asked. */
+const echoes = new Proxy({} as ReadHandlers, {
   get: (_, name: string) => (asked: object): Promise<Reply> =>
     Promise.resolve({ body: JSON.stringify({ name, asked }), position: 7 }),
 });
 
-/** The table with handlers that answer at once. */
-export function testRoutes(handlers: Partial<RouteHandlers> = {}): Route[] {
-  return createRoutes({
-    placeOrder: ({ rawBody }) => ({ body: JSON.stringify({ bytes: rawBody.length }), position: 1 }),
-    cancelOrder: ({ params }) => ({ body: JSON.stringify({ orderHash: params['hash'] }), position: 2 }),
-    syncPosition: ({ marketId, user }) => Promise.resolve({
-      success: true, position: { yesShares: 1n, noShares: 0n, totalInvested: 2n ** 64n }, message: `${marketId} ${user}`, logPosition: 3,
+/** All endpoints with handlers that answer at once. */
+export function testRoutes(handlers: Partial<TestHandlers> = {}): Route[] {
+  const orders: OrderHandlers = {
+    placeOrder: ({ body }) => ({ body: JSON.stringify({ bytes: body.length }), position: 1 }),
+    cancelOrder: ({ orderHash }) => ({ body: JSON.stringify({ orderHash }), position: 2 }),
+    syncPosition: ({ user }) => Promise.resolve({
+      success: true, position: { yesShares: 1n, noShares: 0n, totalInvested: 2n ** 64n }, message: user, logPosition: 3,
     }),
-    config: configHandler({ config: parseConfig({ CHAINS: 'none' }), chains: [], now: () => 1_790_000_000_999 }),
-    live: () => ({ body: '{"live":true}' }),
-    ready: () => Promise.resolve({ body: '{}' }),
-    metrics: () => Promise.resolve({ body: '', contentType: 'text/plain' }),
-    queries: echoQueries,
-    version: '0.0.0',
     ...handlers,
-  });
+  };
+  const service: ServiceHandlers = {
+    getConfig: configHandler({ config: parseConfig({ CHAINS: 'none' }), chains: [], now: () => 1_790_000_000_999 }),
+    getLiveness: () => ({ body: '{"live":true}' }),
+    getReadiness: () => Promise.resolve({ body: '{}' }),
+    getMetrics: () => Promise.resolve({ body: '', contentType: 'text/plain' }),
+    ...handlers,
+  };
+  const reads = Object.assign(Object.create(echoes) as ReadHandlers, handlers);
+  return [...orderEndpoints(orders), ...readEndpoints(reads), ...serviceEndpoints(service, '0.0.0')];
 }
 
 export async function startShell({ handlers, app: appOptions, limits }: ShellOptions = {}): Promise<RunningShell> {
@@ -62,7 +69,7 @@ export async function startShell({ handlers, app: appOptions, limits }: ShellOpt
   const app = createApp({
     routes, limiters: {}, pages: { '/docs': docsPage('/openapi.json') }, trustProxy: 0, waitForPosition: () => Promise.resolve(),
     observer: {
-      answered: (route, status) => { answered.push({ route: route.id, status }); },
+      answered: ({ id }: Endpoint, status) => { answered.push({ route: id, status }); },
       failed: (error) => `failure-${failures.push(error)}`,
     },
     now: () => performance.now(),

@@ -1,0 +1,62 @@
+/** The fields that answers are made of, each with its meaning. A named schema is one of the document's components. */
+import Type, { type TObjectOptions, type TProperties } from 'typebox';
+import * as recorded from '../../engine/records/fields.js';
+import { ADDRESS, BYTES32 } from '../../engine/records/hex.js';
+import { named } from '../../engine/records/named-schema.js';
+
+/** Answers may gain fields within a version, so their schemas name the fields without closing the object. */
+export const answer = <T extends TProperties>(name: string, properties: T, options: TObjectOptions = {}) =>
+  named(name, Type.Object(properties, options));
+
+export const integer = (description: string, minimum = 0) => Type.Integer({ minimum, description });
+export const oneOf = (values: readonly string[], description: string) => Type.Union(values.map((each) => Type.Literal(each)), { description });
+export const amount = (what: string) => integer(`${what}, 6 decimals. An exact integer, which may be beyond 2^53.`);
+
+export const Address = named('Address', Type.String({ pattern: ADDRESS.recorded, description: 'An on-chain address, lower case.' }));
+export const Bytes32 = named('Bytes32', Type.String({ pattern: BYTES32.recorded, description: '32 bytes as hex, lower case.' }));
+export const Side = named('Side', Type.Integer({ minimum: 0, maximum: 1, description: '0 = BUY, 1 = SELL.' }));
+export const Outcome = named('Outcome', Type.Integer({ minimum: 0, maximum: 1, description: '0 = YES, 1 = NO.' }));
+export const Price = named('Price', Type.Integer({
+  minimum: 1, maximum: 999_999, description: 'Price of one share in collateral, 6 decimals: 1000000 = 1.00.',
+}));
+export const PriceOrNone = Type.Integer({ minimum: 0, maximum: 999_999, description: 'As a price; 0 = there is none.' });
+export const Seconds = integer('Unix seconds.');
+export const Question = Type.String({ description: 'The market\'s question.' });
+export const Count = integer('Number of entries.');
+export const LogPosition = integer('Position in the log.');
+export const ChainId = integer('Chain identifier.', 1);
+export const Next = Type.Optional(integer('Only on a full page: send it as `before` for the next page.'));
+export const TxHash = named('SettlementTxHash', Type.String({
+  pattern: `^(${BYTES32.text})?$`, description: 'Hash of the settlement transaction; empty until it is sent.',
+}));
+export const SettlementStatus = named('SettlementStatus',
+  oneOf(['matched', 'pending', 'confirmed', 'failed'], 'How far the settlement of the trade on the chain is.'));
+export const FailureReason = named('FailureReason',
+  oneOf(recorded.FailureReason.anyOf.map((each) => each.const), 'Why the chain refused the fill.'));
+
+const MIN = Number.MIN_SAFE_INTEGER;
+export const shares = { yesShares: integer('YES shares, 6 decimals.', MIN), noShares: integer('NO shares, 6 decimals.', MIN) };
+export const Invested = integer('Stablecoin invested, 6 decimals.', MIN);
+export const yesCost = integer('Average-cost basis of the YES shares, 6 decimals.', MIN);
+export const noCost = integer('Average-cost basis of the NO shares, 6 decimals.', MIN);
+
+/** Null where there is none; the description says when that is. */
+export const orNull = <T extends Type.TSchema>(schema: T, description: string) => Type.Union([schema, Type.Null()], { description });
+
+/** RFC 9457 problem document: every error of every endpoint that has this error shape. */
+export const Problem = answer('Problem', {
+  type: Type.String({ description: 'Where this error is described.' }),
+  title: Type.String({ description: 'What the error is, always the same text.' }),
+  status: Type.Integer({ description: 'The HTTP status.' }),
+  detail: Type.Optional(Type.String({ description: 'What is wrong with this request.' })),
+  instance: Type.Optional(Type.String({ description: 'The id of this occurrence in the log of the service.' })),
+  error: Type.String({ description: 'Title and detail as one text.' }),
+  code: Type.String({ description: 'The name of the error; it does not change.' }),
+  errors: Type.Optional(Type.Array(answer('FieldError', {
+    field: Type.String({ description: 'JSON pointer to the field, or the name of the parameter or header.' }),
+    message: Type.String({ description: 'What was expected.' }),
+  }), { description: 'What is wrong with each field.' })),
+  required: Type.Optional(amount('`insufficient_…`: what the order needs, in stablecoin or shares')),
+  available: Type.Optional(amount('`insufficient_…`: what the trader has, or has approved, in total')),
+  reserved: Type.Optional(amount('`insufficient_…`: the part of it that other open orders and unsettled fills of the trader need')),
+});

@@ -1,0 +1,44 @@
+/** Request bodies: the schema that documents a body, and what its bytes become. */
+import Type, { type TSchema } from 'typebox';
+import { parseJsonObject } from '../../command/orders/exact-json.js';
+import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
+import { record } from '../../engine/records/fields.js';
+import type { ParameterKind } from '../../query/parameters.js';
+
+/** `T` is what the handler is given. */
+export interface Body<T = unknown> {
+  readonly schema: TSchema;
+  readonly examples: Readonly<Record<string, unknown>>;
+  readonly limitBytes: number;
+  /** A request without a body is taken too. */
+  readonly optional: boolean;
+  /** The errors that `parse` throws. */
+  readonly errors: readonly ErrorCode[];
+  /** The body of these bytes; no bytes where there is none. Throws RequestError. */
+  readonly parse: (bytes: Buffer) => T;
+}
+
+type Told = Pick<Body, 'examples' | 'limitBytes'>;
+
+/** A body whose bytes are handed on as they came: whoever takes them has the schema's parser. */
+export function bytesOf(schema: TSchema, told: Told): Body<Buffer> {
+  return { schema, ...told, optional: false, errors: [], parse: (bytes) => bytes };
+}
+
+type Kinds = Readonly<Record<string, ParameterKind<unknown>>>;
+type Fields<K extends Kinds> = { readonly [Name in keyof K]: ReturnType<K[Name]['parse']> };
+
+/** A JSON object of these fields and no others, each documented and parsed by its kind. Without a body all fields are absent. */
+export function objectOf<const K extends Kinds>(kinds: K, { optional, ...told }: Told & { readonly optional: boolean }): Body<Fields<K>> {
+  const entries = Object.entries(kinds);
+  const schema = record(Object.fromEntries(entries.map(([name, kind]) => [name, kind.required ? kind.schema : Type.Optional(kind.schema)])));
+  return {
+    schema, ...told, optional, errors: [...new Set<ErrorCode>(['invalid_json', 'invalid_request', ...entries.flatMap(([, kind]) => kind.errors)])],
+    parse: (bytes) => {
+      const object = bytes.length === 0 ? {} : parseJsonObject(bytes);
+      const unknown = Object.keys(object).filter((name) => !Object.hasOwn(kinds, name)).map((name) => ({ field: `/${name}`, message: 'no such field' }));
+      if (unknown.length > 0) throw new RequestError('invalid_request', '', unknown);
+      return Object.fromEntries(entries.map(([name, kind]) => [name, kind.parse({ name, value: object[name] })])) as Fields<K>;
+    },
+  };
+}

@@ -1,0 +1,39 @@
+/** The named schemas of an OpenAPI document: every place that uses one refers to it, so that generated clients have a type for it. */
+import { nameOf } from '../../engine/records/named-schema.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface Components {
+  /** The schema as it stands in the document: a reference where it has a name. Throws where two schemas have one name. */
+  refer(schema: object): Json;
+  /** The schemas referred to so far, by name. */
+  readonly schemas: Json;
+}
+
+/** Components without any schema yet. */
+export function createComponents(): Components {
+  const schemas: Record<string, Json> = {};
+  const originals = new Map<string, string>();
+
+  const write = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(write);
+    return typeof value === 'object' && value !== null ? refer(value) : value;
+  };
+  const parts = (schema: object): Json => Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, write(value)]));
+
+  function refer(schema: object): Json {
+    const found = nameOf(schema);
+    if (found === undefined) return parts(schema);
+    const { name, original } = found;
+    const text = JSON.stringify(original);
+    if (!originals.has(name)) {
+      originals.set(name, text);
+      schemas[name] = parts(original);
+    } else if (originals.get(name) !== text) throw new Error(`two different schemas have the name ${name}`);
+    const { description } = schema as { description?: string };
+    const reference = { $ref: `#/components/schemas/${name}` };
+    return description === (original as { description?: string }).description ? reference : { ...reference, description };
+  }
+
+  return { refer, schemas };
+}

@@ -1,0 +1,198 @@
+/** The endpoints of orders: place, cancel, list, look up. */
+import Type from 'typebox';
+import { PlaceOrderRequest } from '../../../command/orders/order-request.js';
+import { AnyCaseBytes32, AnyCaseSignature } from '../../../engine/records/fields.js';
+import { MAX_ORDERS } from '../../../query/orders.js';
+import * as kind from '../../../query/parameters.js';
+import { MAX_BODY_BYTES } from '../../http/body.js';
+import { problems } from '../../http/problems.js';
+import * as field from '../answer-fields.js';
+import { anybody, cancelSignature } from '../authority.js';
+import { bytesOf } from '../body.js';
+import { defineEndpoint } from '../endpoint.js';
+import * as example from '../examples.js';
+import { inHeader, inPath, inQuery } from '../parameter.js';
+import * as parameter from '../parameters.js';
+
+const order = {
+  marketId: example.marketId, trader: example.alice, side: 0, outcome: 0, price: 620_000, size: 25_000_000, nonce: 1,
+  expiration: example.expiration, makerFeeRecipient: `0x${'0'.repeat(40)}`,
+};
+
+export const placeOrder = defineEndpoint({
+  id: 'placeOrder', role: 'api', method: 'POST', path: '/api/v1/orders', tag: 'Orders', summary: 'Submit a signed order',
+  description: 'The order is matched at once against the resting orders of the same outcome, by price, then time; the unfilled remainder rests. The answer '
+    + 'comes when the order is durable. Sending the same signed order again is not an error: it gets the first answer, with `Idempotent-Replayed: true`.',
+  parameters: {},
+  body: bytesOf(PlaceOrderRequest, {
+    limitBytes: MAX_BODY_BYTES,
+    examples: {
+      'order': { order, signature: example.signature },
+      'order with permit': {
+        order: { ...order, size: '25000000', nonce: '2' }, signature: example.signature,
+        permitSignature: { nonce: 0, value: '15500000', deadline: example.expiration, v: 27, r: `0x${'11'.repeat(32)}`, s: `0x${'22'.repeat(32)}` },
+      },
+    },
+  }),
+  authority: anybody, errorShape: problems,
+  answer: {
+    description: 'The order is accepted.',
+    schema: field.answer('PlacedOrder', {
+      orderHash: field.Bytes32, status: Type.Literal('accepted'), matches: field.integer('Trades that the order made at once.'), timestamp: field.Seconds,
+    }),
+    examples: { accepted: { orderHash: example.orderHash, status: 'accepted', matches: 1, timestamp: example.placedAt } },
+    headers: { 'X-Log-Position': 'The order\'s position in the log.', 'Idempotent-Replayed': '`true` when this order had been submitted before.' },
+  },
+  errors: [
+    'invalid_json', 'invalid_request', 'invalid_price', 'invalid_size', 'invalid_expiration', 'invalid_signature', 'invalid_permit', 'unknown_market',
+    'market_closed', 'duplicate_nonce', 'nonce_cancelled', 'insufficient_balance', 'insufficient_allowance', 'chain_unavailable', 'overloaded',
+    'outcome_unknown', 'unavailable',
+  ],
+  limit: 'orders', consistent: false,
+});
+
+/** Its texts are handed on as they are: the command side checks them, since who may cancel is a part of the same check. */
+export const cancelOrder = defineEndpoint({
+  id: 'cancelOrder', role: 'api', method: 'DELETE', path: '/api/v1/orders/{hash}', tag: 'Orders', summary: 'Cancel an order',
+  description: 'Cancels the unfilled remainder of an open order. An order that is already cancelled gets the same answer; a filled order gets an error.',
+  parameters: {
+    orderHash: inPath('hash', kind.text(AnyCaseBytes32), parameter.orderHashTold),
+    // A missing one is refused as invalid_market_id.
+    marketId: inQuery('marketId', { ...kind.optional(kind.text(AnyCaseBytes32)), required: true }, {
+      description: 'Market identifier.', example: example.marketId,
+    }),
+    side: inQuery('side', kind.optional(kind.text(Type.Union([Type.Literal('buy'), Type.Literal('sell')]))), {
+      description: '`buy` or `sell`. Without it, `buy` is tried first, then `sell`.', example: 'buy',
+    }),
+    signature: inHeader('X-Cancel-Signature', kind.optional(kind.text(AnyCaseSignature)), {
+      description: 'The trader\'s EIP-712 signature of CancelOrder(bytes32 orderHash,address trader,uint64 deadline). Needed unless /api/v1/config says '
+        + 'cancelAuth = open.',
+      example: example.signature,
+    }),
+    deadline: inHeader('X-Cancel-Deadline', kind.optional(kind.text(Type.Integer({ minimum: 0 }))), {
+      description: 'The deadline in the signed CancelOrder, in Unix seconds.', example: 1_900_000_000,
+    }),
+  },
+  authority: cancelSignature, errorShape: problems,
+  answer: {
+    description: 'The order is cancelled.',
+    schema: field.answer('CancelledOrder', {
+      status: Type.Literal('cancelled'), orderHash: field.Bytes32, filledSize: field.amount('The part that had been filled'),
+      remainingSize: field.amount('The part that was left and is cancelled'),
+    }),
+    examples: { cancelled: { status: 'cancelled', orderHash: example.orderHash, filledSize: 10_000_000, remainingSize: 15_000_000 } },
+    headers: { 'X-Log-Position': 'The cancel\'s position in the log.' },
+  },
+  errors: [
+    'invalid_order_hash', 'invalid_market_id', 'cancel_signature_required', 'invalid_cancel_signature', 'not_order_owner', 'unknown_order',
+    'already_filled', 'overloaded', 'outcome_unknown', 'unavailable',
+  ],
+  limit: 'orders', consistent: false,
+});
+
+const openOrder = {
+  orderHash: field.Bytes32, marketId: field.Bytes32, side: field.Side, price: field.Price, size: field.amount('Original size'),
+  remainingSize: field.amount('Unfilled part'), timestamp: field.Seconds,
+};
+
+/** The parameters of a page of open orders. */
+const page = {
+  limit: parameter.limit({ byDefault: MAX_ORDERS, max: MAX_ORDERS }),
+  before: inQuery('before', kind.optional(kind.position), {
+    description: 'Only orders placed before this log position: `next` of the page before.', example: 4_200,
+  }),
+};
+
+const reading = { role: 'query', method: 'GET', authority: anybody, errorShape: problems, limit: 'reads', consistent: true } as const;
+
+export const listOrders = defineEndpoint({
+  ...reading,
+  id: 'listOrders', path: '/api/v1/orders', tag: 'Orders', summary: 'Open orders of a trader', description: 'Newest first, in one market or in all.',
+  parameters: {
+    trader: inQuery('trader', kind.address, { description: 'Owner of the orders.', example: example.alice }),
+    marketId: inQuery('market', kind.optional(kind.marketId), { description: 'Only orders in this market.', example: example.marketId }),
+    ...page,
+  },
+  answer: {
+    description: 'The open orders.',
+    schema: field.answer('OpenOrders', { orders: Type.Array(field.answer('OpenOrder', openOrder)), count: field.Count, next: field.Next }),
+    examples: {
+      'one order': {
+        orders: [{
+          orderHash: example.orderHash, marketId: example.marketId, side: 0, price: 620_000, size: 25_000_000, remainingSize: 15_000_000,
+          timestamp: example.placedAt,
+        }],
+        count: 1,
+      },
+      'none': { orders: [], count: 0 },
+    },
+  },
+  errors: ['unavailable'],
+});
+
+export const listUserOrders = defineEndpoint({
+  ...reading,
+  id: 'listUserOrders', path: '/api/v1/users/{address}/orders', tag: 'Users', summary: 'All open orders of a user on a chain',
+  description: 'Newest first, with the questions of their markets.',
+  parameters: { user: parameter.userInPath, chainId: parameter.chainId, ...page },
+  answer: {
+    description: 'The open orders.',
+    schema: field.answer('UserOpenOrders', {
+      orders: Type.Array(field.answer('UserOpenOrder', { ...openOrder, marketQuestion: field.Question, outcome: field.Outcome })), next: field.Next,
+    }),
+    examples: {
+      'one order': {
+        orders: [{
+          orderHash: example.orderHash, marketId: example.marketId, marketQuestion: example.question, side: 0, outcome: 0, price: 620_000,
+          size: 25_000_000, remainingSize: 15_000_000, timestamp: example.placedAt,
+        }],
+      },
+    },
+  },
+  errors: ['unavailable'],
+});
+
+const HistoryEntry = field.answer('OrderHistoryEntry', {
+  position: field.LogPosition,
+  type: field.oneOf(['accepted', 'fill', 'fill_failed', 'filled', 'cancelled'], 'What happened to the order.'),
+  size: field.amount('Shares that this entry is about'),
+  timestamp: field.orNull(field.Seconds, 'Unix seconds; null where the read model does not keep it.'),
+  fill: Type.Optional(field.integer('Number of the fill.')),
+  role: Type.Optional(field.oneOf(['maker', 'taker'], 'Which side of the fill the order was.')),
+  price: Type.Optional(field.Price),
+  settlementStatus: Type.Optional(field.SettlementStatus),
+  txHash: Type.Optional(field.TxHash),
+  reason: Type.Optional(field.orNull(Type.String(), 'Why it was cancelled or failed.')),
+});
+
+export const getOrder = defineEndpoint({
+  ...reading,
+  id: 'getOrder', path: '/api/v1/orders/{hash}', tag: 'Orders', summary: 'One order, open or closed, with its history',
+  description: 'Every entry of the history names the log position that proves it: see /api/v1/events.',
+  parameters: { orderHash: inPath('hash', kind.orderHash, parameter.orderHashTold) },
+  answer: {
+    description: 'The order.',
+    schema: field.answer('OrderWithHistory', {
+      ...openOrder, trader: field.Address, outcome: field.Outcome, filledSize: field.amount('Filled part'),
+      nonce: field.integer('uint64.'), expiration: field.integer('Unix seconds, uint64.'),
+      status: field.oneOf(['open', 'filled', 'cancelled'], 'The state of the order.'),
+      cancelReason: field.orNull(Type.String(), 'Why it was cancelled; null otherwise.'),
+      history: Type.Array(HistoryEntry, { description: 'What happened to the order, oldest first; at most the latest 1,000 fills.' }),
+    }),
+    examples: {
+      'partly filled': {
+        orderHash: example.orderHash, marketId: example.marketId, trader: example.alice, side: 0, outcome: 0, price: 620_000, size: 25_000_000,
+        filledSize: 10_000_000, remainingSize: 15_000_000, nonce: 1, expiration: example.expiration, status: 'open', cancelReason: null,
+        timestamp: example.placedAt,
+        history: [
+          { position: 4_217, type: 'accepted', size: 25_000_000, timestamp: example.placedAt },
+          {
+            position: 4_217, type: 'fill', fill: 310, role: 'taker', price: 600_000, size: 10_000_000, settlementStatus: 'matched', txHash: '',
+            timestamp: example.placedAt,
+          },
+        ],
+      },
+    },
+  },
+  errors: ['unknown_order', 'unavailable'],
+});

@@ -1,0 +1,99 @@
+/** The endpoints about the service itself that every process has: configuration, documentation, liveness, metrics. */
+import Type from 'typebox';
+import { problems } from '../../http/problems.js';
+import * as field from '../answer-fields.js';
+import { anybody } from '../authority.js';
+import { signedTypes } from '../config-answer.js';
+import { defineEndpoint } from '../endpoint.js';
+import * as example from '../examples.js';
+
+const plain = { role: 'every', method: 'GET', tag: 'Service', parameters: {}, authority: anybody, errorShape: problems, errors: [], consistent: false } as const;
+
+const contract = (what: string) => field.orNull(field.Address, `${what}; null while it is not deployed.`);
+const typedData = Type.Array(field.answer('TypedDataField', { name: Type.String(), type: Type.String() }));
+
+const Collateral = field.answer('Collateral', {
+  name: Type.String({ description: 'Of the permit\'s EIP-712 domain.' }), version: Type.String({ description: 'Of the permit\'s EIP-712 domain.' }),
+  symbol: Type.String(), decimals: field.integer('The decimals of the token.'), address: field.Address,
+});
+
+const Chain = field.answer('Chain', {
+  chainId: field.ChainId, name: Type.String(), testnet: Type.Boolean(),
+  rpcUrl: field.orNull(Type.String(), 'JSON-RPC of a development chain; null for other chains.'),
+  contracts: field.answer('Contracts', {
+    settlement: contract('Settlement'), conditionalTokens: contract('Conditional tokens'), collateral: contract('Stablecoin'),
+    marketFactory: contract('Market factory'), oracle: contract('Optimistic oracle'), oracleResolver: contract('Oracle resolver'),
+    quickResolver: contract('Quick resolver'), multicall: contract('Multicall'),
+  }),
+  collateral: field.orNull(Collateral, 'The stablecoin, as a wallet needs it to sign permits; null while the service has no chain.'),
+  confirmations: field.integer('How many blocks deep a fact of the chain is final.'),
+  exposureCheck: Type.Boolean({ description: 'Whether an order is compared with its trader\'s balance and allowance before it is accepted.' }),
+  orderDomain: field.answer('OrderDomain', {
+    name: Type.String(), version: Type.Literal('1'), chainId: field.ChainId, verifyingContract: field.Address,
+  }, { description: 'EIP-712 domain of orders and cancels.' }),
+});
+
+export const Configuration = field.answer('Configuration', {
+  serverTime: field.Seconds,
+  chains: Type.Array(Chain),
+  orderTypes: field.answer('OrderTypes', { Order: typedData, CancelOrder: typedData }, { description: 'EIP-712 types of orders and cancels.' }),
+  cancelAuth: field.oneOf(['required', 'open'], 'Whether a cancel needs the trader\'s signature.'),
+  limits: Type.Record(Type.String(), Type.Number(), { description: 'Every limit by name, its unit last.' }),
+});
+
+export const getConfig = defineEndpoint({
+  ...plain,
+  id: 'getConfig', path: '/api/v1/config', summary: 'Chains, signing domains, limits, server time',
+  description: 'Everything that a client needs to sign orders and permits. Parts that the service does not have are null.',
+  answer: {
+    description: 'The configuration.', schema: Configuration,
+    examples: {
+      development: {
+        serverTime: example.placedAt,
+        chains: [{
+          chainId: 31_337, name: 'Development chain', testnet: true, rpcUrl: 'http://127.0.0.1:8545',
+          contracts: {
+            settlement: example.settlementAddress, conditionalTokens: example.maker, collateral: example.collateralAddress, marketFactory: null,
+            oracle: null, oracleResolver: null, quickResolver: null, multicall: null,
+          },
+          collateral: { name: 'Test USD Coin', version: '1', symbol: 'USDC', decimals: 6, address: example.collateralAddress },
+          confirmations: 1, exposureCheck: true,
+          orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress },
+        }],
+        orderTypes: signedTypes,
+        cancelAuth: 'required',
+        limits: { minPrice: 1, maxPrice: 999_999, minExpirationS: 60, maxBodyBytes: 65_536 },
+      },
+    },
+  },
+  limit: 'reads',
+});
+
+export const getOpenapi = defineEndpoint({
+  ...plain,
+  id: 'getOpenapi', path: '/openapi.json', summary: 'This document', description: 'The API as OpenAPI 3.1; /docs shows it.',
+  answer: {
+    description: 'The document.', schema: Type.Object({ openapi: Type.String() }), examples: { document: { openapi: '3.1.0' } },
+  },
+  limit: 'none',
+});
+
+export const getLiveness = defineEndpoint({
+  ...plain,
+  id: 'getLiveness', path: '/health/live', summary: 'Whether the process answers', description: 'A process that fails this should be restarted.',
+  answer: {
+    description: 'It does.', schema: field.answer('Liveness', { live: Type.Literal(true) }), examples: { live: { live: true } },
+  },
+  limit: 'none',
+});
+
+export const getMetrics = defineEndpoint({
+  ...plain,
+  id: 'getMetrics', path: '/metrics', summary: 'Metrics in Prometheus\' text format',
+  description: 'Durations by route, orders by result, queue, batches, positions, lags, event-loop delay.',
+  answer: {
+    description: 'The metrics.', schema: Type.String(), contentType: 'text/plain',
+    examples: { metrics: '# TYPE exchange_engine_position gauge\nexchange_engine_position 4218\n' },
+  },
+  limit: 'none',
+});

@@ -1,0 +1,125 @@
+/** What all endpoints have in common: reading a request, waiting for a log position, answering, and answering with errors. */
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { RequestError } from '../../engine/records/errors.js';
+import type { Endpoint, Reply, Route, StreamReply } from '../api/endpoint.js';
+import { Asked, Connections, parsePosition, pathOf } from './asked.js';
+import { ClientGone, discardBody, readBody } from './body.js';
+import { limitHeaders } from './limits.js';
+import { problems, requestErrorOf } from './problems.js';
+import { dataHeaders } from './security.js';
+
+/** What the shell tells about each answered request. */
+export interface Observer {
+  /** After the answer is handed to the socket. `seconds` since the request's headers arrived. */
+  answered(endpoint: Endpoint, status: number, seconds: number): void;
+  /** An unexpected error. Returns the id under which it was logged. */
+  failed(error: unknown, what: string): string;
+}
+
+export interface ShellOptions {
+  /** Resolves when the read models have passed the position; rejects with `not_caught_up`. */
+  readonly waitForPosition: (position: number, signal: AbortSignal) => Promise<void>;
+  readonly observer: Observer;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const EXPOSED = 'X-Log-Position, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, Allow';
+const ALLOWED_HEADERS = 'Content-Type, Authorization, X-Min-Log-Position, X-Cancel-Signature, X-Cancel-Deadline';
+
+/** The content type of an endpoint's answers as it is sent. */
+const typeOf = ({ answer: { contentType } }: Endpoint) => contentType === undefined ? JSON_TYPE : `${contentType}; charset=utf-8`;
+
+/** Answers requests. One lives as long as its application. */
+export class Shell {
+  stopping = false;
+  private readonly base: readonly string[];
+  private readonly connections = new Connections();
+
+  constructor(private readonly options: ShellOptions) {
+    this.base = ['Cache-Control', 'no-store', 'Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', EXPOSED, ...dataHeaders()];
+  }
+
+  async serve({ endpoint, handler }: Route, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const started = this.options.now();
+    let status: number;
+    try {
+      const rawBody = takesBody(endpoint.body, request) ? await readBody(request, endpoint.body.limitBytes) : EMPTY;
+      const asked = new Asked(request, this.connections, rawBody);
+      if (endpoint.consistent && request.headers['x-min-log-position'] !== undefined) {
+        await this.options.waitForPosition(parsePosition(request.headers['x-min-log-position']), asked.signal);
+      }
+      const reply = await handler(asked);
+      status = reply.status ?? 200;
+      if ('stream' in reply) await this.stream(request, response, reply, reply.contentType ?? typeOf(endpoint));
+      else this.send(request, response, status, reply, reply.contentType ?? typeOf(endpoint));
+    } catch (error) {
+      if (error instanceof ClientGone) return;
+      status = this.refuse(request, response, error, endpoint);
+      // A stream that broke off: its client is to see that it is not whole.
+      if (!response.writableEnded) response.destroy();
+    }
+    this.options.observer.answered(endpoint, status, (this.options.now() - started) / 1_000);
+  }
+
+  /** Answers with an error, in the endpoint's shape or, outside of all endpoints, as a problem. Returns its status. */
+  refuse(request: IncomingMessage, response: ServerResponse, error: unknown, endpoint?: Endpoint): number {
+    let instance: string | undefined;
+    let known = requestErrorOf(error);
+    if (known === undefined) {
+      instance = this.options.observer.failed(error, `${request.method} ${pathOf(request)}`);
+      known = new RequestError('internal');
+    }
+    const shape = endpoint?.errorShape ?? problems;
+    const answer = shape.answer(known, { instance, challenge: endpoint?.authority.challenge });
+    this.send(request, response, answer.status, answer, `${shape.contentType}; charset=utf-8`);
+    return answer.status;
+  }
+
+  preflight(request: IncomingMessage, response: ServerResponse, allow: string): void {
+    this.send(request, response, 204, {
+      body: '',
+      headers: {
+        'Allow': allow, 'Access-Control-Allow-Methods': allow, 'Access-Control-Allow-Headers': ALLOWED_HEADERS, 'Access-Control-Max-Age': '7200',
+      },
+    });
+  }
+
+  private send(request: IncomingMessage, response: ServerResponse, status: number, reply: Reply, contentType?: string): void {
+    if (response.headersSent || response.destroyed) return;
+    const entity = contentType === undefined ? [] : ['Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(reply.body))];
+    response.writeHead(status, this.headersOf(request, reply, entity));
+    response.end(reply.body);
+    if (!request.complete) discardBody(request);
+  }
+
+  private headersOf(request: IncomingMessage, { position, headers: own }: Omit<Reply, 'body'>, entity: readonly string[]): string[] {
+    const headers = [...this.base, ...entity];
+    if (position !== undefined) headers.push('X-Log-Position', String(position));
+    if (own !== undefined) for (const name in own) headers.push(name, own[name]!);
+    headers.push(...limitHeaders(request));
+    if (this.stopping) headers.push('Connection', 'close');
+    return headers;
+  }
+
+  /** Sends piece by piece, no faster than the client reads. Resolves when the stream has ended or the client has gone. */
+  private async stream(request: IncomingMessage, response: ServerResponse, reply: StreamReply, contentType: string): Promise<void> {
+    response.writeHead(reply.status ?? 200, this.headersOf(request, reply, ['Content-Type', contentType]));
+    const signal = this.connections.signalOf(request.socket);
+    for await (const piece of reply.stream) {
+      if (signal.aborted) return;
+      if (!response.write(piece)) await once(response, 'drain', { signal }).catch(() => undefined);
+    }
+    response.end();
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** Whether a body is to be read: an endpoint that can do without one does not ask for its type where there is none. */
+function takesBody(body: Endpoint['body'], { headers }: IncomingMessage): body is NonNullable<Endpoint['body']> {
+  if (body === undefined) return false;
+  return !body.optional || headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}

@@ -1,0 +1,45 @@
+/** Which processes a request belongs to: every endpoint, every page, and what neither is. */
+import assert from 'node:assert/strict';
+import { allEndpoints, pages } from '../../service/api/endpoints.js';
+import { roleOf } from '../../service/api/role-of.js';
+import type { Role } from '../../service/api/endpoint.js';
+
+const HASH = `0x${'a1'.repeat(32)}`;
+
+describe('service: the role that serves a request', () => {
+  it('is that of the endpoint, for every endpoint', () => {
+    for (const { method, path, role } of allEndpoints) assert.equal(roleOf(method, path.replaceAll(/\{\w+\}/g, HASH)), role, `${method} ${path}`);
+  });
+
+  it('is `api` for what writes, `every` for what a process says of itself, `query` for the rest', () => {
+    const of = (role: Role) => allEndpoints.filter((each) => each.role === role).map(({ id }) => id).sort();
+    assert.deepEqual(of('api'), ['cancelOrder', 'placeOrder', 'syncPosition']);
+    assert.deepEqual(of('every'), ['getConfig', 'getLiveness', 'getMetrics', 'getOpenapi', 'getReadiness']);
+    assert.equal(of('query').length, allEndpoints.length - 8);
+    assert.ok(allEndpoints.every(({ role, method }) => role !== 'query' || method === 'GET'));
+  });
+
+  const cases: [method: string, target: string, role: Role, why: string][] = [
+    ['GET', '/api/v1/orders?trader=0x1', 'query', 'the query does not count'],
+    ['HEAD', '/api/v1/orders', 'query', 'as GET'],
+    ['POST', '/api/v1/orders', 'api', 'the same path, another method'],
+    ['GET', `/api/v1/orders/${HASH}`, 'query', 'the same path, another method'],
+    ['DELETE', `/api/v1/orders/${HASH}`, 'api', 'the same path, another method'],
+    ['OPTIONS', '/api/v1/positions/rain/sync', 'api', 'a preflight goes where the path is'],
+    ['PUT', '/api/v1/markets', 'query', 'refused where the path is'],
+    ['DELETE', '/api/v1/orders/', 'every', 'an empty parameter makes another path'],
+    ['GET', '/api/v1/orders/a/b', 'every', 'a parameter is one segment'],
+    ['GET', `/api/v1/orders/a%2Fb`, 'query', 'an encoded slash is a part of the segment'],
+    ['GET', '/API/v1/orders', 'every', 'case counts'],
+    ['GET', '/openapiXjson', 'every', 'a dot is a dot'],
+    ['GET', '/docs', 'query', 'a page'], ['GET', '/docs/swagger-ui.css', 'query', 'what a page loads'], ['GET', '/docsx', 'every', 'another path'],
+    ['GET', '/', 'every', 'nothing is there'], ['GET', '', 'every', 'nothing is there'],
+  ];
+  for (const [method, target, role, why] of cases) {
+    it(`is ${role} for ${method} ${target}: ${why}`, () => { assert.equal(roleOf(method, target), role); });
+  }
+
+  it('has no page below an endpoint, nor an endpoint below a page', () => {
+    for (const page of Object.keys(pages)) assert.ok(allEndpoints.every(({ path }) => !path.startsWith(page)), page);
+  });
+});
