@@ -44,7 +44,7 @@ export interface Grounds {
 export async function startProcess(config: Config, { urls, chains }: Grounds, logger: Logger): Promise<ExchangeProcess> {
   const roles = new Set(config.roles);
   const metrics = createMetrics();
-  const { parts, failed, stopSteps } = await openSharedParts({ config, roles, urls, chains, logger, metrics });
+  const { parts, failed, leaveChains, stopSteps } = await openSharedParts({ config, roles, urls, chains, logger, metrics });
   const steps = [...stopSteps];
   try {
     const running = new Map<RoleName, RunningRole>();
@@ -54,11 +54,12 @@ export async function startProcess(config: Config, { urls, chains }: Grounds, lo
       metrics.show(role.figures);
       running.set(name, role);
     }
+    steps.unshift(leaveChains);
     const { url, stop } = await serve({ config, parts, running, metrics, logger });
     steps.unshift({ what: 'stop taking requests', run: stop });
     return { url, stopSteps: steps, failed: Promise.race([failed, ...[...running.values()].map((role) => role.failed)]) };
   } catch (error) {
-    for (const { run } of steps) await run();
+    for (const { run } of [leaveChains, ...steps]) await run();
     throw error;
   }
 }

@@ -79,18 +79,24 @@ export interface ReadinessParts {
 /** All parts as one. A reason that several give counts once; of the engine, the one furthest ahead is shown. */
 export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts {
   const engine = parts.flatMap((part) => part.engine ?? []).sort((a, b) => Number(a.standby) - Number(b.standby) || b.position - a.position)[0];
-  const projections = parts.flatMap((part) => part.projections ?? []);
   const readModels = parts.flatMap((part) => part.readModels ?? []).sort((a, b) => b.lag - a.lag)[0];
-  const lanes = parts.flatMap((part) => part.lanes ?? []).sort((a, b) => Number(a.standby) - Number(b.standby));
-  const chains = mergeChains(parts.flatMap((part) => part.chains ?? []));
+  const projections = listOf(parts, 'projections');
+  const chains = listOf(parts, 'chains');
+  const lanes = listOf(parts, 'lanes');
   return {
     reasons: [...new Set(parts.flatMap(({ reasons }) => reasons))],
     ...engine === undefined ? {} : { engine },
-    ...projections.length === 0 ? {} : { projections },
+    ...projections === undefined ? {} : { projections },
     ...readModels === undefined ? {} : { readModels },
-    ...chains.length === 0 ? {} : { chains },
-    ...lanes.length === 0 ? {} : { lanes },
+    ...chains === undefined ? {} : { chains: mergeChains(chains) },
+    ...lanes === undefined ? {} : { lanes },
   };
+}
+
+/** What the parts have of it, which may be none; undefined where no part says anything of it. */
+function listOf<K extends 'projections' | 'chains' | 'lanes'>(parts: readonly ReadinessParts[], key: K): NonNullable<ReadinessParts[K]>[number][] | undefined {
+  const lists = parts.flatMap((part) => part[key] === undefined ? [] : [part[key]]);
+  return lists.length === 0 ? undefined : lists.flat() as NonNullable<ReadinessParts[K]>[number][];
 }
 
 function mergeChains(chains: readonly ChainHealth[]): ChainHealth[] {

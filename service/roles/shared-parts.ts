@@ -63,7 +63,9 @@ export interface OpenedParts {
   readonly parts: SharedParts;
   /** Rejects when a shared part cannot go on. */
   readonly failed: Promise<never>;
-  /** What closes them, in order, after the roles have stopped. */
+  /** Breaks off what is asked of the chains, before the roles stop: a node may be silent for longer than a stop may take. */
+  readonly leaveChains: StopStep;
+  /** What closes the rest, in order, after the roles have stopped. */
   readonly stopSteps: readonly StopStep[];
 }
 
@@ -134,8 +136,8 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
   };
   return {
     parts, failed: failure.promise,
+    leaveChains: { what: 'stop asking the chains', run: () => Promise.all([...chains.values()].map((access) => access.stop())) },
     stopSteps: [
-      { what: 'stop asking the chains', run: () => Promise.all([...chains.values()].map((access) => access.stop())) },
       { what: 'close the read models', run: async () => { await (await readModels.settled())?.close(); } },
       { what: 'stop the replica', run: async () => {
         stopping.abort(new Error('the process stops'));

@@ -5,6 +5,8 @@ import { parseConfig, publicConfig, settingsHelp, settingsMarkdown } from '../..
 import { isLoopback } from '../../service/settings.js';
 
 describe('service: configuration', () => {
+  const roles = ['projections', 'engine', 'indexer', 'lane', 'settlement', 'query', 'api'];
+
   it('is the development stack on loopback when the environment says nothing', () => {
     const config = parseConfig({});
     assert.deepEqual(config, {
@@ -14,7 +16,7 @@ describe('service: configuration', () => {
       settlementAddress: '0x5fbdb2315678afecb367f032d93f642f64180aa3', catalogue: '', snapshotEvery: 200_000, maxQueuedOrders: 10_000,
       maxConnections: 10_000, rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0, requestTimeoutMs: 10_000,
       keepAliveTimeoutMs: 65_000,
-      stopTimeoutMs: 10_000, readyMaxLag: 10_000,
+      stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
     });
     assert.deepEqual(parseConfig({ PORT: '', HOST: ' ' }), config, 'an empty variable is an absent one');
   });
@@ -60,7 +62,7 @@ describe('service: configuration', () => {
     assert.deepEqual(refused({ ...own, CHAINS: 'none', EXPOSURE_CHECK: 'true' }), ['EXPOSURE_CHECK']);
     assert.deepEqual(refused({ ...own, CHAINS: 'chains.json' }).sort(), Object.keys(own).sort());
     assert.throws(() => parseConfig({ SETTLEMENT_ADDRESS: `0x${'ab'.repeat(20)}` }),
-      /SETTLEMENT_ADDRESS: has no effect with CHAINS=dev, the development chain has its own: leave it away, or set CHAINS$/m);
+      /SETTLEMENT_ADDRESS: has no effect with CHAINS=dev, the development chain has its own: unset it, or set CHAINS$/m);
   });
 
   it('stops with every fault at once, and never prints a secret', () => {
