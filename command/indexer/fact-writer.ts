@@ -1,5 +1,6 @@
 /** Brings facts into the history: as commands in the chain's order, and no later one before an earlier one is certain to be there. */
 import { encodeCommand, MalformedRecord, recordId, type Outcome } from '../../engine/records/codec.js';
+import { fittingRecords } from '../../engine/log/append-size.js';
 import { RecordTooLarge, type NewRecord } from '../../engine/log/log.js';
 import type { ChainCursor } from '../../engine/run/view.js';
 import type { BlockName } from './block-range.js';
@@ -45,10 +46,6 @@ export class CursorStands extends Error {
 interface FactRecord extends NewRecord {
   readonly command?: FactCommand;
 }
-
-/** Bounds of one append. A whole append of EventStoreDB's may have 1 MiB. */
-const MAX_RECORDS = 1_000;
-const MAX_BYTES = 900_000;
 
 export function createFactWriter({ chainId, cursor, append, outcomeOf, now, report }: FactWriterOptions): FactWriter {
   /** What was written last, from that position on, and whose outcomes have not been heard of. */
@@ -98,16 +95,9 @@ export function createFactWriter({ chainId, cursor, append, outcomeOf, now, repo
 }
 
 function* batchesOf(records: readonly FactRecord[]): Generator<FactRecord[]> {
-  let batch: FactRecord[] = [];
-  let bytes = 0;
-  for (const record of records) {
-    if (batch.length > 0 && (batch.length === MAX_RECORDS || bytes + record.data.length > MAX_BYTES)) {
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(record);
-    bytes += record.data.length;
+  for (let rest = records; rest.length > 0;) {
+    const count = fittingRecords(rest);
+    yield rest.slice(0, count);
+    rest = rest.slice(count);
   }
-  yield batch;
 }

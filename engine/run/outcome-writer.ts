@@ -1,8 +1,9 @@
 /** Appends outcomes in order, each at its own position: the append that fences out a second engine, whose loser stands by. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { fittingRecords } from '../log/append-size.js';
+import { BrokenSequence, LogUnavailable, WrongPosition, type Log, type NewRecord } from '../log/log.js';
 import { decodeOutcome } from '../records/codec.js';
+import { pause, retrying } from '../waiting.js';
 import { HistoryDiffers } from './history-differs.js';
-import { LogUnavailable, WrongPosition, type Log, type NewRecord } from '../log/log.js';
 
 export interface OutcomeRecord extends NewRecord {
   readonly position: number;
@@ -15,7 +16,9 @@ export interface OutcomeWriter {
   /** Resolves when everything added so far is durable; rejects when it cannot be. */
   drained(): Promise<void>;
   throwIfFailed(): void;
+  /** Outcomes that wait, and their bytes. */
   readonly unwritten: number;
+  unwrittenBytes(): number;
   readonly written: number;
   readonly standby: boolean;
 }
@@ -32,8 +35,6 @@ export interface OutcomeWriterOptions {
   readonly failed?: (error: Error) => void;
 }
 
-/** Records an append takes at most. */
-const MAX_BATCH = 1_000;
 /** Nobody waits for an outcome's append, so under load appends keep this distance, and gather more each. */
 const GATHER_MS = 20;
 /** How often a standby engine looks whether the other one still writes, and an engine without a log whether it is back. */
@@ -73,43 +74,57 @@ export function createOutcomeWriter(options: OutcomeWriterOptions): OutcomeWrite
       if (failure !== undefined) throw failure;
     },
     get unwritten() { return writing.queue.length; },
+    unwrittenBytes: () => writing.queue.reduce((bytes, { data }) => bytes + data.length, 0),
     get written() { return writing.written; },
     get standby() { return writing.standby; },
   };
 }
 
 async function writeQueue(writing: Writing): Promise<void> {
-  const { log, signal, report } = writing.options;
+  const { signal } = writing.options;
   while (writing.queue.length > 0) {
-    const batch = writing.queue.slice(0, MAX_BATCH);
-    try {
-      await log.append('outcomes', batch, writing.written);
-      writing.queue = writing.queue.slice(batch.length);
-      writing.written += batch.length;
-      if (writing.queue.length > 0 && writing.queue.length < MAX_BATCH) await sleep(GATHER_MS);
-    } catch (error) {
-      if (error instanceof LogUnavailable) {
-        report('the log is unavailable: outcomes wait', { position: writing.written, waiting: writing.queue.length });
-        await sleep(POLL_MS, undefined, { signal });
-      } else if (error instanceof WrongPosition && error.actual > writing.written) {
-        await standBy(writing);
-      } else {
-        throw error;
-      }
+    const batch = writing.queue.slice(0, fittingRecords(writing.queue));
+    if (!await append(writing, batch)) {
+      await standBy(writing);
+      continue;
     }
+    writing.queue = writing.queue.slice(batch.length);
+    writing.written += batch.length;
+    const waiting = writing.queue.length;
+    if (waiting > 0 && fittingRecords(writing.queue) === waiting) await pause(GATHER_MS, signal);
+  }
+}
+
+/**
+ * Whether the batch is written now, rather than another engine's outcomes at its place. After an unknown outcome the same batch goes
+ * again, although more outcomes may be waiting by then: put together in another way it would not be found.
+ */
+async function append({ options, queue, written }: Writing, batch: readonly OutcomeRecord[]): Promise<boolean> {
+  const { log, signal, report } = options;
+  for (;;) {
+    try {
+      await log.append('outcomes', batch, written);
+      return true;
+    } catch (error) {
+      if (error instanceof WrongPosition && error.actual > written) return false;
+      if (!isUnavailable(error)) throw error;
+    }
+    report('the log is unavailable: outcomes wait', { position: written, waiting: queue.length });
+    await pause(POLL_MS, signal);
+    signal.throwIfAborted();
   }
 }
 
 /** Lets the other engine write until it falls silent. */
 async function standBy(writing: Writing): Promise<void> {
-  const { log, signal, report, takeoverMs } = writing.options;
+  const { signal, report, takeoverMs } = writing.options;
   writing.standby = true;
   report('another engine writes the outcomes: standing by', { position: writing.written });
-  let length = await log.length('outcomes');
+  let length = await recordedLength(writing);
   for (let silentMs = 0; silentMs < takeoverMs; silentMs += POLL_MS) {
     await skipTo(writing, length);
-    await sleep(POLL_MS, undefined, { signal });
-    const now = await log.length('outcomes');
+    await pause(POLL_MS, signal);
+    const now = await recordedLength(writing);
     if (now !== length || writing.queue.length === 0) silentMs = 0;
     length = now;
   }
@@ -120,14 +135,29 @@ async function standBy(writing: Writing): Promise<void> {
 
 /** Drops what the other engine has written, after making sure that it computed the same. Throws when it did not. */
 async function skipTo(writing: Writing, length: number): Promise<void> {
+  const { log, signal } = writing.options;
   const skipped = Math.min(length - writing.written, writing.queue.length);
   const last = writing.queue[skipped - 1];
   if (last === undefined) return;
-  const [record] = await writing.options.log.read('outcomes', last.position, 1);
-  const { digest } = decodeOutcome(record!.data);
+  const [record] = await withLog(() => log.read('outcomes', last.position, 1), signal);
+  if (record === undefined) throw new BrokenSequence('outcomes', last.position, length);
+  const { digest } = decodeOutcome(record.data);
   if (digest !== last.digest) {
     throw new HistoryDiffers({ position: last.position, recorded: digest, computed: last.digest });
   }
   writing.queue = writing.queue.slice(skipped);
   writing.written += skipped;
+}
+
+function recordedLength({ options: { log, signal } }: Writing): Promise<number> {
+  return withLog(() => log.length('outcomes'), signal);
+}
+
+/** The work's result, however long the log cannot be reached. Rejects when the signal aborts. */
+function withLog<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  return retrying(work, { backoff: { firstMs: POLL_MS, longestMs: POLL_MS }, signal, canPass: isUnavailable });
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof LogUnavailable;
 }

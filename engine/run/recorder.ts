@@ -16,15 +16,16 @@ export interface RecorderOptions extends OutcomeWriterOptions {
   readonly writerId: string;
 }
 
-/** Outcomes that may wait for their append before the replica pauses. */
+/** Outcomes that may wait for their append before the replica pauses: so many, or so many bytes of them. */
 const MAX_UNWRITTEN = 20_000;
+const MAX_UNWRITTEN_BYTES = 64 * 1024 * 1024;
 
 export function createRecorder({ writerId, ...options }: RecorderOptions): Recorder {
   const writer = createOutcomeWriter(options);
   return {
     take(step) { writer.add(recordOf(step, writerId)); },
     async room() {
-      if (writer.unwritten > MAX_UNWRITTEN) await writer.drained();
+      if (writer.unwritten > MAX_UNWRITTEN || writer.unwrittenBytes() > MAX_UNWRITTEN_BYTES) await writer.drained();
       writer.throwIfFailed();
     },
     finish: () => writer.drained(),

@@ -7,6 +7,14 @@ import { newRecord, newRecords, placed, readAll, take } from '../support/log-rec
 import type { Scene } from './contract.js';
 
 export function appendContract(scene: Scene): void {
+  largestAppends(scene);
+  refusedInput(scene);
+  expectedPositions(scene);
+  repeatedIds(scene);
+  concurrentAppends(scene);
+}
+
+function largestAppends(scene: Scene): void {
   describe('as much as one append may have is written', () => {
     const largest: Readonly<Record<string, () => NewRecord[]>> = {
       'as many records': () => newRecords(MAX_APPEND_RECORDS),
@@ -24,7 +32,9 @@ export function appendContract(scene: Scene): void {
       });
     }
   });
+}
 
+function refusedInput(scene: Scene): void {
   describe('refused input: nothing is written', () => {
     const good = newRecord();
     const tooLarge = newRecord(Buffer.alloc(MAX_RECORD_BYTES + 1));
@@ -52,7 +62,9 @@ export function appendContract(scene: Scene): void {
       });
     }
   });
+}
 
+function expectedPositions(scene: Scene): void {
   describe('expected position', () => {
     it('appends when it is right', async () => {
       const records = newRecords(3);
@@ -108,7 +120,9 @@ export function appendContract(scene: Scene): void {
       assert.deepEqual(await readAll(scene.log, 'outcomes'), placed(0, history));
     });
   });
+}
 
+function repeatedIds(scene: Scene): void {
   describe('the same ids again with other bytes', () => {
     const other = ({ id }: NewRecord): NewRecord => ({ id, data: Buffer.from(`other than ${id}`) });
 
@@ -132,7 +146,9 @@ export function appendContract(scene: Scene): void {
       }
     }
   });
+}
 
+function concurrentAppends(scene: Scene): void {
   it('takes concurrent appends of several handles: no gap, nothing lost, nothing doubled, each batch together', async () => {
     const writers = [scene.log, await scene.open(), await scene.open(), await scene.open()];
     const batches = writers.flatMap((writer, w) => (

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { createGroupCommit, QueueFull, type GroupCommitOptions } from '../../engine/log/group-commit.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { InvalidAppend, LogUnavailable, MAX_RECORD_BYTES, RecordTooLarge, type Log, type NewRecord } from '../../engine/log/log.js';
+import { InvalidAppend, LogUnavailable, MAX_APPEND_RECORDS, MAX_RECORD_BYTES, RecordTooLarge, type Log, type NewRecord } from '../../engine/log/log.js';
 import { newRecord, newRecords, placed } from '../support/log-records.js';
 
 /** How a held append ends: written and answered, written but not known, or not written. */
@@ -74,6 +74,15 @@ describe('group commit', () => {
     for (let batches = 0; batches < 5; batches++) await end();
     assert.deepEqual(await Promise.all(appends), [0, 1, 2, 3, 4, 5, 6, 7]);
     assert.deepEqual(sizes, [2, 1, 1, 3, 1]);
+  });
+
+  it('fills an append with what the log takes, unless it is told less', async () => {
+    const { commit, sizes, end } = setUp({ maxQueued: 2_000 });
+    const large = [400_000, 600_000, MAX_RECORD_BYTES, 1].map((length) => commit.append(newRecord(Buffer.alloc(length))));
+    const small = newRecords(MAX_APPEND_RECORDS).map((record) => commit.append(record));
+    for (let batches = 0; batches < 4; batches++) await end();
+    assert.deepEqual(await Promise.all([...large, ...small]), Array.from({ length: MAX_APPEND_RECORDS + 4 }, (_, i) => i));
+    assert.deepEqual(sizes, [2, 1, MAX_APPEND_RECORDS, 1]);
   });
 
   it('refuses at once when the queue is full, and takes again when it is not', async () => {

@@ -5,6 +5,11 @@ import { appendAll, newRecord, newRecords, placed, readAll } from '../support/lo
 import type { Scene } from './contract.js';
 
 export function readContract(scene: Scene): void {
+  reads(scene);
+  closedHandles(scene);
+}
+
+function reads(scene: Scene): void {
   describe('read and length', () => {
     it('an empty stream has no records, at no position', async () => {
       assert.equal(await scene.log.length('commands'), 0);
@@ -71,7 +76,9 @@ export function readContract(scene: Scene): void {
       await assert.rejects(scene.log.read('commands', 1.5, 1), RangeError);
     });
   });
+}
 
+function closedHandles(scene: Scene): void {
   describe('a closed handle', () => {
     it('has written what it took, and takes no more', async () => {
       const records = newRecords(20);

@@ -11,137 +11,155 @@ const MANY = 5_003;
 const unavailable = (outcomeUnknown: boolean) => (error: unknown) => error instanceof LogUnavailable && error.outcomeUnknown === outcomeUnknown;
 
 export function unknownOutcomeContract(scene: Scene): void {
+  lostAnswers(scene);
+  othersMeanwhile(scene);
+  severalWriters(scene);
+}
+
+function lostAnswers(scene: Scene): void {
   describe('an append whose answer does not come', () => {
-    for (const expected of [undefined, 1]) {
-      describe(expected === undefined ? 'without expected' : 'with expected', () => {
-        it('is found when only the answer was lost, others behind it', async () => {
-          const [before, ...batch] = newRecords(4);
-          const other = newRecord();
-          const { log, link } = await scene.openFaulty();
-          await log.append('commands', [before!]);
-          link.replied = async () => { await scene.log.append('commands', [other]); };
-          link.next('lose-reply');
-          assert.equal(await log.append('commands', batch, expected), 1);
-          assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [before!, ...batch, other]));
-        });
+    attemptsOfOneCall(scene);
+    laterCalls(scene);
+    whatIsItsOwn(scene);
+  });
+}
 
-        it('is written once when the request was lost', async () => {
-          const [before, ...batch] = newRecords(4);
-          const { log, link } = await scene.openFaulty();
-          await log.append('commands', [before!]);
-          link.next('cut');
-          assert.equal(await log.append('commands', batch, expected), 1);
-          assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [before!, ...batch]));
-        });
-
-        it('is written once when the first attempt arrives after its repetition', async () => {
-          const [before, after, ...batch] = newRecords(5);
-          const { log, link } = await scene.openFaulty({ attemptTimeoutMs: 200 });
-          await log.append('commands', [before!]);
-          link.next('withhold');
-          assert.equal(await log.append('commands', batch, expected), 1);
-          await log.append('commands', [after!]);
-          await link.release();
-          assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [before!, ...batch, after!]));
-        });
-
-        it('keeps the first bytes when it is appended again with others, also for followers', async () => {
-          const [before, after, ...batch] = newRecords(4);
-          const { log, link } = await scene.openFaulty({ unknownAfterMs: 300 });
-          const abort = new AbortController();
-          const followed = take(log.follow('commands', 0, abort.signal), 4);
-          await log.append('commands', [before!]);
-          link.replied = async () => { link.refuse(); };
-          link.next('lose-reply');
-          await assert.rejects(log.append('commands', batch, expected), unavailable(true));
-          link.accept();
-          const again = batch.map(({ id }) => ({ id, data: Buffer.from('other') }));
-          assert.equal(await log.append('commands', again, expected), 1);
-          assert.equal(await log.append('commands', [after!]), 3);
-          const stored = placed(0, [before!, ...batch, after!]);
-          assert.deepEqual(await followed, stored);
-          assert.deepEqual(await take(log.follow('commands', 0, abort.signal), 4), stored);
-          abort.abort();
-        });
-      });
-    }
-
-    it('is found by a later call through the same handle, others behind it', async () => {
-      const [before, between, other, ...batch] = newRecords(5);
-      const { log, link } = await scene.openFaulty({ unknownAfterMs: 300 });
-      await log.append('commands', [before!]);
-      link.replied = async () => { link.refuse(); };
-      link.next('lose-reply');
-      await assert.rejects(log.append('commands', batch), unavailable(true));
-      await assert.rejects(log.append('commands', batch), unavailable(true), 'unknown still');
-      link.accept();
-      await scene.log.append('commands', [other!]);
-      assert.equal(await log.append('commands', [between!]), 4);
-      assert.equal(await log.append('commands', batch), 1);
-      assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [before!, ...batch, other!, between!]));
-    });
-
-    for (const fate of ['lose-reply', 'cut'] as const) {
-      it(`is written once by a later call with the same expected, through any handle (${fate})`, async () => {
-        const [before, ...batch] = newRecords(3);
-        const { log, link } = await scene.openFaulty({ unknownAfterMs: 300 });
+function attemptsOfOneCall(scene: Scene): void {
+  for (const expected of [undefined, 1]) {
+    describe(expected === undefined ? 'without expected' : 'with expected', () => {
+      it('is found when only the answer was lost, others behind it', async () => {
+        const [before, ...batch] = newRecords(4);
+        const other = newRecord();
+        const { log, link } = await scene.openFaulty();
         await log.append('commands', [before!]);
-        link.met = () => { if (fate === 'cut') link.refuse(); };
-        link.replied = async () => { link.refuse(); };
-        link.next(fate);
-        await assert.rejects(log.append('commands', batch, 1), unavailable(true));
-        assert.equal(await scene.log.append('commands', batch, 1), 1);
-        link.accept();
-        assert.equal(await log.append('commands', batch, 1), 1);
+        link.replied = async () => { await scene.log.append('commands', [other]); };
+        link.next('lose-reply');
+        assert.equal(await log.append('commands', batch, expected), 1);
+        assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [before!, ...batch, other]));
+      });
+
+      it('is written once when the request was lost', async () => {
+        const [before, ...batch] = newRecords(4);
+        const { log, link } = await scene.openFaulty();
+        await log.append('commands', [before!]);
+        link.next('cut');
+        assert.equal(await log.append('commands', batch, expected), 1);
         assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [before!, ...batch]));
       });
-    }
 
-    it('gets WrongPosition when its request was lost and others have the place; then nothing of it is there', async () => {
-      const [other, ...batch] = newRecords(3);
-      const { log, link } = await scene.openFaulty();
-      const lost = new Promise<void>((resolve) => {
-        link.met = () => {
-          link.refuse();
-          resolve();
-        };
+      it('is written once when the first attempt arrives after its repetition', async () => {
+        const [before, after, ...batch] = newRecords(5);
+        const { log, link } = await scene.openFaulty({ attemptTimeoutMs: 200 });
+        await log.append('commands', [before!]);
+        link.next('withhold');
+        assert.equal(await log.append('commands', batch, expected), 1);
+        await log.append('commands', [after!]);
+        await link.release();
+        assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [before!, ...batch, after!]));
       });
-      link.next('cut');
-      const appended = assert.rejects(log.append('commands', batch, 0), WrongPosition);
-      await lost;
-      await scene.log.append('commands', [other!]);
-      link.accept();
-      await appended;
-      assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [other!]));
-    });
 
-    it('says that nothing was written when the store could not be reached at all', async () => {
-      const { log, link } = await scene.openFaulty({ unknownAfterMs: 300 });
-      link.refuse();
-      await assert.rejects(log.append('commands', newRecords(1)), unavailable(false));
-      link.accept();
-      assert.equal(await log.append('commands', newRecords(1)), 0);
+      it('keeps the first bytes when it is appended again with others, also for followers', async () => {
+        const [before, after, ...batch] = newRecords(4);
+        const { log, link } = await scene.openFaulty({ unknownAfterMs: 300 });
+        const abort = new AbortController();
+        const followed = take(log.follow('commands', 0, abort.signal), 4);
+        await log.append('commands', [before!]);
+        link.replied = async () => { link.refuse(); };
+        link.next('lose-reply');
+        await assert.rejects(log.append('commands', batch, expected), unavailable(true));
+        link.accept();
+        const again = batch.map(({ id }) => ({ id, data: Buffer.from('other') }));
+        assert.equal(await log.append('commands', again, expected), 1);
+        assert.equal(await log.append('commands', [after!]), 3);
+        const stored = placed(0, [before!, ...batch, after!]);
+        assert.deepEqual(await followed, stored);
+        assert.deepEqual(await take(log.follow('commands', 0, abort.signal), 4), stored);
+        abort.abort();
+      });
     });
+  }
+}
 
-    it('is not taken for another writer\'s batch that begins with the same record', async () => {
-      const [shared, mine, theirs] = newRecords(3);
-      const { log, link } = await scene.openFaulty();
-      await scene.log.append('commands', [shared!, theirs!]);
-      link.next('cut');
-      assert.equal(await log.append('commands', [shared!, mine!]), 2);
-      assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [shared!, theirs!, shared!, mine!]));
-    });
-
-    it('comes before the appends called after it, through an outage', async () => {
-      const records = newRecords(20);
-      const { log, link } = await scene.openFaulty();
-      link.next(...records.flatMap((): Fate[] => ['lose-reply', 'cut', 'pass']));
-      const positions = await Promise.all(records.map((record) => log.append('commands', [record])));
-      assert.deepEqual(positions, records.map((_, i) => i));
-      assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, records));
-    });
+function laterCalls(scene: Scene): void {
+  it('is found by a later call through the same handle, others behind it', async () => {
+    const [before, between, other, ...batch] = newRecords(5);
+    const { log, link } = await scene.openFaulty({ unknownAfterMs: 300 });
+    await log.append('commands', [before!]);
+    link.replied = async () => { link.refuse(); };
+    link.next('lose-reply');
+    await assert.rejects(log.append('commands', batch), unavailable(true));
+    await assert.rejects(log.append('commands', batch), unavailable(true), 'unknown still');
+    link.accept();
+    await scene.log.append('commands', [other!]);
+    assert.equal(await log.append('commands', [between!]), 4);
+    assert.equal(await log.append('commands', batch), 1);
+    assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [before!, ...batch, other!, between!]));
   });
 
+  for (const fate of ['lose-reply', 'cut'] as const) {
+    it(`is written once by a later call with the same expected, through any handle (${fate})`, async () => {
+      const [before, ...batch] = newRecords(3);
+      const { log, link } = await scene.openFaulty({ unknownAfterMs: 300 });
+      await log.append('commands', [before!]);
+      link.met = () => { if (fate === 'cut') link.refuse(); };
+      link.replied = async () => { link.refuse(); };
+      link.next(fate);
+      await assert.rejects(log.append('commands', batch, 1), unavailable(true));
+      assert.equal(await scene.log.append('commands', batch, 1), 1);
+      link.accept();
+      assert.equal(await log.append('commands', batch, 1), 1);
+      assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [before!, ...batch]));
+    });
+  }
+
+  it('gets WrongPosition when its request was lost and others have the place; then nothing of it is there', async () => {
+    const [other, ...batch] = newRecords(3);
+    const { log, link } = await scene.openFaulty();
+    const lost = new Promise<void>((resolve) => {
+      link.met = () => {
+        link.refuse();
+        resolve();
+      };
+    });
+    link.next('cut');
+    const appended = assert.rejects(log.append('commands', batch, 0), WrongPosition);
+    await lost;
+    await scene.log.append('commands', [other!]);
+    link.accept();
+    await appended;
+    assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [other!]));
+  });
+
+  it('says that nothing was written when the store could not be reached at all', async () => {
+    const { log, link } = await scene.openFaulty({ unknownAfterMs: 300 });
+    link.refuse();
+    await assert.rejects(log.append('commands', newRecords(1)), unavailable(false));
+    link.accept();
+    assert.equal(await log.append('commands', newRecords(1)), 0);
+  });
+}
+
+function whatIsItsOwn(scene: Scene): void {
+  it('is not taken for another writer\'s batch that begins with the same record', async () => {
+    const [shared, mine, theirs] = newRecords(3);
+    const { log, link } = await scene.openFaulty();
+    await scene.log.append('commands', [shared!, theirs!]);
+    link.next('cut');
+    assert.equal(await log.append('commands', [shared!, mine!]), 2);
+    assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [shared!, theirs!, shared!, mine!]));
+  });
+
+  it('comes before the appends called after it, through an outage', async () => {
+    const records = newRecords(20);
+    const { log, link } = await scene.openFaulty();
+    link.next(...records.flatMap((): Fate[] => ['lose-reply', 'cut', 'pass']));
+    const positions = await Promise.all(records.map((record) => log.append('commands', [record])));
+    assert.deepEqual(positions, records.map((_, i) => i));
+    assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, records));
+  });
+}
+
+function othersMeanwhile(scene: Scene): void {
   describe('and others write a lot meanwhile', () => {
     it('it is found before them', async () => {
       const batch = newRecords(3);
@@ -188,7 +206,9 @@ export function unknownOutcomeContract(scene: Scene): void {
       });
     }
   });
+}
 
+function severalWriters(scene: Scene): void {
   it('whatever becomes of requests and answers of several writers: what is acknowledged is there once, nothing is there twice', async () => {
     const random = randomNumbers(7);
     const fates: readonly Fate[] = ['pass', 'pass', 'pass', 'pass', 'cut', 'lose-reply', 'withhold'];
