@@ -12,7 +12,7 @@ const following: IndexerStatus = {
   chainId: 5, latestBlock: 20, finalBlock: 17, nextBlock: 16, lagBlocks: 2, rangeBlocks: 1_000, stalled: false, lookedAtMs: START_MS + 7_000,
   failures: 0, lastError: undefined, stopped: undefined,
 };
-const settling: SettlementStatus = { transactions: 1, inHand: 3, troubled: 0, slow: false, waiting: 4, oldestWaitingSinceMs: START_MS - 50_000 };
+const settling: SettlementStatus = { transactions: 1, inHand: 3, troubled: 0, slow: false, holds: true, waiting: 4, oldestWaitingSinceMs: START_MS - 50_000 };
 
 describe('service: a chain\'s status', () => {
   function statusOf(changes: Partial<ChainStatusParts>) {
@@ -69,7 +69,7 @@ describe('service: a chain\'s status', () => {
     assert.equal(statusOf({ indexer: () => ({ ...following, stopped: 'it was reset' }) })(0).stopped, 'it was reset');
   });
 
-  it('knows no age of fills that another process settles, and that of fills whose sender cannot be opened', () => {
+  it('knows no age of fills that another process settles, and that of fills whose outbox cannot be reached', () => {
     assert.deepEqual(statusOf({ sends: () => false })(9_000), { ...wellAt9s, oldestWaitingS: null });
     const trouble = { text: 'the outbox cannot be reached', sinceMs: START_MS };
     assert.equal(statusOf({ sends: () => false, settlement: () => ({ ...settling, trouble }) })(9_000).oldestWaitingS, 59);
