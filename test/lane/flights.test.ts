@@ -161,6 +161,10 @@ describe('lane: flights', () => {
       actions: isLost ? [{ kind: 'over', nonce: 4, ending: { kind: 'lost' } }] : [],
     })),
     {
+      name: 'unexplained, and broadcast long ago: again, since the count may be wrong', flight: flight(4, { unexplained: at(97, 0), broadcastAtMs: 7 }),
+      nowMs: 7, actions: [{ kind: 'broadcast', nonce: 4 }],
+    },
+    {
       name: 'explained after all', flight: flight(4, { unexplained: at(97, 0) }), nowMs: 5_000,
       view: view({ receipts: [receipt('4.0', 98)] }), actions: [], after: { minedIn: 98, unexplained: undefined },
     },

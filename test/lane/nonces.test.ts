@@ -72,8 +72,8 @@ describe('lane: nonces', () => {
 
       it(`${count - 5} too high for a while, and not at the final block: goes on where it was once that block is past the first such answer`, () => {
         const on = lane();
-        assert.deepEqual([100, 101, 102].map((head) => on.look({ count, final: 5, head })), [NONE, NONE, NONE]);
-        assert.deepEqual([103, 104].map((head) => on.look({ count, final: 5, head })), [next(5), next(5)]);
+        assert.deepEqual([100, 101, 103].map((head) => on.look({ count, final: 5, head })), [NONE, NONE, NONE]);
+        assert.deepEqual([104, 105].map((head) => on.look({ count, final: 5, head })), [next(5), next(5)]);
         assert.equal(doubtOf(on.memory()), undefined);
       });
 
@@ -99,6 +99,11 @@ describe('lane: nonces', () => {
     it('is believed at once when a second node says so, but not when others do not', () => {
       assert.deepEqual(lane().look({ count: 7, final: 5, nodes: [7, 8] }), next(7));
       assert.deepEqual(lane().look({ count: 7, final: 5, nodes: [7, 6] }), NONE);
+    });
+
+    it('of one node against another is not believed, whatever it says of the final block, and is disproved in the end', () => {
+      const on = lane();
+      assert.deepEqual([100, 100, 100, 101, 103, 104].map((head) => on.look({ count: 7, final: 7, nodes: [7, 5], head })), [NONE, NONE, NONE, NONE, NONE, next(5)]);
     });
 
     it('without confirmations it must be the same at several looks that are apart', () => {
