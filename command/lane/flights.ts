@@ -140,6 +140,8 @@ function decideUsed(flight: Flight, { view, policy, nowMs, actions }: Deciding):
   const unexplained = flight.unexplained ?? { block: view.head, ms: nowMs };
   const lasts = view.head - unexplained.block >= confirmations && nowMs - unexplained.ms >= policy.lostAfterMs;
   if (lasts && isProven(nonce, view.proof)) actions.push({ kind: 'over', nonce, ending: { kind: 'lost' } });
+  // The count may be wrong: then it has to get into a block.
+  else if (nowMs >= flight.broadcastAtMs) actions.push({ kind: 'broadcast', nonce });
   return { ...flight, minedIn: undefined, unexplained };
 }
 

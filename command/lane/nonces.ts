@@ -2,7 +2,7 @@
  * Which nonces new transactions take, as a pure function: those after what is recorded. One wrong answer of a node must neither part
  * the lane from its chain nor stop it, so a count that jumps ahead has to prove itself, and a gap that lasts is filled.
  */
-import type { Flight, Moment, View } from './flights.js';
+import type { Flight, Moment, Proof, View } from './flights.js';
 
 export interface NoncePolicy {
   readonly confirmations: number;
@@ -96,7 +96,8 @@ function decideClaim(before: NonceMemory, { view, next, records: { flights }, po
   const claim = known ?? { count: view.count, since: { block: view.head, ms: nowMs }, looks: 0, countedAtMs: -Infinity, disproved: false };
   const agrees = doesAgree(claim, view, policy, nowMs);
   const counted = agrees ? counting(claim, policy, nowMs) : { ...claim, looks: 0 };
-  const seconded = (view.proof?.nodeCounts.filter((count) => count >= claim.count).length ?? 0) >= 2;
+  const nodeCounts = view.proof?.nodeCounts ?? [];
+  const seconded = nodeCounts.length >= 2 && !isContradicted(claim.count, { finalCount: undefined, nodeCounts });
   if (seconded || counted.looks >= policy.looks) {
     const [level, text] = next === 0
       ? ['note' as const, `the key has been used before: begins at nonce ${claim.count}`]
@@ -114,15 +115,23 @@ function decideClaim(before: NonceMemory, { view, next, records: { flights }, po
 
 /** Whether this look supports the claim: at final depth; and where nobody can tell that, by having lasted for as many blocks. */
 function doesAgree({ count, since }: Seen, { head, proof }: View, { confirmations, gapAfterMs }: NoncePolicy, nowMs: number): boolean {
-  if (proof === undefined) return false;
+  if (proof === undefined || isContradicted(count, proof)) return false;
   if (proof.finalCount !== undefined && proof.finalCount >= count) return true;
   if (proof.finalCount === undefined) return head - since.block >= confirmations;
   // On a chain that makes blocks on demand the next one may be ours.
   return head === since.block && nowMs - since.ms >= gapAfterMs;
 }
 
+/** Whether the final block is past the first look by now, and still does not show it or another node does not. */
 function isDisproved({ count, since }: Seen, { head, proof }: View, { confirmations }: NoncePolicy): boolean {
-  return proof?.finalCount !== undefined && proof.finalCount < count && head - since.block >= Math.max(1, confirmations);
+  // One more, since the count may be of a later block than the head that was read beside it.
+  if (proof === undefined || head - since.block <= confirmations) return false;
+  return (proof.finalCount ?? Infinity) < count || isContradicted(count, proof);
+}
+
+/** Whether one node says so against another. */
+function isContradicted(claimed: number, { nodeCounts }: Proof): boolean {
+  return nodeCounts.length >= 2 && nodeCounts.filter((count) => count >= claimed).length < 2;
 }
 
 /** Counts this look if it is far enough from the one before. */

@@ -75,6 +75,13 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     if (signal.aborted) throw signal.reason;
     throw new OutboxUnavailable(error);
   }
+  // One statement at a time: the driver gives up queueing them itself.
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]> => {
+    const turn = last.then(async () => (await client.query<Row>(text, [...values])).rows);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
   return {
     bell,
     check() {
@@ -82,13 +89,13 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     },
     async query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]) {
       try {
-        return (await client.query<Row>(text, [...values])).rows;
+        return await inTurn<Row>(text, values);
       } catch (error) {
         void end(client);
         throw new OutboxUnavailable(error);
       }
     },
-    wake({ channel, payload }) { client.query(SQL.wake, [channel, payload]).catch(() => { void end(client); }); },
+    wake({ channel, payload }) { inTurn(SQL.wake, [channel, payload]).catch(() => { void end(client); }); },
     close: () => end(client),
   };
 }

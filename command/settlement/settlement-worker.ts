@@ -79,6 +79,8 @@ export interface Settlement {
   status(): SettlementStatus;
 }
 
+/** Few enough that the lane has work while the next ones are made, and enough that a commit is shared. */
+const ASKED_TOGETHER = 4;
 /** Orders whose permits are known to be final; forgetting one costs some gas. */
 const MAX_USED_PERMITS = 10_000;
 
@@ -143,9 +145,9 @@ class Worker {
       this.forgettable = [];
     }
     const { asked, open } = queue.counts();
-    if (asked >= timings.maxAsked || open >= timings.maxOpen) return false;
-    const due = queue.due(now());
-    if (due.length === 0) {
+    const room = Math.min(timings.maxAsked - asked, timings.maxOpen - open);
+    if (room <= 0) return false;
+    if (queue.due(now()).length === 0) {
       if (asked === 0) progressed();
       return false;
     }
@@ -154,13 +156,7 @@ class Worker {
       this.begun = true;
       return true;
     }
-    try {
-      const request = await this.batches.prepare(due, this.laneView.blockGasLimit());
-      if (!signal.aborted) await this.ask(held, request);
-    } catch (error) {
-      if (!(error instanceof NoSuchOrder)) throw error;
-      this.setAside(due, error);
-    }
+    await this.ask(held, Math.min(room, ASKED_TOGETHER));
     return true;
   }
 
@@ -206,11 +202,28 @@ class Worker {
     return [];
   }
 
-  private async ask(held: HeldLaneUser, request: LaneRequest & { readonly note: SettlementNote }): Promise<void> {
-    // In hand first: when the outbox breaks off, what it lists after that decides.
-    this.parts.queue.take(request, this.options.now());
-    await held.ask([request]);
-    this.parts.progressed();
+  /** Asks for the batches that are due, at most so many, in one go. */
+  private async ask(held: HeldLaneUser, most: number): Promise<void> {
+    const { signal, now } = this.options;
+    const { queue, progressed } = this.parts;
+    const requests: LaneRequest[] = [];
+    let failure: unknown;
+    for (let due = queue.due(now()); due.length > 0 && requests.length < most && failure === undefined; due = queue.due(now())) {
+      try {
+        const request = await this.batches.prepare(due, this.laneView.blockGasLimit());
+        // In hand first: when the outbox breaks off, what it lists after that decides.
+        queue.take(request, now());
+        requests.push(request);
+      } catch (error) {
+        if (error instanceof NoSuchOrder) this.setAside(due, error);
+        else failure = error;
+      }
+    }
+    if (requests.length > 0 && !signal.aborted) {
+      await held.ask(requests);
+      progressed();
+    }
+    if (failure !== undefined) throw failure;
   }
 
   private hear(changed: readonly TrackedRequest[], state: LaneState | undefined): void {

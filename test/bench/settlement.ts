@@ -6,7 +6,7 @@ import type * as Secp256k1 from 'secp256k1';
 import { toHex } from '../../engine/records/hex.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { prepareDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
-import type { TransactionRequest } from '../../command/lane/sender.js';
+import type { TransactionRequest } from '../../command/lane/requests.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { BUY, SELL, YES, type Side } from '../../engine/records/fields.js';

@@ -1,45 +1,58 @@
-/** A chain in memory that takes, drops, mines, forgets and reorganises as it is told, and a sender's lane that knows only what it shows. */
+/** A chain in memory that takes, drops, mines, forgets and reorganises as it is told, with a node that lies, and a lane that knows only what that shows. */
 import assert from 'node:assert/strict';
 import { freshFees, type Fees } from '../../command/lane/fees.js';
 import {
-  answered, decide, nextNonce, replaced, room, takeOff, type BroadcastAnswer, type Flight, type LanePolicy, type View,
-} from '../../command/lane/lane.js';
-import type { OutboxTransaction } from '../../command/lane/outbox.js';
+  answered, decide, replaced, takeOff, type BroadcastAnswer, type Flight, type FlightPolicy, type LaneTransaction, type View,
+} from '../../command/lane/flights.js';
+import { decideNonces, isDoubtful, NO_MEMORY, type NonceMemory, type NoncePolicy, type Places } from '../../command/lane/nonces.js';
+import type { Ending, HeldRequest } from '../../command/lane/requests.js';
 
 export type Happening
   = | { readonly kind: 'mine'; readonly fullness: number; readonly baseFee: bigint }
     | { readonly kind: 'drop'; readonly nonce: number }
     | { readonly kind: 'reorg'; readonly depth: number }
-    | { readonly kind: 'restart' | 'send' }
-    | { readonly kind: 'refuse'; readonly answer: BroadcastAnswer };
+    | { readonly kind: 'restart' | 'ask' | 'swallow' }
+    | { readonly kind: 'refuse'; readonly answer: BroadcastAnswer }
+    /** The node counts wrongly at so many looks; at the final block, too, or not. */
+    | { readonly kind: 'lie'; readonly by: number; readonly looks: number; readonly final: boolean };
 
 /** What passes between two happenings. */
 const STEP_MS = 400;
 
-/** A transaction's hash is its nonce and the number of the attempt. */
+const FLIGHT_POLICY: FlightPolicy = {
+  confirmations: 3, limits: { maxFeePerGas: 1_000n, minPriorityFeePerGas: 1n }, bumpAfterBlocks: 2, bumpAfterMs: 1_000, rebroadcastMs: 100,
+  // No lie of these stories lasts as long.
+  lostAfterMs: 20_000, backoffMs: [10, 50],
+};
+const NONCE_POLICY: NoncePolicy = { confirmations: 3, looks: 3, looksApartMs: 400, gapAfterMs: 2_000, maxInFlight: 4, maxOpen: 6 };
+
+/** A transaction's hash tells its nonce, and the order in which all were signed. */
 export class LaneModel {
   private nowMs = 0;
   private baseFeePerGas = 5n;
-  private refusal: BroadcastAnswer | undefined;
+  private refusal: BroadcastAnswer | 'swallowed' | undefined;
+  private lie = { by: 0, looks: 0, final: false };
   private blocks: string[][] = [[]];
   private flights: readonly Flight[] = [];
-  private recordedNonces = 0;
+  private nonces: NonceMemory = NO_MEMORY;
+  private nextNonce = 0;
+  private asked = 0;
+  private signatures = 0;
+  /** What the lane has not come to, in order. */
+  private waiting: number[] = [];
   private readonly pool = new Map<number, string>();
   private readonly offers = new Map<string, bigint>();
-  private readonly over: number[] = [];
+  /** The numbers of the requests, by the hashes of their attempts. */
+  private readonly requests = new Map<string, number>();
+  private readonly ended: number[] = [];
 
-  constructor(private readonly policy: LanePolicy) {}
-
-  minedNonces(): number[] {
-    return this.blocks.flat().map((txHash) => Number(txHash.split('.')[0]));
-  }
-
-  overNonces(): readonly number[] {
-    return this.over;
-  }
-
-  sentNonces(): number[] {
-    return Array.from({ length: this.recordedNonces }, (_, i) => i);
+  /** Every request was mined once and was told of once, and nothing is left. */
+  checkAll(): void {
+    const all = Array.from({ length: this.asked }, (_, number) => number);
+    const mined = this.blocks.flat().flatMap((txHash) => this.requests.get(txHash) ?? []);
+    assert.deepEqual([...mined].sort((a, b) => a - b), all);
+    assert.deepEqual([...this.ended].sort((a, b) => a - b), all);
+    assert.deepEqual([this.waiting, this.flights], [[], []]);
   }
 
   happen(happening: Happening): void {
@@ -48,34 +61,51 @@ export class LaneModel {
       case 'mine': this.mine(happening.fullness, happening.baseFee); break;
       case 'drop': this.pool.delete(happening.nonce); break;
       case 'reorg': this.reorganise(happening.depth); break;
-      case 'restart': this.flights = this.flights.map(({ transaction }) => takeOff(transaction, this.nowMs)); break;
+      case 'restart':
+        this.flights = this.flights.map(({ transaction }) => takeOff(transaction, this.nowMs));
+        this.nonces = NO_MEMORY;
+        break;
       case 'refuse': this.refusal = happening.answer; break;
-      case 'send': this.send();
+      case 'swallow': this.refusal = 'swallowed'; break;
+      case 'lie': this.lie = happening; break;
+      case 'ask': this.waiting.push(this.asked++);
     }
   }
 
-  /** The sender looks, and does what it decides. */
+  /** The lane looks, and does what it decides. */
   step(): void {
-    const receipts = new Map(this.blocks.flatMap((block, number) => (
-      block.map((txHash) => [txHash, { txHash, block: number, succeeded: true }] as const))));
-    const view: View = { head: this.blocks.length - 1, count: this.used(), baseFeePerGas: this.baseFeePerGas, priorityFeePerGas: 2n, receipts };
-    const decision = decide(this.flights, view, this.policy, this.nowMs);
-    this.flights = decision.flights;
-    for (const action of decision.actions) {
+    const view = this.look();
+    const { flights, actions } = decide(this.flights, view, FLIGHT_POLICY, this.nowMs);
+    this.flights = flights;
+    for (const action of actions) {
       switch (action.kind) {
         case 'replace':
-          this.change(action.nonce, ({ transaction }) => this.record(action.nonce, transaction, action.fees));
+          this.change(action.nonce, ({ transaction }) => this.replace(action.nonce, transaction, action.fees));
           this.broadcast(action.nonce);
           break;
         case 'broadcast': this.broadcast(action.nonce); break;
-        case 'over':
-          assert.equal(action.ending.kind, 'mined');
-          this.over.push(action.nonce);
-          this.flights = this.flights.filter(({ transaction }) => transaction.nonce !== action.nonce);
-          break;
+        case 'over': this.end(action.nonce, action.ending); break;
         case 'report':
       }
     }
+    const records = { nextNonce: this.nextNonce, flights: this.flights };
+    const { memory, places } = decideNonces(this.nonces, { view, records, policy: NONCE_POLICY, nowMs: this.nowMs });
+    this.nonces = memory;
+    this.send(places);
+  }
+
+  private look(): View {
+    const lies = this.lie.looks > 0;
+    this.lie = { ...this.lie, looks: Math.max(0, this.lie.looks - 1) };
+    const told = (count: number, isLie: boolean) => Math.max(0, count + (isLie ? this.lie.by : 0));
+    const receipts = new Map(this.blocks.flatMap((block, number) => (
+      block.map((txHash) => [txHash, { txHash, block: number, succeeded: true }] as const))));
+    const head = this.blocks.length - 1;
+    const count = told(this.used(), lies);
+    const finalCount = told(this.blocks.slice(0, Math.max(0, head - FLIGHT_POLICY.confirmations) + 1).flat().length, lies && this.lie.final);
+    const doubtful = isDoubtful(count, this.nonces, { nextNonce: this.nextNonce, flights: this.flights });
+    const proof = doubtful ? { finalCount, nodeCounts: [] } : undefined;
+    return { head, count, proof, baseFeePerGas: this.baseFeePerGas, priorityFeePerGas: 2n, receipts };
   }
 
   private used(): number {
@@ -87,7 +117,7 @@ export class LaneModel {
     const block: string[] = [];
     for (let nonce = this.used(); block.length < fullness; nonce++) {
       const txHash = this.pool.get(nonce);
-      if (txHash === undefined || this.offers.get(txHash)! < baseFee) break;
+      if (txHash === undefined || this.offerOf(txHash) < baseFee) break;
       block.push(txHash);
       this.pool.delete(nonce);
     }
@@ -100,31 +130,46 @@ export class LaneModel {
     this.blocks = [...this.blocks.slice(0, this.blocks.length - depth), ...Array.from({ length: depth }, () => [])];
   }
 
-  private send(): void {
-    const view = { count: this.used() };
-    if (room(this.flights, view, this.policy) === 0) return;
-    const fees = freshFees({ baseFeePerGas: this.baseFeePerGas, priorityFeePerGas: 2n }, this.policy.limits);
-    const nonce = nextNonce(this.recordedNonces, view);
-    const request = { to: '0x', data: '0x', gasLimit: 1n, note: null };
-    this.flights = [...this.flights, takeOff(this.signed({ nonce, request, attempts: [] }, fees), this.nowMs)];
-    this.recordedNonces += 1;
+  private send(places: Places): void {
+    if (places.kind === 'none') return;
+    const numbers = this.waiting.splice(0, places.kind === 'fill' ? places.nonces.length : places.count);
+    const nonces = places.kind === 'fill' ? places.nonces : numbers.map((_, i) => places.first + i);
+    const fees = freshFees({ baseFeePerGas: this.baseFeePerGas, priorityFeePerGas: 2n }, FLIGHT_POLICY.limits);
+    for (const [i, nonce] of nonces.entries()) {
+      assert.ok(!this.flights.some(({ transaction }) => transaction.nonce === nonce), `nonce ${nonce} is on its way already`);
+      const transaction = this.signed({ nonce, request: requestOf(numbers[i]), attempts: [] }, fees);
+      this.flights = [...this.flights, takeOff(transaction, this.nowMs)].sort((a, b) => a.transaction.nonce - b.transaction.nonce);
+      this.nextNonce = Math.max(this.nextNonce, nonce + 1);
+    }
   }
 
-  private record(nonce: number, transaction: OutboxTransaction, fees: Fees): Flight {
+  private end(nonce: number, ending: Ending): void {
+    const { transaction } = this.flights.find((flight) => flight.transaction.nonce === nonce)!;
+    this.flights = this.flights.filter((flight) => flight.transaction.nonce !== nonce);
+    const number = numberOf(transaction);
+    if (number === undefined) return;
+    if (ending.kind === 'mined') this.ended.push(number);
+    // It went to a nonce that was used before: its asker asks again.
+    else this.waiting.push(number);
+  }
+
+  private replace(nonce: number, transaction: LaneTransaction, fees: Fees): Flight {
     const flight = this.flights.find((other) => other.transaction.nonce === nonce)!;
     return replaced(flight, this.signed(transaction, fees), this.nowMs);
   }
 
-  private signed(transaction: OutboxTransaction, fees: Fees): OutboxTransaction {
-    const txHash = `${transaction.nonce}.${transaction.attempts.length}`;
+  private signed(transaction: LaneTransaction, fees: Fees): LaneTransaction {
+    const txHash = `${transaction.nonce}.${this.signatures++}`;
     this.offers.set(txHash, fees.maxFeePerGas);
+    const number = numberOf(transaction);
+    if (number !== undefined) this.requests.set(txHash, number);
     return { ...transaction, attempts: [...transaction.attempts, { txHash, raw: '0x', fees, broadcast: false }] };
   }
 
   private broadcast(nonce: number): void {
     this.change(nonce, (flight) => {
       const answer = this.answerTo(nonce, flight.transaction.attempts.at(-1)!.txHash);
-      return answered(flight, answer, { policy: this.policy, nowMs: this.nowMs }).flight;
+      return answered(flight, answer, { policy: FLIGHT_POLICY, now: { block: this.blocks.length - 1, ms: this.nowMs } }).flight;
     });
   }
 
@@ -132,15 +177,29 @@ export class LaneModel {
   private answerTo(nonce: number, txHash: string): BroadcastAnswer {
     const { refusal } = this;
     this.refusal = undefined;
+    if (refusal === 'swallowed') return 'taken';
     if (refusal !== undefined) return refusal;
     if (nonce < this.used()) return 'nonce too low';
     const rival = this.pool.get(nonce);
-    if (rival !== undefined && rival !== txHash && this.offers.get(rival)! * 9n > this.offers.get(txHash)! * 8n) return 'underpriced';
+    if (rival !== undefined && rival !== txHash && this.offerOf(rival) * 9n > this.offerOf(txHash) * 8n) return 'underpriced';
     this.pool.set(nonce, txHash);
     return 'taken';
+  }
+
+  private offerOf(txHash: string): bigint {
+    return this.offers.get(txHash) ?? 0n;
   }
 
   private change(nonce: number, by: (flight: Flight) => Flight): void {
     this.flights = this.flights.map((flight) => flight.transaction.nonce === nonce ? by(flight) : flight);
   }
+}
+
+function requestOf(number: number | undefined): HeldRequest | undefined {
+  if (number === undefined) return undefined;
+  return { id: `request ${number}`, purpose: 'settlement', to: '0x', data: '0x', gasLimit: 1n, note: number };
+}
+
+function numberOf({ request }: LaneTransaction): number | undefined {
+  return request?.note as number | undefined;
 }

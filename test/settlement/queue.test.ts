@@ -1,7 +1,8 @@
 /** Which fills are settled next: stories of what the worker is told and which batches come of it. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
-import type { Ending } from '../../command/lane/sender.js';
-import { QUEUE_RULES, SettlementQueue, type QueueRules, type SettlementNote } from '../../command/settlement/settlement-queue.js';
+import type { Ending } from '../../command/lane/requests.js';
+import { QUEUE_RULES, SettlementQueue, type QueueRules } from '../../command/settlement/settlement-queue.js';
+import type { SettlementNote } from '../../command/settlement/submission.js';
 import { bytes32 } from '../support/scenario.js';
 import { unsettledFill as fill } from '../support/settlement-fills.js';
 
@@ -15,8 +16,8 @@ function story(rules: Partial<QueueRules> = {}) {
   const unsettled = new Set<number>();
   let nextFill = 0;
   let reads = 0;
-  let nonce = 0;
-  const notes = new Map<number, SettlementNote>();
+  let requests = 0;
+  const notes = new Map<string, SettlementNote>();
   const queue = new SettlementQueue(function* (from) {
     for (const number of [...unsettled].sort((a, b) => a - b)) {
       if (number < from) continue;
@@ -25,14 +26,13 @@ function story(rules: Partial<QueueRules> = {}) {
     }
   }, { ...QUEUE_RULES, ...rules });
   const due = (at: number) => queue.due(at).map((each) => each.fill);
-  const take = (fills: number[]): SettlementNote => {
-    const note = { fills, permits: [] };
-    queue.take(note);
-    return note;
+  const take = (fills: number[], at = 0): string => {
+    const id = `request ${requests++}`;
+    notes.set(id, { fills, permits: [] });
+    queue.take({ id, note: notes.get(id)! }, at);
+    return id;
   };
-  const end = (which: number, ending: Ending, at: number) => {
-    queue.over({ nonce: which, note: notes.get(which)! }, ending, at);
-  };
+  const end = (which: string, ending: Ending, at: number) => { queue.over(which, ending, at); };
   return {
     queue, unsettled, due, take, end,
     reads: () => reads,
@@ -44,18 +44,18 @@ function story(rules: Partial<QueueRules> = {}) {
       }
       queue.observe(nextFill, at);
     },
-    /** Sends the batch that is due, or its first fills; gives its nonce. */
-    send(at: number, first = Infinity): number {
+    /** Asks for the batch that is due, or its first fills, and the lane takes it; gives the request's id. */
+    send(at: number, first = Infinity): string {
       const fills = due(at).slice(0, first);
       ok(fills.length > 0, 'a batch is due');
-      notes.set(nonce, take(fills));
-      queue.sent(notes.get(nonce)!, nonce);
-      return nonce++;
+      const id = take(fills, at);
+      queue.sent(id);
+      return id;
     },
-    fillsOf: (which: number) => notes.get(which)!.fills,
+    fillsOf: (which: string) => notes.get(which)!.fills,
     settle: (fills: readonly number[]) => { for (const each of fills) unsettled.delete(each); },
     /** The transaction is over in the block, and the history has passed it. */
-    conclude(which: number, block: number, at: number, succeeded = true) {
+    conclude(which: string, block: number, at: number, succeeded = true) {
       end(which, mined(block, succeeded), at);
       return queue.pass(block + 1, at);
     },
@@ -137,11 +137,11 @@ describe('settlement: queue: in hand', () => {
     it(`${name}: its fills are free when it is over and the history has passed its block`, () => {
       const { queue, match, send, end, due } = story();
       match(2, 0);
-      const nonce = send(250);
+      const id = send(250);
       deepEqual([due(MIN_10), queue.pass(1_000, MIN_10)], [[], []], 'not over');
-      end(nonce, ending, MIN_10);
+      end(id, ending, MIN_10);
       if (passedAt > 0) deepEqual([queue.pass(passedAt - 1, MIN_10), due(MIN_10)], [[], []], 'the history has not passed the block');
-      deepEqual(queue.pass(passedAt, MIN_10), [{ nonce, note: { fills: [0, 1], permits: [] }, ending, left: [0, 1], alone: 0 }]);
+      deepEqual(queue.pass(passedAt, MIN_10), [{ id, note: { fills: [0, 1], permits: [] }, ending, left: [0, 1], alone: 0 }]);
       ok(due(MIN_10).length > 0);
     });
   }
@@ -149,9 +149,9 @@ describe('settlement: queue: in hand', () => {
   it('settled fills do not come back', () => {
     const { queue, match, send, settle, conclude, due } = story();
     match(3, 0);
-    const nonce = send(250);
+    const id = send(250);
     settle([0, 2]);
-    deepEqual(conclude(nonce, 7, 300), [{ nonce, note: { fills: [0, 1, 2], permits: [] }, ending: mined(7), left: [1], alone: 0 }]);
+    deepEqual(conclude(id, 7, 300), [{ id, note: { fills: [0, 1, 2], permits: [] }, ending: mined(7), left: [1], alone: 0 }]);
     deepEqual(due(300), [1]);
     deepEqual(queue.status(), { transactions: 0, inHand: 0, troubled: 1, slow: false, oldestWaitingSinceMs: 300 });
   });
@@ -167,29 +167,28 @@ describe('settlement: queue: in hand', () => {
   it('what has come back goes before what is new', () => {
     const { match, send, end, queue, due } = story({ maxFills: 4 });
     match(4, 0);
-    const nonce = send(0);
+    const id = send(0);
     match(4, 10);
-    end(nonce, lost, 20);
+    end(id, lost, 20);
     queue.pass(0, 20);
     deepEqual(due(20), [0, 1, 2, 3]);
   });
 
-  it('a transaction that could not be made gives its fills back at once', () => {
+  it('a request that the outbox does not have after all gives its fills back', () => {
     const { queue, match, take, due } = story();
     match(50, 0);
-    const note = take(range(0, 50));
-    deepEqual([due(0), queue.status().inHand], [[], 50]);
-    queue.unsent(note, 5);
-    queue.unsent(note, 6);
+    take(range(0, 50), 3);
+    deepEqual([due(3), queue.status()], [[], { transactions: 1, inHand: 50, troubled: 0, slow: false, askedSinceMs: 3 }]);
+    queue.restore([], 5);
     deepEqual([due(5), queue.status()], [range(0, 50), { transactions: 0, inHand: 0, troubled: 0, slow: false, oldestWaitingSinceMs: 5 }]);
   });
 
-  it('a transaction can be over before the sender says that it is sent', () => {
+  it('a transaction can be over before anybody has said that it is sent', () => {
     const { queue, match, take, settle, due } = story();
     match(50, 0);
-    const note = take(range(0, 50));
-    queue.over({ nonce: 3, note: { fills: range(0, 50), permits: [] } }, mined(1), 1);
-    queue.sent(note, 3);
+    const id = take(range(0, 50));
+    queue.over(id, mined(1), 1);
+    queue.sent(id);
     settle(range(0, 49));
     deepEqual(queue.pass(2, 2).map(({ left }) => left), [[49]]);
     deepEqual(due(2), [49]);
@@ -210,31 +209,46 @@ describe('settlement: queue: in hand', () => {
     deepEqual(conclude(second, 2, 304).map(({ left }) => left), [[]]);
   });
 
-  it('several transactions can be made side by side, and each gets its own nonce', () => {
+  it('several transactions can be asked for side by side, and what the lane has not taken is known', () => {
     const { queue, match, take, due, settle } = story();
     match(120, 0);
-    const [first, second] = [take(due(0)), take(due(0))];
-    deepEqual([first.fills, second.fills, queue.status().transactions], [range(0, 50), range(50, 100), 2]);
-    queue.sent(first, 0);
-    queue.unsent(second, 10);
-    deepEqual([due(10), queue.status().inHand], [range(50, 100), 50]);
+    const [first, second] = [take(due(0), 1), take(due(0), 2)];
+    deepEqual([queue.status().transactions, queue.counts(), queue.status().askedSinceMs], [2, { asked: 2, open: 2 }, 1]);
+    queue.sent(first);
+    deepEqual([queue.counts(), queue.status().askedSinceMs], [{ asked: 1, open: 2 }, 2]);
     settle(range(0, 50));
-    queue.over({ nonce: 0, note: first }, mined(1), 11);
-    deepEqual(queue.pass(2, 11).map(({ left }) => left), [[]]);
+    queue.over(first, mined(1), 11);
+    deepEqual([queue.counts(), queue.pass(2, 11).map(({ left }) => left)], [{ asked: 1, open: 1 }, [[]]]);
+    queue.sent(second);
+    equal(queue.status().askedSinceMs, undefined);
   });
 
   it('a restart takes over what is on its way, and what came back before', () => {
     const { queue, match, unsettled, due } = story();
     match(200, 0);
     for (const settled of [0, 1, 2, 60]) unsettled.delete(settled);
-    const open = [{ nonce: 4, note: { fills: range(3, 50), permits: [] } }, { nonce: 5, note: { fills: range(70, 120), permits: [] } }];
+    const found = [
+      { id: 'a', note: { fills: range(3, 50), permits: [] }, askedAtMs: 7 }, { id: 'b', note: { fills: range(70, 120), permits: [] }, askedAtMs: 8 },
+    ];
     const later = new SettlementQueue((from) => [...unsettled].filter((each) => each >= from).map(fill), QUEUE_RULES);
-    later.restore(open, 1_000);
+    later.restore(found, 1_000);
     later.observe(200, 1_000);
     deepEqual(later.due(1_000).map((each) => each.fill), [...range(50, 60), ...range(61, 70), ...range(120, 151)]);
-    deepEqual(later.status(), { transactions: 2, inHand: 97, troubled: 0, slow: false, oldestWaitingSinceMs: 1_000 });
+    deepEqual(later.status(), { transactions: 2, inHand: 97, troubled: 0, slow: false, askedSinceMs: 7, oldestWaitingSinceMs: 1_000 });
     queue.restore([], 0);
     deepEqual(due(1_000), range(3, 53), 'nothing on its way: from the beginning');
+  });
+
+  it('after the outbox was away, what it lists decides: a fill that came back meanwhile is in the hand of the request that is still listed', () => {
+    const { queue, match, send, conclude, end, due, settle } = story();
+    match(2, 0);
+    const id = send(250);
+    deepEqual(conclude(id, 7, 300, false).map(({ left }) => left), [[0, 1]]);
+    queue.restore([{ id, note: { fills: [0, 1], permits: [] }, askedAtMs: 250 }], 400);
+    deepEqual(due(400), [], 'it could not be forgotten');
+    settle([0]);
+    end(id, mined(7, false), 400);
+    deepEqual([queue.pass(8, 400).map(({ left }) => left), due(400)], [[[1]], [1]]);
   });
 });
 
@@ -245,12 +259,12 @@ describe('settlement: queue: trouble', () => {
     const poison = 17;
     const sizes: number[] = [];
     for (let block = 1; queue.status().troubled + queue.waiting() !== 2 && block < 100; block++) {
-      const nonce = send(1_000);
-      const fills = fillsOf(nonce);
+      const id = send(1_000);
+      const fills = fillsOf(id);
       sizes.push(fills.length);
       const reverts = fills.includes(poison);
       if (!reverts) settle(fills);
-      conclude(nonce, block, 1_000, !reverts);
+      conclude(id, block, 1_000, !reverts);
     }
     deepEqual(sizes, [50, 25, 12, 12, 6, 3, 3, 1, 1, 1, 6, 1, 25]);
   });
@@ -280,15 +294,15 @@ describe('settlement: queue: trouble', () => {
     const { queue, match, send, end, settle, due, fillsOf, conclude } = story({ maxSlowPauseMs: 5_000 });
     match(1_000, 0);
     const sent = range(0, 12).map(() => send(0));
-    sent.forEach((nonce) => { end(nonce, mined(1, false), 100); });
+    sent.forEach((id) => { end(id, mined(1, false), 100); });
     queue.pass(2, 100);
     deepEqual([due(2_099), due(2_100).length, queue.status().slow], [[], 25, true]);
     const probes: number[] = [];
     let at = 2_100;
     for (let block = 2; block < 6; block++) {
-      const nonce = send(at);
+      const id = send(at);
       deepEqual(due(at + MIN_10), [], 'one at a time');
-      conclude(nonce, block, at, false);
+      conclude(id, block, at, false);
       let pause = 0;
       while (due(at + pause).length === 0) pause += 500;
       probes.push(pause);

@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { LogUnavailable } from '../../engine/log/log.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
-import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
+import { answering, startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
 import { BUY, SELL, USDC, walletOf } from '../support/settlement-contracts.js';
 import {
   assertEachSettledOnce, fundTraders, settlementWorld, startSettlementStack, type SettlementStack, type SettlementWorld, type StackOptions,
@@ -65,9 +65,9 @@ describe('settlement after a restart', function () {
   const submittedOnce = (count: number) => stack.until('the submission is recorded', async () => (
     (await stack.events(begin.position)).filter(({ type }) => type === 'SettlementSubmitted').length >= count));
 
-  it('recorded by the sender, not by the history: the next start records it and sends it', async () => {
+  it('recorded by the lane, not by the history: the next start records it and sends it', async () => {
     let asked = 0;
-    await start({ settlement: { submit: () => { asked++; return Promise.reject(new LogUnavailable(true)); } } });
+    await start({ lane: { announce: () => { asked++; return Promise.reject(new LogUnavailable(true)); } } });
     const before = await shares();
     await match(3);
     await stack.until('the history is asked', () => asked > 1);
@@ -108,18 +108,18 @@ describe('settlement after a restart', function () {
     deepEqual(await finish(), [numbers(3)]);
   });
 
-  for (const [what, memory] of [['', 'kept'], [', even when the sender\'s memory is lost', 'lost']] as const) {
+  for (const [what, memory] of [['', 'kept'], [', even when the outbox is lost', 'lost']] as const) {
     it(`mined and over, but the history does not have it: nothing is sent again${what}`, async () => {
       const before = await shares();
       await start({ indexer: false });
       await match(3);
       await stack.until('it is mined', async () => await shares() === before + 3n * USDC);
       await stack.stop();
-      // The indexer comes late: the sender has looked at the chain many times before.
+      // The indexer comes late: the lane has looked at the chain many times before.
       proxy.fate = ({ method }) => method === 'eth_getLogs' ? 'hang' : 'pass';
       proxy.calls.length = 0;
       await start({}, memory === 'kept' ? world : { ...world, databaseUrl: (await testDatabase()).url });
-      await stack.until('the sender has looked', () => proxy.calls.filter((method) => method === 'eth_getTransactionCount').length > 20);
+      await stack.until('the lane has looked', () => proxy.calls.filter((method) => method === 'eth_getTransactionCount').length > 20);
       proxy.fate = () => 'pass';
       proxy.release();
       deepEqual(await finish(), [numbers(3)]);
@@ -129,10 +129,15 @@ describe('settlement after a restart', function () {
 
   it('a transaction with higher fees is recorded like the first one', async () => {
     const { chain } = world.contracts;
-    await start({ sender: { bumpAfterMs: 50 } });
+    await start({ lane: { policy: { bumpAfterMs: 0, bumpAfterBlocks: 2 } } });
     await chain.rpc('evm_setAutomine', [false]);
+    proxy.fate = ({ method }) => method === 'eth_sendRawTransaction' ? answering({ result: `0x${'00'.repeat(32)}` }) : 'pass';
     await match(3);
-    await submittedOnce(2);
+    await stack.until('a second attempt', async () => {
+      await chain.rpc('evm_mine');
+      return (await stack.events(begin.position)).filter(({ type }) => type === 'SettlementSubmitted').length >= 2;
+    });
+    proxy.fate = () => 'pass';
     await chain.rpc('evm_setAutomine', [true]);
     await chain.rpc('evm_mine');
     const submitted = await finish();
@@ -145,8 +150,8 @@ describe('settlement after a restart', function () {
     proxy.fate = () => 'drop';
     await match(120);
     await stack.until('it says what it waits for', () => {
-      const { waiting, inHand, oldestWaitingSinceMs, sendingSinceMs, trouble } = stack.settlement.status();
-      return waiting + inHand === 120 && (oldestWaitingSinceMs ?? sendingSinceMs) !== undefined && (sendingSinceMs ?? trouble) !== undefined;
+      const { waiting, inHand, oldestWaitingSinceMs, askedSinceMs, trouble } = stack.settlement.status();
+      return waiting + inHand === 120 && (oldestWaitingSinceMs ?? askedSinceMs) !== undefined && trouble !== undefined;
     });
     proxy.fate = () => 'pass';
     const submitted = await finish();
@@ -159,7 +164,7 @@ describe('settlement after a restart', function () {
     await start();
     proxy.fate = () => 'drop';
     await match(60);
-    await stack.until('a batch is with the sender', () => stack.settlement.status().inHand > 0 || stack.settlement.status().trouble !== undefined);
+    await stack.until('a batch is asked for', () => stack.settlement.status().inHand > 0 || stack.settlement.status().trouble !== undefined);
     await stack.stop();
     proxy.fate = () => 'pass';
     await start();

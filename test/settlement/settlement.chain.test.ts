@@ -74,7 +74,7 @@ describe('settlement on a chain', function () {
     ]);
     deepEqual([await balances(alice), await balances(bob)], [YES(57n * USDC, 57n * 600_000n), YES(-57n * USDC, -57n * 600_000n)]);
     const { oldestWaitingSinceMs, ...status } = stack.settlement.status();
-    deepEqual([oldestWaitingSinceMs, status], [undefined, { transactions: 0, inHand: 0, troubled: 0, slow: false, waiting: 0 }]);
+    deepEqual([oldestWaitingSinceMs, status], [undefined, { transactions: 0, inHand: 0, troubled: 0, slow: false, waiting: 0, holds: true }]);
   });
 
   it('fills of one order may go over several transactions', async () => {
@@ -124,7 +124,7 @@ describe('settlement on a chain', function () {
     await send(admin, settlement, 'grantRole', [role, world.operator.address]);
     await stack.settled();
     await assertSettledOnce();
-    ok(stack.reports.some((report) => /^alarm: chain 31337, transaction with nonce .* reverted as a whole/.test(report)));
+    ok(stack.reports.some((report) => /^alarm: chain 31337, settlement request .* reverted as a whole/.test(report)));
     deepEqual(await balances(alice), YES(20n * USDC, 20n * 600_000n));
     await stack.until('its end is told', () => !stack.settlement.status().slow && stack.settlement.status().troubled === 0);
   });
@@ -142,7 +142,7 @@ describe('settlement on a chain', function () {
     ok(stack.reports.some((report) => /^trouble: .* left \d of 10 fills untouched/.test(report)), stack.reports.join('\n'));
   });
 
-  it('settles on a chain whose blocks have less gas than a full batch; what the sender refuses all the same goes in halves', async () => {
+  it('settles on a chain whose blocks have less gas than a full batch; what the lane refuses all the same goes in halves', async () => {
     const blocksOf = async (gas: number) => {
       await world.contracts.chain.rpc('evm_setBlockGasLimit', [`0x${gas.toString(16)}`]);
       await world.contracts.chain.rpc('evm_mine');

@@ -1,8 +1,9 @@
 /** The settlement queue in any story: no fill is in two hands, none is forgotten, and all settle in the end. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Ending } from '../../command/lane/sender.js';
-import { QUEUE_RULES, SettlementQueue, type SettlementNote } from '../../command/settlement/settlement-queue.js';
+import type { Ending } from '../../command/lane/requests.js';
+import { QUEUE_RULES, SettlementQueue } from '../../command/settlement/settlement-queue.js';
+import type { SettlementNote } from '../../command/settlement/submission.js';
 import { bytes32 } from '../support/scenario.js';
 import { unsettledFill as fill } from '../support/settlement-fills.js';
 
@@ -14,7 +15,7 @@ describe('settlement: queue: any story', () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ kind: fc.constant('match' as const), n: fc.integer({ min: 1, max: 20 }) }) },
       { weight: 4, arbitrary: fc.record({ kind: fc.constant('send' as const), n: fc.integer({ min: 1, max: 10 }) }) },
-      { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('unsent' as const, 'unsendable' as const, 'aside' as const), n: fc.nat(9) }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('unasked' as const, 'unsendable' as const, 'aside' as const), n: fc.nat(9) }) },
       { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('settled' as const, 'reverted' as const, 'starved' as const, 'lost' as const), n: fc.nat(9) }) },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant('restart' as const), n: fc.constant(0) }) },
     );
@@ -22,31 +23,38 @@ describe('settlement: queue: any story', () => {
   });
 });
 
-interface Step { readonly kind: 'match' | 'send' | 'unsent' | 'unsendable' | 'aside' | 'settled' | 'reverted' | 'starved' | 'lost' | 'restart'; readonly n: number }
+interface Step { readonly kind: 'match' | 'send' | 'unasked' | 'unsendable' | 'aside' | 'settled' | 'reverted' | 'starved' | 'lost' | 'restart'; readonly n: number }
 
 function playRandomly(steps: readonly Step[]): void {
   const unsettled = new Set<number>();
-  const open = new Map<number, SettlementNote>();
+  const open = new Map<string, SettlementNote>();
   const rules = { ...QUEUE_RULES, maxFills: 8 };
   const source = (from: number) => [...unsettled].filter((each) => each >= from).sort((a, b) => a - b).map(fill);
   let queue = new SettlementQueue(source, rules);
-  let [nextFill, nonce, block, at] = [0, 0, 0, 0];
+  let [nextFill, requests, block, at] = [0, 0, 0, 0];
   const inHand = () => [...open.values()].flatMap(({ fills }) => fills);
-  const send = (most: number): boolean => {
+  const ask = (most: number): string | undefined => {
     const fills = queue.due(at).slice(0, most).map((each) => each.fill);
-    if (fills.length === 0) return false;
+    if (fills.length === 0) return undefined;
     deepEqual(fills, [...fills].sort((a, b) => a - b));
     const held = new Set(inHand());
     ok(fills.every((each) => unsettled.has(each) && !held.has(each)), 'a fill is in two hands, or is settled');
-    open.set(nonce, { fills, permits: [] });
-    queue.take(open.get(nonce)!);
-    return true;
+    const id = `request ${requests++}`;
+    const note = { fills, permits: [] };
+    open.set(id, note);
+    queue.take({ id, note }, at);
+    return id;
   };
-  const finish = (which: number, kind: Step['kind']): void => {
+  const send = (most: number): void => {
+    const id = ask(most);
+    if (id !== undefined) queue.sent(id);
+  };
+  const restore = (): void => { queue.restore([...open].map(([id, note]) => ({ id, note, askedAtMs: at })), at); };
+  const finish = (which: string, kind: Step['kind']): void => {
     const note = open.get(which)!;
     open.delete(which);
     for (const each of note.fills.slice(0, kind === 'settled' ? undefined : kind === 'starved' ? 1 : 0)) unsettled.delete(each);
-    queue.over({ nonce: which, note }, kind === 'lost' ? lost : mined(++block, kind !== 'reverted'), at);
+    queue.over(which, kind === 'lost' ? lost : mined(++block, kind !== 'reverted'), at);
     deepEqual(queue.pass(block + 1, at).map(({ left }) => left), [note.fills.filter((each) => unsettled.has(each))]);
   };
   for (const { kind, n } of [...steps]) {
@@ -55,17 +63,17 @@ function playRandomly(steps: readonly Step[]): void {
       for (let i = 0; i < n; i++) unsettled.add(nextFill++);
       queue.observe(nextFill, at - 500);
     } else if (kind === 'send') {
-      if (send(n)) queue.sent(open.get(nonce)!, nonce++);
-    } else if (kind === 'unsent') {
-      if (send(3)) {
-        queue.unsent(open.get(nonce)!, at);
-        open.delete(nonce);
-      }
+      send(n);
+    } else if (kind === 'unasked') {
+      // The outbox breaks off, and what was asked last did not get there.
+      const id = ask(3);
+      if (id !== undefined) open.delete(id);
+      restore();
     } else if (kind === 'unsendable') {
-      if (send(8)) {
-        const note = open.get(nonce)!;
-        equal(queue.unsendable(note, at) > 0, note.fills.length === 1);
-        open.delete(nonce);
+      const id = ask(8);
+      if (id !== undefined) {
+        equal(queue.unsendable(id, at)! > 0, open.get(id)!.fills.length === 1);
+        open.delete(id);
       }
     } else if (kind === 'aside') {
       const due = queue.due(at).map((each) => each.fill);
@@ -76,7 +84,7 @@ function playRandomly(steps: readonly Step[]): void {
       }
     } else if (kind === 'restart') {
       queue = new SettlementQueue(source, rules);
-      queue.restore([...open].map(([which, note]) => ({ nonce: which, note })), at);
+      restore();
       queue.observe(nextFill, at - 500);
     } else if (open.size > 0) {
       finish([...open.keys()][n % open.size], kind);
@@ -87,7 +95,7 @@ function playRandomly(steps: readonly Step[]): void {
   for (let round = 0; unsettled.size > 0; round++) {
     ok(round < 10_000, 'the rest does not settle');
     at += 1_000_000;
-    if (send(8)) queue.sent(open.get(nonce)!, nonce++);
+    send(8);
     for (const which of [...open.keys()]) finish(which, 'settled');
   }
 }

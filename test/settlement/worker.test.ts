@@ -1,17 +1,19 @@
-/** The settlement worker around its queue: what it records, what it hands over in which order, and how it bears what fails. */
-import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict';
+/** The settlement worker around its queue: what it asks of the lane in which order, what it makes of the answers, and how it bears what fails. */
+import { deepEqual, equal, match, ok, throws } from 'node:assert/strict';
 import { Interface } from 'ethers';
 import { ChainUnavailable } from '../../command/chain/chain.js';
-import type { Attempt, Ending, Sender, SentTransaction, TransactionRequest } from '../../command/lane/sender.js';
-import type { SettlementNote } from '../../command/settlement/settlement-queue.js';
-import { runSettlement, type Settlement, type SettlementHooks, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
+import {
+  OutboxUnavailable, type Ending, type LaneRequest, type LaneState, type LaneUser, type RequestStatus, type TrackedRequest,
+} from '../../command/lane/requests.js';
+import { runSettlement, type Settlement, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
+import { submissionOf, type SettlementNote } from '../../command/settlement/submission.js';
 import { settlement as artifact } from '../../contracts-abi/settlement.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
-import type { PlaceOrder, SubmitSettlement } from '../../engine/records/commands.js';
+import type { PlaceOrder } from '../../engine/records/commands.js';
 import { LogUnavailable } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
-import { UnsendableTransaction } from '../../command/lane/signer.js';
+import { createBell } from '../../engine/waiting.js';
 import { address, bytes32 } from '../support/scenario.js';
 
 const CHAIN = { chainId: 5, contracts: { settlement: address('settlement') } } as unknown as SettlementOptions['chain'];
@@ -19,60 +21,66 @@ const PERMIT = { nonce: '0', value: '1', deadline: '1900000000', v: 27 as const,
 const abi = new Interface(artifact.abi);
 const TICK = encodeCommand({ kind: 'AdvanceClock', v: 1, at: 0 });
 
-interface Handed {
-  readonly request: TransactionRequest;
+/** A request that the worker has asked, in the hands of a lane that does what the test says. */
+interface Asked {
+  readonly request: LaneRequest;
   readonly note: SettlementNote;
-  take(): SentTransaction;
-  refuse(error: Error): void;
+  status: RequestStatus;
 }
+
+type Fault = 'catchUp' | 'read' | 'hold' | 'ask' | 'forget' | 'changes';
 
 interface Scene {
   readonly settlement: Settlement;
-  readonly hooks: SettlementHooks;
-  /** What the worker has handed to the sender, in order. */
-  readonly handed: Handed[];
-  readonly open: SentTransaction[];
-  readonly submitted: SubmitSettlement[];
+  /** What the worker has asked, in order; what it has forgotten stays here. */
+  readonly asked: Asked[];
+  /** What the outbox lists. */
+  readonly listed: Set<string>;
   readonly reports: string[];
   readonly unsettled: Set<number>;
   nextBlock: number;
   position: number;
-  fault: { catchUp?: Error; read?: Error; submit?: Error; open?: Error; lost?: readonly number[] };
-  blockGasLimit: bigint | undefined;
-  stopped: boolean;
+  fault: Partial<Record<Fault, Error>> & { lost?: readonly number[] };
+  /** An ask is durable, though its answer is lost. */
+  losesAnswers: boolean;
+  state: LaneState | undefined;
+  holds: number;
   /** The engine matches fills; fill n is of the orders 2n and 2n + 1. */
   match(count: number): void;
-  over(transaction: SentTransaction, ending: Ending): Promise<void>;
+  /** The lane tells of a request. */
+  tell(asked: Asked | undefined, status: RequestStatus): void;
   stop(): Promise<void>;
 }
 
 async function setScene(
-  { open = [], options = {}, fault = {}, early }: {
-    open?: SentTransaction[]; options?: Partial<SettlementOptions>; fault?: Scene['fault']; early?: (hooks: SettlementHooks) => void;
-  } = {},
+  { before = [], options = {}, fault = {} }: { before?: Asked[]; options?: Partial<SettlementOptions>; fault?: Scene['fault'] } = {},
 ): Promise<Scene> {
   const stopping = new AbortController();
   const log = createMemoryLog();
   await log.append('commands', Array.from({ length: 400 }, (_, i) => ({ id: recordId(`test ${i}`), data: encodeCommand(orderAt(i)) })));
   let nextFill = 0;
+  let ids = 0;
+  const lane = scriptedLane();
   const scene: Scene = {
-    hooks: undefined as unknown as SettlementHooks, handed: [], open, submitted: [], reports: [], unsettled: new Set(), nextBlock: 0, position: 1_000,
-    fault, blockGasLimit: undefined, stopped: false, settlement: undefined as unknown as Settlement,
+    asked: before, listed: new Set(before.map(({ request: { id } }) => id)), reports: [], unsettled: new Set(), nextBlock: 0, position: 1_000,
+    fault, losesAnswers: false, state: { address: address('key'), blockGasLimit: undefined, trouble: undefined, seenAtMs: 1 }, holds: 0,
+    settlement: undefined as unknown as Settlement,
     match(count) {
       for (let i = 0; i < count; i++) scene.unsettled.add(nextFill++);
     },
-    async over(transaction, ending) {
-      await scene.hooks.over(transaction, ending);
-      scene.open.splice(scene.open.indexOf(transaction), 1);
+    tell(asked, status) {
+      ok(asked !== undefined);
+      asked.status = status;
+      lane.changed(asked);
     },
     async stop() {
       stopping.abort();
       await scene.settlement.done;
     },
   };
-  const sender = scriptedSender(scene);
   const settlement = runSettlement({
-    chain: CHAIN, now: Date.now, signal: stopping.signal, report: (level, text) => { scene.reports.push(`${level}: ${text}`); },
+    chain: CHAIN, now: Date.now, newId: () => `request ${++ids}`, signal: stopping.signal, lane: lane.userOf(scene),
+    report: (level, text) => { scene.reports.push(`${level}: ${text}`); },
     view: {
       nextFill: () => nextFill, nextBlock: () => scene.nextBlock,
       unsettled: (from) => [...scene.unsettled].filter((each) => each >= from).sort((a, b) => a - b).map(fill),
@@ -85,43 +93,55 @@ async function setScene(
       },
     },
     catchUp: () => scene.fault.catchUp === undefined ? Promise.resolve() : Promise.reject(scene.fault.catchUp),
-    submit(command) {
-      if (scene.fault.submit !== undefined) return Promise.reject(scene.fault.submit);
-      scene.submitted.push(command);
-      return Promise.resolve();
-    },
-    openSender(hooks) {
-      if (scene.fault.open !== undefined) return Promise.reject(scene.fault.open);
-      Object.assign(scene, { hooks });
-      early?.(hooks);
-      return Promise.resolve(sender);
-    },
-    rules: { maxFills: 4, gatherMs: 5 }, timings: { pollMs: 1, retryMs: 2, maxRetryMs: 5, maxSending: 3 }, ...options,
+    rules: { maxFills: 4, gatherMs: 5 }, timings: { pollMs: 1, retryMs: 2, maxRetryMs: 5, maxAsked: 3 }, ...options,
   });
   return Object.assign(scene, { settlement });
 }
 
-/** A sender that takes and refuses when the test says so. */
-function scriptedSender(scene: Scene): Sender {
-  let nonce = scene.open.length;
+/** A lane that takes, refuses and ends requests when the test says so, behind an outbox that fails when it says so. */
+function scriptedLane() {
+  const bell = createBell();
+  let changes: Asked[] = [];
+  const tracked = ({ request: { id, note }, status }: Asked): TrackedRequest => ({ id, note, status, txHashes: [], askedAtMs: 7 });
   return {
-    address: address('key'), open: () => scene.open, blockGasLimit: () => scene.blockGasLimit,
-    send: (request) => new Promise((resolve, reject) => {
-      scene.handed.push({
-        request, note: request.note as SettlementNote, refuse: reject,
-        take() {
-          const transaction = { nonce: nonce++, request, attempts: [{ txHash: bytes32(`tx${nonce}`), raw: '0x' }] };
-          scene.open.push(transaction);
-          resolve(transaction);
-          return transaction;
-        },
-      });
-    }),
-    stop() {
-      scene.stopped = true;
-      for (const { refuse } of scene.handed) refuse(new Error('stopped'));
-      return Promise.resolve();
+    changed(asked: Asked): void {
+      changes.push(asked);
+      bell.ring();
     },
+    userOf: (scene: Scene): LaneUser => ({
+      async hold() {
+        const failing = (fault: Fault): void => { if (scene.fault[fault] !== undefined) throw scene.fault[fault]; };
+        failing('hold');
+        scene.holds++;
+        let first = true;
+        const listed = (asked: readonly Asked[]) => asked.filter(({ request: { id } }) => scene.listed.has(id)).map(tracked);
+        return {
+          async ask(requests) {
+            failing('ask');
+            for (const request of requests) {
+              scene.listed.add(request.id);
+              scene.asked.push({ request, note: request.note as SettlementNote, status: { kind: 'waiting' } });
+            }
+            if (scene.losesAnswers) throw new OutboxUnavailable(new Error('cut'));
+          },
+          async changes() {
+            failing('changes');
+            const told = first ? scene.asked : changes;
+            first = false;
+            changes = [];
+            return listed(told);
+          },
+          list: async () => listed(scene.asked),
+          async forget(forgotten) {
+            failing('forget');
+            for (const id of forgotten) scene.listed.delete(id);
+          },
+          state: async () => scene.state,
+          wait: (signal, timeoutMs) => changes.length > 0 ? Promise.resolve('rung') : bell.wait(signal, timeoutMs),
+          close: async () => undefined,
+        };
+      },
+    }),
   };
 }
 
@@ -141,7 +161,8 @@ function fill(number: number): UnsettledFill {
 }
 
 const mined = (block: number, succeeded = true): Ending => ({ kind: 'mined', txHash: bytes32('tx'), block, succeeded });
-const fillsOf = (handed: readonly Handed[]) => handed.map(({ note }) => note.fills);
+const ended = (ending: Ending): RequestStatus => ({ kind: 'ended', ending });
+const fillsOf = (asked: readonly Asked[]) => asked.map(({ note }) => note.fills);
 
 async function until(what: string, condition: () => boolean): Promise<void> {
   for (let turns = 0; !condition(); turns++) {
@@ -154,40 +175,36 @@ describe('settlement: worker', () => {
   let scene: Scene;
   afterEach(() => scene.stop());
 
-  const handed = async (count: number): Promise<Handed[]> => {
-    await until(`transaction ${count}`, () => scene.handed.length >= count);
-    return scene.handed;
+  const asked = async (count: number): Promise<Asked[]> => {
+    await until(`request ${count}`, () => scene.asked.length >= count);
+    return scene.asked;
   };
+  const request = async (number: number): Promise<Asked> => (await asked(number))[number - 1]!;
+  const SENT: RequestStatus = { kind: 'sent' };
 
-  it('hands batches over in order, with the history and the gas for them', async () => {
+  it('asks for batches in order, with the history and the gas for them', async () => {
     scene = await setScene();
     scene.match(6);
-    const [first, second] = await handed(2);
+    const [first, second] = [await request(1), await request(2)];
     deepEqual(fillsOf([first, second]), [[0, 1, 2, 3], [4, 5]]);
-    const { to, data, gasLimit } = first.request;
+    const { to, data, gasLimit, id } = first.request;
     const [, signatures, permits, fills, position, digest] = abi.decodeFunctionData('settleBatch', data).toArray() as [
       unknown, unknown[], unknown[], { seq: bigint }[], bigint, string];
     deepEqual(
-      { to, signatures: signatures.length, permits: permits.length, fills: fills.map(({ seq }) => seq), position, digest },
-      { to: CHAIN.contracts.settlement, signatures: 5, permits: 1, fills: [0n, 1n, 2n, 3n], position: 1_000n, digest: `0x${'07'.repeat(32)}` },
+      { id, to, signatures: signatures.length, permits: permits.length, fills: fills.map(({ seq }) => seq), position, digest },
+      { id: 'request 1', to: CHAIN.contracts.settlement, signatures: 5, permits: 1, fills: [0n, 1n, 2n, 3n], position: 1_000n, digest: `0x${'07'.repeat(32)}` },
     );
     ok(gasLimit > 1_000_000n && gasLimit < 2n ** 24n);
   });
 
-  it('records every attempt of its own before it is broadcast, and of nobody else\'s', async () => {
+  it('a submission names the fills of a request\'s note, and nothing else becomes one', async () => {
     scene = await setScene();
-    scene.match(2);
-    const transaction = (await handed(1))[0].take();
-    const attempts: Attempt[] = [{ txHash: bytes32('first'), raw: '0x' }, { txHash: bytes32('bumped'), raw: '0x' }];
-    for (const attempt of attempts) await scene.hooks.signed(attempt, transaction);
-    for (const request of [{ ...transaction.request, to: address('other') }, { ...transaction.request, note: null }, { ...transaction.request, note: { fills: [] } }]) {
-      await scene.hooks.signed(attempts[0], { ...transaction, request });
-      await scene.hooks.over({ ...transaction, nonce: 99, request }, mined(1));
+    deepEqual(submissionOf({ fills: [3, 4], permits: [0] }, { chainId: 5, txHash: bytes32('tx'), at: 9 }), {
+      kind: 'SubmitSettlement', v: 1, at: 9, chainId: 5, txHash: bytes32('tx'), fills: [3, 4],
+    });
+    for (const note of [null, {}, { fills: [] }, { fills: ['1'] }, 'fills']) {
+      throws(() => submissionOf(note, { chainId: 5, txHash: bytes32('tx'), at: 9 }), /is not a settlement: its note names no fills/);
     }
-    deepEqual(scene.submitted.map(({ at, ...command }) => (ok(at > 0), command)), attempts.map(({ txHash }) => (
-      { kind: 'SubmitSettlement', v: 1, chainId: 5, txHash, fills: [0, 1] })));
-    scene.fault.submit = new LogUnavailable(true);
-    await rejects(scene.hooks.signed(attempts[0], transaction), LogUnavailable);
   });
 
   it('begins when the history has the final blocks, and tells what it waits for', async () => {
@@ -195,60 +212,79 @@ describe('settlement: worker', () => {
     scene.match(2);
     await until('it has tried', () => scene.reports.length > 0);
     await until('it has tried again', () => scene.settlement.status().waiting === 2);
-    deepEqual([scene.handed, scene.reports], [[], ['trouble: settlement waits: no node of chain 5 answers: connection refused']]);
+    deepEqual([scene.asked, scene.reports], [[], ['trouble: settlement waits: no node of chain 5 answers: connection refused']]);
     match(scene.settlement.status().trouble!.text, /connection refused/);
     scene.fault = {};
-    (await handed(1))[0].take();
+    await request(1);
     await until('the trouble is over', () => scene.settlement.status().trouble === undefined);
     equal(scene.reports.at(-1), 'note: settlement goes on after: no node of chain 5 answers: connection refused');
   });
 
-  for (const [what, fault] of [['the sender cannot be opened', 'open'], ['the log cannot be read', 'read']] as const) {
+  const outage = new OutboxUnavailable(new Error('cut'));
+  for (const [what, fault] of [
+    ['the outbox cannot be reached', { hold: outage }], ['the log cannot be read', { read: new LogUnavailable(false) }],
+    ['the outbox takes no request', { ask: outage }], ['the outbox cannot be read', { changes: outage }],
+  ] as const) {
     it(`goes on when ${what} for a while`, async () => {
-      scene = await setScene({ fault: { [fault]: new LogUnavailable(false) } });
+      scene = await setScene({ fault });
       scene.match(2);
       await until('it is told', () => scene.reports.length > 0);
       scene.fault = {};
-      deepEqual(fillsOf(await handed(1)), [[0, 1]]);
+      deepEqual(fillsOf(await asked(1)), [[0, 1]]);
+      await until('the trouble is over', () => scene.settlement.status().trouble === undefined);
     });
   }
 
-  it('takes back what the sender refuses, tells it once, and hands it over again', async () => {
+  it('asked and not answered: what the outbox lists is in hand, and nothing is asked twice', async () => {
+    scene = await setScene();
+    scene.losesAnswers = true;
+    scene.match(2);
+    await request(1);
+    await until('it holds anew', () => scene.holds === 2);
+    scene.losesAnswers = false;
+    scene.match(2);
+    deepEqual(fillsOf(await asked(2)), [[0, 1], [2, 3]]);
+  });
+
+  it('what cannot be forgotten is not asked for again beside it', async () => {
     scene = await setScene();
     scene.match(2);
-    for (let i = 0; i < 3; i++) (await handed(i + 1))[i].refuse(new Error('the gas limit is too high'));
-    (await handed(4))[3].take();
-    deepEqual(fillsOf(scene.handed), [[0, 1], [0, 1], [0, 1], [0, 1]]);
-    await until('the trouble is over', () => scene.settlement.status().trouble === undefined);
-    deepEqual(scene.reports, ['trouble: settlement waits: the gas limit is too high', 'note: settlement goes on after: the gas limit is too high']);
+    scene.fault = { forget: outage };
+    const first = await request(1);
+    scene.nextBlock = 9;
+    scene.tell(first, ended(mined(3, false)));
+    await until('it has tried several times', () => scene.holds > 3);
+    equal(scene.asked.length, 1);
+    scene.fault = {};
+    deepEqual(fillsOf(await asked(3)), [[0, 1], [0], [1]]);
+    ok(!scene.listed.has(first.request.id));
   });
 
   it('halves what can never be sent, down to one, which waits alone: the others go on', async () => {
     scene = await setScene({ options: { rules: { maxFills: 4, gatherMs: 5, pauseMs: 50, maxPauseMs: 50 } } });
     scene.match(4);
     const tried: (readonly number[])[] = [];
-    for (let i = 0; tried.filter((fills) => fills.length === 1 && fills[0] === 2).length < 3; i++) {
-      const { note: { fills }, refuse, take } = (await handed(i + 1))[i];
-      tried.push(fills);
-      if (fills.includes(2)) refuse(new UnsendableTransaction('it is too large'));
-      else take();
+    for (let i = 1; tried.filter((fills) => fills.length === 1 && fills[0] === 2).length < 3; i++) {
+      const next = await request(i);
+      tried.push(next.note.fills);
+      scene.tell(next, next.note.fills.includes(2) ? { kind: 'refused', reason: 'it is too large' } : SENT);
     }
     deepEqual(tried, [[0, 1, 2, 3], [0, 1], [2, 3], [2], [3], [2], [2]]);
-    const why = 'this transaction would block all that come after it: it is too large';
     deepEqual(scene.reports, [
-      `trouble: chain 5: a batch of 4 fills cannot be sent and goes in smaller ones: ${why}`,
-      `trouble: chain 5: a batch of 2 fills cannot be sent and goes in smaller ones: ${why}`,
-      `alarm: chain 5: fill 2 cannot be sent even alone; it is tried again ever more rarely: ${why}`,
+      'trouble: chain 5: a batch of 4 fills cannot be sent and goes in smaller ones: it is too large',
+      'trouble: chain 5: a batch of 2 fills cannot be sent and goes in smaller ones: it is too large',
+      'alarm: chain 5: fill 2 cannot be sent even alone; it is tried again ever more rarely: it is too large',
     ]);
     await until('it waits', () => scene.settlement.status().waiting === 1);
     deepEqual([scene.settlement.status().troubled, scene.settlement.status().trouble], [4, undefined]);
+    deepEqual([...scene.listed].length, 2, 'refused requests are forgotten');
   });
 
   it('makes batches that a block has gas for, with some to spare', async () => {
     scene = await setScene({ options: { rules: { maxFills: 50, gatherMs: 5 } } });
-    scene.blockGasLimit = 2_000_000n;
+    scene.state = { ...scene.state!, blockGasLimit: 2_000_000n };
     scene.match(20);
-    const batches = await handed(3);
+    const batches = await asked(3);
     const sizes = batches.map(({ note }) => note.fills.length);
     ok(sizes.every((size) => size >= 4 && size <= 6), String(sizes));
     ok(batches.every(({ request: { gasLimit } }) => gasLimit > 1_200_000n && gasLimit <= 1_750_000n));
@@ -257,82 +293,95 @@ describe('settlement: worker', () => {
 
   it('sets fills aside whose orders are missing from the log, tells it once, and settles them when they are found', async () => {
     const lost = [3, 31, 33];
-    const options = { rules: { maxFills: 4, gatherMs: 5, pauseMs: 500 }, timings: { pollMs: 1, maxSending: 10 } };
+    const options = { rules: { maxFills: 4, gatherMs: 5, pauseMs: 500 }, timings: { pollMs: 1, maxAsked: 10 } };
     scene = await setScene({ fault: { lost }, options });
     scene.match(18);
-    deepEqual(fillsOf(await handed(4)), [[0, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13, 14, 17]]);
+    deepEqual(fillsOf(await asked(4)), [[0, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13, 14, 17]]);
     const alarm = (fills: string, found: string) => `alarm: chain 5: fills ${fills} cannot be settled and are tried again ever more rarely; the others go on: `
       + `fills name orders that are not in the log: ${found}; the log is not what the engine has read`;
     const alarms = [alarm('1', 'position 3 of the commands has a command of kind AdvanceClock'),
       alarm('15, 16', 'position 31 of the commands has a command of kind AdvanceClock (and 1 more)')];
     deepEqual([scene.reports, scene.settlement.status().waiting, scene.settlement.status().troubled], [alarms, 3, 3]);
     scene.fault = {};
-    deepEqual(fillsOf(await handed(7)).slice(4).sort(([a], [b]) => a - b), [[1], [15], [16]]);
+    deepEqual(fillsOf(await asked(7)).slice(4).sort(([a = 0], [b = 0]) => a - b), [[1], [15], [16]]);
     deepEqual(scene.reports, alarms);
   });
 
-  it('hands over only so many at a time, and the rest when the sender has taken some', async () => {
-    scene = await setScene({ options: { timings: { pollMs: 1, maxSending: 2, maxOpen: 3 } } });
+  it('asks for only so many at a time, and for the rest when the lane has taken some', async () => {
+    scene = await setScene({ options: { timings: { pollMs: 1, maxAsked: 2, maxOpen: 3 } } });
     scene.match(40);
-    const [first, second] = await handed(2);
+    const [first, second] = [await request(1), await request(2)];
     await until('the second is counted', () => scene.settlement.status().inHand === 8);
-    equal(scene.handed.length, 2);
-    ok(scene.settlement.status().sendingSinceMs! <= Date.now());
-    const transaction = first.take();
-    second.take();
-    (await handed(3))[2].take();
-    await until('the third is counted', () => scene.settlement.status().sendingSinceMs === undefined);
-    deepEqual([scene.handed.length, scene.settlement.status().waiting], [3, 28]);
-    await scene.over(transaction, mined(1));
-    deepEqual(fillsOf(await handed(4))[3], [12, 13, 14, 15]);
+    equal(scene.asked.length, 2);
+    ok(scene.settlement.status().askedSinceMs! <= Date.now());
+    scene.tell(first, SENT);
+    scene.tell(second, SENT);
+    scene.tell(await request(3), SENT);
+    await until('the third is counted', () => scene.settlement.status().askedSinceMs === undefined);
+    deepEqual([scene.asked.length, scene.settlement.status().waiting], [3, 28]);
+    scene.tell(first, ended(mined(1)));
+    deepEqual(fillsOf(await asked(4))[3], [12, 13, 14, 15]);
   });
 
   it('uses a permit until a transaction that had it is final', async () => {
     scene = await setScene();
     scene.match(4);
-    const first = (await handed(1))[0].take();
+    const first = await request(1);
     scene.match(4);
-    const second = (await handed(2))[1].take();
-    deepEqual(scene.handed.map(({ note }) => note.permits), [[0], [0]]);
-    await scene.over(first, mined(3, false));
+    const second = await request(2);
+    deepEqual(scene.asked.map(({ note }) => note.permits), [[0], [0]]);
     scene.nextBlock = 4;
-    deepEqual((await handed(3))[2].note, { fills: [0, 1], permits: [0] }, 'the transaction reverted');
+    scene.tell(first, ended(mined(3, false)));
+    deepEqual((await request(3)).note, { fills: [0, 1], permits: [0] }, 'the transaction reverted');
     for (const settled of [4, 5, 6, 7]) scene.unsettled.delete(settled);
-    await scene.over(second, mined(4));
     scene.nextBlock = 5;
-    deepEqual((await handed(4))[3].note.permits, [0], 'made before the second one was final');
+    scene.tell(await request(3), SENT);
+    deepEqual((await request(4)).note.permits, [0], 'made before the second one was final');
+    scene.tell(second, ended(mined(4)));
     await until('the second is over', () => scene.settlement.status().inHand === 4);
     scene.match(1);
     for (const each of [0, 1, 2, 3]) scene.unsettled.delete(each);
-    const note = { fills: [8], permits: [] };
-    deepEqual((await handed(5))[4].note, note);
+    deepEqual((await request(5)).note, { fills: [8], permits: [] });
   });
 
-  it('takes over what is on its way from before, even if the sender tells its end at once', async () => {
-    const request = { to: CHAIN.contracts.settlement, data: '0x', gasLimit: 1n, note: { fills: [0, 1], permits: [] } };
-    const before: SentTransaction = { nonce: 0, request, attempts: [] };
-    let told: Promise<void> | undefined;
-    scene = await setScene({ open: [before], early: (hooks) => { told = hooks.over(before, mined(9)); } });
-    scene.match(3);
-    deepEqual(fillsOf(await handed(1)), [[2]]);
-    await told;
-    scene.open.splice(0, 1);
+  it('takes over what is on its way from before, and what ended meanwhile', async () => {
+    const before = (id: string, fills: number[], status: RequestStatus): Asked => {
+      const note = { fills, permits: [] };
+      return { request: { id, to: CHAIN.contracts.settlement, data: '0x', gasLimit: 1n, note }, note, status };
+    };
+    scene = await setScene({ before: [before('a', [0, 1], ended(mined(9))), before('b', [2], SENT)] });
+    scene.match(4);
+    deepEqual(fillsOf(await asked(3)).slice(2), [[3]]);
     scene.nextBlock = 10;
-    deepEqual(fillsOf(await handed(2))[1], [0]);
-    match(scene.reports[0], /^trouble: chain 5, transaction with nonce 0 .* left 2 of 2 fills untouched/);
+    deepEqual(fillsOf(await asked(4))[3], [0]);
+    match(scene.reports[0]!, /^trouble: chain 5, settlement request a .* left 2 of 2 fills untouched/);
+    deepEqual([scene.listed.has('a'), scene.listed.has('b')], [false, true]);
   });
 
-  it('stops the sender and ends, whatever it waits for', async () => {
+  it('tells the lane\'s trouble, and its silence while it waits for it', async () => {
+    scene = await setScene({ options: { timings: { pollMs: 1, laneLookMs: 2, laneSilentMs: 40 } } });
+    scene.state = { ...scene.state!, trouble: { text: 'no node answers', sinceMs: 5 } };
+    await until('the lane\'s trouble', () => scene.settlement.status().trouble?.text === 'no node answers');
+    scene.state = { ...scene.state, trouble: undefined };
+    await until('it is over', () => scene.settlement.status().trouble === undefined);
+    scene.match(2);
+    await request(1);
+    await until('silence', () => scene.settlement.status().trouble?.text === 'no process works on the lane');
+    scene.state = { ...scene.state, seenAtMs: 2 };
+    scene.tell(await request(1), SENT);
+    await until('it is over', () => scene.settlement.status().trouble === undefined);
+  });
+
+  it('ends, whatever it waits for', async () => {
     scene = await setScene();
     scene.match(2);
-    await handed(1);
+    await request(1);
     await scene.stop();
-    ok(scene.stopped);
-    let asked = false;
-    scene = await setScene({ options: { catchUp: () => { asked = true; return new Promise(() => undefined); } } });
+    let waits = false;
+    scene = await setScene({ options: { catchUp: () => { waits = true; return new Promise(() => undefined); } } });
     scene.match(2);
-    await until('the history is asked for', () => asked);
+    await until('the history is asked for', () => waits);
     await scene.stop();
-    deepEqual(scene.handed, []);
+    deepEqual(scene.asked, []);
   });
 });

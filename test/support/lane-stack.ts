@@ -1,9 +1,11 @@
-/** A sender with a chain of its own, a key of its own and a Postgres, for tests: what it told, and what chain and outbox show of it. */
+/** A lane with a chain of its own, a key of its own and a Postgres, and a user of it, for tests: what they tell, and what chain and outbox show. */
 import { Wallet } from 'ethers';
 import pg from 'pg';
-import { createOutbox, type Outbox } from '../../command/lane/outbox.js';
 import { createRpc, type ChainRpc } from '../../command/chain/rpc.js';
-import { createSender, type Ending, type Sender, type SenderOptions, type TransactionRequest } from '../../command/lane/sender.js';
+import { createLane, type Lane, type LaneOptions } from '../../command/lane/lane.js';
+import { openLaneUser } from '../../command/lane/lane-user.js';
+import { createOutbox, type Outbox } from '../../command/lane/outbox.js';
+import type { HeldLaneUser, LaneRequest, LaneUser, Purpose, TrackedRequest } from '../../command/lane/requests.js';
 import { testChain, TEST_CHAIN_ID, type TestChain } from './chain.js';
 import { testDatabase, type TestDatabase } from './postgres.js';
 import { startRpcProxy, type RpcProxy } from './rpc-proxy.js';
@@ -18,8 +20,8 @@ const NEVER_MS = 20_000;
 type Pool = Readonly<Record<string, Readonly<Record<string, { readonly hash: string }>>>>;
 
 /** Registers mocha's hooks: every test gets a new chain and key; the database is the file's. */
-export function senderStack(): SenderStack {
-  const stack = new SenderStack();
+export function laneStack(): LaneStack {
+  const stack = new LaneStack();
   before(() => stack.open());
   beforeEach(() => stack.begin());
   afterEach(() => stack.end());
@@ -27,19 +29,26 @@ export function senderStack(): SenderStack {
   return stack;
 }
 
-class SenderStack {
+class LaneStack {
   database!: TestDatabase;
   sql!: pg.Client;
   chain!: TestChain;
-  /** Between the sender and its chain. */
+  /** Between the lane and its chain. */
   proxy!: RpcProxy;
-  /** Between the sender and Postgres, where a test puts one. */
+  /** Between the lane and Postgres, where a test puts one. */
   cutter: TcpProxy | undefined;
+  /** The key's name, which is the test's own. */
+  keyName!: string;
   key!: string;
   address!: string;
+  /** Owns purpose `settlement`. */
+  user!: HeldLaneUser;
   readonly reports: string[] = [];
-  readonly told: { readonly signed: string[]; readonly over: (readonly [nonce: number, kind: Ending['kind'], note: unknown])[] } = { signed: [], over: [] };
-  private readonly senders: Sender[] = [];
+  /** Hashes that the history was told, in order. */
+  readonly announced: string[] = [];
+  private readonly lanes: Lane[] = [];
+  private readonly users: HeldLaneUser[] = [];
+  private tests = 0;
   private changed: () => void = () => undefined;
 
   async open(): Promise<void> {
@@ -61,36 +70,49 @@ class SenderStack {
     this.key = wallet.privateKey;
     this.address = wallet.address.toLowerCase();
     await this.balance(10n ** 20n);
-    for (const told of [this.reports, this.told.signed, this.told.over]) told.length = 0;
+    this.reports.length = 0;
+    this.announced.length = 0;
+    this.keyName = `key ${++this.tests}`;
+    this.user = await this.hold('settlement');
   }
 
   async end(): Promise<void> {
     this.proxy.fate = () => 'pass';
     this.proxy.release();
-    await Promise.all(this.senders.splice(0).map((sender) => sender.stop()));
+    await Promise.all(this.lanes.splice(0).map((lane) => lane.stop()));
+    await Promise.all(this.users.splice(0).map((user) => user.close()));
     await this.cutter?.close();
     this.cutter = undefined;
     await this.proxy.close();
     await this.chain.stop();
   }
 
-  async start(options: Partial<SenderOptions> = {}): Promise<Sender> {
-    const sender = await createSender({
-      chain: { chainId: TEST_CHAIN_ID, confirmations: CONFIRMATIONS }, privateKey: this.key, now: () => performance.now(),
-      rpc: this.rpc(), store: this.outbox(),
+  async start({ policy, ...options }: Partial<LaneOptions> = {}): Promise<Lane> {
+    const lane = await createLane({
+      chain: { chainId: TEST_CHAIN_ID, confirmations: CONFIRMATIONS }, key: this.keyName, privateKey: this.key, now: () => performance.now(),
+      rpc: this.rpc(), outbox: this.outbox(),
       report: (level, text) => {
         this.reports.push(`${level}: ${text}`);
         this.changed();
       },
-      signed: async ({ txHash }) => { this.told.signed.push(txHash); },
-      over: async ({ nonce, request }, ending) => {
-        this.told.over.push([nonce, ending.kind, request.note]);
-        this.changed();
+      announce: async ({ txHash }) => { this.announced.push(txHash); },
+      policy: {
+        pollMs: 20, bumpAfterMs: 0, rebroadcastMs: 100, lostAfterMs: 100, gapAfterMs: 200, looks: 3, looksApartMs: 20, backoffMs: [20], publishMs: 100, ...policy,
       },
-      pollMs: 20, bumpAfterMs: 60_000, rebroadcastMs: 100, lostAfterMs: 100, backoffMs: [20], ...options,
+      ...options,
     });
-    this.senders.push(sender);
-    return sender;
+    this.lanes.push(lane);
+    return lane;
+  }
+
+  laneUser(purpose: Purpose = 'settlement', standingBy: () => void = () => undefined): LaneUser {
+    return openLaneUser({ url: this.database.url, chainId: TEST_CHAIN_ID, key: this.keyName, purpose, standByMs: 20, standingBy });
+  }
+
+  async hold(purpose: Purpose): Promise<HeldLaneUser> {
+    const user = await this.laneUser(purpose).hold(AbortSignal.timeout(NEVER_MS));
+    this.users.push(user);
+    return user;
   }
 
   rpc(): ChainRpc {
@@ -101,8 +123,32 @@ class SenderStack {
     return createOutbox({ url, standByMs: 20 });
   }
 
-  request(number: number): TransactionRequest {
-    return { to: TARGET, data: `0x${number.toString(16).padStart(64, '0')}`, gasLimit: 100_000n, note: { number } };
+  /** Calls the target with the number. Its id tells the test and the number. */
+  request(number: number, changes: Partial<LaneRequest> = {}): LaneRequest {
+    const id = `00000000-0000-4000-8000-${this.tests.toString(16).padStart(4, '0')}${number.toString(16).padStart(8, '0')}`;
+    return { id, to: TARGET, data: `0x${number.toString(16).padStart(64, '0')}`, gasLimit: 100_000n, note: { number }, ...changes };
+  }
+
+  ask(...numbers: readonly number[]): Promise<void> {
+    return this.user.ask(numbers.map((number) => this.request(number)));
+  }
+
+  /** What the user sees of its requests, by number. */
+  async tracked(): Promise<Map<number, TrackedRequest>> {
+    return new Map((await this.user.list()).map((request) => [(request.note as { number: number }).number, request]));
+  }
+
+  /** What has become of the user's requests, in the order of asking: number, then status or ending. */
+  async fates(): Promise<(readonly [number: number, fate: string])[]> {
+    return [...await this.tracked()].map(([number, { status }]) => [number, status.kind === 'ended' ? status.ending.kind : status.kind] as const);
+  }
+
+  /** Resolves when the lane has signed and recorded these requests. */
+  sent(...numbers: readonly number[]): Promise<void> {
+    return this.until(`${numbers.join()} are sent`, async () => {
+      const tracked = await this.tracked();
+      return numbers.every((number) => tracked.get(number)?.status.kind !== 'waiting');
+    });
   }
 
   mine(blocks: number): Promise<unknown> {
@@ -117,7 +163,7 @@ class SenderStack {
     return this.chain.rpc('anvil_setBalance', [this.address, `0x${wei.toString(16)}`]);
   }
 
-  /** Looks until it is so: at the chain, which calls nobody, and at what the sender tells. */
+  /** Looks until it is so: at the chain, which calls nobody, and at what the lane tells. */
   async until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
     const endMs = performance.now() + NEVER_MS;
     while (!await isSo()) {
@@ -152,22 +198,54 @@ class SenderStack {
   /** The outbox: nonce, ending, whether the bytes are gone, and of each attempt whether its broadcast was marked. */
   async rows(): Promise<unknown[][]> {
     const { rows } = await this.sql.query<unknown[]>({
-      text: `select nonce::int, ending->>'kind', data = '', (select array_agg(broadcast order by number) from sender.attempts a
-        where a.address = t.address and a.nonce = t.nonce) from sender.transactions t where address = $1 order by nonce`,
+      text: `select t.nonce::int, t.ending->>'kind', coalesce(r.data, '') = '', (select array_agg(a.broadcast order by a.number) from lane.attempts a
+        where a.transaction = t.id) from lane.transactions t left join lane.requests r on r.id = t.request where t.address = $1 order by t.nonce, t.id`,
       values: [this.address], rowMode: 'array',
     });
     return rows;
   }
 
-  /** Requests for receipts that the sender has acted upon, since it has looked at the chain again; one a used nonce. */
+  /** The nonces of the requests with these numbers, as recorded; -1 for a request without one. */
+  async nonces(...numbers: readonly number[]): Promise<number[]> {
+    const { rows } = await this.sql.query<{ number: number; nonce: number }>(
+      'select (r.note->>\'number\')::int as number, t.nonce::int from lane.transactions t join lane.requests r on r.id = t.request where t.address = $1', [this.address]);
+    return numbers.map((number) => rows.find((row) => row.number === number)?.nonce ?? -1);
+  }
+
+  /** The offers of all attempts, in the order of nonces and attempts. */
+  async offers(): Promise<{ nonce: number; max: bigint; priority: bigint; broadcast: boolean }[]> {
+    const { rows } = await this.sql.query<{ nonce: number; max: string; priority: string; broadcast: boolean }>(
+      `select t.nonce::int, a.max_fee_per_gas as max, a.max_priority_fee_per_gas as priority, a.broadcast from lane.attempts a
+        join lane.transactions t on t.id = a.transaction where t.address = $1 order by t.nonce, t.id, a.number`, [this.address]);
+    return rows.map(({ nonce, max, priority, broadcast }) => ({ nonce, max: BigInt(max), priority: BigInt(priority), broadcast }));
+  }
+
+  /** Requests for receipts that the lane has acted upon, since it has looked at the chain again; one a used nonce. */
   seen(): readonly string[] {
     const { calls } = this.proxy;
     return calls.slice(0, calls.lastIndexOf('eth_getBlockByNumber')).filter((method) => method === 'eth_getTransactionReceipt');
   }
 
-  overAll(n: number): Promise<void> {
-    return this.until(`${n} over and marked`, async () => this.told.over.length >= n && (await this.rows()).every(([, kind]) => kind !== null));
+  broadcasts(): number {
+    return this.proxy.calls.filter((method) => method === 'eth_sendRawTransaction').length;
+  }
+
+  /** Resolves when the user knows that n of its requests have ended. */
+  endedAll(n: number): Promise<void> {
+    return this.until(`${n} ended`, async () => {
+      const requests = await this.user.list();
+      return requests.length >= n && requests.every(({ status }) => status.kind === 'ended');
+    });
+  }
+
+  /** Mines one block after the other until all of the user's n requests have ended. */
+  mineUntilEnded(n: number): Promise<void> {
+    return this.until(`${n} ended`, async () => {
+      await this.mine(1);
+      const requests = await this.user.list();
+      return requests.length >= n && requests.every(({ status }) => status.kind === 'ended');
+    });
   }
 }
 
-export type { SenderStack };
+export type { LaneStack };

@@ -1,12 +1,12 @@
-/** Options of a sender that does nothing more from a step on, as if its process had been killed there; what was done stays done. */
+/** Options of a lane that does nothing more from a step on, as if its process had been killed there; what was done stays done. */
 import type { HeldLane } from '../../command/lane/outbox.js';
-import type { SenderOptions } from '../../command/lane/sender.js';
-import type { SenderStack } from './sender-stack.js';
+import type { LaneOptions } from '../../command/lane/lane.js';
+import type { LaneStack } from './lane-stack.js';
 
-export const STEPS = ['before record', 'record', 'signed', 'broadcast', 'marked', 'replacement', 'receipt', 'over'] as const;
+export const STEPS = ['before record', 'record', 'announced', 'broadcast', 'marked', 'replacement', 'receipt', 'before over', 'over'] as const;
 export type Step = typeof STEPS[number];
 
-export function mortalSender(on: SenderStack, step: Step): { died: () => boolean; options: Partial<SenderOptions> } {
+export function mortalLane(on: LaneStack, step: Step): { died: () => boolean; options: Partial<LaneOptions> } {
   let dead = false;
   const die = (): never => {
     dead = true;
@@ -18,10 +18,10 @@ export function mortalSender(on: SenderStack, step: Step): { died: () => boolean
   return {
     died: () => dead,
     options: {
-      store: {
+      outbox: {
         async hold(lane, options) {
           alive();
-          return mortalLane(await outbox.hold(lane, options), { step, alive, die, dieSilently: () => { dead = true; } });
+          return mortalOutbox(await outbox.hold(lane, options), { step, alive, die });
         },
       },
       rpc: {
@@ -33,34 +33,29 @@ export function mortalSender(on: SenderStack, step: Step): { died: () => boolean
           return result;
         },
       },
-      async signed({ txHash }) {
+      async announce({ txHash }) {
         alive();
-        on.told.signed.push(txHash);
-        if (step === 'signed') die();
-      },
-      async over({ nonce, request: { note } }, { kind }) {
-        alive();
-        on.told.over.push([nonce, kind, note]);
+        on.announced.push(txHash);
+        if (step === 'announced') die();
       },
     },
   };
 }
 
-interface Death { readonly step: Step; readonly alive: () => void; readonly die: () => never; readonly dieSilently: () => void }
+interface Death { readonly step: Step; readonly alive: () => void; readonly die: () => never }
 
-function mortalLane(held: HeldLane, { step, alive, die, dieSilently }: Death): HeldLane {
+function mortalOutbox(held: HeldLane, { step, alive, die }: Death): HeldLane {
   return {
     ...held,
     async record(transactions) {
       alive();
       if (step === 'before record') die();
       await held.record(transactions);
-      // The answer still reaches the callers; the next step does not happen.
-      if (step === 'record') dieSilently();
+      if (step === 'record') die();
     },
-    async recordAttempt(nonce, attempt) {
+    async recordAttempt(transaction, attempt) {
       alive();
-      await held.recordAttempt(nonce, attempt);
+      await held.recordAttempt(transaction, attempt);
       if (step === 'replacement') die();
     },
     async markBroadcast(hashes) {
@@ -69,10 +64,19 @@ function mortalLane(held: HeldLane, { step, alive, die, dieSilently }: Death): H
       await held.markBroadcast(hashes);
       if (step === 'marked') die();
     },
-    async markOver(endings) {
+    async markOver(endings, purposes) {
       alive();
+      if (step === 'before over') die();
+      await held.markOver(endings, purposes);
       if (step === 'over') die();
-      await held.markOver(endings);
+    },
+    async publish(state) {
+      alive();
+      await held.publish(state);
+    },
+    async refuse(refusals) {
+      alive();
+      await held.refuse(refusals);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Settlement put together as in the service, on a chain of its own: log, engine, sender, worker, indexer; it can be stopped and started. */
+/** Settlement put together as in the service, on a chain of its own: log, engine, lane, worker, indexer; it can be stopped and started. */
 import { deepEqual, ok } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { HDNodeWallet, type Wallet } from 'ethers';
@@ -6,7 +6,10 @@ import { createOutbox } from '../../command/lane/outbox.js';
 import { runIndexer, type Indexer, type IndexerOptions } from '../../command/indexer/indexer.js';
 import type { Chain } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
-import { createSender, type SenderOptions, type TransactionRequest } from '../../command/lane/sender.js';
+import { createLane, type Lane, type LaneOptions } from '../../command/lane/lane.js';
+import { openLaneUser } from '../../command/lane/lane-user.js';
+import type { LaneRequest, LaneUser } from '../../command/lane/requests.js';
+import { submissionOf } from '../../command/settlement/submission.js';
 import { runSettlement, type Settlement, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
 import type { Order, Permit } from '../../contracts-abi/settlement.js';
 import { chainCursor } from '../../engine/rules/chain-cursor.js';
@@ -23,11 +26,11 @@ import { TEST_MNEMONIC } from '../../service/embedded/anvil.js';
 import { TEST_CHAIN_ID } from './chain.js';
 import { settlementContracts, type SettlementContracts, type SignedOrder } from './settlement-contracts.js';
 
-/** What outlives a stop: the chain, the log's records, the sender's outbox. */
+/** What outlives a stop: the chain, the log's records, the lane's outbox. */
 export interface SettlementWorld {
   readonly contracts: SettlementContracts;
   readonly chain: Chain;
-  /** The operator's key, which only the sender uses. */
+  /** The operator's key, which only the lane uses. */
   readonly operator: HDNodeWallet;
   readonly marketId: string;
   readonly openLog: () => Promise<Log>;
@@ -44,19 +47,20 @@ export interface WorldOptions {
 }
 
 export interface StackOptions {
-  readonly settlement?: Partial<Pick<SettlementOptions, 'rules' | 'limits' | 'timings' | 'submit'>>;
-  readonly sender?: Partial<SenderOptions>;
+  readonly settlement?: Partial<Pick<SettlementOptions, 'rules' | 'limits' | 'timings'>>;
+  readonly lane?: Partial<LaneOptions>;
   /** Another node than the chain itself, such as a proxy before it. */
   readonly url?: string;
   readonly indexer?: boolean;
-  /** Changes what the worker hands to the sender. */
-  readonly altered?: (request: TransactionRequest) => TransactionRequest;
+  /** Changes what the worker asks of the lane. */
+  readonly altered?: (request: LaneRequest) => LaneRequest;
 }
 
 export interface SettlementStack {
   readonly log: Log;
   readonly run: EngineRun;
   readonly outcomes: Outcomes;
+  readonly lane: Lane;
   readonly settlement: Settlement;
   readonly indexer: Indexer | undefined;
   /** What was reported, `level: text`. */
@@ -108,25 +112,32 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
   if (!state.marketIndex.has(world.marketId)) await openMarket(world, submit, world.marketId);
   const rpc = createRpc({ chainId: world.chain.chainId, urls: [options.url ?? world.contracts.chain.url], now: Date.now, report, restMs: [20] });
   const indexer = options.indexer === false ? undefined : startIndexer(world, { rpc, log, run, outcomes, report, signal: stopping.chain.signal });
+  const { signal } = stopping.chain;
+  const { policy, ...laneOptions } = options.lane ?? {};
+  const lane = await createLane({
+    chain: world.chain, rpc, key: 'operator', privateKey: world.operator.privateKey, outbox: createOutbox({ url: world.databaseUrl, standByMs: 20 }),
+    now: Date.now, report, signal, policy: { pollMs: 20, backoffMs: [20], looksApartMs: 20, bumpAfterMs: 60_000, ...policy },
+    async announce({ txHash }, { note }) {
+      const command = submissionOf(note, { chainId: world.chain.chainId, txHash, at: Date.now() });
+      await log.append('commands', [{ id: recordId(`settlement:${txHash}`), data: encodeCommand(command) }]);
+    },
+    ...laneOptions,
+  });
   const settlement = runSettlement({
-    chain: world.chain, log, submit, now: Date.now, report, signal: stopping.chain.signal, catchUp: () => indexer?.advanceNow() ?? Promise.resolve(),
+    chain: world.chain, log, now: Date.now, newId: randomUUID, report, signal, catchUp: () => indexer?.advanceNow() ?? Promise.resolve(),
     view: {
       nextFill: () => state.nextFill,
       unsettled: (from) => unsettledFills(state, { chainId: world.chain.chainId, from }),
       nextBlock: () => chainCursor(state, world.chain.chainId)?.nextBlock ?? 0,
       history: () => ({ position: state.position - 1, digest: run.engine.digest.slice() }),
     },
-    async openSender(hooks, signal) {
-      const sender = await createSender({
-        chain: world.chain, rpc, privateKey: world.operator.privateKey, store: createOutbox({ url: world.databaseUrl, standByMs: 20 }), now: Date.now,
-        report, signal, pollMs: 20, backoffMs: [20], ...hooks, ...options.sender,
-      });
-      return { ...sender, send: (request) => sender.send(options.altered?.(request) ?? request) };
-    },
+    lane: altering(openLaneUser({
+      url: world.databaseUrl, chainId: world.chain.chainId, key: 'operator', purpose: 'settlement', standByMs: 20,
+    }), options.altered),
     ...options.settlement,
   });
   return {
-    log, run, outcomes, settlement, indexer, reports, submit,
+    log, run, outcomes, lane, settlement, indexer, reports, submit,
     place: (signed, permit) => submit(placeOrder(signed, permit)),
     async events(from = 0) {
       await until('the outcomes are recorded', () => run.written === state.position, reports);
@@ -137,10 +148,19 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
     until: (what, condition) => until(what, condition, reports),
     async stop() {
       stopping.chain.abort(new Error('the test stops the stack'));
-      await Promise.all([settlement.done, indexer?.done]);
+      await Promise.all([settlement.done, lane.done, indexer?.done]);
       stopping.engine.abort();
       await run.done;
       await log.close();
+    },
+  };
+}
+
+function altering(user: LaneUser, altered: (request: LaneRequest) => LaneRequest = (request) => request): LaneUser {
+  return {
+    async hold(signal) {
+      const held = await user.hold(signal);
+      return { ...held, ask: (requests) => held.ask(requests.map(altered)) };
     },
   };
 }
