@@ -1,7 +1,6 @@
 /** A chain's workers put together: nodes, indexer, sender and settlement worker, and what orders and syncs ask of the chain. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ChainUnavailable, type Chain, type Rpc } from '../../command/chain/chain.js';
-import { heldBack } from '../../command/chain/held-back.js';
 import { runIndexer, type Indexer } from '../../command/indexer/indexer.js';
 import { createOutbox } from '../../command/lane/outbox.js';
 import type { Report } from '../../command/chain/report.js';
@@ -40,8 +39,6 @@ export interface ConfiguredChain {
   readonly stalledAfterMs: number;
   /** For one request to one of its nodes. Default 10 s. */
   readonly requestTimeoutMs?: number;
-  /** A chain that may lose its latest blocks by a crash: the last one that it cannot lose, and how the latest becomes that. */
-  readonly keeping?: { keptBlock(): number; keep(): Promise<void> };
 }
 
 export interface ChainParts extends ConfiguredChain {
@@ -85,9 +82,7 @@ export async function startChainWorkers(parts: ChainParts): Promise<ChainWorkers
     chainId: chain.chainId, urls: parts.rpcUrls, now: monotonic, report: told, signal: stopping.signal,
     ...parts.requestTimeoutMs === undefined ? {} : { timeoutMs: parts.requestTimeoutMs },
   });
-  const nodes = open(report);
-  const { keeping } = parts;
-  const rpc = keeping === undefined ? nodes : heldBack(nodes, () => keeping.keptBlock());
+  const rpc = open(report);
   const running: Running = { beginning: { failures: 0 }, sends: false };
   const clients = createChainClients({
     chain, state: run.engine.state, onEvents: parts.onEvents, submit: parts.submit, ...followed(parts, running),
@@ -182,7 +177,7 @@ function watch({ chain: { chainId }, stalledAfterMs }: ChainParts, { report, sig
 const AWAY_AFTER_FAILURES = 3;
 
 /** How clients get the history to the chain's latest final block, and why they cannot. */
-function followed({ chain: { chainId }, keeping }: ChainParts, running: Running): Pick<ChainClientParts, 'catchUp' | 'trouble'> {
+function followed({ chain: { chainId } }: ChainParts, running: Running): Pick<ChainClientParts, 'catchUp' | 'trouble'> {
   return {
     trouble() {
       const status = running.indexer?.status();
@@ -191,7 +186,6 @@ function followed({ chain: { chainId }, keeping }: ChainParts, running: Running)
       return status.stopped ?? (status.failures >= AWAY_AFTER_FAILURES ? status.lastError ?? 'it does not answer' : undefined);
     },
     async catchUp() {
-      await keeping?.keep().catch((cause: unknown) => { throw new ChainUnavailable(chainId, 'its state cannot be kept', { cause }); });
       if (running.indexer === undefined) throw new ChainUnavailable(chainId, 'it has not been reached yet');
       await running.indexer.advanceNow();
     },
