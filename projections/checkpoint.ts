@@ -1,6 +1,6 @@
 /** Checkpoints: how many outcomes each projection has folded, moved in the transaction that writes the rows. */
 import { int4Array, int8Array, textArray } from './columns.js';
-import type { Query } from './projection.js';
+import { soleRow, type Query } from './projection.js';
 
 export interface Checkpoint {
   readonly version: number;
@@ -8,6 +8,16 @@ export interface Checkpoint {
   readonly position: number;
   /** The transaction that wrote it last (Postgres' xmin): another one means that somebody else has been at the rows. */
   readonly writer: string;
+}
+
+/** What is known of each projection's checkpoint, by name. */
+export type Checkpoints = ReadonlyMap<string, Checkpoint>;
+
+/** The checkpoint of a projection whose tables are there. */
+export function checkpointOf(checkpoints: Checkpoints, name: string): Checkpoint {
+  const checkpoint = checkpoints.get(name);
+  if (checkpoint === undefined) throw new Error(`projection ${name} has no checkpoint`);
+  return checkpoint;
 }
 
 export interface Advance {
@@ -47,11 +57,11 @@ export async function readCheckpoints(query: Query): Promise<Map<string, Checkpo
  * position.
  */
 export async function advance(moves: readonly Advance[], query: Query, reached?: number): Promise<string | undefined> {
-  const [[moved, writer]] = await query<[string, string]>(ADVANCE, [
+  const [moved, writer] = soleRow(await query<[string, string]>(ADVANCE, [
     textArray(moves.map(({ name }) => name)), int4Array(moves.map(({ version }) => version)),
     textArray(moves.map(({ writer = null }) => writer)),
     int8Array(moves.map(({ from }) => from)), int8Array(moves.map(({ to }) => to)),
     reached === undefined ? null : String(reached),
-  ]);
+  ]));
   return Number(moved) === moves.length ? writer : undefined;
 }

@@ -1,11 +1,12 @@
 /** One batch into one projection, within the caller's transaction, and the error that says where it failed. */
 import { DatabaseUnavailable } from './database.js';
-import type { Fold, FoldedOutcome, Query } from './projection.js';
+import { extentOf, type Fold, type FoldedOutcome, type Query } from './projection.js';
 
 /** Outcomes that a projection cannot be made of: a defect of the program or of the history, which a retry would meet again. */
 export class ProjectionFailed extends Error {
   constructor(name: string, batch: readonly FoldedOutcome[], cause: unknown) {
-    super(`projection ${name} failed at outcomes ${batch[0].position} to ${batch.at(-1)!.position}: `
+    const { first, end } = extentOf(batch);
+    super(`projection ${name} failed at outcomes ${first} to ${end - 1}: `
       + (cause instanceof Error ? cause.message : String(cause)), { cause });
     this.name = 'ProjectionFailed';
   }

@@ -1,7 +1,8 @@
 /** Reads the log ahead of the writer: outcomes are followed and decoded while Postgres works on the batch before. */
-import { setImmediate, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { decodeOutcome } from '../engine/records/codec.js';
 import { BrokenSequence, type Log, type LogRecord } from '../engine/log/log.js';
+import { pause } from '../engine/waiting.js';
 import type { FoldedOutcome } from './projection.js';
 
 /** What one batch may hold. A single outcome is never split, however many events it has. */
@@ -68,7 +69,7 @@ export function openInbox({ log, from, limits, restMs, signal }: InboxOptions): 
         wake();
         await setImmediate();
       }
-      if (records.length < PLENTY && restMs > 0) await delay(restMs, undefined, { signal: stop.signal }).catch(() => undefined);
+      if (records.length < PLENTY && restMs > 0) await pause(restMs, stop.signal);
       if (stop.signal.aborted) return;
     }
   };
@@ -111,12 +112,10 @@ export function decode({ position, data }: LogRecord, due: number): FoldedOutcom
 
 /** The longest beginning that keeps the limits, at least one outcome. */
 export function withinLimits(outcomes: readonly FoldedOutcome[], limits: BatchLimits): FoldedOutcome[] {
-  let length = 0;
   let events = 0;
-  while (length < outcomes.length && length < limits.outcomes) {
-    events += outcomes[length].events.length;
-    if (length > 0 && events > limits.events) break;
-    length++;
+  for (const [length, outcome] of outcomes.entries()) {
+    events += outcome.events.length;
+    if (length === limits.outcomes || (length > 0 && events > limits.events)) return outcomes.slice(0, length);
   }
-  return outcomes.slice(0, length);
+  return outcomes.slice();
 }

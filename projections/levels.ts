@@ -1,8 +1,10 @@
 /** Book levels: what rests at each price, and when a market's book last changed. */
+import type { FillMatched } from '../engine/records/events.js';
 import { BUY, SELL, type Outcome, type Side } from '../engine/records/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray } from './columns.js';
+import { foldEvents, type EventTable } from './event-table.js';
 import { createMemory, type Memory } from './memory.js';
-import { InconsistentHistory, type Fold, type FoldedOutcome, type Query } from './projection.js';
+import { InconsistentHistory, placedAt, type Fold, type Query } from './projection.js';
 
 const LOAD_LEVELS = {
   name: 'load_levels',
@@ -45,6 +47,8 @@ interface Place {
 interface Level extends Place {
   readonly name: string;
   change: bigint;
+  /** Before the batch; 0: there is no such level. */
+  before: bigint;
   /** After the batch. */
   size: bigint;
 }
@@ -54,29 +58,44 @@ interface Book {
   readonly levels: Map<number, Level>;
 }
 
+export const LEVEL_EVENTS: EventTable<Map<string, Book>> = {
+  OrderRested: (books, event, { at }) => { add(books, { at, place: event, change: BigInt(event.size) }); },
+  FillMatched: (books, event, { at }) => { add(books, { at, place: makerPlace(event), change: -BigInt(event.size) }); },
+  OrderCancelled: (books, event, { at }) => {
+    if (event.rested !== '0') add(books, { at, place: event, change: -BigInt(event.rested) });
+  },
+  OrderAccepted: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored', CancelRepeated: 'ignored', NonceFloorRaised: 'ignored',
+  CommandRejected: 'ignored',
+  SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored',
+  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
+  SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
+  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
+  ChainAdvanced: 'ignored',
+};
+
 /** Writes what a batch adds to and takes from levels; one that is down to 0 is deleted. */
 export function startLevels(): Fold {
   const sizes = createMemory<string, bigint>(REMEMBERED);
   return async (batch, query) => {
-    const books = collect(batch);
+    const books = foldEvents(LEVEL_EVENTS, batch, new Map());
     if (books.size === 0) return;
     const changed: Level[] = [];
     for (const { levels } of books.values()) {
       for (const level of levels.values()) if (level.change !== 0n) changed.push(level);
     }
-    const before = await sizesOf(changed, sizes, query);
+    await loadSizes(changed, sizes, query);
     const gone: Level[] = [];
     const moved: Level[] = [];
     const made: Level[] = [];
-    changed.forEach((level, i) => {
-      level.size = before[i] + level.change;
+    for (const level of changed) {
+      level.size = level.before + level.change;
       if (level.size < 0n) {
         const { marketId, outcome, side, price } = level;
         throw new InconsistentHistory(`level (market, outcome, side, price) ${[marketId, outcome, side, price].join()} gives more than it has`);
       }
       sizes.set(level.name, level.size);
-      (level.size === 0n ? gone : before[i] === 0n ? made : moved).push(level);
-    });
+      (level.size === 0n ? gone : level.before === 0n ? made : moved).push(level);
+    }
     const sized = (levels: readonly Level[]) => [...placeColumns(levels), numericArray(levels.map(({ size }) => size))];
     await query(WRITE_LEVELS, [
       ...placeColumns(gone), ...sized(moved), ...sized(made),
@@ -85,57 +104,37 @@ export function startLevels(): Fold {
   };
 }
 
-/** The sizes of these levels before the batch; 0: there is none. */
-async function sizesOf(levels: readonly Level[], known: Memory<string, bigint>, query: Query): Promise<bigint[]> {
-  const sizes = levels.map(({ name }) => known.get(name));
-  const unknown = levels.filter((_, i) => sizes[i] === undefined);
-  if (unknown.length === 0) return sizes as bigint[];
-  const places = levels.flatMap((_, i) => sizes[i] === undefined ? [i] : []);
-  for (const [place, size] of await query<[number, string]>(LOAD_LEVELS, [int4Array(places), ...placeColumns(unknown)])) {
-    sizes[place] = BigInt(size);
+/** Fills in the levels' sizes before the batch. */
+async function loadSizes(levels: readonly Level[], known: Memory<string, bigint>, query: Query): Promise<void> {
+  const unknown: Level[] = [];
+  for (const level of levels) {
+    const size = known.get(level.name);
+    if (size === undefined) unknown.push(level);
+    else level.before = size;
   }
-  return sizes.map((size) => size ?? 0n);
+  if (unknown.length === 0) return;
+  for (const [place, size] of await query<[number, string]>(LOAD_LEVELS, [int4Array(unknown.map((_, i) => i)), ...placeColumns(unknown)])) {
+    placedAt(unknown, place).before = BigInt(size);
+  }
 }
 
-function collect(batch: readonly FoldedOutcome[]): Map<string, Book> {
-  const books = new Map<string, Book>();
-  const add = (at: number, place: Place, change: bigint) => {
-    let book = books.get(place.marketId);
-    if (book === undefined) books.set(place.marketId, book = { updatedAt: at, levels: new Map() });
-    book.updatedAt = at;
-    const key = (place.outcome * 2 + place.side) * 1_000_000 + place.price;
-    const level = book.levels.get(key);
-    if (level === undefined) {
-      const { marketId, outcome, side, price } = place;
-      book.levels.set(key, { name: `${key}${marketId}`, marketId, outcome, side, price, change, size: 0n });
-    } else {
-      level.change += change;
-    }
-  };
-  for (const { at, events } of batch) {
-    for (const event of events) {
-      switch (event.type) {
-        case 'OrderRested':
-          add(at, event, BigInt(event.size));
-          break;
-        case 'FillMatched': {
-          const { marketId, outcome, price } = event;
-          add(at, { marketId, outcome, side: event.takerSide === BUY ? SELL : BUY, price }, -BigInt(event.size));
-          break;
-        }
-        case 'OrderCancelled':
-          if (event.rested !== '0') add(at, event, -BigInt(event.rested));
-          break;
-        case 'MarketOpened': case 'MarketClosed': case 'OrderAccepted': case 'FillSettled': case 'FillFailed': case 'OrderReinstated':
-        case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
-        case 'MarketTokenized': case 'MarketResolved': case 'NonceFloorRaised': case 'SettlementSubmitted': case 'SharesTransferred':
-        case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
-        case 'ChainAdvanced':
-          break;
-      }
-    }
+/** Adds `change` to what rests at a place; the market's book has changed at `at`. */
+function add(books: Map<string, Book>, { at, place, change }: { at: number; place: Place; change: bigint }): void {
+  let book = books.get(place.marketId);
+  if (book === undefined) books.set(place.marketId, book = { updatedAt: at, levels: new Map() });
+  book.updatedAt = at;
+  const key = (place.outcome * 2 + place.side) * 1_000_000 + place.price;
+  const level = book.levels.get(key);
+  if (level === undefined) {
+    const { marketId, outcome, side, price } = place;
+    book.levels.set(key, { name: `${key}${marketId}`, marketId, outcome, side, price, change, before: 0n, size: 0n });
+  } else {
+    level.change += change;
   }
-  return books;
+}
+
+function makerPlace({ marketId, outcome, price, takerSide }: FillMatched): Place {
+  return { marketId, outcome, side: takerSide === BUY ? SELL : BUY, price };
 }
 
 function placeColumns(places: readonly Place[]): unknown[] {

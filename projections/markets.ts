@@ -2,6 +2,7 @@
 import type { MarketOpened } from '../engine/records/events.js';
 import type { Outcome } from '../engine/records/fields.js';
 import { booleanArray, byteaArray, int2Array, int4Array, int8Array, textArray } from './columns.js';
+import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
 import type { FoldedOutcome, Projection, Query } from './projection.js';
 import { marketTables } from './tables.js';
 
@@ -27,8 +28,6 @@ const END_MARKETS = {
     from unnest($1::bytea[], $2::boolean[], $3::smallint[]) as ended (id, now_closed, winner) where market_id = id`,
 };
 
-export const markets: Projection = { name: 'markets', version: 2, tables: marketTables, start: () => fold };
-
 /** How far a market's end is; `winner` -1: it is not resolved. */
 interface End {
   closed: boolean;
@@ -40,36 +39,37 @@ interface Opened extends End {
   readonly at: number;
 }
 
+/** What a batch does to markets: those that it opens, and the ends of older ones. */
+interface Changes {
+  readonly opened: Map<string, Opened>;
+  readonly older: Map<string, End>;
+}
+
+const EVENTS: EventTable<Changes> = {
+  MarketOpened: ({ opened }, event, { at }) => { opened.set(event.marketId, { event, at, closed: false, winner: -1 }); },
+  MarketClosed: (changes, { marketId }) => { endOf(changes, marketId).closed = true; },
+  MarketResolved: (changes, { marketId, winningOutcome }) => { endOf(changes, marketId).winner = winningOutcome; },
+  MarketTokenized: 'ignored',
+  OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
+  CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
+  FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored',
+  SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
+  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
+  ChainAdvanced: 'ignored',
+};
+
+export const markets: Projection = { name: 'markets', version: 2, tables: marketTables, ignored: ignoredBy(EVENTS), start: () => fold };
+
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
-  const opened = new Map<string, Opened>();
-  const older = new Map<string, End>();
-  const endOf = (marketId: string): End => {
-    let end = opened.get(marketId) ?? older.get(marketId);
-    if (end === undefined) older.set(marketId, end = { closed: false, winner: -1 });
-    return end;
-  };
-  for (const { at, events } of batch) {
-    for (const event of events) {
-      switch (event.type) {
-        case 'MarketOpened':
-          opened.set(event.marketId, { event, at, closed: false, winner: -1 });
-          break;
-        case 'MarketClosed':
-          endOf(event.marketId).closed = true;
-          break;
-        case 'MarketResolved':
-          endOf(event.marketId).winner = event.winningOutcome;
-          break;
-        case 'MarketTokenized': case 'OrderAccepted': case 'OrderRested': case 'FillMatched': case 'OrderCancelled': case 'NonceFloorRaised':
-        case 'SettlementSubmitted': case 'FillSettled': case 'FillFailed': case 'OrderReinstated': case 'SharesTransferred':
-        case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
-        case 'ChainAdvanced': case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
-          break;
-      }
-    }
-  }
+  const { opened, older } = foldEvents(EVENTS, batch, { opened: new Map(), older: new Map() });
   if (opened.size > 0) await query(INSERT_MARKETS, [...openedColumns([...opened.values()]), ...endColumns([...opened.values()])]);
   if (older.size > 0) await query(END_MARKETS, [byteaArray([...older.keys()]), ...endColumns([...older.values()])]);
+}
+
+function endOf({ opened, older }: Changes, marketId: string): End {
+  let end = opened.get(marketId) ?? older.get(marketId);
+  if (end === undefined) older.set(marketId, end = { closed: false, winner: -1 });
+  return end;
 }
 
 function openedColumns(rows: readonly Opened[]): unknown[] {

@@ -1,7 +1,8 @@
 /** The `orders` projection: every order with what is left of it, and the book levels that the resting ones stand on. */
-import type { OrderAccepted } from '../engine/records/events.js';
+import type { FillFailed, FillMatched, OrderAccepted, OrderCancelled, OrderReinstated } from '../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from './columns.js';
-import { startLevels } from './levels.js';
+import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
+import { LEVEL_EVENTS, startLevels } from './levels.js';
 import { createMemory, type Memory } from './memory.js';
 import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from './projection.js';
 import { orderTables } from './tables.js';
@@ -34,17 +35,6 @@ const WRITE_ORDERS = {
 /** Open orders kept between batches; closed ones hardly ever change again. */
 const REMEMBERED = 100_000;
 
-export const orders: Projection = {
-  name: 'orders', version: 1, tables: orderTables,
-  start: () => {
-    const open = createMemory<number, OrderState>(REMEMBERED);
-    const foldLevels = startLevels();
-    return async (batch, query) => {
-      await Promise.all([foldOrders(batch, query, open), foldLevels(batch, query)]);
-    };
-  },
-};
-
 const OPEN = 0;
 const FILLED = 1;
 const CANCELLED = 2;
@@ -63,14 +53,63 @@ interface NewOrder {
   readonly at: number;
 }
 
+/** What changes an order that is there. */
+type Step = FillMatched | FillFailed | OrderCancelled | OrderReinstated;
+
+/** What a batch does to orders: those that it takes in, the numbers of older ones that it changes, and its steps in order. */
+interface Changes {
+  readonly accepted: Map<number, NewOrder>;
+  readonly older: Set<number>;
+  readonly steps: { readonly event: Step; readonly outcome: FoldedOutcome }[];
+}
+
+const ORDER_EVENTS: EventTable<Changes> = {
+  OrderAccepted: ({ accepted }, event, { at }) => { accepted.set(event.orderNumber, { event, at }); },
+  FillMatched: changeBoth, FillFailed: changeBoth,
+  OrderCancelled: changeOne, OrderReinstated: changeOne,
+  OrderRested: 'ignored', OrderRepeated: 'ignored', CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
+  SettlementSubmitted: 'ignored', FillSettled: 'ignored',
+  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
+  SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
+  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
+  ChainAdvanced: 'ignored',
+};
+
+export const orders: Projection = {
+  name: 'orders', version: 1, tables: orderTables, ignored: ignoredBy(ORDER_EVENTS, LEVEL_EVENTS),
+  start: () => {
+    const open = createMemory<number, OrderState>(REMEMBERED);
+    const foldLevels = startLevels();
+    return async (batch, query) => {
+      await Promise.all([foldOrders(batch, query, open), foldLevels(batch, query)]);
+    };
+  },
+};
+
+function changeBoth(changes: Changes, event: FillMatched | FillFailed, outcome: FoldedOutcome): void {
+  touch(changes, event.makerNumber);
+  touch(changes, event.takerNumber);
+  changes.steps.push({ event, outcome });
+}
+
+function changeOne(changes: Changes, event: OrderCancelled | OrderReinstated, outcome: FoldedOutcome): void {
+  touch(changes, event.orderNumber);
+  changes.steps.push({ event, outcome });
+}
+
+function touch({ accepted, older }: Changes, number: number): void {
+  if (!accepted.has(number)) older.add(number);
+}
+
 async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: Memory<number, OrderState>): Promise<void> {
-  const { accepted, older } = touchedBy(batch);
-  if (accepted.size === 0 && older.length === 0) return;
-  const states = await statesOf(older, open, query);
+  const { accepted, older, steps } = foldEvents(ORDER_EVENTS, batch, { accepted: new Map(), older: new Set<number>(), steps: [] });
+  if (accepted.size === 0 && older.size === 0) return;
+  const changed = [...older];
+  const states = await statesOf(changed, open, query);
   for (const [number, { event }] of accepted) states.set(number, openWith(BigInt(event.size)));
-  for (const outcome of batch) apply(outcome, states);
+  for (const { event, outcome } of steps) apply(event, outcome, states);
   await query(WRITE_ORDERS, [
-    ...newColumns([...accepted.values()], states), int8Array(older), ...stateColumns(older.map((number) => states.get(number)!)),
+    ...newColumns([...accepted.values()], states), int8Array(changed), ...stateColumns(changed.map((number) => stateOf(states, number))),
   ]);
   for (const [number, state] of states) {
     if (state.status === OPEN) open.set(number, state);
@@ -91,38 +130,8 @@ function newColumns(rows: readonly NewOrder[], states: ReadonlyMap<number, Order
     numericArray(rows.map(({ event }) => event.nonce)),
     numericArray(rows.map(({ event }) => event.expiration)),
     int8Array(rows.map(({ at }) => at)),
-    ...stateColumns(rows.map(({ event }) => states.get(event.orderNumber)!)),
+    ...stateColumns(rows.map(({ event }) => stateOf(states, event.orderNumber))),
   ];
-}
-
-/** The orders that a batch takes in, and those of before that it changes. */
-function touchedBy(batch: readonly FoldedOutcome[]): { accepted: Map<number, NewOrder>; older: number[] } {
-  const accepted = new Map<number, NewOrder>();
-  const older = new Set<number>();
-  const touch = (number: number) => { if (!accepted.has(number)) older.add(number); };
-  for (const { at, events } of batch) {
-    for (const event of events) {
-      switch (event.type) {
-        case 'OrderAccepted':
-          accepted.set(event.orderNumber, { event, at });
-          break;
-        case 'FillMatched': case 'FillFailed':
-          touch(event.makerNumber);
-          touch(event.takerNumber);
-          break;
-        case 'OrderCancelled': case 'OrderReinstated':
-          touch(event.orderNumber);
-          break;
-        case 'MarketOpened': case 'MarketClosed': case 'OrderRested': case 'FillSettled': case 'OrderRepeated': case 'CancelRepeated':
-        case 'CommandRejected':
-        case 'MarketTokenized': case 'MarketResolved': case 'NonceFloorRaised': case 'SettlementSubmitted': case 'SharesTransferred':
-        case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
-        case 'ChainAdvanced':
-          break;
-      }
-    }
-  }
-  return { accepted, older: [...older] };
 }
 
 /** The state of these orders before the batch. */
@@ -142,8 +151,7 @@ async function statesOf(numbers: readonly number[], open: Memory<number, OrderSt
       remaining: BigInt(remaining), status, closeReason, closedAt: numberOf(closedAt), closedPosition: numberOf(closedPosition),
     });
   }
-  const missing = unknown.find((number) => !states.has(number));
-  if (missing !== undefined) throw new InconsistentHistory(`order ${missing} changes`);
+  for (const number of unknown) stateOf(states, number);
   return states;
 }
 
@@ -151,42 +159,40 @@ function numberOf(text: string | null): number | null {
   return text === null ? null : Number(text);
 }
 
-function apply({ position, at, events }: FoldedOutcome, states: ReadonlyMap<number, OrderState>): void {
-  for (const event of events) {
-    switch (event.type) {
-      case 'FillMatched': {
-        const size = BigInt(event.size);
-        for (const number of [event.makerNumber, event.takerNumber]) {
-          const state = states.get(number)!;
-          state.remaining -= size;
-          if (state.remaining < 0n) throw new InconsistentHistory(`order ${number} trades more than is left of it`);
-          if (state.remaining === 0n) close(state, FILLED, { position, at, reason: null });
-        }
-        break;
+function stateOf(states: ReadonlyMap<number, OrderState>, number: number): OrderState {
+  const state = states.get(number);
+  if (state === undefined) throw new InconsistentHistory(`order ${number} changes`);
+  return state;
+}
+
+function apply(event: Step, { position, at }: FoldedOutcome, states: ReadonlyMap<number, OrderState>): void {
+  switch (event.type) {
+    case 'FillMatched': {
+      const size = BigInt(event.size);
+      for (const number of [event.makerNumber, event.takerNumber]) {
+        const state = stateOf(states, number);
+        state.remaining -= size;
+        if (state.remaining < 0n) throw new InconsistentHistory(`order ${number} trades more than is left of it`);
+        if (state.remaining === 0n) close(state, FILLED, { position, at, reason: null });
       }
-      case 'FillFailed': {
-        const size = BigInt(event.size);
-        states.get(event.makerNumber)!.remaining += size;
-        states.get(event.takerNumber)!.remaining += size;
-        break;
-      }
-      case 'OrderCancelled': {
-        const state = states.get(event.orderNumber)!;
-        state.remaining = BigInt(event.remaining);
-        close(state, CANCELLED, { position, at, reason: event.reason });
-        break;
-      }
-      case 'OrderReinstated': {
-        const state = states.get(event.orderNumber)!;
-        Object.assign(state, openWith(state.remaining));
-        break;
-      }
-      case 'OrderAccepted': case 'MarketOpened': case 'MarketClosed': case 'OrderRested': case 'FillSettled': case 'OrderRepeated':
-      case 'CancelRepeated': case 'CommandRejected':
-      case 'MarketTokenized': case 'MarketResolved': case 'NonceFloorRaised': case 'SettlementSubmitted': case 'SharesTransferred':
-      case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
-      case 'ChainAdvanced':
-        break;
+      break;
+    }
+    case 'FillFailed': {
+      const size = BigInt(event.size);
+      stateOf(states, event.makerNumber).remaining += size;
+      stateOf(states, event.takerNumber).remaining += size;
+      break;
+    }
+    case 'OrderCancelled': {
+      const state = stateOf(states, event.orderNumber);
+      state.remaining = BigInt(event.remaining);
+      close(state, CANCELLED, { position, at, reason: event.reason });
+      break;
+    }
+    case 'OrderReinstated': {
+      const state = stateOf(states, event.orderNumber);
+      Object.assign(state, openWith(state.remaining));
+      break;
     }
   }
 }

@@ -1,10 +1,11 @@
 /** The `positions` projection: every user's shares and average cost in every market, as the chain has them. */
-import type { Event, FillSettled, PositionSynced, SharesTransferred } from '../engine/records/events.js';
+import type { FillSettled, PositionSynced, SharesTransferred } from '../engine/records/events.js';
 import { NO, YES, type Outcome } from '../engine/records/fields.js';
 import { buy, correct, sell, splitCost, transfer, type Holding } from './average-cost.js';
 import { byteaArray, int4Array, numericArray } from './columns.js';
+import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
 import { createMemory, type Memory } from './memory.js';
-import type { FoldedOutcome, Projection, Query } from './projection.js';
+import { placedAt, type FoldedOutcome, type Projection, type Query } from './projection.js';
 import { positionTables } from './tables.js';
 
 const LOAD_POSITIONS = {
@@ -32,14 +33,6 @@ const WRITE_POSITIONS = {
 /** Positions kept between batches. */
 const REMEMBERED = 50_000;
 
-export const positions: Projection = {
-  name: 'positions', version: 3, tables: positionTables,
-  start: () => {
-    const memory = createMemory<string, Position>(REMEMBERED);
-    return (batch, query) => fold(batch, query, memory);
-  },
-};
-
 /** What moves shares on the chain. A match does not yet: it may still fail. */
 type Move = FillSettled | SharesTransferred | PositionSynced;
 
@@ -52,13 +45,35 @@ interface Position {
   readonly holdings: [Holding, Holding];
 }
 
+/** Nothing moves from a user to the same one, nor with an amount of 0: that makes no position either. */
+const EVENTS: EventTable<Move[]> = {
+  FillSettled: (moves, event) => { moves.push(event); },
+  SharesTransferred: (moves, event) => { if (event.from !== event.to && event.amount !== '0') moves.push(event); },
+  PositionSynced: (moves, event) => { moves.push(event); },
+  PositionRedeemed: 'ignored',
+  OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
+  CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
+  FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillFailed: 'ignored',
+  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
+  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
+  ChainAdvanced: 'ignored',
+};
+
+export const positions: Projection = {
+  name: 'positions', version: 3, tables: positionTables, ignored: ignoredBy(EVENTS),
+  start: () => {
+    const memory = createMemory<string, Position>(REMEMBERED);
+    return (batch, query) => fold(batch, query, memory);
+  },
+};
+
 const NOTHING: Holding = { shares: 0n, cost: 0n };
 
 /** Where split shares come from and merged or redeemed ones go. */
 const NOBODY = `0x${'0'.repeat(40)}`;
 
 async function fold(batch: readonly FoldedOutcome[], query: Query, memory: Memory<string, Position>): Promise<void> {
-  const moves = batch.flatMap(({ events }) => events.filter(isMove));
+  const moves = foldEvents(EVENTS, batch, []);
   if (moves.length === 0) return;
   const touched = new Map<string, Position>();
   const unknown: Position[] = [];
@@ -76,7 +91,13 @@ async function fold(batch: readonly FoldedOutcome[], query: Query, memory: Memor
     }
   }
   if (unknown.length > 0) await load(unknown, query);
-  for (const move of moves) apply(move, (user) => touched.get(move.marketId + user)!.holdings);
+  for (const move of moves) {
+    apply(move, (user) => {
+      const position = touched.get(move.marketId + user);
+      if (position === undefined) throw new Error(`${move.type} moves shares of ${user}, who is not among its users`);
+      return position.holdings;
+    });
+  }
   const rows = [...touched.values()];
   const added = rows.filter(({ stored }) => !stored);
   await query(WRITE_POSITIONS, [...columnsOf(added), ...columnsOf(rows.filter(({ stored }) => stored))]);
@@ -99,9 +120,10 @@ async function load(rows: readonly Position[], query: Query): Promise<void> {
     byteaArray(rows.map(({ user }) => user)),
   ]);
   for (const [place, yesShares, noShares, yesCost, noCost] of found) {
-    rows[place].stored = true;
-    rows[place].holdings[YES] = { shares: BigInt(yesShares), cost: BigInt(yesCost) };
-    rows[place].holdings[NO] = { shares: BigInt(noShares), cost: BigInt(noCost) };
+    const position = placedAt(rows, place);
+    position.stored = true;
+    position.holdings[YES] = { shares: BigInt(yesShares), cost: BigInt(yesCost) };
+    position.holdings[NO] = { shares: BigInt(noShares), cost: BigInt(noCost) };
   }
 }
 
@@ -149,10 +171,4 @@ function usersOf(move: Move): string[] {
     case 'SharesTransferred': return [move.from, move.to].filter((user) => user !== NOBODY);
     case 'PositionSynced': return [move.user];
   }
-}
-
-/** Nothing moves from a user to the same one, nor with an amount of 0: that makes no position either. */
-function isMove(event: Event): event is Move {
-  if (event.type === 'SharesTransferred') return event.from !== event.to && event.amount !== '0';
-  return event.type === 'FillSettled' || event.type === 'PositionSynced';
 }

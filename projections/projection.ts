@@ -25,6 +25,8 @@ export interface Projection {
   readonly version: number;
   /** Statements that create its tables and indexes, unqualified: the search path decides where. */
   readonly tables: readonly string[];
+  /** The event types that change none of its rows. */
+  readonly ignored: ReadonlySet<Event['type']>;
   /** A fold without memories of rows: for one session, since what it remembers is true only while that one writes alone. */
   start(): Fold;
 }
@@ -45,7 +47,28 @@ export class InconsistentHistory extends Error {
   }
 }
 
+/** The positions of a batch's outcomes: the first, and the one after the last. A batch is never empty. */
+export function extentOf(batch: readonly FoldedOutcome[]): { readonly first: number; readonly end: number } {
+  const [outcome] = batch;
+  if (outcome === undefined) throw new Error('a batch has no outcomes');
+  return { first: outcome.position, end: outcome.position + batch.length };
+}
+
+/** The row of a statement that always gives one. */
+export function soleRow<Row>(rows: readonly Row[]): Row {
+  const [row] = rows;
+  if (row === undefined) throw new Error('a statement that always gives a row gave none');
+  return row;
+}
+
+/** The item that was asked for under this number, where a statement's rows name the items by their places. */
+export function placedAt<Item>(items: readonly Item[], place: number): Item {
+  const item = items[place];
+  if (item === undefined) throw new Error(`a statement gave a row for place ${place}, of ${items.length}`);
+  return item;
+}
+
 /** The tables that a projection's statements create. */
 export function tableNames(projection: Projection): string[] {
-  return projection.tables.flatMap((text) => [...text.matchAll(/create table (\w+)/g)].map((match) => match[1]));
+  return projection.tables.flatMap((text) => [...text.matchAll(/create table (\w+)/g)].flatMap(([, name]) => name ?? []));
 }

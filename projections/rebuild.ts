@@ -4,7 +4,7 @@ import { advance, type Checkpoint } from './checkpoint.js';
 import { openSession, sqlState, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';
 import { decode, withinLimits, type BatchLimits } from './inbox.js';
-import { tableNames, type Fold, type FoldedOutcome, type Projection } from './projection.js';
+import { extentOf, soleRow, tableNames, type Fold, type FoldedOutcome, type Projection } from './projection.js';
 import { createReadModels, grants, READ_MODELS, START_LOCK } from './schema.js';
 
 export interface RebuildOptions {
@@ -100,8 +100,7 @@ async function fill(rebuilding: Rebuilding, from: number, target: number): Promi
 
 async function foldBatch({ session, projection, fold }: Rebuilding, batch: readonly FoldedOutcome[]): Promise<number> {
   const { name, version } = projection;
-  const [{ position: from }] = batch;
-  const to = from + batch.length;
+  const { first: from, end: to } = extentOf(batch);
   if (!await advance([{ name, version, from, to }], session.query)) {
     throw new Error(`somebody else writes the shadow tables of ${name}`);
   }
@@ -162,20 +161,20 @@ async function countDifferences(session: Session, shadow: string, tables: readon
   let rows = 0;
   for (const table of tables) {
     const [live, made] = [`${READ_MODELS}.${table}`, `${shadow}.${table}`];
-    const [[count]] = await session.query<[string]>({
+    const [count] = soleRow(await session.query<[string]>({
       name: `compare_${table}`,
       text: `
         select (select count(*) from (table ${live} except table ${made}) as gone)
           + (select count(*) from (table ${made} except table ${live}) as new)`,
-    }, []);
+    }, []));
     rows += Number(count);
   }
   return rows;
 }
 
 async function liveCheckpoint(session: Session, { name }: Projection): Promise<Omit<Checkpoint, 'writer'>> {
-  const [[version, position]] = await session.query<[number, string]>({
+  const [version, position] = soleRow(await session.query<[number, string]>({
     name: 'live_checkpoint', text: `select version, position from ${READ_MODELS}.projection where name = $1`,
-  }, [name]);
+  }, [name]));
   return { version, position: Number(position) };
 }

@@ -1,6 +1,7 @@
 /** The `redemptions` projection: what users were paid for their shares of resolved markets. */
 import type { PositionRedeemed } from '../engine/records/events.js';
 import { byteaArray, int8Array, numericArray } from './columns.js';
+import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
 import type { FoldedOutcome, Projection, Query } from './projection.js';
 import { redemptionTables } from './tables.js';
 
@@ -11,19 +12,29 @@ const INSERT_REDEMPTIONS = {
     select * from unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::numeric[], $5::bytea[], $6::bigint[])`,
 };
 
-export const redemptions: Projection = { name: 'redemptions', version: 1, tables: redemptionTables, start: () => fold };
-
 interface Redemption {
   readonly event: PositionRedeemed;
   readonly position: number;
   readonly at: number;
 }
 
+const EVENTS: EventTable<Redemption[]> = {
+  PositionRedeemed: (rows, event, { position, at }) => { rows.push({ event, position, at }); },
+  SharesTransferred: 'ignored', PositionSynced: 'ignored',
+  OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
+  CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
+  FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored',
+  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
+  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
+  ChainAdvanced: 'ignored',
+};
+
+export const redemptions: Projection = {
+  name: 'redemptions', version: 1, tables: redemptionTables, ignored: ignoredBy(EVENTS), start: () => fold,
+};
+
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
-  const rows: Redemption[] = [];
-  for (const { position, at, events } of batch) {
-    for (const event of events) if (event.type === 'PositionRedeemed') rows.push({ event, position, at });
-  }
+  const rows = foldEvents(EVENTS, batch, []);
   if (rows.length === 0) return;
   await query(INSERT_REDEMPTIONS, [
     int8Array(rows.map(({ position }) => position)),

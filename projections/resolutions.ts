@@ -1,7 +1,8 @@
 /** The `resolutions` projection: every assertion of a market's outcome, whether it is disputed and whether it was found untrue. */
-import type { Event, ResolutionDisputed, ResolutionProposed, ResolutionRejected } from '../engine/records/events.js';
+import type { ResolutionDisputed, ResolutionProposed, ResolutionRejected } from '../engine/records/events.js';
 import { booleanArray, byteaArray, int2Array, int4Array, int8Array, numericArray } from './columns.js';
-import type { FoldedOutcome, Projection, Query } from './projection.js';
+import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
+import { placedAt, type FoldedOutcome, type Projection, type Query } from './projection.js';
 import { assertionTables } from './tables.js';
 
 const LOAD_ASSERTIONS = {
@@ -23,8 +24,6 @@ const WRITE_ASSERTIONS = {
       expiration_time = excluded.expiration_time, disputer = excluded.disputer, rejected = excluded.rejected`,
 };
 
-export const resolutions: Projection = { name: 'resolutions', version: 1, tables: assertionTables, start: () => fold };
-
 type Step = ResolutionProposed | ResolutionDisputed | ResolutionRejected;
 
 interface Assertion {
@@ -45,13 +44,39 @@ interface Touched {
   assertion: Assertion | undefined;
 }
 
+/** What a batch does to assertions: those that it touches, and its steps in order. */
+interface Changes {
+  readonly touched: Map<string, Touched>;
+  readonly steps: { readonly event: Step; readonly position: number; readonly of: Touched }[];
+}
+
+const EVENTS: EventTable<Changes> = {
+  ResolutionProposed: take, ResolutionDisputed: take, ResolutionRejected: take,
+  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
+  OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
+  CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
+  FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored',
+  SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
+  ChainAdvanced: 'ignored',
+};
+
+export const resolutions: Projection = {
+  name: 'resolutions', version: 1, tables: assertionTables, ignored: ignoredBy(EVENTS), start: () => fold,
+};
+
+function take({ touched, steps }: Changes, event: Step, { position }: FoldedOutcome): void {
+  const { marketId, assertionId } = event;
+  const key = marketId + assertionId;
+  let of = touched.get(key);
+  if (of === undefined) touched.set(key, of = { marketId, assertionId, assertion: undefined });
+  steps.push({ event, position, of });
+}
+
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
-  const steps = batch.flatMap(({ position, events }) => events.filter(isStep).map((event) => ({ position, event })));
+  const { touched, steps } = foldEvents(EVENTS, batch, { touched: new Map(), steps: [] });
   if (steps.length === 0) return;
-  const touched = new Map<string, Touched>();
-  for (const { event: { marketId, assertionId } } of steps) touched.set(marketId + assertionId, { marketId, assertionId, assertion: undefined });
   await load([...touched.values()], query);
-  for (const { position, event } of steps) apply(touched.get(event.marketId + event.assertionId)!, event, position);
+  for (const { event, position, of } of steps) apply(of, event, position);
   const rows = [...touched.values()].flatMap(({ assertion, ...ids }) => assertion === undefined ? [] : [{ ...ids, ...assertion }]);
   if (rows.length === 0) return;
   await query(WRITE_ASSERTIONS, [
@@ -77,7 +102,7 @@ async function load(touched: readonly Touched[], query: Query): Promise<void> {
     byteaArray(touched.map(({ assertionId }) => assertionId)),
   ]);
   for (const [place, position, proposer, outcome, bond, assertionTime, expirationTime, disputer, rejected] of rows) {
-    touched[place].assertion = {
+    placedAt(touched, place).assertion = {
       position: Number(position), proposer, outcome, bond, assertionTime: Number(assertionTime), expirationTime: Number(expirationTime),
       disputer, rejected,
     };
@@ -92,8 +117,4 @@ function apply(touched: Touched, event: Step, position: number): void {
     if (event.type === 'ResolutionDisputed') touched.assertion.disputer = event.disputer;
     else touched.assertion.rejected = true;
   }
-}
-
-function isStep(event: Event): event is Step {
-  return event.type === 'ResolutionProposed' || event.type === 'ResolutionDisputed' || event.type === 'ResolutionRejected';
 }

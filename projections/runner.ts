@@ -1,11 +1,11 @@
 /** The projection worker: follows the outcomes and keeps the read models up to date, a batch and its checkpoints at once. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { LogUnavailable, type Log } from '../engine/log/log.js';
-import { advance, readCheckpoints, type Checkpoint } from './checkpoint.js';
+import { pause } from '../engine/waiting.js';
+import { advance, checkpointOf, readCheckpoints, type Checkpoints } from './checkpoint.js';
 import { DatabaseUnavailable, openSession, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';
 import { openInbox, type BatchLimits, type Inbox } from './inbox.js';
-import type { Fold, FoldedOutcome, Projection } from './projection.js';
+import { extentOf, type Fold, type FoldedOutcome, type Projection } from './projection.js';
 import { rebuild } from './rebuild.js';
 import { createReadModels, grantReader, READ_MODELS } from './schema.js';
 
@@ -93,7 +93,7 @@ export function runProjections(options: RunOptions): ProjectionRun {
 }
 
 interface State {
-  checkpoints: Map<string, Checkpoint>;
+  checkpoints: Checkpoints;
   /** In a row; a commit ends the row. */
   failures: number;
 }
@@ -107,8 +107,9 @@ async function keepRunning(options: RunOptions, state: State): Promise<void> {
       if (signal.aborted && error === signal.reason) return;
       if (!(error instanceof DatabaseUnavailable || error instanceof LogUnavailable || error instanceof Overtaken)) throw error;
       onTrouble?.(error);
-      const wait = backoffMs[Math.min(state.failures++, backoffMs.length - 1)];
-      await delay(wait, undefined, { signal }).catch(() => undefined);
+      const waitMs = backoffMs[state.failures] ?? backoffMs.at(-1) ?? 0;
+      state.failures += 1;
+      await pause(waitMs, signal);
     }
   }
 }
@@ -120,20 +121,20 @@ async function runSession(options: RunOptions, state: State): Promise<void> {
   let inbox: Inbox | undefined;
   try {
     await prepare(session, options);
-    const reached = (checkpoints: Map<string, Checkpoint>, outcomes: number) => {
+    const reached = (checkpoints: Checkpoints, outcomes: number) => {
       state.checkpoints = checkpoints;
-      const positions = new Map(projections.map(({ name }) => [name, checkpoints.get(name)!.position]));
+      const positions = new Map(projections.map(({ name }) => [name, checkpointOf(checkpoints, name).position]));
       onProgress?.({ position: lowest(projections, checkpoints), positions, outcomes });
     };
     reached(await readCheckpoints(session.query), 0);
-    const furthest = Math.max(...projections.map(({ name }) => state.checkpoints.get(name)!.position));
+    const furthest = Math.max(...projections.map(({ name }) => checkpointOf(state.checkpoints, name).position));
     const length = await log.length('outcomes');
     if (furthest > length) throw new ForeignReadModels(furthest, length);
     // What folds remember is as old as this session: it ends when a batch was not committed or somebody else was here.
-    const folds = new Map(projections.map((projection) => [projection.name, projection.start()]));
+    const folds = projections.map((projection) => ({ name: projection.name, fold: projection.start() }));
     inbox = openInbox({ log, from: lowest(projections, state.checkpoints), limits, restMs: freshnessMs, signal });
     for (let batch = await inbox.take(); batch.length > 0; batch = await inbox.take()) {
-      reached(await writeBatch({ session, projections, folds, checkpoints: state.checkpoints, batch }), batch.length);
+      reached(await writeBatch({ session, folds, checkpoints: state.checkpoints, batch }), batch.length);
       state.failures = 0;
     }
   } finally {
@@ -151,7 +152,7 @@ async function prepare(session: Session, options: RunOptions): Promise<void> {
   const stored = await readCheckpoints(session.query);
   for (const projection of projections) {
     const { name, version } = projection;
-    const found = stored.get(name)!.version;
+    const found = checkpointOf(stored, name).version;
     if (found > version) throw new NewerReadModels(name, found, version);
     if (found === version) continue;
     onTrouble?.(new Error(`read model ${name} has version ${found}, this program makes ${version}: rebuilding it`));
@@ -163,27 +164,20 @@ async function prepare(session: Session, options: RunOptions): Promise<void> {
  * Writes a batch to every projection that has not folded it, and their checkpoints, in one transaction; returns the new ones.
  * Throws Overtaken, DatabaseUnavailable (whether it was committed is then unknown: the checkpoints tell) and ProjectionFailed.
  */
-async function writeBatch({ session, projections, folds, checkpoints, batch }: {
+async function writeBatch({ session, folds, checkpoints, batch }: {
   session: Session;
-  projections: readonly Projection[];
-  folds: ReadonlyMap<string, Fold>;
-  checkpoints: ReadonlyMap<string, Checkpoint>;
+  folds: readonly { readonly name: string; readonly fold: Fold }[];
+  checkpoints: Checkpoints;
   batch: readonly FoldedOutcome[];
-}): Promise<Map<string, Checkpoint>> {
-  const first = batch[0].position;
-  const end = first + batch.length;
-  const due = projections.filter(({ name }) => checkpoints.get(name)!.position < end);
-  const moves = due.map(({ name }) => {
-    const { version, writer, position } = checkpoints.get(name)!;
-    return { name, version, writer, from: position, to: end };
-  });
+}): Promise<Checkpoints> {
+  const { first, end } = extentOf(batch);
+  const due = folds.map(({ name, fold }) => ({ name, fold, ...checkpointOf(checkpoints, name) })).filter(({ position }) => position < end);
+  const moves = due.map(({ name, version, writer, position }) => ({ name, version, writer, from: position, to: end }));
   // All statements go out at once, in this order. What the folds meet counts only if the checkpoints were as expected.
   const begun = session.run('begin');
   const advanced = advance(moves, session.query, end - 1);
-  const folded = Promise.all(due.map(({ name }) => {
-    const from = Math.max(0, checkpoints.get(name)!.position - first);
-    return foldInto({ name, fold: folds.get(name)!, batch: from === 0 ? batch : batch.slice(from), query: session.query });
-  }));
+  const folded = Promise.all(due.map(({ name, fold, position }) => (
+    foldInto({ name, fold, batch: position <= first ? batch : batch.slice(position - first), query: session.query }))));
   folded.catch(() => undefined);
   const [writer] = await Promise.all([advanced, begun]);
   if (writer === undefined) throw new Overtaken();
@@ -194,6 +188,6 @@ async function writeBatch({ session, projections, folds, checkpoints, batch }: {
   return after;
 }
 
-function lowest(projections: readonly Projection[], checkpoints: ReadonlyMap<string, Checkpoint>): number {
+function lowest(projections: readonly Projection[], checkpoints: Checkpoints): number {
   return projections.reduce((least, { name }) => Math.min(least, checkpoints.get(name)?.position ?? 0), Infinity);
 }

@@ -1,6 +1,7 @@
 /** The `trades` projection: every fill with its settlement, the transactions that were to settle it, and the volumes of what has not failed. */
-import type { FillFailed, FillMatched, FillSettled, SettlementSubmitted } from '../engine/records/events.js';
+import type { FillFailed, FillMatched, SettlementSubmitted } from '../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from './columns.js';
+import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
 import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from './projection.js';
 import { tradeTables } from './tables.js';
 import { addVolumes, volumeColumns, type Traded } from './volumes.js';
@@ -44,8 +45,6 @@ const SETTLE_TRADES = {
     returning trades.number, trades.at_ms`,
 };
 
-export const trades: Projection = { name: 'trades', version: 3, tables: tradeTables, start: () => fold };
-
 interface Settlement {
   readonly settlement: number;
   readonly txHash: string | null;
@@ -77,47 +76,46 @@ interface Changes {
   readonly failed: FillFailed[];
 }
 
+const EVENTS: EventTable<Changes> = {
+  FillMatched: ({ matched }, event, { position, at }) => { matched.set(event.fill, { event, position, at, settlement: UNSETTLED }); },
+  SettlementSubmitted: (changes, event, { position, at }) => {
+    changes.submissions.push({ event, position, at });
+    const pending = { settlement: PENDING, txHash: event.txHash, position: null, at: null, reason: null };
+    for (const fill of event.fills) settle(changes, fill, pending);
+  },
+  FillSettled: (changes, { fill, txHash }, { position, at }) => {
+    settle(changes, fill, { settlement: CONFIRMED, txHash, position, at, reason: null });
+  },
+  FillFailed: (changes, event, { position, at }) => {
+    settle(changes, event.fill, { settlement: FAILED, txHash: event.txHash, position, at, reason: event.reason });
+    changes.failed.push(event);
+  },
+  OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
+  CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
+  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
+  SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
+  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
+  ChainAdvanced: 'ignored',
+};
+
+export const trades: Projection = { name: 'trades', version: 3, tables: tradeTables, ignored: ignoredBy(EVENTS), start: () => fold };
+
 const UNSETTLED: Settlement = { settlement: MATCHED, txHash: null, position: null, at: null, reason: null };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
-  const { matched, older, submissions, failed } = collect(batch);
+  const { matched, older, submissions, failed } = foldEvents(EVENTS, batch, {
+    matched: new Map(), older: new Map(), submissions: [], failed: [],
+  });
   const [madeAt] = await Promise.all([
     settleOlder(older, query), submissions.length > 0 ? query(WRITE_SUBMISSIONS, submissionColumns(submissions)) : undefined,
   ]);
   const traded: Traded[] = [...matched.values()].map(({ event: { marketId, cost }, at }) => ({ marketId, at, cost: BigInt(cost), count: 1 }));
   for (const { fill, marketId, cost } of failed) {
-    traded.push({ marketId, at: matched.get(fill)?.at ?? madeAt.get(fill)!, cost: -BigInt(cost), count: -1 });
+    const at = matched.get(fill)?.at ?? madeAt.get(fill);
+    if (at === undefined) throw settledTwice(fill);
+    traded.push({ marketId, at, cost: -BigInt(cost), count: -1 });
   }
   if (traded.length > 0) await query(WRITE_TRADES, [...tradeColumns([...matched.values()]), ...volumeColumns(traded)]);
-}
-
-function collect(batch: readonly FoldedOutcome[]): Changes {
-  const changes: Changes = { matched: new Map(), older: new Map(), submissions: [], failed: [] };
-  for (const { position, at, events } of batch) {
-    for (const event of events) {
-      switch (event.type) {
-        case 'FillMatched':
-          changes.matched.set(event.fill, { event, position, at, settlement: UNSETTLED });
-          break;
-        case 'SettlementSubmitted': {
-          changes.submissions.push({ event, position, at });
-          const pending = { settlement: PENDING, txHash: event.txHash, position: null, at: null, reason: null };
-          for (const fill of event.fills) settle(changes, fill, pending);
-          break;
-        }
-        case 'FillSettled': case 'FillFailed':
-          settle(changes, event.fill, settlementOf(event, position, at));
-          if (event.type === 'FillFailed') changes.failed.push(event);
-          break;
-        case 'MarketOpened': case 'MarketTokenized': case 'MarketClosed': case 'MarketResolved': case 'OrderAccepted': case 'OrderRested':
-        case 'OrderCancelled': case 'NonceFloorRaised': case 'OrderReinstated': case 'SharesTransferred': case 'PositionRedeemed':
-        case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected': case 'ChainAdvanced':
-        case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
-          break;
-      }
-    }
-  }
-  return changes;
 }
 
 /** A later settlement takes an earlier one's place, but a submission no final one's; a second final one is a contradiction. */
@@ -130,11 +128,6 @@ function settle({ matched, older }: Changes, fill: number, settlement: Settlemen
   }
   if (trade === undefined) older.set(fill, settlement);
   else trade.settlement = settlement;
-}
-
-function settlementOf(event: FillSettled | FillFailed, position: number, at: number): Settlement {
-  const failed = event.type === 'FillFailed';
-  return { settlement: failed ? FAILED : CONFIRMED, txHash: event.txHash, position, at, reason: failed ? event.reason : null };
 }
 
 /**

@@ -2,12 +2,9 @@
 import pg from 'pg';
 import { RequestError } from '../engine/records/errors.js';
 import { followPositions, type Patience } from './following.js';
-import { positionOf, type Statement } from './statement.js';
+import { positionOf, soleRow, type RowSource, type Statement } from './statement.js';
 
-export interface Database {
-  /** The rows of one prepared statement. Throws RequestError `unavailable` where Postgres cannot be reached or takes too long. */
-  rows<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
-
+export interface Database extends RowSource {
   /** The last log position that every read model includes; -1 while one is empty. */
   position(): Promise<number>;
 
@@ -75,7 +72,7 @@ export async function openReadModels({
       throw new RequestError('unavailable', 'the read models');
     }
   };
-  const position = async () => Number((await rows<{ position: string }>(READ_MODELS, []))[0].position);
+  const position = async () => Number(soleRow(await rows<{ position: string }>(READ_MODELS, [])).position);
   const follower = followPositions({
     connect: () => new pg.Client({ connectionString: target, keepAlive: true, connectionTimeoutMillis: statementTimeoutMs }),
     position, onError,

@@ -35,10 +35,11 @@ export async function events(
   for (let next = from; next < end && size < PAGE_BYTES; next = from + items.length) {
     const chunk = Math.min(CHUNK, end - next);
     const [commands, outcomes] = await Promise.all([log.read('commands', next, chunk), log.read('outcomes', next, chunk)]);
-    const pairs = Math.min(commands.length, outcomes.length);
-    if (pairs === 0) break;
-    for (let i = 0; i < pairs; i++) {
-      const text = item(commands[i], outcomes[i]);
+    if (commands.length === 0 || outcomes.length === 0) break;
+    for (const [i, command] of commands.entries()) {
+      const outcome = outcomes[i];
+      if (outcome === undefined) break;
+      const text = item(command, outcome);
       size += text.length;
       items.push(text);
     }

@@ -1,7 +1,7 @@
 /** Waiting until the read models include a log position: woken by LISTEN on an own connection, and by a slow re-check besides. */
-import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { RequestError } from '../engine/records/errors.js';
+import { pause } from '../engine/waiting.js';
 
 export interface PositionFollower {
   /** Resolves once the read models include `position`; throws RequestError `not_caught_up`, `overloaded` or `unavailable`. */
@@ -129,6 +129,6 @@ async function listen({ connect, hear, onListening, onError, stop }: Listening):
       onError(error as Error);
     }
     await client.end().catch(onError);
-    await delay(RECONNECT_MS, undefined, { signal: stop }).catch(() => undefined);
+    await pause(RECONNECT_MS, stop);
   }
 }

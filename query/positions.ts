@@ -1,7 +1,7 @@
 /** Who holds what: a user's position in one market, in all of a chain, and a market's largest holders. */
 import type { Database } from './database.js';
 import type { MarketReference } from './parameters.js';
-import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, type Answer, type Statement } from './statement.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, soleRow, type Answer, type Statement } from './statement.js';
 
 /** How many of the largest holders a market's listing has. */
 export const HOLDER_ENTRIES = 10;
@@ -59,8 +59,8 @@ const held: Statement = {
 
 /** What the read model knows of a user's position in a market. */
 export async function heldPosition(db: Database, { marketId, user }: { marketId: string; user: string }): Promise<HeldPosition> {
-  const [row] = await db.rows<Record<keyof HeldPosition, string>>(held, [bytes(marketId), bytes(user)]);
-  const { yesShares, noShares, totalInvested, position } = row;
+  const rows = await db.rows<Record<keyof HeldPosition, string>>(held, [bytes(marketId), bytes(user)]);
+  const { yesShares, noShares, totalInvested, position } = soleRow(rows);
   return { yesShares: BigInt(yesShares), noShares: BigInt(noShares), totalInvested: BigInt(totalInvested), position: Number(position) };
 }
 

@@ -1,6 +1,5 @@
 /** What every read is made of: one named statement that gives the finished JSON text and the log position that it is true at. */
 import { RequestError, type ErrorCode } from '../engine/records/errors.js';
-import type { Database } from './database.js';
 
 /** An answer as sent: the JSON text, and the last log position that it includes (-1 while the read model is empty). */
 export interface Answer {
@@ -12,6 +11,19 @@ export interface Answer {
 export interface Statement {
   readonly name: string;
   readonly text: string;
+}
+
+/** Runs prepared statements in the read models. */
+export interface RowSource {
+  /** The rows of one prepared statement. Throws RequestError `unavailable` where Postgres cannot be reached or takes too long. */
+  rows<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+}
+
+/** The row of a statement that always gives one. */
+export function soleRow<Row>(rows: readonly Row[]): Row {
+  const [row] = rows;
+  if (row === undefined) throw new Error('a statement that always gives a row gave none');
+  return row;
 }
 
 /** The checkpoints of `projection`: which tables a read stands on. */
@@ -30,9 +42,9 @@ export function positionOf(projections: readonly Projection[]): string {
 
 /** Runs an `answering` statement. Where its body is null, throws RequestError of the code given. */
 export async function answer(
-  db: Database, statement: Statement, values: readonly unknown[], missing: ErrorCode = 'not_found',
+  db: RowSource, statement: Statement, values: readonly unknown[], missing: ErrorCode = 'not_found',
 ): Promise<Answer> {
-  const [row] = await db.rows<{ body: string | null; position: string }>(statement, values);
+  const row = soleRow(await db.rows<{ body: string | null; position: string }>(statement, values));
   if (row.body === null) throw new RequestError(missing);
   return { body: row.body, position: Number(row.position) };
 }

@@ -1,0 +1,38 @@
+/** What a projection says that it ignores changes none of its rows, also when the rows that the event is about are there. */
+import assert from 'node:assert/strict';
+import type { Event } from '../../engine/records/events.js';
+import { projections } from '../../projections/catalogue.js';
+import { eventOfEachType, subject } from '../support/event-of-each-type.js';
+import { testDatabase } from '../support/postgres.js';
+import { logOf, outcomesOf, projectTo, readTables, runSql, type Rows } from '../support/projected.js';
+
+const AT = 1_700_000_040_000;
+const each = eventOfEachType;
+
+/** Every table has a row that a later event could change: a market, resting orders, a fill, shares, a payment, an assertion. */
+const history: Event[][] = [
+  [each.MarketOpened], [each.OrderAccepted, each.OrderRested],
+  [{ ...each.OrderAccepted, orderHash: `0x${'02'.padStart(64, '0')}`, orderNumber: 2, side: 1, trader: subject.bob }, each.FillMatched],
+  [each.SettlementSubmitted], [each.SharesTransferred], [each.PositionRedeemed], [each.ResolutionProposed],
+];
+
+describe('projections: ignored events', () => {
+  let url: string;
+  before(async () => { ({ url } = await testDatabase()); });
+
+  for (const projection of projections) {
+    it(`leave every row of ${projection.name} as it was`, async () => {
+      const rowsAfter = async (...events: Event[][]): Promise<Rows> => {
+        await runSql(url, 'drop schema if exists read_models cascade');
+        const outcomes = outcomesOf(AT, ...history, ...events);
+        await projectTo(outcomes.length, { url, log: await logOf(outcomes), projections: [projection] });
+        const { projection: checkpoints, ...rows } = await readTables(url, [projection]);
+        assert.equal(checkpoints?.[0]?.['position'], String(outcomes.length));
+        return rows;
+      };
+      const before = await rowsAfter();
+      assert.deepEqual(Object.keys(before).filter((table) => before[table]?.length === 0), []);
+      assert.deepEqual(await rowsAfter(...[...projection.ignored].map((type) => [each[type]])), before);
+    });
+  }
+});

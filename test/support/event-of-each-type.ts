@@ -1,0 +1,50 @@
+/** An event of every type, about the same market, traders, orders and fill: what a projection must decide on. */
+import type { EventOf, EventType } from '../../projections/event-table.js';
+
+const bytes = (length: number, n: number) => `0x${n.toString(16).padStart(2 * length, '0')}`;
+
+/** What the events are about. */
+export const subject = {
+  marketId: bytes(32, 0xaa), alice: bytes(20, 1), bob: bytes(20, 2), txHash: bytes(32, 0xcc), assertionId: bytes(32, 0xdd),
+  /** Order 1 is Alice's and buys; order 2 is Bob's and sells. */
+  orders: [1, 2],
+} as const;
+
+const { marketId, alice, bob, txHash, assertionId } = subject;
+const order = (orderNumber: number) => (
+  { v: 1, orderHash: bytes(32, orderNumber), orderNumber, marketId, side: orderNumber === 1 ? 0 : 1, outcome: 0, price: 500_000 } as const);
+const fill = {
+  v: 1, fill: 0, marketId, outcome: 0, price: 500_000, size: '40', cost: '20', takerSide: 1, makerNumber: 1, takerNumber: 2, buyer: alice, seller: bob,
+} as const;
+
+export const eventOfEachType: { readonly [Type in EventType]: EventOf<Type> } = {
+  MarketOpened: {
+    type: 'MarketOpened', v: 1, marketId, question: 'Will it rain?', description: '', category: 'general', contractAddress: bytes(20, 0xc0), maker: alice,
+    expiration: 1_800_000_000, chainId: 137, marketKind: 'standard',
+  },
+  MarketTokenized: { type: 'MarketTokenized', v: 1, marketId, yesToken: bytes(32, 0xe0), noToken: bytes(32, 0xe1) },
+  MarketClosed: { type: 'MarketClosed', v: 1, marketId },
+  MarketResolved: { type: 'MarketResolved', v: 1, marketId, winningOutcome: 1 },
+  OrderAccepted: { type: 'OrderAccepted', ...order(1), trader: alice, size: '100', nonce: '1', expiration: '1800000000' },
+  OrderRested: { type: 'OrderRested', ...order(1), size: '100' },
+  FillMatched: { type: 'FillMatched', ...fill },
+  OrderCancelled: { type: 'OrderCancelled', ...order(1), remaining: '60', rested: '60', reason: 'user' },
+  NonceFloorRaised: { type: 'NonceFloorRaised', v: 1, chainId: 137, trader: alice, belowNonce: '2' },
+  SettlementSubmitted: { type: 'SettlementSubmitted', v: 1, chainId: 137, txHash, fills: [0] },
+  FillSettled: { type: 'FillSettled', ...fill, txHash },
+  FillFailed: { type: 'FillFailed', ...fill, txHash, reason: 'seller_insufficient_shares', culprit: 'seller' },
+  OrderReinstated: { type: 'OrderReinstated', ...order(1), size: '60' },
+  SharesTransferred: { type: 'SharesTransferred', v: 1, marketId, outcome: 0, from: alice, to: bob, amount: '5', txHash },
+  PositionRedeemed: { type: 'PositionRedeemed', v: 1, marketId, user: alice, payout: '7', txHash },
+  PositionSynced: { type: 'PositionSynced', v: 1, marketId, user: alice, yesShares: '3', noShares: '4' },
+  ResolutionProposed: {
+    type: 'ResolutionProposed', v: 1, marketId, assertionId, proposer: alice, outcome: 0, bond: '10', assertionTime: 1_700_000_000,
+    expirationTime: 1_700_007_200,
+  },
+  ResolutionDisputed: { type: 'ResolutionDisputed', v: 1, marketId, assertionId, disputer: bob },
+  ResolutionRejected: { type: 'ResolutionRejected', v: 1, marketId, assertionId },
+  ChainAdvanced: { type: 'ChainAdvanced', v: 1, chainId: 137, block: 5, blockHash: bytes(32, 0xbb) },
+  OrderRepeated: { type: 'OrderRepeated', v: 1, orderHash: bytes(32, 1), orderNumber: 1 },
+  CancelRepeated: { type: 'CancelRepeated', v: 1, orderHash: bytes(32, 1), orderNumber: 1, size: '100', remaining: '60' },
+  CommandRejected: { type: 'CommandRejected', v: 1, code: 'unknown_market', subject: marketId },
+};
