@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { keepAlive } from './keep-alive.js';
 
 export interface Anvil {
   readonly url: string;
@@ -43,7 +44,7 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   const address = await Promise.race([output.address, exited.then(() => undefined)]);
   if (address === undefined) throw new Error(`anvil does not start: ${output.last().join('\n') || 'it said nothing'}`);
   let stopping = false;
-  for (const handle of [child, child.stdout!, child.stderr!]) (handle as unknown as { unref: () => void }).unref();
+  keepAlive(child, false);
   return {
     url: `http://${address}`, pid: child.pid!,
     ended: new Promise((resolve) => {
@@ -51,7 +52,7 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
     }),
     async stop() {
       stopping = true;
-      child.ref();
+      keepAlive(child, true);
       child.kill('SIGTERM');
       const late = setTimeout(() => { child.kill('SIGKILL'); }, STOP_TIMEOUT_MS);
       await exited;

@@ -12,6 +12,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lockDirectory } from './directory-lock.js';
 import { syncDirectory, writeDurably } from './durable-files.js';
+import { keepAlive } from './keep-alive.js';
 import { ableToEnter, commandAs, postgresAccount, type Account } from './postgres-account.js';
 import { findPrograms, type Programs } from './postgres-programs.js';
 import { isRunning, processIdentity } from './process-identity.js';
@@ -185,11 +186,13 @@ async function startServer({ cluster, account, programs, options }: {
     let stopping = false;
     const exited = new Promise<void>((resolve) => { child.once('close', () => { resolve(); }); child.once('error', () => { resolve(); }); });
     if (await becomesReady(child, cluster)) {
+      keepAlive(child, false);
       const ended = new Promise<string>((resolve) => {
         void exited.then(() => { if (!stopping) resolve(`Postgres ended by itself: ${tail().at(-1) ?? 'it said nothing'}`); });
       });
       return { port, pid: child.pid!, ended, stop: async () => {
         stopping = true;
+        keepAlive(child, true);
         await endProcess(child.pid!, () => hasEnded(child), options.stopTimeoutMs ?? 30_000);
         await exited;
       } };
@@ -236,12 +239,11 @@ function hasEnded(child: ChildProcess): boolean {
   return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 }
 
-/** In a session of its own, so that Ctrl-C in a terminal reaches only us; and without keeping our process alive. */
+/** In a session of its own, so that Ctrl-C in a terminal reaches only us. */
 function launch(program: string, args: readonly string[], account: Account): ChildProcess {
   const env = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' };
   const command = commandAs(account, program, args);
   const child = spawn(command.program, command.args, { ...command.ids, cwd: '/', detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
-  child.unref();
   return child;
 }
 
@@ -261,7 +263,6 @@ function collectLines(child: ChildProcess, log: (line: string) => void): () => r
       rest = lines.pop()!;
       lines.forEach(take);
     }).on('end', () => { take(rest); });
-    (stream as unknown as { unref: () => void }).unref();
   }
   child.once('error', (error) => { last.push(error.message); });
   return () => last;
@@ -270,7 +271,6 @@ function collectLines(child: ChildProcess, log: (line: string) => void): () => r
 async function runToEnd(program: string, args: readonly string[], account: Account, log: (line: string) => void) {
   const child = launch(program, args, account);
   const tail = collectLines(child, log);
-  child.ref();
   const code = await new Promise<number | null>((resolve) => {
     child.once('close', resolve);
     child.once('error', () => { resolve(null); });
