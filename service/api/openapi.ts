@@ -18,7 +18,6 @@ export function openapiDocument(endpoints: readonly Endpoint[], version: string)
   const components = createComponents();
   const paths: Record<string, Json> = {};
   for (const endpoint of endpoints) (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = operation(endpoint, components);
-  const responses = Object.fromEntries((Object.keys(errors) as ErrorCode[]).map((code) => [code, errorResponse(code, problems, components)]));
   return {
     openapi: '3.1.0',
     info: { title: 'Prediction exchange', version, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' }, description: INTRODUCTION },
@@ -26,7 +25,8 @@ export function openapiDocument(endpoints: readonly Endpoint[], version: string)
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas: components.schemas, responses, securitySchemes: Object.assign({}, ...endpoints.map(({ authority }) => authority.schemes)) as Json,
+      ...problemComponents(components), schemas: components.schemas,
+      securitySchemes: Object.assign({}, ...endpoints.map(({ authority }) => authority.schemes)) as Json,
     },
   };
 }
@@ -88,35 +88,42 @@ function errorResponses(endpoint: Endpoint, components: Components): Json {
   const { errorShape } = endpoint;
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of errorsOf(endpoint)) byStatus.set(errors[code].status, [...byStatus.get(errors[code].status) ?? [], code]);
-  return Object.fromEntries([...byStatus].map(([status, codes]) => {
-    const [only] = codes;
-    if (only !== undefined && codes.length === 1) {
-      return [status, errorShape === problems ? { $ref: responseOf(only) } : errorResponse(only, errorShape, components)];
-    }
-    const examples = Object.fromEntries(codes.map((code) => [code, exampleOf(code, errorShape)]));
-    return [status, { description: codes.map((code) => `\`${code}\`: ${errors[code].text}.`).join(' '), ...errorContent(errorShape, examples, components) }];
-  }));
+  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, {
+    description: codes.map((code) => `\`${code}\`: ${textOf(code)}`).join(' '),
+    ...errorContent(errorShape, components, Object.fromEntries(codes.map((code) => [code, exampleOf(code, errorShape)]))),
+    ...(mayPass(status) ? { headers: RETRY_AFTER } : {}),
+  }]));
 }
 
-const responseOf = (code: ErrorCode) => `#/components/responses/${code}`;
+const RETRY_AFTER = { 'Retry-After': { $ref: '#/components/headers/Retry-After' } };
+const mayPass = (status: number) => status === 503 || status === 429;
 
-/** The problems' examples are in their components. */
-function exampleOf(code: ErrorCode, errorShape: ErrorShape): Json {
-  if (errorShape !== problems) return { value: errorShape.example(code) };
-  return { $ref: `${responseOf(code)}/content/${errorShape.contentType.replace('/', '~1')}/examples/${code}` };
+const textOf = (code: ErrorCode) => `${errors[code].text}.${errors[code].retry ? ' The same request can succeed later.' : ''}`;
+
+function errorContent({ contentType, schema }: ErrorShape, components: Components, examples?: Json): Json {
+  return { content: { [contentType]: { schema: components.refer(schema), ...(examples === undefined ? {} : { examples }) } } };
 }
 
-function errorResponse(code: ErrorCode, errorShape: ErrorShape, components: Components): Json {
-  const { text, retry, status } = errors[code];
+/** The problems' examples are components, since most of them are in many places. */
+function exampleOf(code: ErrorCode, { example }: ErrorShape): Json {
+  return example === problems.example ? { $ref: `#/components/examples/${code}` } : { value: example(code) };
+}
+
+/** What every problem's `type` points to: a response by the name of its code, each the same but for its description. */
+function problemComponents(components: Components): Json {
+  const codes = Object.keys(errors) as ErrorCode[];
+  const all = errorContent(problems, components);
   return {
-    description: `${text}.${retry ? ' The same request can succeed later.' : ''}`,
-    ...errorContent(errorShape, { [code]: { value: errorShape.example(code) } }, components),
-    ...(status === 503 || status === 429 ? { headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } } } : {}),
+    examples: Object.fromEntries(codes.map((code) => [code, { summary: errors[code].text, value: problems.example(code) }])),
+    headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } },
+    responses: {
+      Refused: { description: 'An error.', ...all },
+      RefusedForNow: { description: 'An error that may pass.', ...all, headers: RETRY_AFTER },
+      ...Object.fromEntries(codes.map((code) => [code, {
+        $ref: `#/components/responses/${mayPass(errors[code].status) ? 'RefusedForNow' : 'Refused'}`, description: textOf(code),
+      }])),
+    },
   };
-}
-
-function errorContent({ contentType, schema }: ErrorShape, examples: Json, components: Components): Json {
-  return { content: { [contentType]: { schema: components.refer(schema), examples } } };
 }
 
 function named(examples: Examples): Json {

@@ -39,9 +39,9 @@ export const listEvents = defineEndpoint({
       events: Type.Array(field.answer('HistoryEntry', {
         position: field.LogPosition,
         id: Type.String({ description: 'The UUID of the command.' }),
-        command: Type.Object({}, { description: 'The command as recorded.' }),
+        command: Type.Object({}, { additionalProperties: true, description: 'The command as recorded.' }),
         outcome: field.answer('RecordedOutcome', {
-          at: field.integer('Engine time in milliseconds.'), events: Type.Array(Type.Object({}), { description: 'Everything that it caused, in order.' }),
+          at: field.integer('Engine time in milliseconds.'), events: Type.Array(Type.Object({}, { additionalProperties: true }), { description: 'Everything that it caused, in order.' }),
         }, { description: 'The outcome as recorded.' }),
         digest: { ...field.Bytes32, description: 'SHA-256 chain over the whole history up to here.' },
       })),
