@@ -106,10 +106,10 @@ async function fundedWorld(databaseUrl: string, traders: readonly Trader[]): Pro
 /** The orders are in the log and matched, and nothing of them is settled. */
 async function matchAll(world: SettlementWorld, orders: readonly PlaceOrder[]): Promise<void> {
   const stack = await startSettlementStack(world, { settlement: { rules: { maxFills: FILLS + 1, gatherMs: 3_600_000 } } });
-  const before = stack.run.engine.state.nextFill;
+  const before = stack.replica.view.nextFill;
   await appendAll(stack.log, 'commands', orders.map((order) => ({ id: recordId(`bench:${order.orderHash}`), data: encodeCommand(order) })));
-  await stack.until('all is matched', () => stack.run.engine.state.nextFill === before + FILLS);
-  await stack.events(stack.run.engine.state.position);
+  await stack.until('all is matched', () => stack.replica.view.nextFill === before + FILLS);
+  await stack.events(stack.replica.view.position);
   await stack.stop();
 }
 

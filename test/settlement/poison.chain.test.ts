@@ -1,7 +1,8 @@
 /** A thousand fills, three in ten poisoned in five ways: the healthy settle, the poisoned fail for their reason, the innocent are back in place. */
 import { deepEqual, equal } from 'node:assert/strict';
 import type { Wallet } from 'ethers';
-import { findEngineOrder } from '../../command/orders/engine-view.js';
+import type { Log } from '../../engine/log/log.js';
+import { createEngine, type Engine } from '../../engine/run/engine.js';
 import { restingOrders } from '../../engine/rules/state.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { BUY, SELL, USDC, walletOf, type SignedOrder } from '../support/settlement-contracts.js';
@@ -114,7 +115,7 @@ describe('settlement: poisoned fills', function () {
     for (const [side, outcome] of [[SELL, YES], [BUY, NO], [SELL, YES]] as const) {
       younger.push({ number: (await place(next(), side, outcome)).number, outcome });
     }
-    const fills = stack.run.engine.state.nextFill;
+    const fills = stack.replica.view.nextFill;
     deepEqual([fills, poisoned.size], [1_000, 300]);
     await poisonAll(cancelled);
     await stack.indexer!.advanceNow();
@@ -131,9 +132,9 @@ describe('settlement: poisoned fills', function () {
     const settled = ofType(events, 'FillSettled').map(({ fill }) => fill).sort((a, b) => a - b);
     deepEqual(settled, Array.from({ length: fills }, (_, fill) => fill).filter((fill) => !poisoned.has(fill)));
 
-    const { state } = stack.run.engine;
+    const { state } = await replayed(stack.log);
     for (const { orderHash } of innocent) {
-      const { status, remaining } = findEngineOrder(state, orderHash)!;
+      const { status, remaining } = stack.replica.view.order(orderHash)!;
       deepEqual({ status, remaining }, { status: 'open', remaining: String(SHARE) });
     }
     const resting = [...restingOrders(state, state.markets[0])]
@@ -161,3 +162,13 @@ describe('settlement: poisoned fills', function () {
     return shares;
   }
 });
+
+/** An engine with the history as the log has it. */
+async function replayed(log: Log): Promise<Engine> {
+  const engine = createEngine();
+  for (;;) {
+    const page = await log.read('commands', engine.state.position, 1_000);
+    if (page.length === 0) return engine;
+    for (const { data } of page) engine.step(data);
+  }
+}

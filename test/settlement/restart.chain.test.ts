@@ -43,13 +43,13 @@ describe('settlement after a restart', function () {
 
   /** Bob sells, Alice buys share by share. */
   async function match(count: number): Promise<void> {
-    const { position, nextFill } = stack.run.engine.state;
+    const { position, nextFill } = stack.replica.view;
     begin = { position, fill: nextFill };
     const order = (wallet: typeof alice, side: bigint, size: bigint) =>
       world.contracts.order(wallet, { marketId: world.marketId, side, nonce: ++nonce, size });
     await stack.place(await order(bob, SELL, BigInt(count) * USDC));
     for (let i = 0; i < count; i++) await stack.place(await order(alice, BUY, USDC));
-    equal(stack.run.engine.state.nextFill, begin.fill + count);
+    equal(stack.replica.view.nextFill, begin.fill + count);
   }
 
   const shares = async () => (await world.contracts.balances(alice.address, world.marketId)).yes as bigint;

@@ -32,7 +32,7 @@ describe('settlement on a chain', function () {
     [alice, bob, carol] = ['alice', 'bob', 'carol'].map((name) => walletOf(`${name}: ${this.currentTest!.title}`));
     await fundTraders(world, [alice, bob], 1_000n * USDC);
     stack = await startSettlementStack(world, { indexer: false });
-    const { position, nextFill } = stack.run.engine.state;
+    const { position, nextFill } = stack.replica.view;
     begin = { position, fill: nextFill };
     await stack.stop();
   });

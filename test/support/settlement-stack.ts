@@ -12,16 +12,12 @@ import type { LaneRequest, LaneUser } from '../../command/lane/requests.js';
 import { submissionOf } from '../../command/settlement/submission.js';
 import { runSettlement, type Settlement, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
 import type { Order, Permit } from '../../contracts-abi/settlement.js';
-import { chainCursor } from '../../engine/rules/chain-cursor.js';
 import { decodeOutcome, encodeCommand, recordId, type Outcome } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import type { Event, SettlementSubmitted } from '../../engine/records/events.js';
 import type { Log } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
-import { createOutcomes, type Outcomes } from '../../engine/run/outcomes.js';
-import { startEngine, type EngineRun } from '../../engine/run/run.js';
-import { marketOfToken } from '../../engine/rules/state.js';
-import { unsettledFills } from '../../engine/run/unsettled-fills.js';
+import { startReplica, type Replica } from '../../engine/run/replica.js';
 import { TEST_MNEMONIC } from '../../service/embedded/anvil.js';
 import { TEST_CHAIN_ID } from './chain.js';
 import { settlementContracts, type SettlementContracts, type SignedOrder } from './settlement-contracts.js';
@@ -58,8 +54,7 @@ export interface StackOptions {
 
 export interface SettlementStack {
   readonly log: Log;
-  readonly run: EngineRun;
-  readonly outcomes: Outcomes;
+  readonly replica: Replica;
   readonly lane: Lane;
   readonly settlement: Settlement;
   readonly indexer: Indexer | undefined;
@@ -101,17 +96,16 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
   const reports: string[] = [];
   const report = (level: string, text: string) => { reports.push(`${level}: ${text}`); };
   const log = await world.openLog();
-  const outcomes = createOutcomes(log);
-  const run = await startEngine({ log, outcomes, writerId: randomUUID(), signal: stopping.engine.signal });
-  await until('the engine has caught up', () => run.ready, reports);
-  const { state } = run.engine;
+  const replica = await startReplica({ log, record: { writerId: randomUUID() }, signal: stopping.engine.signal });
+  await replica.caughtUp;
+  const { view } = replica;
   const submit = async (command: Command): Promise<{ position: number; outcome: Outcome }> => {
     const position = await log.append('commands', [{ id: recordId(`test:${randomUUID()}`), data: encodeCommand(command) }]);
-    return { position, outcome: await outcomes.outcomeOf(position) };
+    return { position, outcome: await replica.outcomeOf(position) };
   };
-  if (!state.marketIndex.has(world.marketId)) await openMarket(world, submit, world.marketId);
+  if (view.market(world.marketId) === undefined) await openMarket(world, submit, world.marketId);
   const rpc = createRpc({ chainId: world.chain.chainId, urls: [options.url ?? world.contracts.chain.url], now: Date.now, report, restMs: [20] });
-  const indexer = options.indexer === false ? undefined : startIndexer(world, { rpc, log, run, outcomes, report, signal: stopping.chain.signal });
+  const indexer = options.indexer === false ? undefined : startIndexer(world, { rpc, log, replica, report, signal: stopping.chain.signal });
   const { signal } = stopping.chain;
   const { policy, ...laneOptions } = options.lane ?? {};
   const lane = await createLane({
@@ -126,10 +120,10 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
   const settlement = runSettlement({
     chain: world.chain, log, now: Date.now, newId: randomUUID, report, signal, catchUp: () => indexer?.advanceNow() ?? Promise.resolve(),
     view: {
-      nextFill: () => state.nextFill,
-      unsettled: (from) => unsettledFills(state, { chainId: world.chain.chainId, from }),
-      nextBlock: () => chainCursor(state, world.chain.chainId)?.nextBlock ?? 0,
-      history: () => ({ position: state.position - 1, digest: run.engine.digest.slice() }),
+      nextFill: () => view.nextFill,
+      unsettled: (from) => view.unsettledFills({ chainId: world.chain.chainId, from }),
+      nextBlock: () => view.cursor(world.chain.chainId)?.nextBlock ?? 0,
+      history: () => ({ position: view.position - 1, digest: view.digest }),
     },
     lane: altering(openLaneUser({
       url: world.databaseUrl, chainId: world.chain.chainId, key: 'operator', purpose: 'settlement', standByMs: 20,
@@ -137,20 +131,20 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
     ...options.settlement,
   });
   return {
-    log, run, outcomes, lane, settlement, indexer, reports, submit,
+    log, replica, lane, settlement, indexer, reports, submit,
     place: (signed, permit) => submit(placeOrder(signed, permit)),
     async events(from = 0) {
-      await until('the outcomes are recorded', () => run.written === state.position, reports);
+      await until('the outcomes are recorded', () => replica.recording!.written === view.position, reports);
       return eventsFrom(log, from);
     },
     settled: () => until('every fill is settled or has failed', () => (
-      unsettledFills(state, { chainId: world.chain.chainId, from: 0 }).next().done === true), reports),
+      [...view.unsettledFills({ chainId: world.chain.chainId, from: 0 })].length === 0), reports),
     until: (what, condition) => until(what, condition, reports),
     async stop() {
       stopping.chain.abort(new Error('the test stops the stack'));
       await Promise.all([settlement.done, lane.done, indexer?.done]);
       stopping.engine.abort();
-      await run.done;
+      await replica.done;
       await log.close();
     },
   };
@@ -165,21 +159,21 @@ function altering(user: LaneUser, altered: (request: LaneRequest) => LaneRequest
   };
 }
 
-interface Running { readonly log: Log; readonly run: EngineRun; readonly outcomes: Outcomes }
+interface Running { readonly log: Log; readonly replica: Replica }
 
 function startIndexer(
-  { chain }: SettlementWorld, { rpc, log, run, outcomes, report, signal }: Pick<IndexerOptions, 'rpc' | 'report' | 'signal'> & Running,
+  { chain }: SettlementWorld, { rpc, log, replica, report, signal }: Pick<IndexerOptions, 'rpc' | 'report' | 'signal'> & Running,
 ): Indexer {
-  const { state } = run.engine;
+  const { view, outcomeOf } = replica;
   return runIndexer({
     chain, rpc, report, signal, now: Date.now, random: Math.random, pollMs: 20, stalledAfterMs: Infinity, retryMs: 20, longestRetryMs: 100,
-    cursor: () => chainCursor(state, chain.chainId),
-    isKnownToken: (token) => marketOfToken(state, token) !== undefined,
-    isKnownMarket: (marketId) => state.marketIndex.has(marketId),
+    cursor: () => view.cursor(chain.chainId),
+    isKnownToken: (token) => view.isKnownToken(token),
+    isKnownMarket: (marketId) => view.market(marketId) !== undefined,
     append: (records) => log.append('commands', records),
-    outcomeOf: outcomes.outcomeOf,
+    outcomeOf,
     async digestAt(position) {
-      await until(`outcome ${position} is recorded`, () => run.written > position, []);
+      await until(`outcome ${position} is recorded`, () => replica.recording!.written > position, []);
       const [record] = await log.read('outcomes', position, 1);
       return decodeOutcome(record!.data).digest;
     },
