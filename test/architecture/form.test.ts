@@ -15,7 +15,10 @@ describe('architecture: rules about sizes can fail', () => {
     finds(sizes, { 'engine/a.ts': `class A {\n  m() {\n${lines(69)}}\n}` }, /^engine\/a\.ts:2 .*71 lines/);
     finds(sizes, { 'test/a.test.ts': `describe('a', () => {\nit('b', () => {\n${lines(69)}});\n});` }, /^test\/a\.test\.ts:2 .*71 lines/);
     accepts(sizes, { 'engine/a.ts': `function f() {\n${lines(68)}}` });
-    accepts(sizes, { 'test/a.test.ts': `describe('a', () => {\n${lines(100)}});` });
+    finds(sizes, { 'engine/a.ts': `function f() {\n${lines(69)}it(1);\n}` }, /function of 72 lines/);
+    finds(sizes, { 'test/a.ts': `function f() {\n${lines(69)}g(() => { it(1); });\n}` }, /function of 72 lines/);
+    accepts(sizes, { 'test/a.test.ts': `describe('a', () => {\n${lines(100)}it('b', f);\n});` });
+    accepts(sizes, { 'test/a.ts': `export function contract() {\nfor (const a of b) {\n${lines(100)}it('b', f);\n}\n}` });
   });
 
   it('for folders', () => {
