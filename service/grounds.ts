@@ -6,7 +6,7 @@ import type { Config } from './config.js';
 import { databaseOf, sharedDatabaseOf } from './embedded/database-of.js';
 import { DirectoryInUse } from './embedded/directory-lock.js';
 import type { Logger } from './logger.js';
-import type { Grounds } from './roles/process.js';
+import type { Grounds } from './process/process.js';
 import { ROLE_NAMES } from './roles/role-names.js';
 import type { StopStep } from './stop.js';
 

@@ -6,7 +6,7 @@ import { BAD_CONFIGURATION, isBadConfiguration } from './exit-codes.js';
 import { openGrounds } from './grounds.js';
 import { createLogger } from './logger.js';
 import { allRoles } from './roles/all-roles.js';
-import { startProcess } from './roles/process.js';
+import { startProcess } from './process/process.js';
 import { stopOnSignals, type StopStep } from './stop.js';
 import { welcome } from './welcome.js';
 

@@ -1,6 +1,6 @@
 /** Alarms for what no worker tells by itself: a chain that is away for long, and fills that wait for long. Each once, until it has passed. */
 import type { Report } from '../../command/chain/report.js';
-import type { IndexerHealth, SettlementHealth } from '../roles/readiness.js';
+import type { IndexerHealth, SettlementHealth } from '../process/readiness.js';
 
 export interface AwayAlarmOptions {
   readonly chainId: number;

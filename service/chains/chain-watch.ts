@@ -37,15 +37,48 @@ const LONGEST_LOOK_MS = 5_000;
 
 /** Looks at the chain every now and then until the access's signal aborts. */
 export function watchChain(options: ChainWatchOptions): ChainWatch {
-  const { access: { chain, rpc, configured, signal, beginning }, view, askToAdvance, now } = options;
-  const { chainId, confirmations } = chain;
+  const { access: { chain: { chainId }, signal }, view, askToAdvance, now } = options;
   const bell = createBell();
+  const looks = createLooks(options);
+  void looks.keepLooking();
+  const isRecorded = (block: number): boolean => (recordedBlock(view, chainId) ?? -1) >= block;
+
+  /** Until the history has the block, or for a while. */
+  async function recorded(block: number, untilMs: number): Promise<void> {
+    while (now() < untilMs && !isRecorded(block)) {
+      if (await bell.wait(signal, untilMs - now()) === 'aborted') return;
+    }
+  }
+
+  return {
+    stepped: () => { bell.ring(); },
+    trouble: () => looks.trouble(),
+    async verify() {
+      await looks.look();
+      if (looks.isUnrecorded()) throw new ChainUnavailable(chainId, 'nobody records it: is an indexer running?');
+    },
+    async catchUp() {
+      const final = await looks.look();
+      const untilMs = now() + CATCH_UP_WITHIN_MS;
+      while (!isRecorded(final)) {
+        if (signal.aborted || now() >= untilMs) {
+          throw new ChainUnavailable(chainId, `block ${final} has not been recorded within ${CATCH_UP_WITHIN_MS / 1_000} s: is an indexer running?`);
+        }
+        askToAdvance();
+        await recorded(final, now() + ASK_AGAIN_MS);
+      }
+    },
+  };
+}
+
+/** Looks at the chain, and what came of them. */
+function createLooks({ access: { chain, rpc, configured, signal, beginning }, view, now }: ChainWatchOptions) {
+  const { chainId, confirmations } = chain;
   const behind = createLag(now);
   let failures = 0;
   let lastError: string | undefined;
 
-  /** The latest final block. */
-  async function look(): Promise<number> {
+  async function readFinal(): Promise<number> {
     const { stopped } = beginning();
     if (stopped !== undefined) throw new ChainUnavailable(chainId, stopped);
     const final = await readLatest(rpc) - confirmations;
@@ -57,11 +90,12 @@ export function watchChain(options: ChainWatchOptions): ChainWatch {
     return final;
   }
 
-  async function counted<T>(work: Promise<T>): Promise<T> {
+  /** The latest final block. Throws ChainUnavailable, also when the chain is not the one that the history recorded. */
+  async function look(): Promise<number> {
     try {
-      const result = await work;
+      const final = await readFinal();
       failures = 0;
-      return result;
+      return final;
     } catch (error) {
       failures += 1;
       lastError = (error as Error).message;
@@ -69,49 +103,22 @@ export function watchChain(options: ChainWatchOptions): ChainWatch {
     }
   }
 
-  async function keepLooking(): Promise<void> {
-    while (!signal.aborted) {
-      await counted(look()).catch(() => undefined);
-      await pause(Math.min(LONGEST_LOOK_MS, Math.max(LEAST_LOOK_MS, configured.pollMs)), signal);
-    }
-  }
-  void keepLooking();
-
-  function unrecorded(): void {
-    if (behind.forMs() > UNRECORDED_AFTER_MS) throw new ChainUnavailable(chainId, 'nobody records it: is an indexer running?');
-  }
-
+  const isUnrecorded = (): boolean => behind.forMs() > UNRECORDED_AFTER_MS;
   return {
-    stepped: () => { bell.ring(); },
-    trouble() {
+    look, isUnrecorded,
+    async keepLooking(): Promise<void> {
+      while (!signal.aborted) {
+        await look().catch(() => undefined);
+        await pause(Math.min(LONGEST_LOOK_MS, Math.max(LEAST_LOOK_MS, configured.pollMs)), signal);
+      }
+    },
+    trouble(): string | undefined {
       const { stopped } = beginning();
       if (stopped !== undefined) return stopped;
       if (failures >= AWAY_AFTER_FAILURES) return lastError;
-      return behind.forMs() > UNRECORDED_AFTER_MS ? 'nobody records it' : undefined;
-    },
-    async verify() {
-      await counted(look());
-      unrecorded();
-    },
-    async catchUp() {
-      const final = await counted(look());
-      const untilMs = now() + CATCH_UP_WITHIN_MS;
-      while ((recordedBlock(view, chainId) ?? -1) < final) {
-        if (signal.aborted || now() >= untilMs) {
-          throw new ChainUnavailable(chainId, `block ${final} has not been recorded within ${CATCH_UP_WITHIN_MS / 1_000} s: is an indexer running?`);
-        }
-        askToAdvance();
-        await advanced(final, now() + ASK_AGAIN_MS);
-      }
+      return isUnrecorded() ? 'nobody records it' : undefined;
     },
   };
-
-  /** Until the history has the block, or for a while. */
-  async function advanced(final: number, untilMs: number): Promise<void> {
-    while (now() < untilMs && (recordedBlock(view, chainId) ?? -1) < final) {
-      if (await bell.wait(signal, untilMs - now()) === 'aborted') return;
-    }
-  }
 }
 
 /** Since when the history has lacked a final block. */

@@ -1,6 +1,6 @@
 /** How a chain's indexer is: for health, metrics and alarms. */
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
-import type { IndexerHealth } from '../roles/readiness.js';
+import type { IndexerHealth } from '../process/readiness.js';
 import type { Beginning } from './chain-access.js';
 
 export interface IndexerHealthParts {

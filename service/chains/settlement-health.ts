@@ -1,6 +1,6 @@
 /** How a chain's settlement is: for health, metrics and alarms. */
 import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
-import type { SettlementHealth } from '../roles/readiness.js';
+import type { SettlementHealth } from '../process/readiness.js';
 import { secondsOf, textOf } from './indexer-health.js';
 
 export interface SettlementHealthParts {

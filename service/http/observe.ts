@@ -4,7 +4,7 @@ import type { CancelOrderHandler } from '../../command/orders/cancel-order.js';
 import type { PlaceOrderHandler } from '../../command/orders/place-order.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { OrderHandlers } from '../api/endpoints.js';
-import type { Observer } from '../http/shell.js';
+import type { Observer } from './shell.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
 

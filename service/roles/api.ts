@@ -10,8 +10,9 @@ import { createExposures } from '../chains/exposures.js';
 import { observedOrders } from '../http/observe.js';
 import { createOrderFinder } from './order-finder.js';
 import { createPositionSync } from './position-sync.js';
-import { neverFails, type Role } from './role.js';
-import type { SharedParts } from './shared-parts.js';
+import { neverFails } from '../process/failure.js';
+import type { Role } from './role.js';
+import type { SharedParts } from '../process/shared-parts.js';
 
 /** After this time a client whose command has no outcome yet is told so. */
 const ANSWER_WITHIN_MS = 30_000;

@@ -1,6 +1,7 @@
 /** The engine role: records the outcome of every command, and appends the clock's commands. Of two of them one works, one stands by. */
 import { runClock } from '../../engine/run/clock.js';
-import { failureOf, type Role } from './role.js';
+import { failureOf } from '../process/failure.js';
+import type { Role } from './role.js';
 
 export const engine: Role = {
   name: 'engine',

@@ -8,9 +8,10 @@ import type { ChainAccess } from '../chains/chain-access.js';
 import { createAwayAlarm } from '../chains/chain-alarms.js';
 import { createIndexerHealth } from '../chains/indexer-health.js';
 import type { Figure } from '../metrics.js';
-import type { IndexerHealth } from './readiness.js';
-import { neverFails, type Role } from './role.js';
-import type { SharedParts } from './shared-parts.js';
+import type { IndexerHealth } from '../process/readiness.js';
+import { neverFails } from '../process/failure.js';
+import type { Role } from './role.js';
+import type { SharedParts } from '../process/shared-parts.js';
 
 export const indexer: Role = {
   name: 'indexer',

@@ -8,9 +8,10 @@ import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { ChainAccess } from '../chains/chain-access.js';
 import { textOf } from '../chains/indexer-health.js';
 import type { Figure } from '../metrics.js';
-import type { LaneHealth } from './readiness.js';
-import { neverFails, type Role } from './role.js';
-import type { SharedParts } from './shared-parts.js';
+import type { LaneHealth } from '../process/readiness.js';
+import { neverFails } from '../process/failure.js';
+import type { Role } from './role.js';
+import type { SharedParts } from '../process/shared-parts.js';
 
 /** The name of the key that settles. */
 export const OPERATOR = 'operator';

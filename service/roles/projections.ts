@@ -1,7 +1,8 @@
 /** The projections role: folds the outcomes into the read models, in a thread of its own, so that folding delays nothing else. */
 import { startProjectionThread } from '../projection-thread/thread.js';
-import { lagReasons } from './readiness.js';
-import { failureOf, type Role } from './role.js';
+import { lagReasons } from '../process/readiness.js';
+import { failureOf } from '../process/failure.js';
+import type { Role } from './role.js';
 
 export const projections: Role = {
   name: 'projections',

@@ -1,8 +1,9 @@
 /** The query role: answers reads from the read models, and pages of the history from the log. */
 import { readEndpoints } from '../api/endpoints.js';
-import { createQueries } from '../api/queries.js';
-import { lagReasons, type ReadinessParts } from './readiness.js';
-import { neverFails, type Role } from './role.js';
+import { createQueries } from './queries.js';
+import { lagReasons, type ReadinessParts } from '../process/readiness.js';
+import { neverFails } from '../process/failure.js';
+import type { Role } from './role.js';
 
 export const query: Role = {
   name: 'query',

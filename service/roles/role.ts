@@ -1,9 +1,9 @@
 /** What a role is: every one has the same shape, and knows the others only through the log, Postgres and the chain. */
 import type { Route } from '../api/endpoint.js';
 import type { Figure } from '../metrics.js';
-import type { ReadinessParts } from './readiness.js';
+import type { ReadinessParts } from '../process/readiness.js';
 import type { RoleName } from './role-names.js';
-import type { SharedParts } from './shared-parts.js';
+import type { SharedParts } from '../process/shared-parts.js';
 
 export interface Role {
   readonly name: RoleName;
@@ -25,12 +25,4 @@ export interface RunningRole {
   readonly failed: Promise<never>;
   /** Resolves when it has finished what it had in hand. */
   stop(): Promise<void>;
-}
-
-/** For roles that nothing can end. */
-export const neverFails = new Promise<never>(() => undefined);
-
-/** The work's end as a failure: a worker that ends by itself, even without an error, must not leave its process running without it. */
-export function failureOf(done: Promise<unknown>): Promise<never> {
-  return done.then(() => neverFails);
 }

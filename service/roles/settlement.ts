@@ -8,9 +8,10 @@ import { createWaitingAlarm } from '../chains/chain-alarms.js';
 import { createSettlementHealth } from '../chains/settlement-health.js';
 import type { Figure } from '../metrics.js';
 import { OPERATOR } from './lane.js';
-import type { SettlementHealth } from './readiness.js';
-import { neverFails, type Role } from './role.js';
-import type { SharedParts } from './shared-parts.js';
+import type { SettlementHealth } from '../process/readiness.js';
+import { neverFails } from '../process/failure.js';
+import type { Role } from './role.js';
+import type { SharedParts } from '../process/shared-parts.js';
 
 const WATCH_MS = 5_000;
 

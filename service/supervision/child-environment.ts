@@ -1,7 +1,7 @@
 /** The settings that a stack gives its processes: its own, with the databases and the chain that it has started. */
 import { join, resolve } from 'node:path';
 import { IGNORED_WITH_CHAINS_FILE, type Config } from '../config.js';
-import type { Urls } from '../roles/shared-parts.js';
+import type { Urls } from '../process/shared-parts.js';
 
 export interface StackGrounds {
   /** The stack's own environment: it also has the secrets that a chains file names. */

@@ -1,6 +1,6 @@
 /** The readiness of a whole stack: what each of its processes says, and which of them are missing. */
-import { readinessAnswer } from '../roles/process.js';
-import type { ReadinessParts } from '../roles/readiness.js';
+import { readinessAnswer } from '../process/process.js';
+import type { ReadinessParts } from '../process/readiness.js';
 import type { LiveProcess } from './supervisor.js';
 
 const ANSWER_WITHIN_MS = 2_000;

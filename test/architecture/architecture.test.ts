@@ -14,7 +14,6 @@ import { kinds } from './kinds.js';
 import { OWNERS, installed, owners, ownersOf } from './packages.js';
 import { readProject, type Rule } from './project.js';
 import { ASSERTIONS, assertionsWithin, folderSizes, sizes } from './sizes.js';
-import { UNTIL_THE_MERGE } from './until-the-merge.js';
 
 const settings = [...settingsMarkdown().matchAll(/^\| `(\w+)`/gm)].map(([, name = '']) => name);
 
@@ -48,8 +47,7 @@ describe('architecture', () => {
 
   for (const [name, rule] of Object.entries(RULES)) {
     it(name, () => {
-      const known = UNTIL_THE_MERGE[name] ?? [];
-      const findings = rule(project).filter((finding) => !known.some((start) => finding.startsWith(start)));
+      const findings = rule(project);
       assert.equal(findings.length, 0, `\n${findings.join('\n')}`);
     });
   }

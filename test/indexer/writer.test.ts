@@ -4,7 +4,7 @@ import type { Fact, FactCommand } from '../../command/indexer/facts.js';
 import { CursorStands, createFactWriter, type FactWriter } from '../../command/indexer/fact-writer.js';
 import { decodeCommand, encodeCommand, recordId, type Outcome } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
-import { chainCursor } from '../../engine/rules/chain-cursor.js';
+import { viewOf } from '../../engine/run/view.js';
 import { MAX_APPEND_BYTES, type NewRecord } from '../../engine/log/log.js';
 
 const CHAIN = 5;
@@ -31,6 +31,7 @@ function market(logIndex: number): Fact {
 /** A writer over an engine that decides a batch when an outcome of it is asked for. */
 function harness() {
   const engine = createEngine();
+  const view = viewOf(engine);
   const written: NewRecord[][] = [];
   const waiting: NewRecord[] = [];
   const outcomes = new Map<number, Outcome>();
@@ -41,24 +42,24 @@ function harness() {
       steps.push(`append ${records.length}`);
       written.push([...records]);
       waiting.push(...records);
-      return engine.state.position + waiting.length - records.length;
+      return view.position + waiting.length - records.length;
     },
     outcomeOf: async (position: number): Promise<Outcome> => {
       if (waiting.length > 0) steps.push(`outcome ${position}`);
-      for (const { data } of waiting.splice(0)) outcomes.set(engine.state.position, engine.step(data).outcome);
+      for (const { data } of waiting.splice(0)) outcomes.set(view.position, engine.step(data).outcome);
       return outcomes.get(position)!;
     },
   };
   const writer: FactWriter = createFactWriter({
-    chainId: CHAIN, cursor: () => chainCursor(engine.state, CHAIN), append: (records) => parts.append(records),
+    chainId: CHAIN, cursor: () => view.cursor(CHAIN), append: (records) => parts.append(records),
     outcomeOf: (position) => parts.outcomeOf(position), now: () => 7, report: (level, text) => { reports.push(`${level}: ${text}`); },
   });
-  return { engine, parts, written, reports, steps, writer, kinds: () => written.flat().map(({ data }) => decodeCommand(data).kind) };
+  return { engine, view, parts, written, reports, steps, writer, kinds: () => written.flat().map(({ data }) => decodeCommand(data).kind) };
 }
 
 describe('facts are written', () => {
   it('in batches of a thousand, each decided before the next, and the range\'s end last', async () => {
-    const { writer, written, steps, engine } = harness();
+    const { writer, written, steps, view } = harness();
     const facts = Array.from({ length: 2_300 }, (_, i) => fact(1 + Math.floor(i / 1_000), i % 1_000));
     await writer.write(facts, { number: 9, hash: hash(9) });
     assert.deepEqual(steps, ['append 1000', 'outcome 999', 'append 1000', 'outcome 1999', 'append 301', 'outcome 2300']);
@@ -69,7 +70,7 @@ describe('facts are written', () => {
       })),
       { id: recordId(`chain:5:${hash(9)}:end`), data: advance },
     ]);
-    assert.deepEqual(chainCursor(engine.state, CHAIN), { nextBlock: 10, nextLog: 0, block: 9, blockHash: hash(9) });
+    assert.deepEqual(view.cursor(CHAIN), { nextBlock: 10, nextLog: 0, block: 9, blockHash: hash(9) });
   });
 
   it('in appends of as many bytes as the log takes', async () => {
@@ -91,7 +92,7 @@ describe('facts are written', () => {
   });
 
   it('no further when an append fails, and again then', async () => {
-    const { writer, parts, kinds, engine } = harness();
+    const { writer, parts, kinds, view } = harness();
     const { append } = parts;
     let appends = 0;
     parts.append = async (records) => ++appends === 2 ? Promise.reject(new Error('no answer')) : await append(records);
@@ -100,7 +101,7 @@ describe('facts are written', () => {
     assert.equal(kinds().length, 1_000);
     await writer.write(facts, { number: 1, hash: hash(1) });
     assert.equal(kinds().length, 1_501);
-    assert.equal(engine.state.position, 1_501);
+    assert.equal(view.position, 1_501);
   });
 
   it('once, though the outcome was not heard of', async () => {
@@ -130,9 +131,9 @@ describe('facts are written', () => {
       { ...head, kind: 'ResolveMarket', marketId, winningOutcome: 0, ...place(7) },
     ];
     const write = async (commands: readonly FactCommand[]) => {
-      const { writer, reports, engine } = harness();
+      const { writer, reports, view } = harness();
       await writer.write([market(0), ...commands.map((command) => ({ command, blockHash: hash(2) }))], { number: 2, hash: hash(2) });
-      assert.equal(engine.state.position, commands.length + 2);
+      assert.equal(view.position, commands.length + 2);
       return reports;
     };
 
@@ -165,7 +166,7 @@ describe('facts are written', () => {
     });
 
     it('once, though the outcomes were not heard of at first', async () => {
-      const { writer, parts, reports, engine } = harness();
+      const { writer, parts, reports, view } = harness();
       const { outcomeOf } = parts;
       const fill = { command: { ...head, kind: 'SettleFill', fill: 3, txHash, ...place(8) } as FactCommand, blockHash: hash(2) };
       const write = () => writer.write([fill], { number: 2, hash: hash(2) });
@@ -176,18 +177,18 @@ describe('facts are written', () => {
       await write();
       await write();
       assert.equal(reports.length, 1);
-      assert.equal(engine.state.position, 4);
+      assert.equal(view.position, 4);
     });
 
     it('not at all, where it is a fact that another process has told', async () => {
-      const { writer, parts, reports, engine } = harness();
+      const { writer, parts, reports, engine, view } = harness();
       const { append } = parts;
       parts.append = async (records) => {
         for (const { data } of records) engine.step(data);
         return await append(records);
       };
       await writer.write([{ command: noted[0]!, blockHash: hash(2) }], { number: 2, hash: hash(2) });
-      assert.deepEqual([reports, engine.state.position], [[], 4]);
+      assert.deepEqual([reports, view.position], [[], 4]);
     });
   });
 

@@ -4,7 +4,7 @@ import {
   InvalidAppend, MAX_APPEND_BYTES, MAX_APPEND_RECORDS, MAX_RECORD_BYTES, RecordTooLarge, WrongPosition, type NewRecord,
 } from '../../engine/log/log.js';
 import { newRecord, newRecords, placed, readAll, take } from '../support/log-records.js';
-import type { Scene } from './contract.js';
+import type { Scene } from './scene.js';
 
 export function appendContract(scene: Scene): void {
   largestAppends(scene);

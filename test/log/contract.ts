@@ -4,6 +4,7 @@ import type { FaultyLink } from '../support/faulty-link.js';
 import { appendContract } from './append-contract.js';
 import { followContract } from './follow-contract.js';
 import { readContract } from './read-contract.js';
+import type { HandleOptions, Scene } from './scene.js';
 import { unknownOutcomeContract } from './unknown-outcome-contract.js';
 
 /** An adapter's store, empty when it is made. */
@@ -13,18 +14,6 @@ export interface ContractStore {
   /** A handle over the same store by a link that can fail. */
   openFaulty(options: HandleOptions): Promise<{ readonly log: Log; readonly link: FaultyLink }>;
   remove(): Promise<void>;
-}
-
-export interface HandleOptions {
-  readonly unknownAfterMs?: number;
-  readonly attemptTimeoutMs?: number;
-}
-
-/** What a test finds: a store of its own and a handle on it. Further handles and links are closed after the test. */
-export interface Scene {
-  readonly log: Log;
-  open(): Promise<Log>;
-  openFaulty(options?: HandleOptions): Promise<{ readonly log: Log; readonly link: FaultyLink }>;
 }
 
 /** Declares the suite for an adapter; `createStore` is called before each test. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Log } from '../../engine/log/log.js';
 import { newRecords, placed, readAll, take } from '../support/log-records.js';
-import type { Scene } from './contract.js';
+import type { Scene } from './scene.js';
 
 export function followContract(scene: Scene): void {
   describe('follow', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { LogUnavailable, MAX_RECORD_BYTES, type LogRecord } from '../../engine/log/log.js';
 import { appendAll, newRecord, newRecords, placed, readAll } from '../support/log-records.js';
-import type { Scene } from './contract.js';
+import type { Scene } from './scene.js';
 
 export function readContract(scene: Scene): void {
   reads(scene);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { LogUnavailable, WrongPosition, type NewRecord } from '../../engine/log/log.js';
 import { appendAll, newRecord, newRecords, placed, readAll, take } from '../support/log-records.js';
 import type { Fate } from '../support/tcp-proxy.js';
-import type { Scene } from './contract.js';
+import type { Scene } from './scene.js';
 
 /** More than any adapter looks through at once for a batch. */
 const MANY = 5_003;

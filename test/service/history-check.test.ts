@@ -9,7 +9,7 @@ import type { Command } from '../../engine/records/commands.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { checkHistory } from '../../service/roles/history-check.js';
+import { checkHistory } from '../../service/process/history-check.js';
 import { domain, marketId, signedBody, START_MS, START_S } from '../support/command-stack.js';
 
 describe('a history under other settings', () => {
@@ -20,7 +20,7 @@ describe('a history under other settings', () => {
     const keccak256 = await createKeccak256();
     const record = async (command: Command) => {
       const data = encodeCommand(command);
-      const position = await log.append('commands', [{ id: recordId(`test:${engine.state.position}`), data }]);
+      const position = await log.append('commands', [{ id: recordId(`test:${viewOf(engine).position}`), data }]);
       return { position, outcome: engine.step(data).outcome };
     };
     const tokens = { yes: `0x${'0a'.repeat(32)}`, no: `0x${'0b'.repeat(32)}` };

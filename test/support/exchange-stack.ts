@@ -9,7 +9,7 @@ import type { Command } from '../../engine/records/commands.js';
 import { openLog } from '../../engine/log/open-log.js';
 import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
 import { parseConfig } from '../../service/config.js';
-import { startProcess, type ExchangeProcess } from '../../service/roles/process.js';
+import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import { createLogger } from '../../service/logger.js';
 import { documentedClient, type Answered, type DocumentedClient } from './documented-client.js';
 import { testDatabase, type TestDatabase } from './postgres.js';

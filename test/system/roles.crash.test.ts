@@ -54,11 +54,15 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
   let traders: CrashTraders;
   let history: History;
   const deaths: StackDeath[] = [];
+  /** Those who have not cancelled by nonce, and the questions asked so far. */
+  let floors: CrashChain['traders'][number][] = [];
+  let questions = 0;
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-crash-roles-'));
     database = await testDatabase();
     chain = await crashChain(random);
+    floors = [...chain.traders];
     traders = crashTraders({ chain, url: () => Promise.resolve(stack.url), seed: SEED });
   });
   before(`lives through ${KILLS} kills`, async () => {
@@ -116,8 +120,6 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
   /** Traders' own doings on the chain. */
   async function actMeanwhile(signal: AbortSignal): Promise<void> {
     const { cancel, cancelBelow, openMarket, ...acts } = chain.acts;
-    const floors = [...chain.traders];
-    let questions = 0;
     while (!signal.aborted) {
       const [turn, recent] = [random() % 40, traders.recent()];
       if (turn === 0 && questions < 2) await openMarket(`question ${questions++}`);

@@ -20,8 +20,8 @@ import type { StopStep } from '../stop.js';
 import { checkHistory } from './history-check.js';
 import { lagReasons, type ReadinessParts } from './readiness.js';
 import { replicaFigures } from './replica-figures.js';
-import type { RoleName } from './role-names.js';
-import { neverFails } from './role.js';
+import type { RoleName } from '../roles/role-names.js';
+import { neverFails } from './failure.js';
 
 /** The databases of a process; they may be one and the same. */
 export interface Urls {

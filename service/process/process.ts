@@ -12,10 +12,10 @@ import { closeServer, createServer, listen } from '../http/server.js';
 import type { Logger } from '../logger.js';
 import { createMetrics, type Metrics } from '../metrics.js';
 import type { StopStep } from '../stop.js';
-import { allRoles } from './all-roles.js';
+import { allRoles } from '../roles/all-roles.js';
 import { mergeReadiness, type ReadinessParts } from './readiness.js';
-import { ROLE_NAMES, type RoleName } from './role-names.js';
-import type { RunningRole } from './role.js';
+import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
+import type { RunningRole } from '../roles/role.js';
 import { openSharedParts, type SharedParts, type Urls } from './shared-parts.js';
 
 const VERSION = '0.1.0';
