@@ -81,7 +81,7 @@ function refuse(name: keyof typeof integerFields, code: ErrorCode): never {
   throw fieldError(code, `/order/${name}`, integerFields[name].rule);
 }
 
-/** Whether an order that comes at `atMs` has less than the interface's 60 seconds ahead. The engine has the same rule. */
+/** Whether an order that comes at `atMs` has less than the least lifetime of 60 seconds ahead. The engine has the same rule. */
 export function expiresTooSoon(expiration: string, atMs: number): boolean {
   return Number(expiration) < Math.floor(atMs / 1_000) + MIN_LIFETIME_S;
 }

@@ -10,7 +10,7 @@ import { MAX_BODY_BYTES } from '../http/body.js';
 import { MAX_ORDERS } from '../../query/orders.js';
 import type { Reply } from './endpoint.js';
 
-/** The EIP-712 types of what traders sign (interface, Signing; design, section 6). */
+/** The EIP-712 types of what traders sign. */
 export const signedTypes = { ...orderTypes, ...cancelTypes };
 
 /** A chain that is settled on; `collateral` is undefined until the stablecoin has been read. */
