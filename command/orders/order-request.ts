@@ -24,12 +24,14 @@ const hexFields = {
 
 const { makerFeeRecipient, ...leadingHex } = hexFields;
 
+const hexRules = new Map(Object.entries(hexFields).map(([name, { rule }]) => [`/order/${name}`, rule]));
+
 /** Integers are looked at one by one after the shape, since they may be numbers, bigints or strings, and have errors of their own. */
 const integerFields = {
   side: choice([0, 1], { meaning: '0 (BUY) or 1 (SELL)', description: '0 = BUY, 1 = SELL.' }),
   outcome: choice([0, 1], { meaning: '0 (YES) or 1 (NO)', description: '0 = YES, 1 = NO.' }),
-  price: uint({ min: 1n, max: 999_999n, description: 'Price of one share in collateral, 6 decimals: 1000000 = 1.00.' }),
-  size: uint({ min: 1n, max: UINT64_MAX, description: 'Shares, 6 decimals.' }),
+  price: uint({ min: 1, max: 999_999n, description: 'Price of one share in collateral, 6 decimals: 1000000 = 1.00.' }),
+  size: uint({ min: 1, max: UINT64_MAX, description: 'Shares, 6 decimals.' }),
   nonce: uint({ max: UINT64_MAX, description: 'Unique among the trader\'s live orders.' }),
   expiration: uint({ max: UINT64_MAX, unit: ', in Unix seconds', description: 'Unix seconds, at least 60 ahead of the server.' }),
 };
@@ -108,7 +110,7 @@ function fieldOf({ instancePath, keyword, params, message }: ErrorObject): Field
     case 'required': return { field: `${instancePath}/${pointer(params['missingProperty'])}`, message: 'is missing' };
     case 'additionalProperties':
       return { field: `${instancePath}/${pointer(params['additionalProperty'])}`, message: 'is not a field that is known here; leave it out' };
-    case 'pattern': return { field: instancePath, message: hexFields[instancePath.slice('/order/'.length) as keyof typeof hexFields].rule };
+    case 'pattern': return { field: instancePath, message: hexRules.get(instancePath) ?? 'is not of the right form' };
     default: return { field: instancePath, message: message ?? `breaks the rule ${keyword}` };
   }
 }

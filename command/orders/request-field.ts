@@ -13,7 +13,7 @@ export interface RequestField<T> {
 }
 
 interface Bounds {
-  readonly min?: bigint;
+  readonly min?: 0 | 1;
   readonly max: bigint;
   readonly description: string;
   /** What the rule adds to the bounds. */
@@ -21,17 +21,19 @@ interface Bounds {
 }
 
 /** An unsigned integer in decimal digits, sent as a JSON integer, exact at any size, or as a decimal string. */
-export function uint({ min = 0n, max, description, unit = '' }: Bounds): RequestField<string> {
-  const maximum = max <= BigInt(Number.MAX_SAFE_INTEGER) ? { maximum: Number(max) } : {};
-  const digits = String(max).length;
+export function uint({ min = 0, max, description, unit = '' }: Bounds): RequestField<string> {
+  const isSmall = max <= BigInt(Number.MAX_SAFE_INTEGER);
+  const maxNumber = isSmall ? Number(max) : Number.MAX_SAFE_INTEGER;
+  const digits = `[1-9][0-9]{0,${String(max).length - 1}}`;
   return {
     schema: Type.Union([
-      Type.Integer({ minimum: Number(min), ...maximum }), Type.String({ pattern: `^(${min === 0n ? '0|' : ''}[1-9][0-9]{0,${digits - 1}})$` }),
+      Type.Integer({ minimum: min, ...(isSmall ? { maximum: maxNumber } : {}) }), Type.String({ pattern: min === 0 ? `^(0|${digits})$` : `^${digits}$` }),
     ], { description: `${description} An integer of ${min} to ${max}, as a JSON integer or as a decimal string.` }),
     rule: `is an integer of ${min} to ${max}${unit}`,
     parse: (value) => {
+      if (typeof value === 'number') return Number.isSafeInteger(value) && value >= min && value <= maxNumber ? String(value) : undefined;
       const text = uintText(value, max);
-      return text === undefined || (min > 0n && BigInt(text) < min) ? undefined : text;
+      return text === '0' && min > 0 ? undefined : text;
     },
   };
 }
@@ -40,13 +42,13 @@ export function uint({ min = 0n, max, description, unit = '' }: Bounds): Request
 export function choice<const V extends number>(
   values: readonly V[], { meaning, description }: { readonly meaning: string; readonly description: string },
 ): RequestField<V> {
-  const max = BigInt(Math.max(...values));
+  const texts = Object.fromEntries(values.map((each) => [each, String(each)])) as Record<V, string>;
   return {
-    schema: Type.Union([...values.map((each) => Type.Literal(each)), ...values.map((each) => Type.Literal(String(each)))], { description }),
+    schema: Type.Union([...values, ...Object.values<string>(texts)].map((each) => Type.Literal(each)), { description }),
     rule: `is ${meaning}`,
     parse: (value) => {
-      const text = uintText(value, max);
-      return text === undefined ? undefined : values.find((each) => each === Number(text));
+      for (const each of values) if (each === value || texts[each] === value) return each;
+      return undefined;
     },
   };
 }

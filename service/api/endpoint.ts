@@ -114,7 +114,7 @@ export interface Reply extends ReplyHead {
   readonly body: string;
 }
 
-/** An answer that is sent piece by piece. It is ended early, by `return()`, when the client goes away or the service stops. */
+/** An answer that is sent piece by piece. The source is ended early, by `return()`, with the first piece after the client has gone. */
 export interface StreamReply extends ReplyHead {
   readonly stream: AsyncIterable<string>;
 }

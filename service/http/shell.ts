@@ -89,24 +89,30 @@ export class Shell {
 
   private send(request: IncomingMessage, response: ServerResponse, status: number, reply: Reply, contentType?: string): void {
     if (response.headersSent || response.destroyed) return;
-    const entity = contentType === undefined ? [] : ['Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(reply.body))];
-    response.writeHead(status, this.headersOf(request, reply, entity));
+    const headers = this.base.slice();
+    if (contentType !== undefined) headers.push('Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(reply.body)));
+    this.addHeaders(headers, request, reply);
+    response.writeHead(status, headers);
     response.end(reply.body);
     if (!request.complete) discardBody(request);
   }
 
-  private headersOf(request: IncomingMessage, { position, headers: own }: Omit<Reply, 'body'>, entity: readonly string[]): string[] {
-    const headers = [...this.base, ...entity];
+  /** Those of this answer, to the flat list of names and values that `writeHead` takes. */
+  private addHeaders(headers: string[], request: IncomingMessage, { position, headers: own }: Omit<Reply, 'body'>): void {
     if (position !== undefined) headers.push('X-Log-Position', String(position));
     if (own !== undefined) for (const name in own) headers.push(name, own[name]!);
     headers.push(...limitHeaders(request));
     if (this.stopping) headers.push('Connection', 'close');
-    return headers;
   }
 
-  /** Sends piece by piece, no faster than the client reads. Resolves when the stream has ended or the client has gone. */
+  /**
+   * Sends piece by piece, no faster than the client reads. Resolves when the stream has ended or, with the next piece, when the client
+   * has gone; a source that may be silent for long listens to the context's `signal` itself.
+   */
   private async stream(request: IncomingMessage, response: ServerResponse, reply: StreamReply, contentType: string): Promise<void> {
-    response.writeHead(reply.status ?? 200, this.headersOf(request, reply, ['Content-Type', contentType]));
+    const headers = [...this.base, 'Content-Type', contentType];
+    this.addHeaders(headers, request, reply);
+    response.writeHead(reply.status ?? 200, headers);
     const signal = this.connections.signalOf(request.socket);
     for await (const piece of reply.stream) {
       if (signal.aborted) return;

@@ -1,9 +1,10 @@
 /** The body of an order: every field, its boundaries, and which fault is told first. */
 import assert from 'node:assert/strict';
 import { parseJsonObject } from '../../command/orders/exact-json.js';
-import { expiresTooSoon, parseOrder } from '../../command/orders/order-request.js';
+import { expiresTooSoon, parseOrder, PlaceOrderRequest } from '../../command/orders/order-request.js';
 import { parsePermit } from '../../command/orders/permit.js';
 import type { ErrorCode, RequestError } from '../../engine/records/errors.js';
+import { compileSchema } from '../../engine/records/schema.js';
 import { START_MS, START_S, alice, anOrder, bodyOf, marketId, type Fields } from '../support/command-stack.js';
 
 const UINT64_MAX = 2n ** 64n - 1n;
@@ -108,6 +109,26 @@ describe('an order\'s body', () => {
       faults.shift();
     }
     assert.doesNotThrow(() => parse({ order: anOrder() }));
+  });
+});
+
+describe('the schema of an order\'s body', () => {
+  const validate = compileSchema(PlaceOrderRequest);
+  const signature = `0x${'ab'.repeat(65)}`;
+  const bodies = (name: string, values: readonly unknown[]) => values.filter((value) => typeof value !== 'bigint')
+    .map((value) => ({ name, value, body: { ...withField(name, value), signature } }));
+
+  it('describes everything that is taken', () => {
+    for (const { name, value, body } of accepted.flatMap(([each, given]) => bodies(each, [given]))) assert.ok(validate(body), `${name} ${show(value)}`);
+  });
+
+  it('describes nothing that is refused, but for the exact end of uint64 in a string', () => {
+    for (const [name, , values] of refused) {
+      for (const { value, body } of bodies(name, values)) {
+        const isBeyond = value === '18446744073709551616' && ['size', 'nonce', 'expiration'].includes(name);
+        assert.equal(validate(body), isBeyond, `${name} ${show(value)}`);
+      }
+    }
   });
 });
 
