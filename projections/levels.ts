@@ -1,9 +1,9 @@
 /** Book levels: what rests at each price, and when a market's book last changed. */
+import { LRUCache } from 'lru-cache';
 import type { FillMatched } from '../engine/records/events.js';
 import { BUY, SELL, type Outcome, type Side } from '../engine/records/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray } from './columns.js';
 import { foldEvents, type EventTable } from './event-table.js';
-import { createMemory, type Memory } from './memory.js';
 import { InconsistentHistory, placedAt, type Fold, type Query } from './projection.js';
 
 const LOAD_LEVELS = {
@@ -75,7 +75,7 @@ export const LEVEL_EVENTS: EventTable<Map<string, Book>> = {
 
 /** Writes what a batch adds to and takes from levels; one that is down to 0 is deleted. */
 export function startLevels(): Fold {
-  const sizes = createMemory<string, bigint>(REMEMBERED);
+  const sizes = new LRUCache<string, bigint>({ max: REMEMBERED });
   return async (batch, query) => {
     const books = foldEvents(LEVEL_EVENTS, batch, new Map());
     if (books.size === 0) return;
@@ -105,7 +105,7 @@ export function startLevels(): Fold {
 }
 
 /** Fills in the levels' sizes before the batch. */
-async function loadSizes(levels: readonly Level[], known: Memory<string, bigint>, query: Query): Promise<void> {
+async function loadSizes(levels: readonly Level[], known: LRUCache<string, bigint>, query: Query): Promise<void> {
   const unknown: Level[] = [];
   for (const level of levels) {
     const size = known.get(level.name);

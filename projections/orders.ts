@@ -1,9 +1,9 @@
 /** The `orders` projection: every order with what is left of it, and the book levels that the resting ones stand on. */
+import { LRUCache } from 'lru-cache';
 import type { FillFailed, FillMatched, OrderAccepted, OrderCancelled, OrderReinstated } from '../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from './columns.js';
 import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
 import { LEVEL_EVENTS, startLevels } from './levels.js';
-import { createMemory, type Memory } from './memory.js';
 import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from './projection.js';
 import { orderTables } from './tables.js';
 
@@ -78,7 +78,7 @@ const ORDER_EVENTS: EventTable<Changes> = {
 export const orders: Projection = {
   name: 'orders', version: 1, tables: orderTables, ignored: ignoredBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
-    const open = createMemory<number, OrderState>(REMEMBERED);
+    const open = new LRUCache<number, OrderState>({ max: REMEMBERED });
     const foldLevels = startLevels();
     return async (batch, query) => {
       await Promise.all([foldOrders(batch, query, open), foldLevels(batch, query)]);
@@ -101,7 +101,7 @@ function touch({ accepted, older }: Changes, number: number): void {
   if (!accepted.has(number)) older.add(number);
 }
 
-async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: Memory<number, OrderState>): Promise<void> {
+async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: LRUCache<number, OrderState>): Promise<void> {
   const { accepted, older, steps } = foldEvents(ORDER_EVENTS, batch, { accepted: new Map(), older: new Set<number>(), steps: [] });
   if (accepted.size === 0 && older.size === 0) return;
   const changed = [...older];
@@ -135,7 +135,7 @@ function newColumns(rows: readonly NewOrder[], states: ReadonlyMap<number, Order
 }
 
 /** The state of these orders before the batch. */
-async function statesOf(numbers: readonly number[], open: Memory<number, OrderState>, query: Query): Promise<Map<number, OrderState>> {
+async function statesOf(numbers: readonly number[], open: LRUCache<number, OrderState>, query: Query): Promise<Map<number, OrderState>> {
   const states = new Map<number, OrderState>();
   const unknown: number[] = [];
   for (const number of numbers) {

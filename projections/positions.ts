@@ -1,10 +1,10 @@
 /** The `positions` projection: every user's shares and average cost in every market, as the chain has them. */
+import { LRUCache } from 'lru-cache';
 import type { FillSettled, PositionSynced, SharesTransferred } from '../engine/records/events.js';
 import { NO, YES, type Outcome } from '../engine/records/fields.js';
 import { buy, correct, sell, splitCost, transfer, type Holding } from './average-cost.js';
 import { byteaArray, int4Array, numericArray } from './columns.js';
 import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
-import { createMemory, type Memory } from './memory.js';
 import { placedAt, type FoldedOutcome, type Projection, type Query } from './projection.js';
 import { positionTables } from './tables.js';
 
@@ -62,7 +62,7 @@ const EVENTS: EventTable<Move[]> = {
 export const positions: Projection = {
   name: 'positions', version: 3, tables: positionTables, ignored: ignoredBy(EVENTS),
   start: () => {
-    const memory = createMemory<string, Position>(REMEMBERED);
+    const memory = new LRUCache<string, Position>({ max: REMEMBERED });
     return (batch, query) => fold(batch, query, memory);
   },
 };
@@ -72,7 +72,7 @@ const NOTHING: Holding = { shares: 0n, cost: 0n };
 /** Where split shares come from and merged or redeemed ones go. */
 const NOBODY = `0x${'0'.repeat(40)}`;
 
-async function fold(batch: readonly FoldedOutcome[], query: Query, memory: Memory<string, Position>): Promise<void> {
+async function fold(batch: readonly FoldedOutcome[], query: Query, memory: LRUCache<string, Position>): Promise<void> {
   const moves = foldEvents(EVENTS, batch, []);
   if (moves.length === 0) return;
   const touched = new Map<string, Position>();

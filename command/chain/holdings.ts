@@ -1,5 +1,6 @@
 /** What a trader has on a chain and what the settlement contract may move of it, read in one call at one block. */
 import { Interface } from 'ethers';
+import { LRUCache } from 'lru-cache';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from './chain.js';
 
 /** Amounts in units of 1e-6. */
@@ -37,17 +38,17 @@ export interface HoldingsQuestion {
 
 /** Reads that wait for their turn; more are refused. */
 const MAX_WAITING = 1_000;
-/** Answers that are kept. */
-const MAX_REMEMBERED = 10_000;
+/** Answers that are kept; the least recently asked for go first. */
+const MAX_KEPT = 10_000;
 
 /**
  * Reads holdings for clients, who must not crowd out the chain's own workers: at most `maxAtOnce` at a time. What was read at a block stays
  * true, so an answer is kept until another block is asked for; a failed read is not. Throws ChainUnavailable.
  */
 export function createHoldingsReader(
-  { chain, rpc, maxAtOnce = 8 }: { chain: Pick<Chain, 'chainId' | 'contracts'>; rpc: Rpc; maxAtOnce?: number },
+  { chain, rpc, maxAtOnce = 8, maxKept = MAX_KEPT }: { chain: Pick<Chain, 'chainId' | 'contracts'>; rpc: Rpc; maxAtOnce?: number; maxKept?: number },
 ): (question: HoldingsQuestion) => Promise<Holdings> {
-  const known = new Map<string, Promise<Holdings>>();
+  const known = new LRUCache<string, Promise<Holdings>>({ max: maxKept });
   const waiting: (() => void)[] = [];
   let running = 0;
   let of = -1;
@@ -66,7 +67,7 @@ export function createHoldingsReader(
   }
 
   return (question) => {
-    if (question.block !== of || known.size >= MAX_REMEMBERED) known.clear();
+    if (question.block !== of) known.clear();
     of = question.block;
     const key = [question.trader, ...question.tokens].join();
     let answer = known.get(key);

@@ -111,8 +111,8 @@ const NAMESPACE = Buffer.from('6f1b0e4a9d4f4b7e8a3cb6d0f2c51e77', 'hex');
 /** UUIDv5 (RFC 9562) of a record's natural key within this exchange's namespace: the same key gives the same id, always. */
 export function recordId(naturalKey: string): string {
   const id = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(naturalKey)]), 'buffer');
-  id[6] = (id[6]! & 0x0f) | 0x50;
-  id[8] = (id[8]! & 0x3f) | 0x80;
+  id.writeUInt8((id.readUInt8(6) & 0x0f) | 0x50, 6);
+  id.writeUInt8((id.readUInt8(8) & 0x3f) | 0x80, 8);
   const hex = id.toString('hex', 0, 16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

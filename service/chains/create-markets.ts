@@ -4,6 +4,7 @@ import { Interface, id, solidityPackedKeccak256, type InterfaceAbi } from 'ether
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../../command/chain/chain.js';
 import { createSigner } from '../../command/lane/signer.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
+import { pause } from '../../engine/waiting.js';
 import type { CatalogueMarket } from './catalogue.js';
 
 export interface CreatingParts {
@@ -93,7 +94,7 @@ async function explained<T>({ slug }: CatalogueMarket, answer: Promise<T>): Prom
 async function mined(rpc: Rpc, txHash: string): Promise<void> {
   for (let waitedMs = 0; waitedMs < MINED_WITHIN_MS; waitedMs += POLL_MS) {
     if (await rpc.request<unknown>('eth_getTransactionReceipt', [txHash]) !== null) return;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await pause(POLL_MS);
   }
   throw new Error(`transaction ${txHash}, which creates a market, has not been mined within ${MINED_WITHIN_MS / 1_000} s`);
 }

@@ -1,9 +1,10 @@
 /** Runs anvil, a real EVM chain for development and tests: finds the installed program, starts it, waits until it answers, stops it. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../../engine/waiting.js';
 import { keepAlive } from './keep-alive.js';
+import { readOutput } from './process-output.js';
 
 export interface Anvil {
   readonly url: string;
@@ -39,16 +40,23 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
     '--host', '127.0.0.1', '--port', String(port), '--chain-id', String(chainId), '--mnemonic', TEST_MNEMONIC, ...args,
   ], { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: '/usr/bin:/bin', HOME: '/tmp' } });
   if (child.pid !== undefined) spawned(child.pid);
-  const output = listen(child, log);
+  let listens: (address: string) => void = () => undefined;
+  const listening = new Promise<string>((resolve) => { listens = resolve; });
+  const lastLines = readOutput(child, { kept: 10, heard: (line) => {
+    log(line);
+    const address = /^Listening on (\S+)/.exec(line)?.[1];
+    if (address !== undefined) listens(address);
+  } });
   const exited = new Promise<void>((resolve) => { child.once('close', () => { resolve(); }).once('error', () => { resolve(); }); });
-  const address = await Promise.race([output.address, exited.then(() => undefined)]);
-  if (address === undefined) throw new Error(`anvil does not start: ${output.last().join('\n') || 'it said nothing'}`);
+  const address = await Promise.race([listening, exited.then(() => undefined)]);
+  const { pid } = child;
+  if (address === undefined || pid === undefined) throw new Error(`anvil does not start: ${lastLines().join('\n') || 'it said nothing'}`);
   let stopping = false;
   keepAlive(child, false);
   return {
-    url: `http://${address}`, pid: child.pid!,
+    url: `http://${address}`, pid,
     ended: new Promise((resolve) => {
-      void exited.then(() => { if (!stopping) resolve(`anvil ended by itself: ${output.last().at(-1) ?? 'it said nothing'}`); });
+      void exited.then(() => { if (!stopping) resolve(`anvil ended by itself: ${lastLines().at(-1) ?? 'it said nothing'}`); });
     }),
     async stop() {
       stopping = true;
@@ -69,7 +77,7 @@ export async function stopOrphan(pid: number, isGone: () => boolean): Promise<vo
     } catch {
       return;
     }
-    for (let waitedMs = 0; waitedMs < STOP_TIMEOUT_MS && !isGone(); waitedMs += 20) await sleep(20);
+    for (let waitedMs = 0; waitedMs < STOP_TIMEOUT_MS && !isGone(); waitedMs += 20) await pause(20);
     if (isGone()) return;
   }
 }
@@ -84,28 +92,4 @@ export function anvilProgram(): string {
   } catch (cause) {
     throw new Error(`no development chain for this system (${name} is not installed): set CHAINS to a chains file, or to none`, { cause });
   }
-}
-
-/** Hands each line to `log`; `address` is the host and port that anvil says it listens on, `last` gives the latest ten lines. */
-function listen(child: ChildProcess, log: (line: string) => void): { address: Promise<string>; last: () => readonly string[] } {
-  const last: string[] = [];
-  child.once('error', (error) => { last.push(error.message); });
-  const address = new Promise<string>((resolve) => {
-    for (const stream of [child.stdout!, child.stderr!]) {
-      let rest = '';
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        const lines = (rest + text).split('\n');
-        rest = lines.pop()!;
-        for (const line of lines) {
-          if (line.trim() === '') continue;
-          last.push(line);
-          if (last.length > 10) last.shift();
-          log(line);
-          const listening = /^Listening on (\S+)/.exec(line);
-          if (listening !== null) resolve(listening[1]!);
-        }
-      });
-    }
-  });
-  return { address, last: () => last };
 }

@@ -29,8 +29,10 @@ export interface ChainKeeperOptions {
 }
 
 const KEEP_EVERY_MS = 250;
-/** Dumping stops the chain for a moment (0.1 s for 2,000 transactions): the keeper rests this many times as long as that took. */
+/** A dump holds up the chain for a moment (0.1 s for 2,000 transactions): the keeper then rests this many times as long. */
 const REST_RATIO = 20;
+/** After a write that failed it rests as after a short one. */
+const SHORT_MS = 1;
 
 /** Starts to keep the chain; ends with stop(). Writes that fail are logged and tried again. */
 export function keepChain({ url, kept: onDisk, write, log, keepEveryMs = KEEP_EVERY_MS }: ChainKeeperOptions): ChainKeeper {
@@ -39,22 +41,25 @@ export function keepChain({ url, kept: onDisk, write, log, keepEveryMs = KEEP_EV
   let kept = onDisk;
   const wanted = createBell();
   const written = createBell();
-  let saving: Promise<boolean> = Promise.resolve(false);
-  let waiting: Promise<boolean> | undefined;
+  let saving: Promise<number> = Promise.resolve(0);
+  let waiting: Promise<number> | undefined;
 
   /**
-   * True when it wrote. One at a time, and one for all who ask while another is under way: the state has the block that was the latest
-   * when the write began.
+   * For how many milliseconds it held up the chain, 0 when there was nothing to write. One at a time, and one for all who ask while another
+   * is under way: the state has the block that was the latest when the write began.
    */
-  function save(): Promise<boolean> {
+  function save(): Promise<number> {
     waiting ??= saving.catch(() => undefined).then(async () => {
       waiting = undefined;
       const latest = await latestBlock(url);
-      if (latest.hash === kept.hash) return false;
-      await write(await dumpState(url));
+      if (latest.hash === kept.hash) return 0;
+      const begunMs = performance.now();
+      const state = await dumpState(url);
+      const heldUpMs = performance.now() - begunMs;
+      await write(state);
       kept = latest;
       written.ring();
-      return true;
+      return heldUpMs;
     });
     return saving = waiting;
   }
@@ -62,12 +67,11 @@ export function keepChain({ url, kept: onDisk, write, log, keepEveryMs = KEEP_EV
   async function run(): Promise<void> {
     while (!signal.aborted) {
       const heard = wanted.rung();
-      const begunMs = performance.now();
-      const mustRest = await save().catch((error: unknown) => {
+      const heldUpMs = await save().catch((error: unknown) => {
         log(`the development chain's state could not be kept: ${(error as Error).message}`);
-        return true;
+        return SHORT_MS;
       });
-      if (mustRest) await pause(Math.max(keepEveryMs, REST_RATIO * (performance.now() - begunMs)), signal);
+      if (heldUpMs > 0) await pause(Math.max(keepEveryMs, REST_RATIO * heldUpMs), signal);
       else if (wanted.rung() === heard) await wanted.wait(signal, keepEveryMs);
     }
   }

@@ -51,12 +51,13 @@ export async function deployContracts(options: DeployOptions): Promise<DeployedC
   const { signer, livenessSeconds = LIVENESS_SECONDS, oracleFee = ORACLE_FEE } = options;
   const admin = await signer.getAddress();
   let nonce = await signer.getNonce('latest');
-  let deploymentBlock: number | undefined;
+  let deploymentBlock = Infinity;
 
   const deploy = async ({ abi, bytecode }: Artifact, args: readonly unknown[] = []): Promise<string> => {
     const contract = await new ContractFactory(abi, bytecode, signer).deploy(...args, { nonce: nonce++ });
-    const receipt = await contract.deploymentTransaction()!.wait();
-    deploymentBlock ??= receipt!.blockNumber;
+    const receipt = await contract.deploymentTransaction()?.wait();
+    if (receipt === undefined || receipt === null) throw new Error('a deployment has no receipt');
+    deploymentBlock = Math.min(deploymentBlock, receipt.blockNumber);
     return await contract.getAddress();
   };
   const grant = async (address: string, { abi }: Artifact, role: string, to: string): Promise<void> => {
@@ -83,6 +84,6 @@ export async function deployContracts(options: DeployOptions): Promise<DeployedC
 
   return {
     collateral, conditionalTokens: tokens, settlement: settling, oracle, marketFactory: factory,
-    oracleResolver: await read(factory, marketFactory, 'oracleResolver'), quickResolver: quick, multicall, deploymentBlock: deploymentBlock!,
+    oracleResolver: await read(factory, marketFactory, 'oracleResolver'), quickResolver: quick, multicall, deploymentBlock,
   };
 }

@@ -88,7 +88,7 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
   } catch (error) {
     await keeper?.stop();
     await anvil?.stop();
-    await unlock();
+    unlock();
     throw error;
   }
 }
@@ -100,7 +100,7 @@ interface Running {
   readonly anvil: Anvil;
   readonly keeper: ChainKeeper;
   readonly held: HeldChain;
-  readonly unlock: () => Promise<void>;
+  readonly unlock: () => void;
 }
 
 function devChainOf({ manifest, options, directory, anvil, keeper, held, unlock }: Running): DevChain {
@@ -112,7 +112,7 @@ function devChainOf({ manifest, options, directory, anvil, keeper, held, unlock 
       await anvil.stop();
       await forget(directory);
     } finally {
-      await unlock();
+      unlock();
     }
   };
   return {
@@ -131,13 +131,13 @@ async function launch(directory: string, { chainId, port, log }: DevChainOptions
   const args = ['--prune-history', String(STATES_KEPT)];
   const state = loads ? await unpackState(directory) : undefined;
   if (state !== undefined) args.push('--load-state', state);
-  let noted: Note | undefined;
+  let process = '';
   try {
     const anvil = await startAnvil({ chainId, port, args, log, spawned: (pid) => {
-      noted = { process: processIdentity(pid) ?? '' };
-      note(directory, noted);
+      process = processIdentity(pid) ?? '';
+      note(directory, { process });
     } });
-    note(directory, { ...noted!, url: anvil.url });
+    note(directory, { process, url: anvil.url });
     return anvil;
   } catch (cause) {
     const { message } = cause as Error;

@@ -22,18 +22,27 @@ const STARTING_ETHER = parseEther('3000');
 
 /** The accounts of the test mnemonic that have ether and test USDC; their keys are public knowledge. */
 export function developmentAccounts(): HDNodeWallet[] {
-  const parent = HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(TEST_MNEMONIC), 'm/44\'/60\'/0\'/0');
-  return Array.from({ length: ACCOUNTS }, (_, i) => parent.deriveChild(i));
+  return Array.from({ length: ACCOUNTS }, (_, i) => wallet(`0'/0/${i}`));
+}
+
+/** The well-known first account deploys, and stays administrator. */
+function deployerWallet(): HDNodeWallet {
+  return wallet('0\'/0/0');
 }
 
 /** Settles. Not one of the accounts that developers use in their wallets: their transactions would take its nonces. */
 export function operatorWallet(): HDNodeWallet {
-  return HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(TEST_MNEMONIC), 'm/44\'/60\'/1\'/0/0');
+  return wallet('1\'/0/0');
 }
 
 /** Creates markets. */
 export function creatorWallet(): HDNodeWallet {
-  return HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(TEST_MNEMONIC), 'm/44\'/60\'/1\'/0/1');
+  return wallet('1\'/0/1');
+}
+
+/** `path`: account, change and index of BIP 44, below Ethereum's coin. */
+function wallet(path: string): HDNodeWallet {
+  return HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(TEST_MNEMONIC), `m/44'/60'/${path}`);
 }
 
 /** Identifies the compiled contracts that this program deploys, those that they deploy themselves included. */
@@ -46,7 +55,7 @@ export async function makeDevContracts(url: string, chainId: number): Promise<{ 
   const provider = new JsonRpcProvider(url, chainId, { staticNetwork: true, cacheTimeout: -1, polling: true, pollingInterval: 20 });
   try {
     const accounts = developmentAccounts();
-    const signer = accounts[0]!.connect(provider);
+    const signer = deployerWallet().connect(provider);
     const [operator, creator] = [operatorWallet().address, creatorWallet().address];
     const { deploymentBlock, ...addresses } = await deployContracts({ signer, operator, creator, quickOperator: operator });
     const usdc = new Contract(addresses.collateral, testUsdc.abi as InterfaceAbi, signer).getFunction('mint');

@@ -1,71 +1,69 @@
-/** Lets one process at a time own a directory: a lock file that names its holder, so that a dead holder's lock is taken over. */
-import { randomBytes } from 'node:crypto';
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+/** Lets one process at a time own a directory: the operating system locks a file in it for the holder, and frees it when the holder ends. */
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { processIdentity } from './process-identity.js';
 
 export class DirectoryInUse extends Error {
   constructor(directory: string, holder: string) {
-    super(`${directory} is in use by process ${holder.split(' ')[0]}: stop that one first, or give this one a directory of its own`);
+    super(`${directory} is in use by process ${holder}: stop that one first, or give this one a directory of its own`);
     this.name = 'DirectoryInUse';
   }
 }
 
 /**
- * Locks the directory (which must exist) for this process and returns what releases it.
- * Throws DirectoryInUse while the process that holds it lives, this one included.
+ * Locks the directory (which must exist) for this process and returns what releases it, which can be called again.
+ * Throws DirectoryInUse while the process that holds it lives, this one included, also one in another container on the same machine.
  */
-export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
+export async function lockDirectory(directory: string): Promise<() => void> {
+  const { tryLock } = await locks();
   const path = join(directory, 'lock');
-  const mine = join(directory, `lock.${randomBytes(8).toString('hex')}`);
-  const identity = processIdentity(process.pid)!;
-  await writeFile(mine, identity, { mode: 0o644 });
-  try {
-    // link() makes the lock appear with its whole content, or fails because there is one.
-    while (!await linked(mine, path)) {
-      const holder = await contents(path);
-      if (holder === undefined) continue;
-      if (processIdentity(Number.parseInt(holder, 10)) === holder) throw new DirectoryInUse(directory, holder);
-      await takeAway({ path, holder, aside: `${mine}.stale` });
+  for (;;) {
+    // Not a FileHandle: the lock would go with one that is collected as garbage.
+    const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o644);
+    if (!tryLock(fd)) {
+      closeSync(fd);
+      throw new DirectoryInUse(directory, holderOf(path));
     }
-  } finally {
-    await rm(mine, { force: true });
+    if (isAt(fd, path)) {
+      ftruncateSync(fd);
+      writeSync(fd, String(process.pid), 0);
+      return releaseOf(fd, path);
+    }
+    // Its holder has removed this file since it was opened: the lock is on the one that is there now.
+    closeSync(fd);
   }
-  return async () => {
-    if (await contents(path) === identity) await rm(path, { force: true });
+}
+
+function releaseOf(fd: number, path: string): () => void {
+  let held = true;
+  return () => {
+    if (!held) return;
+    held = false;
+    // Removed while it is locked, so that the file of a later holder stays.
+    rmSync(path, { force: true });
+    closeSync(fd);
   };
 }
 
-/**
- * Removes a dead holder's lock. Of several who try, one gets to rename it; whoever finds that he renamed the successor's lock
- * instead puts it back.
- */
-async function takeAway({ path, holder, aside }: { path: string; holder: string; aside: string }): Promise<void> {
-  try {
-    await rename(path, aside);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
-  }
-  if (await contents(aside) !== holder) await linked(aside, path);
-  await rm(aside, { force: true });
+function isAt(fd: number, path: string): boolean {
+  const there = statSync(path, { throwIfNoEntry: false });
+  const { dev, ino } = fstatSync(fd);
+  return there?.dev === dev && there.ino === ino;
 }
 
-async function linked(from: string, to: string): Promise<boolean> {
+/** The holder's process number, for people: the file may be of a moment before or after the lock was refused. */
+function holderOf(path: string): string {
   try {
-    await link(from, to);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
+    return readFileSync(path, 'utf8') || '(unknown)';
+  } catch {
+    return '(unknown)';
   }
 }
 
-async function contents(path: string): Promise<string | undefined> {
+async function locks(): Promise<{ tryLock(fd: number): boolean }> {
   try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    return await import('fs-native-extensions');
+  } catch (cause) {
+    throw new Error(`files cannot be locked on this system (${process.platform} ${process.arch}), so nothing can be embedded: `
+      + 'set DATABASE_URL, and CHAINS to a chains file or none', { cause });
   }
 }

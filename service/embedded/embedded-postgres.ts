@@ -9,12 +9,13 @@ import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, readFile, readlink, realpath, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../../engine/waiting.js';
 import { lockDirectory } from './directory-lock.js';
 import { syncDirectory, writeDurably } from './durable-files.js';
 import { keepAlive } from './keep-alive.js';
 import { ableToEnter, commandAs, postgresAccount, type Account } from './postgres-account.js';
 import { findPrograms, type Programs } from './postgres-programs.js';
+import { readOutput, type ChildWithOutput } from './process-output.js';
 import { isRunning, processIdentity } from './process-identity.js';
 
 export interface EmbeddedPostgres {
@@ -78,7 +79,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   try {
     const cluster = join(directory, 'cluster');
     const owner = await postgresAccount(cluster);
-    if (owner.uid !== undefined) await openDirectories(directory, topmostMade);
+    if (owner.ids !== undefined) await openDirectories(directory, topmostMade);
     const account = await ableToEnter(owner, directory);
     const programs = await findPrograms(account);
     await checkPrograms({ programs, account, log: options.log });
@@ -94,11 +95,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       url: takesSockets(cluster) ? urlBy(encodeURIComponent(cluster)) : tcpUrl,
       stop: async () => {
         await server.stop();
-        await unlock();
+        unlock();
       },
     };
   } catch (error) {
-    await unlock();
+    unlock();
     throw error;
   }
 }
@@ -133,10 +134,8 @@ async function makeCluster({ directory, cluster, account, programs, log }: {
   const password = randomBytes(24).toString('hex');
   const pwfile = `${making}.password`;
   await writeDurably(pwfile, `${password}\n`, { secret: true });
-  if (account.uid !== undefined) {
-    await chown(making, account.uid, account.gid!);
-    await chown(pwfile, account.uid, account.gid!);
-  }
+  const { ids } = account;
+  if (ids !== undefined) for (const path of [making, pwfile]) await chown(path, ids.uid, ids.gid);
   const { code, output } = await runToEnd(programs.initdb, ['--pgdata', making, '--username=postgres', `--pwfile=${pwfile}`,
     '--auth=scram-sha-256', '--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'], account, log);
   if (code !== 0) throw new Error(`initdb failed in ${directory}: ${output}`);
@@ -177,23 +176,24 @@ async function startServer({ cluster, account, programs, options }: {
   cluster: string; account: Account; programs: Programs; options: EmbeddedPostgresOptions;
 }): Promise<{ port: number; pid: number; ended: Promise<string>; stop: () => Promise<void> }> {
   for (let attempt = 1; ; attempt++) {
-    const port = options.port ?? 0 ? options.port! : await freePort();
+    const { port = await freePort() } = options.port === 0 ? {} : options;
     const sockets = takesSockets(cluster) ? cluster : '';
     const settings = { ...SETTINGS, unix_socket_directories: sockets, ...options.settings, port: String(port) };
     const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const child = launch(programs.postgres, ['-D', cluster, ...flags], account);
-    const tail = collectLines(child, options.log);
+    const tail = readOutput(child, { kept: 20, heard: options.log });
     let stopping = false;
     const exited = new Promise<void>((resolve) => { child.once('close', () => { resolve(); }); child.once('error', () => { resolve(); }); });
-    if (await becomesReady(child, cluster)) {
+    const { pid } = child;
+    if (pid !== undefined && await becomesReady(child, cluster)) {
       keepAlive(child, false);
       const ended = new Promise<string>((resolve) => {
         void exited.then(() => { if (!stopping) resolve(`Postgres ended by itself: ${tail().at(-1) ?? 'it said nothing'}`); });
       });
-      return { port, pid: child.pid!, ended, stop: async () => {
+      return { port, pid, ended, stop: async () => {
         stopping = true;
         keepAlive(child, true);
-        await endProcess(child.pid!, () => hasEnded(child), options.stopTimeoutMs ?? 30_000);
+        await endProcess(pid, () => hasEnded(child), options.stopTimeoutMs ?? 30_000);
         await exited;
       } };
     }
@@ -202,7 +202,7 @@ async function startServer({ cluster, account, programs, options }: {
     // Somebody took the port in between, or the backends of a killed postmaster are still on their way out.
     const passing = /Address already in use|shared memory block|lock file ".*" already exists/.test(output);
     if (!passing || attempt === 20) throw new Error(`Postgres does not start on ${cluster}: ${output}`);
-    await sleep(250);
+    await pause(250);
   }
 }
 
@@ -216,7 +216,7 @@ async function becomesReady(child: ChildProcess, cluster: string): Promise<boole
   while (!hasEnded(child)) {
     const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return true;
-    await sleep(20);
+    await pause(20);
   }
   return false;
 }
@@ -230,7 +230,7 @@ async function endProcess(pid: number, ended: () => boolean, timeoutMs: number):
     } catch {
       return;
     }
-    for (let waitedMs = 0; waitedMs < timeoutMs && !ended(); waitedMs += 20) await sleep(20);
+    for (let waitedMs = 0; waitedMs < timeoutMs && !ended(); waitedMs += 20) await pause(20);
   }
   if (!ended() && isRunning(pid)) throw new Error(`Postgres (process ${pid}) cannot be stopped: end it by hand`);
 }
@@ -240,37 +240,16 @@ function hasEnded(child: ChildProcess): boolean {
 }
 
 /** In a session of its own, so that Ctrl-C in a terminal reaches only us. */
-function launch(program: string, args: readonly string[], account: Account): ChildProcess {
+function launch(program: string, args: readonly string[], account: Account): ChildWithOutput {
   const env = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' };
   const command = commandAs(account, program, args);
   const child = spawn(command.program, command.args, { ...command.ids, cwd: '/', detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
   return child;
 }
 
-/** Hands each line of output to `log` and returns what gives the last twenty. */
-function collectLines(child: ChildProcess, log: (line: string) => void): () => readonly string[] {
-  const last: string[] = [];
-  for (const stream of [child.stdout!, child.stderr!]) {
-    let rest = '';
-    const take = (line: string) => {
-      if (line === '') return;
-      last.push(line);
-      if (last.length > 20) last.shift();
-      log(line);
-    };
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      const lines = (rest + text).split('\n');
-      rest = lines.pop()!;
-      lines.forEach(take);
-    }).on('end', () => { take(rest); });
-  }
-  child.once('error', (error) => { last.push(error.message); });
-  return () => last;
-}
-
 async function runToEnd(program: string, args: readonly string[], account: Account, log: (line: string) => void) {
   const child = launch(program, args, account);
-  const tail = collectLines(child, log);
+  const tail = readOutput(child, { kept: 20, heard: log });
   const code = await new Promise<number | null>((resolve) => {
     child.once('close', resolve);
     child.once('error', () => { resolve(null); });

@@ -8,8 +8,7 @@ const run = promisify(execFile);
 
 /** Empty for an ordinary user: Postgres then runs as this very user. */
 export interface Account {
-  readonly uid?: number;
-  readonly gid?: number;
+  readonly ids?: { readonly uid: number; readonly gid: number };
   /** Whether the account is given Linux' capability to search directories that are closed to it, by `setpriv` (util-linux). */
   readonly searchesAll?: true;
 }
@@ -18,14 +17,14 @@ export interface Account {
 export interface AccountCommand {
   readonly program: string;
   readonly args: readonly string[];
-  readonly ids: { readonly uid?: number; readonly gid?: number };
+  readonly ids: NonNullable<Account['ids']> | Readonly<Record<never, never>>;
 }
 
 /** What runs a program as the account. */
-export function commandAs({ uid, gid, searchesAll }: Account, program: string, args: readonly string[]): AccountCommand {
-  if (uid === undefined) return { program, args, ids: {} };
-  if (searchesAll === undefined) return { program, args, ids: { uid, gid: gid! } };
-  const drop = [`--reuid=${uid}`, `--regid=${gid!}`, '--clear-groups', '--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'];
+export function commandAs({ ids, searchesAll }: Account, program: string, args: readonly string[]): AccountCommand {
+  if (ids === undefined) return { program, args, ids: {} };
+  if (searchesAll === undefined) return { program, args, ids };
+  const drop = [`--reuid=${ids.uid}`, `--regid=${ids.gid}`, '--clear-groups', '--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'];
   return { program: 'setpriv', args: [...drop, '--', program, ...args], ids: {} };
 }
 
@@ -42,16 +41,20 @@ export async function postgresAccount(cluster: string): Promise<Account> {
     }
     return {};
   }
-  if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  if (owner !== undefined && owner.uid !== 0) return { ids: { uid: owner.uid, gid: owner.gid } };
   for (const name of ['postgres', 'nobody']) {
     try {
-      const [uid, gid] = await Promise.all(['-u', '-g'].map(async (flag) => Number((await run('id', [flag, name])).stdout)));
-      return { uid: uid!, gid: gid! };
+      const [uid, gid] = await Promise.all([numberOf('-u', name), numberOf('-g', name)]);
+      return { ids: { uid, gid } };
     } catch {
       // No such account: the next one.
     }
   }
   throw new Error('Postgres refuses to run as root, and this machine has neither an account postgres nor nobody: run as an ordinary user');
+}
+
+async function numberOf(flag: '-u' | '-g', name: string): Promise<number> {
+  return Number((await run('id', [flag, name])).stdout);
 }
 
 /**
@@ -60,13 +63,14 @@ export async function postgresAccount(cluster: string): Promise<Account> {
  * where that cannot be given.
  */
 export async function ableToEnter(account: Account, directory: string): Promise<Account> {
-  if (account.uid === undefined) return account;
+  const { ids } = account;
+  if (ids === undefined) return account;
   const searching: Account = { ...account, searchesAll: true };
   for (const candidate of account.searchesAll === true ? [account] : [account, searching]) {
     if (await canEnter(candidate, directory)) return candidate;
   }
-  const closed = await closedDirectory(account, directory);
-  throw new Error(`Postgres refuses to run as root, and user ${account.uid}, which it runs as instead, cannot enter ${closed}. `
+  const closed = await closedDirectory(ids, directory);
+  throw new Error(`Postgres refuses to run as root, and user ${ids.uid}, which it runs as instead, cannot enter ${closed}. `
     + `Either run as an ordinary user, or move the project (or its data directory) to a folder open to all such as /srv, or open that one: chmod o+x ${closed}`);
 }
 
@@ -76,7 +80,7 @@ export async function canEnter(account: Account, directory: string): Promise<boo
 }
 
 /** The topmost directory on the way that the account cannot enter, by its mode. */
-async function closedDirectory(account: Account, directory: string): Promise<string> {
+async function closedDirectory(account: { readonly uid: number; readonly gid: number }, directory: string): Promise<string> {
   let closed = directory;
   for (let path = directory; ; path = dirname(path)) {
     const { mode, uid, gid } = await stat(path);

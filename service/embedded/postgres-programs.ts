@@ -27,7 +27,7 @@ export async function findPrograms(account: Account): Promise<Programs> {
     throw new Error(`no embedded Postgres for this system (${packageName} is not installed): give DATABASE_URL of a Postgres of yours`, { cause });
   }
   const programs = dirname(found.postgres);
-  const plain: Account = account.uid === undefined ? {} : { uid: account.uid, gid: account.gid! };
+  const plain: Account = account.ids === undefined ? {} : { ids: account.ids };
   const place = await canEnter(plain, programs) ? programs : join(await copyOf(dirname(programs)), 'bin');
   return { postgres: join(place, 'postgres'), initdb: join(place, 'initdb'), packageName };
 }

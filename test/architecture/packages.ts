@@ -14,9 +14,11 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/limits.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
+  'fs-native-extensions': ['service/embedded/directory-lock.ts'],
   'hash-wasm': ['command/signing/keccak.ts'],
   'helmet': ['service/http/security.ts'],
   'httpxy': ['service/supervision/front.ts'],
+  'lru-cache': ['command/chain/holdings.ts', 'projections/*'],
   'pg': [
     'engine/log/postgres/connection.ts', 'engine/log/postgres/read.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',
     'query/following.ts', 'command/lane/session.ts',

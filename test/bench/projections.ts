@@ -58,7 +58,7 @@ function inStretches(outcomes: readonly Outcome[]): Outcome[][] {
 }
 
 function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1];
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? NaN;
 }
 
 /** A worker over the log, and a wait for its progress; rejects when the worker stops by itself. */

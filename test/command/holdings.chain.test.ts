@@ -46,6 +46,16 @@ describe('holdings', () => {
     assert.deepEqual(asked.map(({ block }) => block), ['0x5', '0x5', '0x6']);
   });
 
+  it('are kept for those who ask again, when there are too many to keep all', async () => {
+    const { asked, rpc } = node();
+    const read = createHoldingsReader({ chain: { chainId: 1, contracts }, rpc, maxKept: 2 });
+    const readsFor = (...bytes: string[]) => {
+      for (const byte of bytes) void read(question(5, address(byte)));
+      return asked.length;
+    };
+    assert.deepEqual([readsFor('a1', 'a2', 'a1', 'a3'), readsFor('a1', 'a3'), readsFor('a2')], [3, 3, 4]);
+  });
+
   it('are read a few at a time, in order', async () => {
     const { asked, rpc } = node();
     const read = createHoldingsReader({ chain: { chainId: 1, contracts }, rpc, maxAtOnce: 2 });

@@ -79,6 +79,16 @@ describe('the codec', () => {
     match(recordId('order:1'), /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     equal(new Set(Array.from({ length: 1_000 }, (_, i) => recordId(`order:${i}`))).size, 1_000);
   });
+
+  it('keeps the ids of records that are in logs already, which are those of the uuid package', () => {
+    const ids = {
+      '': '359e9fd8-2083-58ae-81f3-71c7b7074886',
+      'order:1': 'e6da1837-4a3e-5f08-a060-a4b2ccc679ca',
+      'clock:1700000000000:42': 'a548a744-3edf-5928-8415-2ae90192c607',
+      'settlement:31337:0xäö🎲': '4a7d8d08-cd0a-5f5c-bea0-ad9d8f9bcb71',
+    };
+    for (const [key, id] of Object.entries(ids)) equal(recordId(key), id);
+  });
 });
 
 describe('the codec, with records of older versions', () => {

@@ -7,13 +7,13 @@ import type {
 import type { Outcome, Side } from '../../engine/records/fields.js';
 import { projections } from '../../projections/catalogue.js';
 import { testDatabase } from '../support/postgres.js';
-import { logOf, outcomesOf, projectTo, readTables, runSql, type Rows } from '../support/projected.js';
+import { logOf, outcomesOf, projectTo, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
 
 const UINT64_MAX = '18446744073709551615';
 const UINT256_MAX = String(2n ** 256n - 1n);
 /** Half of its shares, rounded down and up, and what goes along with them and what stays of a cost of 2^255. */
-const [UINT256_HALF, UINT256_HALF_UP] = [2n ** 255n - 1n, 2n ** 255n].map(String);
-const [UINT256_QUARTER, UINT256_QUARTER_UP] = [2n ** 254n - 1n, 2n ** 254n + 1n].map(String);
+const [UINT256_HALF, UINT256_HALF_UP] = [String(2n ** 255n - 1n), String(2n ** 255n)];
+const [UINT256_QUARTER, UINT256_QUARTER_UP] = [String(2n ** 254n - 1n), String(2n ** 254n + 1n)];
 /** A whole minute, so that outcomes a second apart share it. */
 const AT = 1_700_000_040_000;
 const MINUTE = String(AT / 60_000);
@@ -151,7 +151,7 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
     history: [...crossed, [cancelled(1, { remaining: '60', rested: '60' })]],
     rows: {
       ...crossedRows, levels: [level({ side: 1, price: 600_000, size: '60' })], books: [book(3)],
-      orders: [orderRow(1, ALICE, { remaining: '60', status: 2, closed_at_ms: at(3), closed_position: '3', close_reason: 'user' }), crossedRows.orders[1]],
+      orders: [orderRow(1, ALICE, { remaining: '60', status: 2, closed_at_ms: at(3), closed_position: '3', close_reason: 'user' }), orderRow(2, BOB, { side: 1, remaining: '60' })],
     },
   },
   {
@@ -337,17 +337,17 @@ describe('projections: events', () => {
         [submitted(TX, ...numbers)], [submitted(BUMPED, ...numbers.slice().reverse())],
         ...fills.map((each, n): Event[] => [n % 10 === 0 ? { ...failed(each), txHash: hashOf(n) } : settled(each, hashOf(n))]));
       await projectTo(outcomes.length, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 100_000 } });
-      const { trades, submissions, positions, market_volumes: sums } = await readTables(url);
+      const rows = await readTables(url);
       const byNumber = (column: string) => (a: Record<string, unknown>, b: Record<string, unknown>) => Number(a[column]) - Number(b[column]);
-      assert.deepEqual(trades.sort(byNumber('number')), numbers.map((n) => trade({
+      assert.deepEqual(rowsOf(rows, 'trades').sort(byNumber('number')), numbers.map((n) => trade({
         number: String(n), size: '1', cost: '1', settlement: n % 10 === 0 ? 3 : 2, tx_hash: hashOf(n), settled_position: String(5 + n), settled_at_ms: at(5 + n),
         failure_reason: n % 10 === 0 ? 'seller_insufficient_shares' : null,
       })));
-      assert.deepEqual(submissions.sort((a, b) => Number(a['position']) - Number(b['position']) || byNumber('fill')(a, b)), [
+      assert.deepEqual(rowsOf(rows, 'submissions').sort((a, b) => Number(a['position']) - Number(b['position']) || byNumber('fill')(a, b)), [
         ...numbers.map((n) => submission(TX, n, n, 1_000, 3)), ...numbers.map((n) => submission(BUMPED, n, 999 - n, 1_000, 4)),
       ]);
-      assert.deepEqual(positions, [position(ALICE, ['900', '900']), position(BOB, ['-900', '0'])]);
-      assert.deepEqual(sums, [{ market_id: MARKET, volume: '900', trades: '900' }]);
+      assert.deepEqual(rows['positions'], [position(ALICE, ['900', '900']), position(BOB, ['-900', '0'])]);
+      assert.deepEqual(rows['market_volumes'], [{ market_id: MARKET, volume: '900', trades: '900' }]);
     });
   }
 });

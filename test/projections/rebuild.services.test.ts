@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import type { Outcome } from '../../engine/records/codec.js';
 import type { Log } from '../../engine/log/log.js';
 import { projections } from '../../projections/catalogue.js';
+import { orders } from '../../projections/orders.js';
 import { DatabaseUnavailable, openSession, type OpenSession } from '../../projections/database.js';
 import type { Projection } from '../../projections/projection.js';
 import { rebuild } from '../../projections/rebuild.js';
 import { testDatabase } from '../support/postgres.js';
-import { appendOutcomes, logOf, projectTo, randomOutcomes, readTables, runSql, startWorker, type Rows } from '../support/projected.js';
+import { appendOutcomes, logOf, projectTo, randomOutcomes, readTables, rowsOf, runSql, startWorker, type Rows } from '../support/projected.js';
 
 const LENGTH = 800;
 const WIDER = projections.find(({ name }) => name === 'markets')!.version + 1;
@@ -117,7 +118,6 @@ describe('projections: rebuild', () => {
   });
 
   it('killed on any statement it leaves the live rows, and the next one starts afresh', async () => {
-    const orders = projections.find(({ name }) => name === 'orders')!;
     let finished = false;
     for (let lives = 1; !finished; lives += 7) {
       let left = lives;
@@ -144,8 +144,7 @@ describe('projections: rebuild', () => {
   });
 
   it('rebuilds of one projection take turns', async () => {
-    const [projection] = projections;
-    const twice = await Promise.all([rebuild({ url, log, projection }), rebuild({ url, log, projection })]);
+    const twice = await Promise.all([rebuild({ url, log, projection: orders }), rebuild({ url, log, projection: orders })]);
     assert.deepEqual(twice, Array(2).fill({ position: LENGTH, differingRows: 0 }));
     assert.deepEqual(await readTables(url), expected);
   });
@@ -154,8 +153,8 @@ describe('projections: rebuild', () => {
     const wider: Projection[] = projections.map((projection) => projection.name === 'markets' ? { ...projection, version: WIDER, tables: [...projection.tables, SEEN] } : projection);
     await projectTo(LENGTH, { url, log, projections: wider });
     const rows = await readTables(url);
-    assert.deepEqual(rows['markets'], expected['markets'].map((row) => ({ ...row, seen: true })));
-    assert.deepEqual(rows['projection'][0], { name: 'markets', version: WIDER, position: String(LENGTH) });
+    assert.deepEqual(rows['markets'], rowsOf(expected, 'markets').map((row) => ({ ...row, seen: true })));
+    assert.deepEqual(rows['projection']?.[0], { name: 'markets', version: WIDER, position: String(LENGTH) });
     await assert.rejects(projectTo(LENGTH, { url, log }), { name: 'NewerReadModels' });
   });
 });

@@ -1,7 +1,7 @@
 /** The read models against the reference engine's own state after the same random commands: orders, levels, trades, sums. */
 import assert from 'node:assert/strict';
 import { testDatabase } from '../support/postgres.js';
-import { logOf, projectTo, randomOutcomes, readTables, runSql, type Rows } from '../support/projected.js';
+import { logOf, projectTo, randomOutcomes, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
 import { createReferenceEngine, levelKey, type ReferenceEngine, type ReferenceFill } from '../reference/engine.js';
 import { referencePositions, referenceSettlements } from '../reference/positions.js';
 
@@ -24,17 +24,17 @@ describe('projections: the reference engine\'s state', () => {
       const rows = await readTables(url);
       assert.deepEqual(ordersOf(rows), ordersIn(engine));
       assert.deepEqual(
-        new Map(rows['levels'].map(({ market_id, size, ...level }) => [levelKey({ marketId: market_id, ...level } as LevelName), size])),
+        new Map(rowsOf(rows, 'levels').map(({ market_id, size, ...level }) => [levelKey({ marketId: market_id, ...level } as LevelName), size])),
         new Map([...engine.levels()].sort(([a], [b]) => a < b ? -1 : 1).map(([key, size]) => [key, String(size)])),
       );
       assert.deepEqual(
-        new Map(rows['trades'].map(({ number, settlement }) => [Number(number), SETTLEMENT[settlement as number]])),
+        new Map(rowsOf(rows, 'trades').map(({ number, settlement }) => [Number(number), SETTLEMENT[settlement as number]])),
         new Map(engine.fills().map(({ matched, status }) => [matched.fill, status])),
       );
       const { fills, submissions } = referenceSettlements(outcomes);
-      assert.deepEqual(new Map(rows['trades'].map(({ number, settlement, tx_hash }) => [Number(number), { settlement, txHash: tx_hash }])), fills);
+      assert.deepEqual(new Map(rowsOf(rows, 'trades').map(({ number, settlement, tx_hash }) => [Number(number), { settlement, txHash: tx_hash }])), fills);
       assert.deepEqual(
-        new Map(rows['submissions'].map(({ tx_hash, fill, batch_index }) => [`${tx_hash as string} ${fill as string}`, batch_index])), submissions);
+        new Map(rowsOf(rows, 'submissions').map(({ tx_hash, fill, batch_index }) => [`${tx_hash as string} ${fill as string}`, batch_index])), submissions);
       assert.deepEqual(positionsOf(rows), referencePositions(outcomes));
       assertSums(rows, engine.fills().filter(({ status }) => status !== 'failed'));
     });
@@ -42,7 +42,7 @@ describe('projections: the reference engine\'s state', () => {
 });
 
 function ordersOf(rows: Rows): Map<unknown, unknown> {
-  return new Map(rows['orders'].map(({ order_hash, number, remaining, status }) => (
+  return new Map(rowsOf(rows, 'orders').map(({ order_hash, number, remaining, status }) => (
     [order_hash, { number: Number(number), remaining: BigInt(remaining as string), status }])));
 }
 
@@ -52,8 +52,9 @@ function ordersIn(engine: ReferenceEngine): Map<unknown, unknown> {
 }
 
 function positionsOf(rows: Rows): Map<string, unknown> {
-  return new Map((rows['positions'] as Record<string, string>[]).flatMap((row) => ['yes', 'no'].map((side, outcome) => [
-    `${row['market_id']} ${row['user_address']} ${outcome}`, { shares: BigInt(row[`${side}_shares`]), cost: BigInt(row[`${side}_cost`]) },
+  type Row = Record<'market_id' | 'user_address' | `${'yes' | 'no'}_${'shares' | 'cost'}`, string>;
+  return new Map((rowsOf(rows, 'positions') as Row[]).flatMap((row) => (['yes', 'no'] as const).map((side, outcome) => [
+    `${row.market_id} ${row.user_address} ${outcome}`, { shares: BigInt(row[`${side}_shares`]), cost: BigInt(row[`${side}_cost`]) },
   ] as const)));
 }
 
@@ -61,8 +62,8 @@ function positionsOf(rows: Rows): Map<string, unknown> {
 function assertSums(rows: Rows, fills: readonly ReferenceFill[]): void {
   const sum = (values: Iterable<bigint>) => [...values].reduce((total, value) => total + value, 0n);
   const total = (table: string, column: string, market: unknown) => (
-    sum(rows[table].filter((row) => row['market_id'] === market).map((row) => BigInt(row[column] as string))));
-  for (const { market_id } of rows['market_volumes']) {
+    sum(rowsOf(rows, table).filter((row) => row['market_id'] === market).map((row) => BigInt(row[column] as string))));
+  for (const { market_id } of rowsOf(rows, 'market_volumes')) {
     const own = fills.filter(({ matched }) => matched.marketId === market_id).map(({ matched }) => matched);
     const cost = sum(own.map((fill) => BigInt(fill.cost)));
     assert.equal(total('market_volumes', 'volume', market_id), cost);

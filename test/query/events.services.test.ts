@@ -26,7 +26,8 @@ describe('query: events', () => {
     assert.equal(lines.pop(), '');
     assert.equal(lines.length, 5);
     lines.forEach((line, position) => {
-      const [, command, outcome, claimed] = /"command":(.*),"outcome":(.*),"digest":"0x([0-9a-f]{64})"\}$/.exec(line)!;
+      const [, command, outcome, claimed] = /"command":(.*),"outcome":(.*),"digest":"0x([0-9a-f]{64})"\}$/.exec(line) ?? [];
+      assert.ok(command !== undefined && outcome !== undefined, line);
       const length = Buffer.alloc(4);
       length.writeUInt32BE(Buffer.byteLength(command));
       digest = createHash('sha256').update(digest).update(length).update(command).update(outcome).digest();
@@ -60,15 +61,17 @@ describe('query: events', () => {
   it('ends a page early rather than hold hundreds of the largest records', async () => {
     const log = history(300);
     const large = Buffer.alloc(900_000, ' ');
-    const data = Buffer.concat([log.records.commands[0].data.subarray(0, -1), large, Buffer.from('}')]);
-    log.records.commands.forEach((record, i) => { log.records.commands[i] = { ...record, data }; });
+    const [first] = log.records.commands;
+    assert.ok(first !== undefined);
+    const data = Buffer.concat([first.data.subarray(0, -1), large, Buffer.from('}')]);
+    log.records.commands = log.records.commands.map((record) => ({ ...record, data }));
     const { next } = await events(log, { limit: 300 });
     assert.equal(next, 100);
   });
 
   it('refuses to show an outcome that does not end with its digest', async () => {
     const log = history(1);
-    log.records.outcomes[0] = { ...log.records.outcomes[0], data: Buffer.from('{"at":1,"events":[]}') };
+    log.records.outcomes = log.records.outcomes.map((record) => ({ ...record, data: Buffer.from('{"at":1,"events":[]}') }));
     await assert.rejects(events(log, {}), { name: 'MalformedRecord' });
   });
 });
@@ -92,8 +95,9 @@ function history(outcomes: number, commands = outcomes): History {
     const length = Buffer.alloc(4);
     length.writeUInt32BE(command.length);
     digest = createHash('sha256').update(digest).update(length).update(command).update(text).digest();
-    digests.push(`0x${digest.toString('hex')}`);
-    records.outcomes.push({ position, id: bytes32(position), data: encodeOutcome(text, digests[position]) });
+    const recorded = `0x${digest.toString('hex')}`;
+    digests.push(recorded);
+    records.outcomes.push({ position, id: bytes32(position), data: encodeOutcome(text, recorded) });
   }
   return {
     records, digests,

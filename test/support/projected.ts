@@ -16,6 +16,13 @@ import { createReferenceEngine, type ReferenceEngine } from '../reference/engine
 
 export type Rows = Record<string, Record<string, unknown>[]>;
 
+/** The rows of a table. */
+export function rowsOf(rows: Rows, table: string): Record<string, unknown>[] {
+  const found = rows[table];
+  if (found === undefined) throw new Error(`there is no table ${table}`);
+  return found;
+}
+
 /** The bytes of an outcome; its digest covers nothing here, since no projection reads it. */
 export function outcomeRecord(outcome: Outcome): NewRecord {
   const digest = `0x${createHash('sha256').update(JSON.stringify(outcome)).digest('hex')}`;
