@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ChainUnavailable, type Chain, type Rpc } from '../../command/chain/chain.js';
 import { heldBack } from '../../command/chain/held-back.js';
 import { runIndexer, type Indexer } from '../../command/indexer/indexer.js';
-import { createLane, type Lane } from '../../command/lane/lane.js';
+import { createLane } from '../../command/lane/lane.js';
+import type { Lane } from '../../command/lane/lane-options.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createOutbox } from '../../command/lane/outbox.js';
 import type { Report } from '../../command/chain/report.js';
@@ -205,7 +206,8 @@ function followed({ chain: { chainId }, keeping }: ChainParts, running: Running)
 function statusOf({ chain: { chainId }, run }: ChainParts, running: Running): () => ChainState {
   return createChainStatus({
     chainId, now: () => Date.now(), indexer: () => running.indexer?.status(), settlement: () => running.settlement?.status(),
-    sends: () => running.settlement?.status().holds ?? false, unsettled: () => unsettledFills(run.engine.state, { chainId, from: 0 }), beginning: () => running.beginning,
+    sends: () => running.settlement?.status().holds ?? false, unsettled: () => unsettledFills(run.engine.state, { chainId, from: 0 }),
+    beginning: () => running.beginning,
   });
 }
 

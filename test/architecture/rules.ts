@@ -51,7 +51,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'lossless-json': ['command/orders/exact-json.ts'],
   'pg': [
     'engine/log/postgres/connection.ts', 'engine/log/postgres/read.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',
-    'query/following.ts', 'command/lane/outbox.ts', 'service/embedded/embedded-postgres.ts',
+    'query/following.ts', 'command/lane/session.ts', 'service/embedded/embedded-postgres.ts',
   ],
   'pino': ['service/logger.ts'],
   'prom-client': ['service/metrics.ts'],
