@@ -34,7 +34,7 @@ const EMPTY_LIST = Buffer.from([0xc0]);
 
 /** Recursive-length prefix (Ethereum's yellow paper, appendix B). */
 function item(value: Buffer): Buffer {
-  return value.length === 1 && value[0] < 0x80 ? value : Buffer.concat([header(value.length, 0x80), value]);
+  return value.length === 1 && value.readUInt8() < 0x80 ? value : Buffer.concat([header(value.length, 0x80), value]);
 }
 
 function header(length: number, base: number): Buffer {

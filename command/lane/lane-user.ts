@@ -39,7 +39,7 @@ function heldLaneUser(session: Session, { chainId, key, purpose }: Pick<LaneUser
   let seenRings = -1;
   return {
     async ask(requests) {
-      const rows = requests.map(({ id, priority = 0, to, data, gasLimit, note }) => ({ id, priority, to, data, gas: String(gasLimit), note: note ?? null }));
+      const rows = requests.map(({ id, priority = 0, to, data, gasLimit, note = null }) => ({ id, priority, to, data, gas: String(gasLimit), note }));
       await session.query(USER_SQL.ask, [...whose, JSON.stringify(rows)]);
       session.wake({ channel: 'lane_asked', payload: `${chainId}:${key}` });
     },

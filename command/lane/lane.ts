@@ -1,98 +1,14 @@
 /** Sends the transactions of one key: what users ask for is signed and recorded before it is broadcast, and followed until it is final. */
 import { pause } from '../../engine/waiting.js';
-import type { Chain } from '../chain/chain.js';
-import type { Report } from '../chain/report.js';
 import { createKeccak256 } from '../signing/keccak.js';
-import { broadcast, lookAt, type LaneRpc, type LaneView } from './chain-view.js';
+import { broadcast, lookAt, type LaneView } from './chain-view.js';
 import { freshFees, type Fees } from './fees.js';
 import { answered, decide, replaced, takeOff, type Flight, type FlightPolicy, type LaneTransaction } from './flights.js';
+import { LANE_POLICY, type Lane, type LaneOptions, type LanePolicy, type LaneStatus } from './lane-options.js';
 import { decideNonces, doubtOf, isDoubtful, NO_MEMORY, type NonceMemory, type NonceRecords, type Places } from './nonces.js';
-import { purposesOf, type HeldLane, type NonceEnding, type Outbox } from './outbox.js';
-import { OutboxUnavailable, UnsendableTransaction, type Attempt, type HeldRequest } from './requests.js';
+import { purposesOf, type HeldLane, type NonceEnding } from './outbox.js';
+import { OutboxUnavailable, UnsendableTransaction, type HeldRequest } from './requests.js';
 import { checkRequest, createSigner, type Payload, type Signer } from './signer.js';
-
-export interface LaneOptions {
-  readonly chain: Pick<Chain, 'chainId' | 'confirmations'>;
-  readonly rpc: LaneRpc;
-  /** The key's name, by which requests ask for it. */
-  readonly key: string;
-  /** 32 bytes, as 0x and 64 hex digits. */
-  readonly privateKey: string;
-  readonly outbox: Outbox;
-  /**
-   * Awaited after an attempt is recorded and before it is broadcast, at least once for each attempt: also after a restart, for those that
-   * are not known to be broadcast. A failure holds the broadcast back, and those behind it; it is called again.
-   */
-  readonly announce: (attempt: Attempt, request: HeldRequest) => Promise<void>;
-  /** Milliseconds, not going back. */
-  readonly now: () => number;
-  readonly report: Report;
-  /** Ends the lane like stop(). */
-  readonly signal?: AbortSignal;
-  readonly policy?: Partial<LanePolicy>;
-}
-
-/** Prices in wei for a unit of gas, times in milliseconds. */
-export interface LanePolicy {
-  /** No transaction ever offers more. */
-  readonly maxFeePerGas: bigint;
-  readonly minPriorityFeePerGas: bigint;
-  /** The chain's block gas limit counts too. */
-  readonly maxGasLimit: bigint;
-  /** Recorded and not mined. */
-  readonly maxInFlight: number;
-  /** Not over. */
-  readonly maxOpen: number;
-  /** How often the chain is looked at. */
-  readonly pollMs: number;
-  /** Blocks without it after which an attempt is replaced; */
-  readonly bumpAfterBlocks: number;
-  /** and the least time. */
-  readonly bumpAfterMs: number;
-  readonly rebroadcastMs: number;
-  /** A nonce that another transaction used is given up after this time, and `confirmations` blocks. */
-  readonly lostAfterMs: number;
-  /** A nonce that the chain wants and that is not on its way is filled after this time. */
-  readonly gapAfterMs: number;
-  /** A transaction count that nobody has recorded is believed after so many looks that agree, */
-  readonly looks: number;
-  /** so far apart. */
-  readonly looksApartMs: number;
-  /** Waits after failures in a row; the last one repeats. */
-  readonly backoffMs: readonly number[];
-  /** How often a lane that is well says so. */
-  readonly publishMs: number;
-}
-
-/** 2^24 gas is EIP-7825's limit for a transaction. */
-export const LANE_POLICY: LanePolicy = {
-  maxFeePerGas: 500_000_000_000n, minPriorityFeePerGas: 1n, maxGasLimit: 1n << 24n, maxInFlight: 16, maxOpen: 1_000, pollMs: 1_000,
-  bumpAfterBlocks: 5, bumpAfterMs: 15_000, rebroadcastMs: 15_000, lostAfterMs: 60_000, gapAfterMs: 60_000, looks: 3, looksApartMs: 1_000,
-  backoffMs: [250, 500, 1_000, 2_000, 5_000, 10_000, 30_000], publishMs: 5_000,
-};
-
-export interface LaneStatus {
-  /** Lower-case hex. */
-  readonly address: string;
-  /** Whether this process works on the lane; another one may. */
-  readonly holds: boolean;
-  /** Transactions that are not over. */
-  readonly open: number;
-  /** A block's gas when the chain was looked at last; undefined before that. */
-  readonly blockGasLimit: bigint | undefined;
-  /** What keeps the lane from going on; undefined when nothing does. */
-  readonly trouble: string | undefined;
-}
-
-export interface Lane {
-  /** The key's address, in lower-case hex. */
-  readonly address: string;
-  /** Resolves when the lane has ended, after stop() or its signal. Nothing else ends it. */
-  readonly done: Promise<void>;
-  status(): LaneStatus;
-  /** Stops following; what is recorded goes on at the next start. */
-  stop(): Promise<void>;
-}
 
 /**
  * Starts a lane. It stands by while another process holds it, and takes what is recorded from the outbox; whatever fails is reported and
@@ -122,12 +38,20 @@ interface RunOptions extends Omit<LaneOptions, 'privateKey' | 'policy' | 'signal
 /** More than an empty transaction needs: some chains count the price of its bytes on another chain as gas. What is not used is not paid. */
 const FILLER_GAS = 200_000n;
 
+/** What an address that had the key's name before has open. It cannot be signed anew: its fees stay. */
+interface Former {
+  readonly address: string;
+  readonly held: HeldLane;
+  flights: readonly Flight[];
+}
+
 /** One round at a time, and nothing beside it. */
 class LaneRun {
   private held: HeldLane | undefined;
   private flights: readonly Flight[] = [];
   private nextNonce = 0;
   private nonces: NonceMemory = NO_MEMORY;
+  private former: Former[] = [];
   private blockGasLimit: bigint | undefined;
   /** Hashes of attempts that the history has. */
   private readonly announced = new Set<string>();
@@ -145,7 +69,8 @@ class LaneRun {
 
   status(): LaneStatus {
     return {
-      address: this.signer.address, holds: this.held !== undefined, open: this.flights.length, blockGasLimit: this.blockGasLimit, trouble: this.trouble(),
+      address: this.signer.address, holds: this.held !== undefined, open: this.flights.length, blockGasLimit: this.blockGasLimit,
+      trouble: this.trouble(),
     };
   }
 
@@ -200,10 +125,16 @@ class LaneRun {
       signal: this.stopping.signal, standingBy: () => { this.report('note', 'another process holds the lane; standing by'); },
     });
     try {
-      const { open, nextNonce, foreign } = await held.load();
-      for (const other of foreign) {
-        this.report('alarm', `${other.open} transactions of the address ${other.address}, which had the key's name ${key} before, are not over: they are `
-        + 'followed only while the lane runs with that key');
+      const { open, nextNonce, formerAddresses, earlier } = await held.load();
+      if (earlier > 0 && nextNonce === 0) {
+        this.report('trouble', `${earlier} transactions of an earlier version (schema sender) are not over: they may still be mined, and what they carry is asked for anew`);
+      }
+      this.former = [];
+      for (const former of formerAddresses) {
+        const left = held.former(former);
+        const flights = (await left.load()).open.map((transaction) => takeOff(transaction, now()));
+        this.former.push({ address: former, held: left, flights });
+        this.report('note', `follows ${flights.length} transactions of ${former}, which had the key's name before`);
       }
       this.flights = open.map((transaction) => takeOff(transaction, now()));
       this.nextNonce = nextNonce;
@@ -240,7 +171,33 @@ class LaneRun {
     if (ended.length > 0) await this.conclude(held, ended);
     for (const nonce of await this.recordNew(held, this.places(view), view)) due.add(nonce);
     await this.launch(held, this.flights.filter(({ transaction }) => due.has(transaction.nonce)), view.head);
+    for (const former of this.former) await this.follow(former);
+    this.former = this.former.filter(({ flights: left }) => left.length > 0);
     return held;
+  }
+
+  private async follow(former: Former): Promise<void> {
+    const { rpc, chain: { confirmations }, now } = this.options;
+    const policy = { ...this.flightPolicy, bumpAfterBlocks: Infinity };
+    const isDoubtful = (): boolean => former.flights.some(({ unexplained }) => unexplained !== undefined);
+    const view = await lookAt(rpc, { address: former.address, flights: former.flights, confirmations, isDoubtful });
+    const { flights, actions } = decide(former.flights, view, policy, now());
+    former.flights = flights;
+    for (const action of actions) {
+      const flight = former.flights.find(({ transaction }) => action.kind !== 'report' && transaction.nonce === action.nonce);
+      const attempt = flight?.transaction.attempts.at(-1);
+      if (action.kind === 'report' || flight === undefined || attempt === undefined) continue;
+      const { nonce } = action;
+      if (action.kind === 'over') {
+        await former.held.markOver([{ nonce, ending: action.ending }], purposesOf([flight.transaction]));
+        former.flights = former.flights.filter((other) => other !== flight);
+      } else {
+        await this.announce(flight);
+        const { answer } = await broadcast(rpc, attempt.raw);
+        const after = answered(flight, answer, { policy, now: { block: view.head, ms: now() } });
+        former.flights = former.flights.map((other) => other === flight ? after.flight : other);
+      }
+    }
   }
 
   private records(): NonceRecords {
@@ -249,7 +206,9 @@ class LaneRun {
 
   private places(view: LaneView): Places {
     const { chain: { confirmations }, policy, now } = this.options;
-    const { memory, places, reports } = decideNonces(this.nonces, { view, records: this.records(), policy: { ...policy, confirmations }, nowMs: now() });
+    const { memory, places, reports } = decideNonces(this.nonces, {
+      view, records: this.records(), policy: { ...policy, confirmations }, nowMs: now(),
+    });
     this.nonces = memory;
     for (const { level, text } of reports) this.report(level, text);
     return places;
@@ -280,7 +239,8 @@ class LaneRun {
   /** Signs and records what is asked for the places. Returns the nonces. */
   private async recordNew(held: HeldLane, places: Places, view: LaneView): Promise<readonly number[]> {
     if (places.kind === 'none' || (places.kind === 'fill' && places.nonces.length === 0)) return [];
-    const requests = await this.sendable(held, { most: places.kind === 'fill' ? places.nonces.length : places.count, blockGasLimit: view.blockGasLimit });
+    const most = places.kind === 'fill' ? places.nonces.length : places.count;
+    const requests = await this.sendable(held, { most, blockGasLimit: view.blockGasLimit });
     const nonces = places.kind === 'fill' ? places.nonces : requests.map((_, i) => places.first + i);
     if (nonces.length === 0) return [];
     const fees = freshFees(view, this.flightPolicy.limits);

@@ -80,17 +80,25 @@ export function decideNonces(
   if (gap === undefined) return { memory, places: placesFrom(next, flights, policy), reports: [] };
   if (!gap.lasts) return { memory: { ...memory, gap }, places: { kind: 'none' }, reports: [] };
   const nonces = holes(gap.count, next, flights).filter((nonce) => nonce < gap.count + policy.maxInFlight);
-  const reports = before.gap?.lasts === true ? [] : [{
-    level: 'alarm' as const,
-    text: `the chain wants nonce ${count}, which was over or was never sent: it was reorganised beyond ${policy.confirmations} blocks, or a node `
-      + `told a wrong nonce; the gap up to nonce ${nonces.at(-1) ?? count} and beyond is filled`,
-  }];
+  const reports = before.gap?.lasts === true
+    ? []
+    : [{
+        level: 'alarm' as const,
+        text: `the chain wants nonce ${count}, which was over or was never sent: it was reorganised beyond ${policy.confirmations} blocks, or a node `
+          + `told a wrong nonce; the gap up to nonce ${nonces.at(-1) ?? count} and beyond is filled`,
+      }];
   return { memory: { ...memory, gap }, places: { kind: 'fill', nonces }, reports };
 }
 
-interface Claiming { readonly view: View; readonly next: number; readonly records: NonceRecords; readonly policy: NoncePolicy; readonly nowMs: number }
+interface Claiming {
+  readonly view: View;
+  readonly next: number;
+  readonly records: NonceRecords;
+  readonly policy: NoncePolicy;
+  readonly nowMs: number;
+}
 
-/** The chain counts further than what is recorded: somebody else has used the key, or a node is wrong. Nothing new is sent until that is known. */
+/** The chain counts further than what is recorded: somebody else has used the key, or a node is wrong. Nothing is sent until that is known. */
 function decideClaim(before: NonceMemory, { view, next, records: { flights }, policy, nowMs }: Claiming): NonceDecision {
   const known = before.claim !== undefined && before.claim.count <= view.count ? before.claim : undefined;
   const claim = known ?? { count: view.count, since: { block: view.head, ms: nowMs }, looks: 0, countedAtMs: -Infinity, disproved: false };
@@ -110,7 +118,8 @@ function decideClaim(before: NonceMemory, { view, next, records: { flights }, po
     ? [{ level: 'trouble' as const, text: `a node counts ${claim.count} transactions of the key, ${next} are known: waits until it is certain` }]
     : [];
   // A nonce that turns out used costs a request another try; one that is left out would stop all that come after it.
-  return { memory: { ...before, claim: { ...counted, disproved } }, places: disproved ? placesFrom(next, flights, policy) : { kind: 'none' }, reports };
+  const places: Places = disproved ? placesFrom(next, flights, policy) : { kind: 'none' };
+  return { memory: { ...before, claim: { ...counted, disproved } }, places, reports };
 }
 
 /** Whether this look supports the claim: at final depth; and where nobody can tell that, by having lasted for as many blocks. */
@@ -156,7 +165,7 @@ function gapAt(
   return { ...gap, lasts: gap.looks >= policy.looks && nowMs - gap.since.ms >= policy.gapAfterMs };
 }
 
-/** Whether nothing is on its way with the nonce that the chain wants, though later ones are recorded. A node that lags shows that for a while, too. */
+/** Whether nothing is on its way with the nonce that the chain wants, though later ones are recorded. A node that lags shows that, too. */
 function isGap(count: number, next: number, flights: readonly Flight[]): boolean {
   return count < next && !flights.some(({ transaction }) => transaction.nonce === count);
 }

@@ -28,14 +28,26 @@ export interface NonceEnding {
   readonly ending: Ending;
 }
 
+export interface Loaded {
+  /** What is not over, by nonce. */
+  readonly open: readonly LaneTransaction[];
+  /** The nonce after the last recorded one. */
+  readonly nextNonce: number;
+  /** Other addresses that had the key's name, and have something open. */
+  readonly formerAddresses: readonly string[];
+  /** Transactions of the key that a version with schema `sender` has left open. */
+  readonly earlier: number;
+}
+
 /** A lane that this process holds, until a call has thrown OutboxUnavailable: then all later ones do. */
 export interface HeldLane {
   /** Rings when something was asked, and when the session has ended. A wake-up may be lost. */
   readonly bell: Bell;
   /** Throws OutboxUnavailable once the session is known to have ended. */
   check(): void;
-  /** What is not over, by nonce; the nonce after the last recorded one; and what is open of other addresses that had the key's name. */
-  load(): Promise<{ readonly open: readonly LaneTransaction[]; readonly nextNonce: number; readonly foreign: readonly { address: string; open: number }[] }>;
+  load(): Promise<Loaded>;
+  /** What the key's name has of an address that it had before, through the same session. */
+  former(address: string): HeldLane;
   /** The requests that are next, at most so many. */
   waiting(limit: number): Promise<readonly HeldRequest[]>;
   refuse(refusals: readonly { readonly request: HeldRequest; readonly reason: string }[]): Promise<void>;
@@ -86,9 +98,14 @@ function heldLane(session: Session, { chainId, key, address }: LaneKey): HeldLan
     async load() {
       const open = await session.query<TransactionRow>(LANE_SQL.open, byAddress);
       const [last] = await session.query<{ next: string }>(LANE_SQL.nextNonce, byAddress);
-      const foreign = await session.query<{ address: string; open: number }>(LANE_SQL.foreign, [...byKey, address]);
-      return { open: open.map(readTransaction), nextNonce: Number(last?.next ?? 0), foreign };
+      const former = await session.query<{ address: string }>(LANE_SQL.former, [...byKey, address]);
+      const [left] = await session.query<{ there: boolean }>(LANE_SQL.hasEarlier, []);
+      const [earlier] = left?.there === true ? await session.query<{ open: number }>(LANE_SQL.earlier, byAddress) : [];
+      return {
+        open: open.map(readTransaction), nextNonce: Number(last?.next ?? 0), formerAddresses: former.map((each) => each.address), earlier: earlier?.open ?? 0,
+      };
     },
+    former: (other) => heldLane(session, { chainId, key, address: other }),
     async waiting(limit) {
       return (await session.query<RequestRow>(LANE_SQL.waiting, [...byKey, limit])).map(readRequest);
     },

@@ -117,10 +117,13 @@ insert into lane.lanes as l (chain_id, key, address, block_gas_limit, trouble, t
 values ($1, $2, $3, $4::numeric, $5::text, case when $5::text is null then null else now() end, now())
 on conflict (chain_id, key) do update set address = excluded.address, block_gas_limit = coalesce(excluded.block_gas_limit, l.block_gas_limit),
   trouble = excluded.trouble, trouble_since = case when excluded.trouble is null then null else coalesce(l.trouble_since, now()) end, seen_at = now()`,
-  /** Transactions of the key's earlier addresses that are not over. */
-  foreign: `
-select t.address, count(*)::int as open from lane.transactions t join lane.requests r on r.id = t.request
-where r.chain_id = $1 and r.key = $2 and t.address <> $3 and t.ending is null group by t.address`,
+  /** The key's earlier addresses that have transactions that are not over. */
+  former: `
+select distinct t.address from lane.transactions t join lane.requests r on r.id = t.request
+where r.chain_id = $1 and r.key = $2 and t.address <> $3 and t.ending is null`,
+  /** Whether a version before schema `lane` has left its own. */
+  hasEarlier: 'select to_regclass(\'sender.transactions\') is not null as there',
+  earlier: 'select count(*)::int as open from sender.transactions where chain_id = $1 and address = $2 and ending is null',
   open: `
 select t.nonce, ${REQUEST}, ${OPEN_ATTEMPTS} as attempts from lane.transactions t left join lane.requests r on r.id = t.request
 where t.chain_id = $1 and t.address = $2 and t.ending is null order by t.nonce`,

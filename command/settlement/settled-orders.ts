@@ -38,7 +38,8 @@ export function createSettledOrders(log: Pick<Log, 'read'>, kept = 10_000): Sett
     // A page may end early.
     const end = from + records.length;
     for (const number of wanted) {
-      if (number < end) take(number, records[number - from].data, answer);
+      const record = records[number - from];
+      if (record !== undefined) take(number, record.data, answer);
       else if (records.length === 0) answer.missing.set(number, 'no record');
     }
     if (records.length > 0 && end <= to) await readRange({ from: end, to, wanted: wanted.filter((number) => number >= end) }, answer);

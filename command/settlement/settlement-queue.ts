@@ -130,9 +130,9 @@ export class SettlementQueue {
       if (batch.length === limit) grows = false;
       if (!grows) break;
     }
-    if (batch.length === 0) return batch;
-    const first = batch[0].fill;
-    const ripe = !grows || this.#returned.has(first) || this.#arrivals.at(first, nowMs) + this.rules.gatherMs <= nowMs;
+    const [first] = batch;
+    if (first === undefined) return batch;
+    const ripe = !grows || this.#returned.has(first.fill) || this.#arrivals.at(first.fill, nowMs) + this.rules.gatherMs <= nowMs;
     return ripe ? batch : [];
   }
 
@@ -303,11 +303,12 @@ function createArrivals() {
       if (nextFill <= seen) return;
       seen = nextFill;
       marks.push({ upTo: nextFill, atMs });
-      if (marks.length > 64) marks.splice(0, 2, { upTo: marks[1].upTo, atMs: marks[0].atMs });
+      const [oldest, second] = marks;
+      if (marks.length > 64 && oldest !== undefined && second !== undefined) marks.splice(0, 2, { upTo: second.upTo, atMs: oldest.atMs });
     },
     at: (fill: number, unseen: number): number => marks.find(({ upTo }) => fill < upTo)?.atMs ?? unseen,
     dropBelow(fill: number): void {
-      while (marks.length > 0 && marks[0].upTo <= fill) marks.shift();
+      while ((marks[0]?.upTo ?? Infinity) <= fill) marks.shift();
     },
   };
 }

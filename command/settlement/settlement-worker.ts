@@ -137,7 +137,8 @@ class Worker {
     const { view, now, signal, catchUp } = this.options;
     const { queue, timings, progressed } = this.parts;
     const held = this.held ?? await this.hold();
-    if (this.laneView.isDue()) this.hear(await held.changes(), await held.state());
+    if (this.laneView.isRung()) this.hear(await held.changes());
+    if (this.laneView.isDue()) this.laneView.seen(await held.state());
     queue.observe(view.nextFill(), now());
     for (const passed of queue.pass(view.nextBlock(), now())) this.conclude(passed);
     if (this.forgettable.length > 0) {
@@ -184,10 +185,11 @@ class Worker {
     const { lane, signal, now } = this.options;
     const held = await lane.hold(signal);
     try {
-      const [requests, state] = [await held.changes(), await held.state()];
+      const requests = await held.changes();
+      this.laneView.seen(await held.state());
       this.forgettable = [];
       this.parts.queue.restore(requests.flatMap((request) => this.found(request)), now());
-      this.hear(requests, state);
+      this.hear(requests);
       return this.held = held;
     } catch (error) {
       await held.close();
@@ -226,10 +228,10 @@ class Worker {
     if (failure !== undefined) throw failure;
   }
 
-  private hear(changed: readonly TrackedRequest[], state: LaneState | undefined): void {
+  private hear(changed: readonly TrackedRequest[]): void {
     const { queue } = this.parts;
     const { now } = this.options;
-    this.laneView.seen(state);
+    this.laneView.heard();
     for (const { id, status, note } of changed) {
       switch (status.kind) {
         case 'waiting': break;
@@ -279,12 +281,15 @@ function createLaneView({ laneLookMs, laneSilentMs }: SettlementTimings, now: ()
   let heardAtMs = now();
   let lookedAtMs = -Infinity;
   let rung = true;
+  /** Clocks may be set back. */
+  const isDue = (): boolean => now() - lookedAtMs >= laneLookMs || now() < lookedAtMs;
   return {
     hasRung: (): void => { rung = true; },
-    /** Clocks may be set back. */
-    isDue: (): boolean => rung || now() - lookedAtMs >= laneLookMs || now() < lookedAtMs,
+    /** Whether there may be changes: the lane has told some, or nobody has looked for long. */
+    isRung: (): boolean => rung || isDue(),
+    heard: (): void => { rung = false; },
+    isDue,
     seen(latest: LaneState | undefined): void {
-      rung = false;
       lookedAtMs = now();
       if (latest?.seenAtMs !== state?.seenAtMs) heardAtMs = lookedAtMs;
       state = latest;
@@ -298,8 +303,10 @@ function createLaneView({ laneLookMs, laneSilentMs }: SettlementTimings, now: ()
   };
 }
 
+type BatchParts = Pick<SettlementOptions, 'chain' | 'view' | 'log' | 'now' | 'newId' | 'limits'>;
+
 /** Makes transactions of fills, and remembers which permits they need no longer have. */
-function createBatches({ chain, view, log, now, newId, limits = BATCH_LIMITS }: Pick<SettlementOptions, 'chain' | 'view' | 'log' | 'now' | 'newId' | 'limits'>) {
+function createBatches({ chain, view, log, now, newId, limits = BATCH_LIMITS }: BatchParts) {
   const settledOrders = createSettledOrders(log);
   const used = new Set<number>();
   return {
@@ -311,7 +318,8 @@ function createBatches({ chain, view, log, now, newId, limits = BATCH_LIMITS }: 
         limits: blockGasLimit === undefined ? limits : limitsWithin(limits, blockGasLimit),
       });
       const data = encodeSettleBatch({ ...content, history: view.history() });
-      return { id: newId(), to: chain.contracts.settlement, data, gasLimit: BigInt(gasLimit), note: { fills: fills.map(({ fill }) => fill), permits } };
+      const note = { fills: fills.map(({ fill }) => fill), permits };
+      return { id: newId(), to: chain.contracts.settlement, data, gasLimit: BigInt(gasLimit), note };
     },
     /** A final transaction has had the permits of these orders. */
     permitsUsed(orderNumbers: readonly number[]): void {

@@ -1,5 +1,6 @@
 /** The lane role: signs and sends what other roles ask for, one lane per key of a chain. Of two processes with one key one works. */
-import { createLane, type Lane } from '../../command/lane/lane.js';
+import { createLane } from '../../command/lane/lane.js';
+import type { Lane } from '../../command/lane/lane-options.js';
 import { createOutbox } from '../../command/lane/outbox.js';
 import type { Attempt, HeldRequest } from '../../command/lane/requests.js';
 import { submissionOf } from '../../command/settlement/submission.js';

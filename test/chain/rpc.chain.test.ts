@@ -50,6 +50,15 @@ describe('chain: JSON-RPC under faults', () => {
     ]);
   });
 
+  it('each of them answers where that is asked for; those that fail are left out', async () => {
+    const rpc = open();
+    assert.deepEqual(await rpc.each('eth_blockNumber', []), ['0x0', '0x0']);
+    meet('drop');
+    assert.deepEqual(await rpc.each('eth_blockNumber', []), ['0x0']);
+    second.fate = () => 'drop';
+    assert.deepEqual(await rpc.each('eth_blockNumber', []), []);
+  });
+
   it('null is an answer', async () => {
     assert.equal(await open().request('eth_getTransactionReceipt', [`0x${'00'.repeat(32)}`]), null);
   });

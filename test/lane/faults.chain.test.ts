@@ -209,18 +209,35 @@ describe('chain: lane under faults', () => {
       assert.deepEqual([await on.fates(), await on.calls()], [[[1, 'mined'], [2, 'mined']], [1, 2]]);
     });
 
-    it('a key that had another address before: its open transactions are told of, and the new one goes on', async () => {
-      await on.automine(false);
-      const first = await on.start();
+    for (const swallowed of [false, true]) {
+      it(`a key that had another address: what that has open${swallowed ? ', and no node has,' : ''} is followed to its end; the new one goes on`, async () => {
+        await on.automine(false);
+        if (swallowed) on.proxy.fate = ({ method }) => method === 'eth_sendRawTransaction' ? 'drop' : 'pass';
+        const first = await on.start();
+        await on.ask(1, 2);
+        await on.sent(1, 2);
+        if (!swallowed) await on.until('pooled', async () => (await on.pooled()).length === 2);
+        await first.stop();
+        on.proxy.fate = () => 'pass';
+        const second = await on.start({ privateKey: `0x${'22'.repeat(32)}` });
+        await on.chain.rpc('anvil_setBalance', [second.address, '0x56bc75e2d63100000']);
+        await on.ask(3);
+        await on.until('told', () => on.reports.some((text) => text.includes(`follows 2 transactions of ${on.address}`)));
+        await on.mineUntilEnded(3);
+        assert.deepEqual([await on.fates(), (await on.calls()).sort()], [[1, 2, 3].map((number) => [number, 'mined']), [1, 2, 3]]);
+      });
+    }
+
+    it('an outbox of the version before: the lane begins behind what the chain counts, and tells what is open there', async () => {
+      await on.sql.query(`create schema sender; create table sender.transactions (chain_id bigint, address text, nonce bigint, ending json);
+        insert into sender.transactions values (31337, '${on.address}', 6, null), (31337, '${on.address}', 5, '{"kind":"mined"}'), (31337, '0xother', 7, null)`);
+      await on.chain.rpc('anvil_setNonce', [on.address, '0x6']);
       await on.ask(1);
-      await on.sent(1);
-      await first.stop();
-      const other = `0x${'22'.repeat(32)}`;
-      const second = await on.start({ privateKey: other });
-      await on.chain.rpc('anvil_setBalance', [second.address, '0x56bc75e2d63100000']);
-      await on.until('told', () => on.reports.some((text) => text.startsWith('alarm') && text.includes(`1 transactions of the address ${on.address}`)));
-      await on.ask(2);
-      await on.sent(2);
+      await on.start();
+      await on.mineUntilEnded(1);
+      assert.deepEqual([await on.nonces(1), await on.calls()], [[6], [1]]);
+      assert.equal(on.reports.filter((text) => /^trouble: .* 1 transactions of an earlier version \(schema sender\) are not over/.test(text)).length, 1);
+      await on.sql.query('drop schema sender cascade');
     });
 
     for (const step of STEPS) {

@@ -103,7 +103,8 @@ describe('lane: nonces', () => {
 
     it('of one node against another is not believed, whatever it says of the final block, and is disproved in the end', () => {
       const on = lane();
-      assert.deepEqual([100, 100, 100, 101, 103, 104].map((head) => on.look({ count: 7, final: 7, nodes: [7, 5], head })), [NONE, NONE, NONE, NONE, NONE, next(5)]);
+      const places = [100, 100, 100, 101, 103, 104].map((head) => on.look({ count: 7, final: 7, nodes: [7, 5], head }));
+      assert.deepEqual(places, [NONE, NONE, NONE, NONE, NONE, next(5)]);
     });
 
     it('without confirmations it must be the same at several looks that are apart', () => {
@@ -144,7 +145,7 @@ describe('lane: nonces', () => {
 
     it('of a node that lags: nothing new until it has caught up, and nothing is filled', () => {
       const on = lane();
-      assert.deepEqual([on.look({ count: 3 }), on.look({ count: 3 }, 900), on.look({ count: 4 }, 900), on.look({ count: 5 }, 900)], [NONE, NONE, NONE, next(5)]);
+      assert.deepEqual([3, 3, 4, 5].map((count) => on.look({ count }, 900)), [NONE, NONE, NONE, next(5)]);
       assert.deepEqual(on.reports, []);
     });
 

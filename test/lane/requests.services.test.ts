@@ -22,14 +22,15 @@ describe('lane: requests', () => {
   afterEach(async () => { await Promise.all(open.splice(0).map((each) => each.close())); });
   after(() => database.drop());
 
-  async function user(purpose: Purpose = 'settlement', { standingBy = () => undefined, key = 'operator' }: { standingBy?: () => void; key?: string } = {}): Promise<HeldLaneUser> {
-    const held = await openLaneUser({ url: database.url, chainId, key, purpose, standByMs: 5, standingBy }).hold(never);
+  async function user(purpose: Purpose = 'settlement', options: { standingBy?: () => void; key?: string } = {}): Promise<HeldLaneUser> {
+    const held = await openLaneUser({ url: database.url, chainId, key: 'operator', purpose, standByMs: 5, ...options }).hold(never);
     open.push(held);
     return held;
   }
 
   async function lane(key = 'operator', address = '0xaa'): Promise<HeldLane> {
-    const held = await createOutbox({ url: database.url, standByMs: 5 }).hold({ chainId, key, address }, { signal: never, standingBy: () => undefined });
+    const outbox = createOutbox({ url: database.url, standByMs: 5 });
+    const held = await outbox.hold({ chainId, key, address }, { signal: never, standingBy: () => undefined });
     open.push(held);
     return held;
   }

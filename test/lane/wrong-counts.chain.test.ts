@@ -1,7 +1,7 @@
 /** A lane whose node counts the key's transactions wrongly: it goes on each time, without an operator and without sending a request twice. */
 import assert from 'node:assert/strict';
 import { createRpc } from '../../command/chain/rpc.js';
-import type { LanePolicy } from '../../command/lane/lane.js';
+import type { LanePolicy } from '../../command/lane/lane-options.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 import { laneStack } from '../support/lane-stack.js';
 import { answering } from '../support/rpc-proxy.js';
@@ -11,7 +11,7 @@ describe('chain: lane and wrong counts', function () {
   const on = laneStack();
 
   /** The node says that so many transactions are in the latest block, or in any; at as many looks as are wanted. */
-  function counting({ told, looks, everywhere = false }: { told: number; looks: number; everywhere?: boolean }): { lies: () => number; stop: () => void } {
+  function counting({ told, looks, everywhere = false }: { told: number; looks: number; everywhere?: boolean }) {
     let lies = 0;
     let isWrong = true;
     on.proxy.fate = ({ method, params }) => {

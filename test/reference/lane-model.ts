@@ -1,4 +1,4 @@
-/** A chain in memory that takes, drops, mines, forgets and reorganises as it is told, with a node that lies, and a lane that knows only what that shows. */
+/** A chain in memory that takes, drops, mines and reorganises as it is told, with a node that lies, and a lane that knows only what that shows. */
 import assert from 'node:assert/strict';
 import { freshFees, type Fees } from '../../command/lane/fees.js';
 import {

@@ -16,7 +16,9 @@ const following: IndexerStatus = {
   chainId: 5, latestBlock: 20, finalBlock: 17, nextBlock: 16, lagBlocks: 2, rangeBlocks: 1_000, stalled: false, lookedAtMs: START_MS + 7_000,
   failures: 0, lastError: undefined, stopped: undefined,
 };
-const settling: SettlementStatus = { transactions: 1, inHand: 3, troubled: 0, slow: false, holds: true, waiting: 4, oldestWaitingSinceMs: START_MS - 50_000 };
+const settling: SettlementStatus = {
+  transactions: 1, inHand: 3, troubled: 0, slow: false, holds: true, waiting: 4, oldestWaitingSinceMs: START_MS - 50_000,
+};
 
 describe('service: a chain\'s status', () => {
   function statusOf(changes: Partial<IndexerHealthParts & SettlementHealthParts>) {

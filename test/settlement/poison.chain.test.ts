@@ -57,14 +57,14 @@ describe('settlement: poisoned fills', function () {
     await database.drop();
   });
 
-  const next = (): Wallet => healthy[Number(nonce) % healthy.length];
+  const next = (): Wallet => healthy[Number(nonce) % healthy.length]!;
 
   /** Places an order of another trader than the last one; gives its number and how many fills it made. */
   async function place(wallet: Wallet, side: bigint, outcome: bigint, { size = SHARE, poison }: { size?: bigint; poison?: Poison } = {}) {
     const expiration = poison?.expires ? { expiration: BigInt(await world.contracts.now() + EXPIRES_IN_S) } : {};
     const signed = await world.contracts.order(wallet, { marketId: world.marketId, side, outcome, size, nonce: ++nonce, ...expiration });
     const { position, outcome: { events } } = await stack.place(poison?.spoil?.(signed) ?? signed);
-    equal(events[0].type, 'OrderAccepted');
+    equal(events[0]?.type, 'OrderAccepted');
     return { signed, number: position, fills: ofType(events, 'FillMatched').map(({ fill }) => fill) };
   }
 
@@ -81,7 +81,7 @@ describe('settlement: poisoned fills', function () {
         const bad = await place(walletOf(poison.name), poison.side, outcome, { poison });
         const good = await place(next(), poison.side, outcome);
         equal(bad.fills.length + good.fills.length, 2);
-        poisoned.set(bad.fills[0], poison.reason);
+        poisoned.set(bad.fills[0]!, poison.reason);
         innocent.push({ orderHash: maker.signed.hash, number: maker.number, outcome });
         if (poison.name === 'cancelling') cancelled.push(bad.signed);
       }
@@ -98,11 +98,11 @@ describe('settlement: poisoned fills', function () {
   async function poisonAll(cancelled: readonly SignedOrder[]): Promise<void> {
     const { contracts } = world;
     const address = (name: string) => walletOf(name).address;
-    await contracts.send(address('drained'), contracts.usdc, 'transfer', [healthy[0].address, 100n * USDC]);
+    await contracts.send(address('drained'), contracts.usdc, 'transfer', [healthy[0]!.address, 100n * USDC]);
     await contracts.send(address('revoked'), contracts.usdc, 'approve', [contracts.settlement.address, 0n]);
     const token = await contracts.positionId(world.marketId, Number(NO));
     await contracts.send(address('empty-handed'), contracts.tokens, 'safeTransferFrom', [
-      address('empty-handed'), healthy[0].address, token, 100n * USDC, '0x',
+      address('empty-handed'), healthy[0]!.address, token, 100n * USDC, '0x',
     ]);
     await contracts.send(address('cancelling'), contracts.settlement, 'cancelOrders', [cancelled.map(({ order }) => order)]);
     await contracts.timeIs(await contracts.now() + Math.max(CANCEL_DELAY_S, EXPIRES_IN_S) + 1);
@@ -137,7 +137,7 @@ describe('settlement: poisoned fills', function () {
       const { status, remaining } = stack.replica.view.order(orderHash)!;
       deepEqual({ status, remaining }, { status: 'open', remaining: String(SHARE) });
     }
-    const resting = [...restingOrders(state, state.markets[0])]
+    const resting = [...restingOrders(state, state.markets[0]!)]
       .map((slot) => ({ number: state.orders.number(slot), outcome: BigInt(state.orders.outcome(slot)) }));
     const of = (outcome: bigint, orders: readonly { number: number; outcome: bigint }[]) =>
       orders.filter((order) => order.outcome === outcome).map(({ number }) => number);

@@ -276,7 +276,7 @@ describe('settlement: queue: trouble', () => {
     const pauses: number[] = [];
     for (let round = 1; round <= 5; round++) {
       const [passed] = conclude(send(at), round, at, false);
-      deepEqual([passed.left, passed.alone], [[0], round]);
+      deepEqual([passed?.left, passed?.alone], [[0], round]);
       match(1, at);
       const other = send(at);
       settle(fillsOf(other));

@@ -10,7 +10,7 @@ import {
 
 describe('settlement after a restart', function () {
   this.timeout(120_000);
-  const [alice, bob] = ['alice', 'bob'].map(walletOf);
+  const [alice, bob] = [walletOf('alice'), walletOf('bob')];
   let database: TestDatabase;
   let world: SettlementWorld;
   let proxy: RpcProxy;

@@ -16,7 +16,7 @@ describe('settlement on a chain', function () {
   /** Where the test's events begin, and its fills' numbers. */
   let begin: { position: number; fill: number };
   let nonce = 0n;
-  let [alice, bob, carol] = ['alice', 'bob', 'carol'].map(walletOf);
+  let [alice, bob, carol] = [walletOf('alice'), walletOf('bob'), walletOf('carol')];
 
   before(async () => {
     database = await testDatabase();
@@ -29,7 +29,8 @@ describe('settlement on a chain', function () {
   });
 
   beforeEach(async function () {
-    [alice, bob, carol] = ['alice', 'bob', 'carol'].map((name) => walletOf(`${name}: ${this.currentTest!.title}`));
+    const own = (name: string) => walletOf(`${name}: ${this.currentTest!.title}`);
+    [alice, bob, carol] = [own('alice'), own('bob'), own('carol')];
     await fundTraders(world, [alice, bob], 1_000n * USDC);
     stack = await startSettlementStack(world, { indexer: false });
     const { position, nextFill } = stack.replica.view;
@@ -137,7 +138,7 @@ describe('settlement on a chain', function () {
     await matches(10);
     await stack.settled();
     const { submitted } = await assertSettledOnce();
-    deepEqual(submitted[0].fills, numbers(0, 10));
+    deepEqual(submitted[0]?.fills, numbers(0, 10));
     ok(submitted.length > 1);
     ok(stack.reports.some((report) => /^trouble: .* left \d of 10 fills untouched/.test(report)), stack.reports.join('\n'));
   });
@@ -158,7 +159,7 @@ describe('settlement on a chain', function () {
       const { submitted } = await assertSettledOnce();
       ok(submitted.length >= 4 && submitted.every(({ fills }) => fills.length <= 6), JSON.stringify(submitted));
       equal(stack.reports.length, 1);
-      match(stack.reports[0], /^trouble: chain 31337: a batch of [56] fills cannot be sent and goes in smaller ones: .* block gas limit 2000000$/);
+      match(stack.reports[0]!, /^trouble: chain 31337: a batch of [56] fills cannot be sent and goes in smaller ones: .* block gas limit 2000000$/);
     } finally {
       await blocksOf(30_000_000);
     }

@@ -45,10 +45,7 @@ function playRandomly(steps: readonly Step[]): void {
     queue.take({ id, note }, at);
     return id;
   };
-  const send = (most: number): void => {
-    const id = ask(most);
-    if (id !== undefined) queue.sent(id);
-  };
+  const send = (most: number): void => { queue.sent(ask(most) ?? 'nothing'); };
   const restore = (): void => { queue.restore([...open].map(([id, note]) => ({ id, note, askedAtMs: at })), at); };
   const finish = (which: string, kind: Step['kind']): void => {
     const note = open.get(which)!;
@@ -87,10 +84,9 @@ function playRandomly(steps: readonly Step[]): void {
       restore();
       queue.observe(nextFill, at - 500);
     } else if (open.size > 0) {
-      finish([...open.keys()][n % open.size], kind);
+      finish([...open.keys()][n % open.size]!, kind);
     }
-    equal(queue.status().inHand, inHand().length);
-    equal(queue.waiting(), unsettled.size - inHand().filter((each) => unsettled.has(each)).length);
+    deepEqual([queue.status().inHand, queue.waiting()], [inHand().length, unsettled.size - inHand().filter((each) => unsettled.has(each)).length]);
   }
   for (let round = 0; unsettled.size > 0; round++) {
     ok(round < 10_000, 'the rest does not settle');

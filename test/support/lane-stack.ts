@@ -2,7 +2,8 @@
 import { Wallet } from 'ethers';
 import pg from 'pg';
 import { createRpc, type ChainRpc } from '../../command/chain/rpc.js';
-import { createLane, type Lane, type LaneOptions } from '../../command/lane/lane.js';
+import { createLane } from '../../command/lane/lane.js';
+import type { Lane, LaneOptions } from '../../command/lane/lane-options.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createOutbox, type Outbox } from '../../command/lane/outbox.js';
 import type { HeldLaneUser, LaneRequest, LaneUser, Purpose, TrackedRequest } from '../../command/lane/requests.js';
@@ -97,7 +98,8 @@ class LaneStack {
       },
       announce: async ({ txHash }) => { this.announced.push(txHash); },
       policy: {
-        pollMs: 20, bumpAfterMs: 0, rebroadcastMs: 100, lostAfterMs: 100, gapAfterMs: 200, looks: 3, looksApartMs: 20, backoffMs: [20], publishMs: 100, ...policy,
+        pollMs: 20, bumpAfterMs: 0, rebroadcastMs: 100, lostAfterMs: 100, gapAfterMs: 200, looks: 3, looksApartMs: 20, backoffMs: [20],
+        publishMs: 100, ...policy,
       },
       ...options,
     });

@@ -1,6 +1,6 @@
 /** Options of a lane that does nothing more from a step on, as if its process had been killed there; what was done stays done. */
 import type { HeldLane } from '../../command/lane/outbox.js';
-import type { LaneOptions } from '../../command/lane/lane.js';
+import type { LaneOptions } from '../../command/lane/lane-options.js';
 import type { LaneStack } from './lane-stack.js';
 
 export const STEPS = ['before record', 'record', 'announced', 'broadcast', 'marked', 'replacement', 'receipt', 'before over', 'over'] as const;

@@ -159,7 +159,7 @@ describe('the exchange and a chain that fails', function () {
       const asked = node1.calls.length;
       node1.fate = ({ method }) => method === 'eth_sendRawTransaction' ? 'lose' : 'hang';
       await trade();
-      await eventually('indexer and sender wait for answers', async () => {
+      await eventually('indexer and lane wait for answers', async () => {
         const hanging = new Set(node1.calls.slice(asked));
         return ['eth_blockNumber', 'eth_getTransactionCount'].every((method) => hanging.has(method)) ? true : undefined;
       });

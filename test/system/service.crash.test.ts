@@ -36,7 +36,8 @@ const MODES: readonly ChainMode[] = [
 const QUESTIONS = [
   ['database', '"kind":"PlaceOrder"'],
   ['database', '"type":"FillMatched"'],
-  ['database', 'insert into sender.transactions'],
+  ['database', 'insert into lane.requests'],
+  ['database', 'insert into lane.transactions'],
   ['database', '"kind":"SubmitSettlement"'],
   ['chain', 'eth_sendRawTransaction'],
   ['database', 'set broadcast = true'],
@@ -44,6 +45,7 @@ const QUESTIONS = [
   ['chain', 'eth_getLogs'],
   ['database', '"kind":"SettleFill"'],
   ['database', 'set ending ='],
+  ['database', 'set forgotten = true'],
   ['database', 'write_trades'],
   ['database', 'write_positions'],
 ] as const;
@@ -155,7 +157,7 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
     try {
       const { rows: [row] } = await client.query<{ open: number; recorded: number; next: number }>(`
         select count(*) filter (where ending is null)::int as open, count(*)::int as recorded, coalesce(max(nonce) + 1, 0)::int as next
-        from sender.transactions`);
+        from lane.transactions`);
       return row!;
     } finally {
       await client.end();
