@@ -2,7 +2,7 @@
 import { sqlState, type Session } from './database.js';
 import type { Projection } from './projection.js';
 import { readCheckpoints } from './checkpoint.js';
-import { checkpointTable } from './tables.js';
+import { checkpointTable } from './models/tables.js';
 
 /** Where the tables are that serve. */
 export const READ_MODELS = 'read_models';

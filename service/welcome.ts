@@ -1,9 +1,9 @@
 /** What a developer sees when the development stack has started: where it is, and what to try next. */
 import type { Chain } from '../command/chain/chain.js';
-import { TEST_MNEMONIC } from './embedded/anvil.js';
+import { TEST_MNEMONIC } from './embedded/chain/anvil.js';
 import { orderDomain } from './api/order-domains.js';
 import type { Config } from './config.js';
-import { developmentAccounts, STARTING_USDC } from './embedded/dev-contracts.js';
+import { developmentAccounts, STARTING_USDC } from './embedded/chain/dev-contracts.js';
 
 interface Markets {
   readonly markets: readonly { readonly id: string; readonly question: string }[];

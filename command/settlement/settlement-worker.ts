@@ -34,6 +34,8 @@ export interface SettlementOptions {
   readonly lane: LaneUser;
   /** Resolves when the history has got to the latest block that is final by now. Throws ChainUnavailable. */
   readonly catchUp: () => Promise<void>;
+  /** Resolves when the chain can be asked and is still the one that the history recorded; awaited before anything is asked of the lane. */
+  readonly verify: () => Promise<void>;
   /** A new UUID. */
   readonly newId: () => string;
   /** Milliseconds since the Unix epoch. */
@@ -134,7 +136,7 @@ class Worker {
 
   /** Whether there was something to do: there may be more. */
   async step(): Promise<boolean> {
-    const { view, now, signal, catchUp } = this.options;
+    const { view, now, signal, catchUp, verify } = this.options;
     const { queue, timings, progressed } = this.parts;
     const held = this.held ?? await this.hold();
     if (this.laneView.isRung()) this.hear(await held.changes());
@@ -157,6 +159,7 @@ class Worker {
       this.begun = true;
       return true;
     }
+    await orAborted(verify(), signal);
     await this.ask(held, Math.min(room, ASKED_TOGETHER));
     return true;
   }

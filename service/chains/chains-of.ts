@@ -8,7 +8,7 @@ import { readChainsFile, type ChainOfFile } from './chains-file.js';
 import type { Config } from '../config.js';
 import { createMissingMarkets } from './create-markets.js';
 import { removeDevChainsFile, writeDevChainsFile } from './dev-chains-file.js';
-import { startDevChain } from '../embedded/dev-chain.js';
+import { startDevChain } from '../embedded/chain/dev-chain.js';
 
 export interface ChainsOfConfig {
   readonly chains: readonly ConfiguredChain[];

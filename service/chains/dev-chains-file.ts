@@ -1,7 +1,7 @@
 /** Writes the chains file that describes the running development chain, with which other processes of the exchange are started: CHAINS=its path. */
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DevChain } from '../embedded/dev-chain.js';
+import type { DevChain } from '../embedded/chain/dev-chain.js';
 import { writeDurably } from '../embedded/durable-files.js';
 
 /** Where the file is, in the chain's directory. */

@@ -93,14 +93,18 @@ async function openFront(
   return `http://${config.host}:${port}`;
 }
 
-/** Free ports of this machine, which the processes keep over restarts. */
+/** Each process with a free port of this machine, which it keeps over restarts. */
 async function places(config: Config): Promise<Managed[]> {
-  const sockets = await Promise.all(config.processes.map(() => new Promise<ReturnType<typeof createSocketServer>>((resolve, reject) => {
-    const socket = createSocketServer().once('error', reject).listen(0, '127.0.0.1', () => { resolve(socket); });
-  })));
-  const managed = config.processes.map((group, i) => ({ role: group.join('+'), port: (sockets[i]!.address() as AddressInfo).port }));
-  await Promise.all(sockets.map((socket) => new Promise((resolve) => { socket.close(resolve); })));
-  return managed;
+  const held = await Promise.all(config.processes.map(async (group) => ({ role: group.join('+'), ...await holdPort() })));
+  await Promise.all(held.map(({ release }) => release()));
+  return held.map(({ role, port }) => ({ role, port }));
+}
+
+/** A free port, held so that the next one is another. */
+async function holdPort(): Promise<{ readonly port: number; release(): Promise<void> }> {
+  const holder = createSocketServer();
+  await new Promise<void>((resolve, reject) => { holder.once('error', reject).listen(0, '127.0.0.1', resolve); });
+  return { port: (holder.address() as AddressInfo).port, release: () => new Promise((resolve) => { holder.close(() => { resolve(); }); }) };
 }
 
 /** Shows where everything is, once reads are answered. */

@@ -42,7 +42,7 @@ async function startSettlement(access: ChainAccess, { view }: Replica, parts: Sh
   await access.begin(async () => {
     await watch.verify();
     started ??= runSettlement({
-      chain, log, report, now, signal, catchUp: () => watch.catchUp(), newId: () => randomUUID(),
+      chain, log, report, now, signal, catchUp: () => watch.catchUp(), verify: () => watch.verify(), newId: () => randomUUID(),
       lane: openLaneUser({ url: urls.outbox, chainId, key: OPERATOR, purpose: 'settlement' }),
       view: {
         nextFill: () => view.nextFill, unsettled: (from) => view.unsettledFills({ chainId, from }),

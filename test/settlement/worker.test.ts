@@ -28,7 +28,7 @@ interface Asked {
   status: RequestStatus;
 }
 
-type Fault = 'catchUp' | 'read' | 'hold' | 'ask' | 'forget' | 'changes';
+type Fault = 'catchUp' | 'verify' | 'read' | 'hold' | 'ask' | 'forget' | 'changes';
 
 interface Scene {
   readonly settlement: Settlement;
@@ -93,6 +93,7 @@ async function setScene(
       },
     },
     catchUp: () => scene.fault.catchUp === undefined ? Promise.resolve() : Promise.reject(scene.fault.catchUp),
+    verify: () => scene.fault.verify === undefined ? Promise.resolve() : Promise.reject(scene.fault.verify),
     rules: { maxFills: 4, gatherMs: 5 }, timings: { pollMs: 1, retryMs: 2, maxRetryMs: 5, maxAsked: 3 }, ...options,
   });
   return Object.assign(scene, { settlement });
@@ -218,6 +219,18 @@ describe('settlement: worker', () => {
     await request(1);
     await until('the trouble is over', () => scene.settlement.status().trouble === undefined);
     equal(scene.reports.at(-1), 'note: settlement goes on after: no node of chain 5 answers: connection refused');
+  });
+
+  it('asks for nothing more while the chain is not the one that the history recorded', async () => {
+    scene = await setScene();
+    scene.match(2);
+    await request(1);
+    scene.fault = { verify: new ChainUnavailable(5, 'it does not have block 7 as the history recorded it') };
+    scene.match(50);
+    await until('it is told', () => scene.reports.length > 0);
+    deepEqual(scene.asked.length, 1);
+    scene.fault = {};
+    await request(2);
   });
 
   const outage = new OutboxUnavailable(new Error('cut'));

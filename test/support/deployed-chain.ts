@@ -5,8 +5,8 @@ import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
-import { TEST_MNEMONIC } from '../../service/embedded/anvil.js';
-import { deployContracts } from '../../service/embedded/deploy-contracts.js';
+import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
+import { deployContracts } from '../../service/embedded/chain/deploy-contracts.js';
 import { TEST_CHAIN_ID, testChain, type TestChain } from './chain.js';
 
 export interface DeployedMarket {

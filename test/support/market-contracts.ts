@@ -7,8 +7,8 @@ import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
-import { TEST_MNEMONIC } from '../../service/embedded/anvil.js';
-import { deployContracts } from '../../service/embedded/deploy-contracts.js';
+import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
+import { deployContracts } from '../../service/embedded/chain/deploy-contracts.js';
 import { testChain, type TestChain } from './chain.js';
 
 export interface Target {

@@ -19,7 +19,7 @@ import type { Event, SettlementSubmitted } from '../../engine/records/events.js'
 import type { Log } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { startReplica, type Replica } from '../../engine/run/replica.js';
-import { TEST_MNEMONIC } from '../../service/embedded/anvil.js';
+import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
 import { TEST_CHAIN_ID } from './chain.js';
 import { settlementContracts, type SettlementContracts, type SignedOrder } from './settlement-contracts.js';
 
@@ -119,7 +119,7 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
     ...laneOptions,
   });
   const settlement = runSettlement({
-    chain: world.chain, log, now: Date.now, newId: randomUUID, report, signal, catchUp: () => indexer?.advanceNow() ?? Promise.resolve(),
+    chain: world.chain, log, now: Date.now, newId: randomUUID, report, signal, catchUp: () => indexer?.advanceNow() ?? Promise.resolve(), verify: () => Promise.resolve(),
     view: {
       nextFill: () => view.nextFill,
       unsettled: (from) => view.unsettledFills({ chainId: world.chain.chainId, from }),

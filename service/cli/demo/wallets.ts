@@ -5,7 +5,7 @@ import { market as marketArtifact } from '../../../contracts-abi/market.js';
 import { settlement } from '../../../contracts-abi/settlement.js';
 import { permitTypes } from '../../../command/signing/typed-data.js';
 import { testUsdc } from '../../../contracts-abi/test-usdc.js';
-import { developmentAccounts } from '../../embedded/dev-contracts.js';
+import { developmentAccounts } from '../../embedded/chain/dev-contracts.js';
 import type { Chain, Market, Permit } from './api.js';
 
 /** What an account has of a market, in units of 1e-6. */

@@ -9,17 +9,17 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Chain } from '../../command/chain/chain.js';
+import type { Chain } from '../../../command/chain/chain.js';
 import { startAnvil, stopOrphan, type Anvil } from './anvil.js';
 import { dumpState, keepChain, latestBlock, type ChainKeeper } from './chain-keeper.js';
 import { artifactsDigest, makeDevContracts, SETTLEMENT_DOMAIN_NAME, creatorWallet, operatorWallet } from './dev-contracts.js';
 import {
   DevChainUnusable, digestOf, keepNewChain, readManifest, removeHalfMade, replaceState, unpackState, type Manifest,
 } from './dev-chain-state.js';
-import { lockDirectory } from './directory-lock.js';
+import { lockDirectory } from '../directory-lock.js';
 import { serveHeldChain, type HeldChain } from './held-chain.js';
 import { nodeRequest } from './node-request.js';
-import { processIdentity } from './process-identity.js';
+import { processIdentity } from '../process-identity.js';
 
 export interface DevChain {
   readonly chain: Chain;

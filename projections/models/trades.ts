@@ -1,8 +1,8 @@
 /** The `trades` projection: every fill with its settlement, the transactions that were to settle it, and the volumes of what has not failed. */
-import type { FillFailed, FillMatched, SettlementSubmitted } from '../engine/records/events.js';
-import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from './columns.js';
-import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
-import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from './projection.js';
+import type { FillFailed, FillMatched, SettlementSubmitted } from '../../engine/records/events.js';
+import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
+import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
+import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from '../projection.js';
 import { tradeTables } from './tables.js';
 import { addVolumes, volumeColumns, type Traded } from './volumes.js';
 

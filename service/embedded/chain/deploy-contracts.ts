@@ -1,12 +1,12 @@
 /** Deploys the project's contracts onto a development chain, in a fixed order, and gives their roles away. */
 import { Contract, ContractFactory, type InterfaceAbi, type Signer } from 'ethers';
-import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
-import { marketFactory } from '../../contracts-abi/market-factory.js';
-import { multicall3 } from '../../contracts-abi/multicall3.js';
-import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
-import { quickResolver } from '../../contracts-abi/quick-resolver.js';
-import { settlement } from '../../contracts-abi/settlement.js';
-import { testUsdc } from '../../contracts-abi/test-usdc.js';
+import { conditionalTokens } from '../../../contracts-abi/conditional-tokens.js';
+import { marketFactory } from '../../../contracts-abi/market-factory.js';
+import { multicall3 } from '../../../contracts-abi/multicall3.js';
+import { optimisticOracle } from '../../../contracts-abi/optimistic-oracle.js';
+import { quickResolver } from '../../../contracts-abi/quick-resolver.js';
+import { settlement } from '../../../contracts-abi/settlement.js';
+import { testUsdc } from '../../../contracts-abi/test-usdc.js';
 
 /** Addresses with their checksums. */
 export interface DeployedContracts {

@@ -1,10 +1,10 @@
 /** The `orders` projection: every order with what is left of it, and the book levels that the resting ones stand on. */
 import { LRUCache } from 'lru-cache';
-import type { FillFailed, FillMatched, OrderAccepted, OrderCancelled, OrderReinstated } from '../engine/records/events.js';
-import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from './columns.js';
-import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
+import type { FillFailed, FillMatched, OrderAccepted, OrderCancelled, OrderReinstated } from '../../engine/records/events.js';
+import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
+import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
 import { LEVEL_EVENTS, startLevels } from './levels.js';
-import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from './projection.js';
+import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from '../projection.js';
 import { orderTables } from './tables.js';
 
 const LOAD_ORDERS = {

@@ -1,8 +1,8 @@
 /** The `resolutions` projection: every assertion of a market's outcome, whether it is disputed and whether it was found untrue. */
-import type { ResolutionDisputed, ResolutionProposed, ResolutionRejected } from '../engine/records/events.js';
-import { booleanArray, byteaArray, int2Array, int4Array, int8Array, numericArray } from './columns.js';
-import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
-import { placedAt, type FoldedOutcome, type Projection, type Query } from './projection.js';
+import type { ResolutionDisputed, ResolutionProposed, ResolutionRejected } from '../../engine/records/events.js';
+import { booleanArray, byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
+import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
+import { placedAt, type FoldedOutcome, type Projection, type Query } from '../projection.js';
 import { assertionTables } from './tables.js';
 
 const LOAD_ASSERTIONS = {

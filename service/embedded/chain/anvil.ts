@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { pause } from '../../engine/waiting.js';
-import { keepAlive } from './keep-alive.js';
-import { readOutput } from './process-output.js';
+import { pause } from '../../../engine/waiting.js';
+import { keepAlive } from '../keep-alive.js';
+import { readOutput } from '../process-output.js';
 
 export interface Anvil {
   readonly url: string;

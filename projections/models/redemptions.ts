@@ -1,8 +1,8 @@
 /** The `redemptions` projection: what users were paid for their shares of resolved markets. */
-import type { PositionRedeemed } from '../engine/records/events.js';
-import { byteaArray, int8Array, numericArray } from './columns.js';
-import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
-import type { FoldedOutcome, Projection, Query } from './projection.js';
+import type { PositionRedeemed } from '../../engine/records/events.js';
+import { byteaArray, int8Array, numericArray } from '../columns.js';
+import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
+import type { FoldedOutcome, Projection, Query } from '../projection.js';
 import { redemptionTables } from './tables.js';
 
 const INSERT_REDEMPTIONS = {

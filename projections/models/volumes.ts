@@ -1,5 +1,5 @@
 /** Volumes in collateral, all-time and by the minute. Changes add up; a sum that is back at 0 keeps its row. */
-import { byteaArray, int8Array, numericArray } from './columns.js';
+import { byteaArray, int8Array, numericArray } from '../columns.js';
 
 /** Common table expressions that add six columns, the first of them parameter `first`, to the volumes. */
 export function addVolumes(first: number): string {

@@ -1,11 +1,11 @@
 /** The `positions` projection: every user's shares and average cost in every market, as the chain has them. */
 import { LRUCache } from 'lru-cache';
-import type { FillSettled, PositionSynced, SharesTransferred } from '../engine/records/events.js';
-import { NO, YES, type Outcome } from '../engine/records/fields.js';
+import type { FillSettled, PositionSynced, SharesTransferred } from '../../engine/records/events.js';
+import { NO, YES, type Outcome } from '../../engine/records/fields.js';
 import { buy, correct, sell, splitCost, transfer, type Holding } from './average-cost.js';
-import { byteaArray, int4Array, numericArray } from './columns.js';
-import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
-import { placedAt, type FoldedOutcome, type Projection, type Query } from './projection.js';
+import { byteaArray, int4Array, numericArray } from '../columns.js';
+import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
+import { placedAt, type FoldedOutcome, type Projection, type Query } from '../projection.js';
 import { positionTables } from './tables.js';
 
 const LOAD_POSITIONS = {

@@ -1,9 +1,9 @@
 /** The `markets` projection: what every market is, whether it still takes orders, and who has won. */
-import type { MarketOpened } from '../engine/records/events.js';
-import type { Outcome } from '../engine/records/fields.js';
-import { booleanArray, byteaArray, int2Array, int4Array, int8Array, textArray } from './columns.js';
-import { foldEvents, ignoredBy, type EventTable } from './event-table.js';
-import type { FoldedOutcome, Projection, Query } from './projection.js';
+import type { MarketOpened } from '../../engine/records/events.js';
+import type { Outcome } from '../../engine/records/fields.js';
+import { booleanArray, byteaArray, int2Array, int4Array, int8Array, textArray } from '../columns.js';
+import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
+import type { FoldedOutcome, Projection, Query } from '../projection.js';
 import { marketTables } from './tables.js';
 
 const INSERT_MARKETS = {

@@ -1,12 +1,12 @@
 /** What a fresh development chain gets: the contracts, keys of its own, and wallets with test money. */
 import { Contract, HDNodeWallet, JsonRpcProvider, Mnemonic, parseEther, type InterfaceAbi } from 'ethers';
-import type { Contracts } from '../../command/chain/chain.js';
-import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
-import { marketFactory } from '../../contracts-abi/market-factory.js';
-import { multicall3 } from '../../contracts-abi/multicall3.js';
-import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
-import { settlement } from '../../contracts-abi/settlement.js';
-import { testUsdc } from '../../contracts-abi/test-usdc.js';
+import type { Contracts } from '../../../command/chain/chain.js';
+import { conditionalTokens } from '../../../contracts-abi/conditional-tokens.js';
+import { marketFactory } from '../../../contracts-abi/market-factory.js';
+import { multicall3 } from '../../../contracts-abi/multicall3.js';
+import { optimisticOracle } from '../../../contracts-abi/optimistic-oracle.js';
+import { settlement } from '../../../contracts-abi/settlement.js';
+import { testUsdc } from '../../../contracts-abi/test-usdc.js';
 import { TEST_MNEMONIC } from './anvil.js';
 import { deployContracts } from './deploy-contracts.js';
 import { digestOf } from './dev-chain-state.js';

@@ -1,5 +1,5 @@
 /** Keeps a development chain's state on disk: writes it when there are new blocks, and knows the last block that a crash cannot take. */
-import { createBell, pause } from '../../engine/waiting.js';
+import { createBell, pause } from '../../../engine/waiting.js';
 import { nodeRequest } from './node-request.js';
 
 export interface ChainKeeper {

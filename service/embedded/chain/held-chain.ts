@@ -5,8 +5,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import { RequestError } from '../../engine/records/errors.js';
-import { ClientGone, discardBody, readBody } from '../http/body.js';
+import { RequestError } from '../../../engine/records/errors.js';
+import { ClientGone, discardBody, readBody } from '../../http/body.js';
 import type { ChainKeeper } from './chain-keeper.js';
 
 export interface HeldChain {

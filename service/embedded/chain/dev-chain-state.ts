@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import Type from 'typebox';
-import { Address, Bytes32, ChainId, Position, record } from '../../engine/records/fields.js';
-import { compileSchema, explain } from '../../engine/records/schema.js';
-import { syncDirectory, writeDurably } from './durable-files.js';
+import { Address, Bytes32, ChainId, Position, record } from '../../../engine/records/fields.js';
+import { compileSchema, explain } from '../../../engine/records/schema.js';
+import { syncDirectory, writeDurably } from '../durable-files.js';
 
 const ContractAddresses = record({
   settlement: Address, conditionalTokens: Address, collateral: Address, marketFactory: Address, oracle: Address, oracleResolver: Address,
