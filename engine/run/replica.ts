@@ -108,7 +108,7 @@ async function runToEnd(work: () => Promise<void>, { stopped, failure, ended }: 
 function createBeginning({ state }: Engine, length: number) {
   let over = false;
   let look = (): void => undefined;
-  let end = (_reason: Error): void => undefined;
+  let end: (reason: Error) => void = () => undefined;
   const caughtUp = new Promise<void>((resolve, reject) => {
     look = () => {
       if (over || state.position < length) return;

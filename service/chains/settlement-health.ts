@@ -49,7 +49,8 @@ function createReader({ now, settlement, unsettled }: SettlementHealthParts): ()
       };
     }
     let waitingFills = 0;
-    for (const _ of unsettled()) if (++waitingFills === COUNTED) break;
+    const fills = unsettled()[Symbol.iterator]();
+    while (waitingFills < COUNTED && fills.next().done !== true) waitingFills++;
     if (waitingFills > 0) unsettledSinceMs ??= now();
     return { waitingFills, sentFills: 0, settlementTrouble: null, oldestSinceMs: unsettledSinceMs };
   };

@@ -178,7 +178,7 @@ function once<T>(work: () => Promise<T>) {
 }
 
 function rejection(): { readonly promise: Promise<never>; readonly reject: (reason: unknown) => void } {
-  let reject = (_reason: unknown): void => undefined;
+  let reject: (reason: unknown) => void = () => undefined;
   const promise = new Promise<never>((_resolve, rejectPromise) => { reject = rejectPromise; });
   promise.catch(() => undefined);
   return { promise: Promise.race([promise, neverFails]), reject };

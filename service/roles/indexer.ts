@@ -70,7 +70,8 @@ async function startIndexer(access: ChainAccess, replica: Replica, { log, now }:
   await access.begin(async () => {
     const running = started ??= runIndexer({
       chain, rpc, report, signal, pollMs, stalledAfterMs, outcomeOf, now, random: () => Math.random(),
-      cursor: () => view.cursor(chainId), isKnownToken: (token) => view.isKnownToken(token), isKnownMarket: (marketId) => view.market(marketId) !== undefined,
+      cursor: () => view.cursor(chainId),
+      isKnownToken: (token) => view.isKnownToken(token), isKnownMarket: (marketId) => view.market(marketId) !== undefined,
       append: (records) => log.append('commands', records), digestAt: (position) => digestAt(position, { log, replica, signal }),
     });
     await running.advanceNow().catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** The settlement role: puts fills into transactions, in order, and asks a lane to send them. It never says that a fill is settled: the chain does. */
+/** The settlement role: puts fills into transactions, in order, and asks a lane to send them. Whether they settled is the chain's to say. */
 import { randomUUID } from 'node:crypto';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';

@@ -13,10 +13,10 @@ export interface StackGrounds {
 
 /** Without ROLES and PORT, which each process has of its own. Defaults that depend on other settings are spelt out. */
 export function childEnvironment(config: Config, { environment, urls, hasDevChain }: StackGrounds): Record<string, string> {
-  const given = Object.fromEntries(Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined));
-  if (hasDevChain) for (const name of IGNORED_WITH_CHAINS_FILE) delete given[name];
+  const isLeftOut = (name: string): boolean => hasDevChain && IGNORED_WITH_CHAINS_FILE.includes(name);
+  const given = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined && !isLeftOut(entry[0]));
   return {
-    ...given,
+    ...Object.fromEntries(given),
     HOST: '127.0.0.1', DATA_DIR: resolve(config.dataDir), DATABASE_URL: urls.readModels, LOG_URL: urls.log, OUTBOX_URL: urls.outbox,
     CHAINS: hasDevChain ? join(resolve(config.dataDir), 'chain', 'chains.json') : config.chains,
     CANCEL_AUTH: config.cancelAuth, RATE_LIMIT_ORDERS: String(config.rateLimitOrders), RATE_LIMIT_READS: String(config.rateLimitReads),

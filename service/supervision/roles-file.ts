@@ -1,4 +1,4 @@
-/** `DATA_DIR/roles.json`: the live processes of a stack, for operators and tools. Rewritten whole at every change, so that a reader never sees half of it. */
+/** `DATA_DIR/roles.json`: the live processes of a stack, for operators and tools. Rewritten whole at every change: a reader never sees half of it. */
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LiveProcess } from './supervisor.js';

@@ -4,7 +4,7 @@ import { isOneOf, type Rule, type Source } from './project.js';
 /** What starts something. A test starts it by importing one of these, or a file of test/ that does. */
 const STARTERS = {
   Postgres: ['test/support/postgres', 'service/embedded/embedded-postgres'],
-  chain: ['service/embedded/chain/anvil', 'service/embedded/chain/dev-chain', 'service/embedded/held-chain', 'service/chains/chains-of'],
+  chain: ['service/embedded/chain/anvil', 'service/embedded/chain/dev-chain', 'service/embedded/chain/held-chain', 'service/chains/chains-of'],
   service: ['test/support/service-process'],
 } as const;
 

@@ -146,7 +146,8 @@ describe('replica', () => {
     const { records, digests } = history(6, 900);
     const store = createMemoryStore();
     const [left, right] = [createMemoryLog(store), createMemoryLog(store)];
-    const engines = [await start(left, { record: { writerId: randomUUID(), takeoverMs: 500 } }), await start(right, { record: { writerId: randomUUID(), takeoverMs: 500 } })];
+    const impatient = () => ({ record: { writerId: randomUUID(), takeoverMs: 500 } });
+    const engines = [await start(left, impatient()), await start(right, impatient())];
     for (let from = 0; from < 600; from += 10) await left.append('commands', records.slice(from, from + 10));
     await until('one stands by', () => engines.some(({ replica }) => replica.recording!.standby));
     await until('600 outcomes', async () => await left.length('outcomes') === 600);

@@ -236,7 +236,8 @@ describe('chain: lane under faults', () => {
       await on.start();
       await on.mineUntilEnded(1);
       assert.deepEqual([await on.nonces(1), await on.calls()], [[6], [1]]);
-      assert.equal(on.reports.filter((text) => /^trouble: .* 1 transactions of an earlier version \(schema sender\) are not over/.test(text)).length, 1);
+      const told = /^trouble: .* 1 transactions of an earlier version \(schema sender\) are not over/;
+      assert.equal(on.reports.filter((text) => told.test(text)).length, 1);
       await on.sql.query('drop schema sender cascade');
     });
 

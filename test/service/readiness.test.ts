@@ -26,12 +26,15 @@ describe('service: readiness', () => {
   it('shows the engine that records before one that stands by, and the furthest before others', () => {
     const standby = { position: 12, logLength: 12, standby: true };
     assert.deepEqual(mergeReadiness([{ reasons: [], engine: standby }, { reasons: [], engine }]).engine, engine);
-    assert.deepEqual(mergeReadiness([{ reasons: [], engine }, { reasons: [], engine: { ...engine, position: 11 } }]).engine, { ...engine, position: 11 });
+    const further = { ...engine, position: 11 };
+    assert.deepEqual(mergeReadiness([{ reasons: [], engine }, { reasons: [], engine: further }]).engine, further);
   });
 
   describe('of a stack', () => {
     const servers: Server[] = [];
-    afterEach(async () => { for (const server of servers.splice(0)) await new Promise((resolve) => { server.close(resolve).closeAllConnections(); }); });
+    afterEach(async () => {
+      for (const server of servers.splice(0)) await new Promise((resolve) => { server.close(resolve).closeAllConnections(); });
+    });
 
     /** A process that says this of itself. */
     async function process(role: string, health: ReadinessParts) {

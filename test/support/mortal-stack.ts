@@ -1,4 +1,4 @@
-/** A stack of one process per role under `kill -9`: its supervisor starts again what dies; database and chain are behind proxies that know the moments. */
+/** A stack of one process per role under `kill -9`: its supervisor starts again what dies; proxies before database and chain know the moments. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -119,7 +119,8 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
     ...laneOptions,
   });
   const settlement = runSettlement({
-    chain: world.chain, log, now: Date.now, newId: randomUUID, report, signal, catchUp: () => indexer?.advanceNow() ?? Promise.resolve(), verify: () => Promise.resolve(),
+    chain: world.chain, log, now: Date.now, newId: randomUUID, report, signal,
+    catchUp: () => indexer?.advanceNow() ?? Promise.resolve(), verify: () => Promise.resolve(),
     view: {
       nextFill: () => view.nextFill,
       unsettled: (from) => view.unsettledFills({ chainId: world.chain.chainId, from }),

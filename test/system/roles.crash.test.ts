@@ -27,7 +27,9 @@ const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_122);
 const PROCESSES = ['api', 'query', 'engine', 'engine', 'projections', 'lane+settlement', 'indexer'];
 
 /** Half of the kills each; a chains file is read when a process starts, so the stack is stopped between the two. */
-const MODES: readonly ChainMode[] = [{ confirmations: 0, exposureCheck: false, blockMs: 200 }, { confirmations: 1, exposureCheck: true, blockMs: 200 }];
+const MODES: readonly ChainMode[] = [
+  { confirmations: 0, exposureCheck: false, blockMs: 200 }, { confirmations: 1, exposureCheck: true, blockMs: 200 },
+];
 
 /** Where a crash hurts, and whose moment it is. */
 const QUESTIONS = [
