@@ -77,8 +77,9 @@ export function createRpc(options: RpcOptions): ChainRpc {
           failures.push(error);
         }
       }
-      const wrong = failures.filter(({ foundChainId }) => foundChainId !== undefined);
-      if (wrong.length === failures.length) throw new WrongChain(chainId, wrong[0].foundChainId!, wrong[0].host);
+      const wrong = failures.flatMap(({ foundChainId, host }) => foundChainId === undefined ? [] : { foundChainId, host });
+      const [first] = wrong;
+      if (first !== undefined && wrong.length === failures.length) throw new WrongChain(chainId, first.foundChainId, first.host);
       throw new ChainUnavailable(chainId, failures.map((failure) => failure.message).join('; '));
     },
   };

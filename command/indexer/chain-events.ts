@@ -103,11 +103,11 @@ function shapesOf(contract: keyof Contracts, abi: InterfaceAbi, names: readonly 
   const parsed = new Interface(abi);
   return names.map((name) => {
     const { inputs, topicHash } = parsed.getEvent(name)!;
-    const [indexed, rest] = [true, false].map((wanted) => {
+    const those = (wanted: boolean) => {
       const chosen = inputs.filter((input) => (input.indexed === true) === wanted);
       return { names: chosen.map((input) => input.name), types: chosen.map(({ type }) => type) };
-    });
-    return { name, contract, topic: topicHash, indexed, rest };
+    };
+    return { name, contract, topic: topicHash, indexed: those(true), rest: those(false) };
   });
 }
 

@@ -167,7 +167,7 @@ function itemsOf(event: Extract<ChainEvent, { name: 'TransferSingle' | 'Transfer
   const [ids, values] = event.name === 'TransferSingle' ? [[event.args.id], [event.args.value]] : [event.args.ids, event.args.values];
   if (ids.length !== values.length) throw new Unrecordable(`a transfer of ${ids.length} tokens and ${values.length} amounts`);
   const amounts = new Map<bigint, bigint>();
-  ids.forEach((id, i) => amounts.set(id, (amounts.get(id) ?? 0n) + values[i]));
+  ids.forEach((id, i) => amounts.set(id, (amounts.get(id) ?? 0n) + (values[i] ?? 0n)));
   return [...amounts].map(([id, amount]) => ({ token: tokenOf(id), amount: String(amount) }));
 }
 

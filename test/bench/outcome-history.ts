@@ -42,10 +42,10 @@ export function outcomeHistory({ seed, length, markets, traders }: {
     const order = accept(number, market, side, outcome);
     const events: Event[] = [order];
     let left = BigInt(order.size);
-    const makers = books[market * 4 + outcome * 2 + (1 - side)];
+    const makers = books[market * 4 + outcome * 2 + (1 - side)]!;
     for (let n = 1 + below(3); crosses && left > 0n && makers.length > 0 && n > 0; n--) {
       const place = below(makers.length);
-      const maker = makers[place];
+      const maker = makers[place]!;
       const size = maker.left < left ? maker.left : left;
       const fill = fillOf(fills++, { maker: maker.order, taker: order, size });
       events.push(fill);
@@ -56,21 +56,21 @@ export function outcomeHistory({ seed, length, markets, traders }: {
     }
     if (left > 0n) {
       events.push({ ...named(order), type: 'OrderRested', size: String(left) });
-      books[market * 4 + outcome * 2 + side].push({ order, left });
+      books[market * 4 + outcome * 2 + side]!.push({ order, left });
     }
     return events;
   };
   const cancel = (): Event[] => {
-    const book = books[below(books.length)];
+    const book = books[below(books.length)]!;
     if (book.length === 0) return [{ type: 'CommandRejected', v: 1, code: 'unknown_order', subject: spread(0, 64) }];
-    const [{ order, left }] = book.splice(below(book.length), 1);
+    const { order, left } = book.splice(below(book.length), 1)[0]!;
     return [{ ...named(order), type: 'OrderCancelled', remaining: String(left), rested: String(left), reason: 'user' }];
   };
   const settle = (): Event[] => {
     if (sent === 0 && unsettled.length >= BATCH) {
       sent = BATCH;
       const numbers = unsettled.slice(0, BATCH).map(({ fill }) => fill);
-      return [{ type: 'SettlementSubmitted', v: 1, chainId: 31_337, txHash: transactionOf(numbers[0]), fills: numbers }];
+      return [{ type: 'SettlementSubmitted', v: 1, chainId: 31_337, txHash: transactionOf(numbers[0]!), fills: numbers }];
     }
     if (sent === 0) return cancel();
     sent--;

@@ -89,7 +89,7 @@ async function compare({ name, asked }: Read, service: Server, bare: Server, cou
     await new Promise((resolve) => server.close(resolve));
   }
   rounds.sort((a, b) => a.figure / a.peer - b.figure / b.peer);
-  const median = rounds[(ROUNDS - 1) / 2];
+  const median = rounds[(ROUNDS - 1) / 2]!;
   return {
     name: `reads, ${name}: requests a second`, figure: median.figure, unit: '1/s',
     peer: { name: 'the same SQL behind bare node:http', figure: median.peer }, target: { ratioAtLeast: 0.6 },
@@ -134,7 +134,8 @@ async function bareServer(pool: pg.Pool, { asked }: Read): Promise<Server> {
     } as unknown as Database);
   }
   return http.createServer((request, response) => {
-    void pool.query<{ body: string; position: string }>(queries.get(request.url!)!).then(({ rows: [{ body, position: at }] }) => {
+    void pool.query<{ body: string; position: string }>(queries.get(request.url!)!).then(({ rows: [row] }) => {
+      const { body, position: at } = row!;
       response.writeHead(200, [
         'Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(Buffer.byteLength(body)), 'X-Log-Position', at,
       ]);

@@ -47,13 +47,13 @@ interface Run {
 const SHAPES: readonly Shape[] = [
   {
     name: 'pairs of orders', mostGas: 134_000,
-    orders: (traders) => Array.from({ length: 2 * FILLS }, (_, i) => ({ side: i % 2 === 0 ? SELL : BUY, trader: traders[i % TRADERS], shares: 1 })),
+    orders: (traders) => Array.from({ length: 2 * FILLS }, (_, i) => ({ side: i % 2 === 0 ? SELL : BUY, trader: traders[i % TRADERS]!, shares: 1 })),
   },
   {
     name: `one taker to ${MAKERS} makers`, mostGas: 80_000,
     orders: (traders) => Array.from({ length: FILLS / MAKERS }, (_, taker) => [
-      ...Array.from({ length: MAKERS }, (__, i) => ({ side: SELL, trader: traders[2 * i], shares: 1 })),
-      { side: BUY, trader: traders[(2 * taker + 1) % TRADERS], shares: MAKERS },
+      ...Array.from({ length: MAKERS }, (__, i) => ({ side: SELL, trader: traders[2 * i]!, shares: 1 })),
+      { side: BUY, trader: traders[(2 * taker + 1) % TRADERS]!, shares: MAKERS },
     ]).flat(),
   },
 ];
@@ -64,7 +64,7 @@ export async function settlementBench(databaseUrl: string): Promise<BenchLine[]>
   const traders = Array.from({ length: TRADERS }, (_, i) => traderOf(i, keccak256));
   const worlds = [await fundedWorld(databaseUrl, traders), await fundedWorld(databaseUrl, traders)];
   try {
-    const [world, peer] = worlds;
+    const [world, peer] = worlds as [SettlementWorld, SettlementWorld];
     const domain = prepareDomain(keccak256, { ...world.contracts.orderDomain, version: '1', verifyingContract: world.chain.contracts.settlement });
     const lines: BenchLine[] = [];
     let firstNonce = 0;
@@ -164,7 +164,7 @@ function assertSameWork({ gas }: Run, bare: Run): void {
 }
 
 function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1];
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
 }
 
 function signAll(

@@ -40,7 +40,7 @@ export function withChainEvents(outcomes: readonly Recorded[], seed: number): Re
     () => [{ type: 'NonceFloorRaised', v: 1, chainId: 1, trader: traderAddress(below(4)), belowNonce: String(below(9)) }],
     () => [{ type: 'ChainAdvanced', v: 1, chainId: 1, block: below(1_000), blockHash: txHash(3) }],
   ];
-  const market = () => markets[below(Math.min(3, markets.length))];
+  const market = () => markets[below(Math.min(3, markets.length))]!;
   const user = () => below(4) === 0 ? NOBODY : traderAddress(below(4));
 
   return outcomes.map(({ at, events }) => {
@@ -49,7 +49,7 @@ export function withChainEvents(outcomes: readonly Recorded[], seed: number): Re
       else if (event.type === 'FillMatched') fills.push(event.fill);
     }
     const paid = events.some(({ type }) => type === 'PositionRedeemed');
-    const added = markets.length === 0 || paid || below(3) > 0 ? [] : facts[below(facts.length)]();
+    const added = markets.length === 0 || paid || below(3) > 0 ? [] : facts[below(facts.length)]!();
     return { at, events: [...events, ...added] };
   });
 }

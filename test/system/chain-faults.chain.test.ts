@@ -65,7 +65,8 @@ describe('the exchange and a chain that fails', function () {
   it('starts without the chain: orders match, fills wait, and settle in their order when it comes', async () => {
     line.refuse();
     exchange = await exchange.restart();
-    const { status, chains: [{ failures, lastError, sinceLookS, ...away }] } = await readiness(exchange);
+    const { status, chains: [chain] } = await readiness(exchange);
+    const { failures, lastError, sinceLookS, ...away } = chain!;
     assert.deepEqual([status, away], [200, {
       chainId: 31_337, finalBlock: null, lagBlocks: 0, reachable: false, stalled: false, waitingFills: 0, sentFills: 0, oldestWaitingS: null,
       settlementTrouble: null, stopped: null,
