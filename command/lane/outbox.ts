@@ -102,7 +102,8 @@ function heldLane(session: Session, { chainId, key, address }: LaneKey): HeldLan
       const [left] = await session.query<{ there: boolean }>(LANE_SQL.hasEarlier, []);
       const [earlier] = left?.there === true ? await session.query<{ open: number }>(LANE_SQL.earlier, byAddress) : [];
       return {
-        open: open.map(readTransaction), nextNonce: Number(last?.next ?? 0), formerAddresses: former.map((each) => each.address), earlier: earlier?.open ?? 0,
+        open: open.map(readTransaction), nextNonce: Number(last?.next ?? 0), formerAddresses: former.map((each) => each.address),
+        earlier: earlier?.open ?? 0,
       };
     },
     former: (other) => heldLane(session, { chainId, key, address: other }),
