@@ -76,6 +76,8 @@ select r.id, r.note, r.status, r.reason, r.ending, r.change, extract(epoch from 
 from lane.requests r where r.chain_id = $1 and r.purpose = $2 and r.key = $3 and not r.forgotten`;
 
 export const SQL = {
+  /** The table that is made last. */
+  hasSchema: 'select to_regclass(\'lane.lanes\') is not null as there',
   /** Held by the session. */
   lock: 'select pg_try_advisory_lock(hashtextextended($1, 0)) as locked',
   wake: 'select pg_notify($1, $2)',

@@ -66,7 +66,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   client.on('notification', ({ channel, payload }) => { if (channel === hears.channel && payload === hears.payload) bell.ring(); });
   try {
     await client.connect();
-    await client.query(CREATE_SCHEMA);
+    const { rows: [schema] } = await client.query<{ there: boolean }>(SQL.hasSchema);
+    if (schema?.there !== true) await client.query(CREATE_SCHEMA);
     await takeLocks(client, options);
     await client.query(`listen ${hears.channel}`);
     signal.throwIfAborted();

@@ -81,7 +81,7 @@ export interface Settlement {
   status(): SettlementStatus;
 }
 
-/** Few enough that the lane has work while the next ones are made, and enough that a commit is shared. */
+/** Few enough that the lane has work while the next ones are made, and enough that they share a commit. */
 const ASKED_TOGETHER = 4;
 /** Orders whose permits are known to be final; forgetting one costs some gas. */
 const MAX_USED_PERMITS = 10_000;
@@ -160,7 +160,8 @@ class Worker {
       return true;
     }
     await orAborted(verify(), signal);
-    await this.ask(held, Math.min(room, ASKED_TOGETHER));
+    // A lane without work gets some at once.
+    await this.ask(held, asked === 0 ? 1 : Math.min(room, ASKED_TOGETHER));
     return true;
   }
 

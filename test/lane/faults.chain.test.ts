@@ -230,7 +230,7 @@ describe('chain: lane under faults', () => {
 
     it('an outbox of the version before: the lane begins behind what the chain counts, and tells what is open there', async () => {
       await on.sql.query(`create schema sender; create table sender.transactions (chain_id bigint, address text, nonce bigint, ending json);
-        insert into sender.transactions values (31337, '${on.address}', 6, null), (31337, '${on.address}', 5, '{"kind":"mined"}'), (31337, '0xother', 7, null)`);
+        insert into sender.transactions values (31337, '${on.address}', 6, null), (31337, '${on.address}', 5, '{}'), (31337, '0xother', 7, null)`);
       await on.chain.rpc('anvil_setNonce', [on.address, '0x6']);
       await on.ask(1);
       await on.start();

@@ -1,6 +1,6 @@
 /**
  * `kill -9` of the whole service at random moments while traders trade on a real chain: nothing acknowledged is lost, nothing is done
- * twice, and in the end history, read models, clients and chain say the same. `CRASH_SEED` chooses another run, `CRASH_KILLS` (24 or
+ * twice, and in the end history, read models, clients and chain say the same. `CRASH_SEED` chooses another run, `CRASH_KILLS` (28 or
  * more) how long it is.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict';
