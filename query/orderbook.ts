@@ -1,5 +1,5 @@
 /** `GET /orderbook/{marketId}`: the price levels of one outcome's book, or of both. */
-import { BUY, NO, SELL, YES, type Outcome, type Side } from '../engine/records/fields.js';
+import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../engine/records/fields.js';
 import type { Database } from './database.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from './statement.js';
 
@@ -18,7 +18,7 @@ const bothBooks = answering('orderbook', ['orders'], jsonObject(`
  * empty book.
  */
 export function orderbook(
-  db: Database, { marketId, outcome }: { marketId: string; outcome?: Outcome | undefined },
+  db: Database, { marketId, outcome }: { marketId: string; outcome?: MarketOutcome | undefined },
 ): Promise<Answer> {
   return outcome === undefined
     ? answer(db, bothBooks, [bytes(marketId)])

@@ -1,7 +1,7 @@
 /** The kinds of path and query parameters: each with the schema that documents its text and the parser that takes just that. */
 import Type, { type TSchema } from 'typebox';
 import { RequestError, type ErrorCode } from '../engine/records/errors.js';
-import { AnyCaseAddress, AnyCaseBytes32, NO, YES, type Outcome } from '../engine/records/fields.js';
+import { AnyCaseAddress, AnyCaseBytes32, NO, YES, type MarketOutcome } from '../engine/records/fields.js';
 import { ADDRESS, BYTES32 } from '../engine/records/hex.js';
 
 /** A parameter as an HTTP router or a JSON body hands it over: absent, a string, or (repeated or nested) something else. */
@@ -24,7 +24,7 @@ export interface ParameterKind<T> {
 /** A market by its contract's address or by its id; lower-case hex. */
 export type MarketReference = { readonly marketId: string } | { readonly contractAddress: string };
 
-const OUTCOMES: Readonly<Record<string, Outcome>> = { yes: YES, 0: YES, no: NO, 1: NO };
+const OUTCOMES: Readonly<Record<string, MarketOutcome>> = { yes: YES, 0: YES, no: NO, 1: NO };
 
 /** An address, in lower case. */
 export const address = hexKind(ADDRESS.given, AnyCaseAddress, 'invalid_address');
@@ -66,7 +66,7 @@ export const chainId: ParameterKind<number> = {
 };
 
 /** YES or 0, NO or 1, in any case. */
-export const outcome: ParameterKind<Outcome> = {
+export const outcome: ParameterKind<MarketOutcome> = {
   schema: Type.Union(['YES', 'NO', '0', '1'].map((each) => Type.Literal(each))), required: true, errors: [],
   parse: (given) => {
     const text = textOf(given).toLowerCase();

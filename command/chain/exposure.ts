@@ -5,7 +5,7 @@
 import { UNIT } from '../../engine/records/amounts.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
-import type { Outcome } from '../../engine/records/fields.js';
+import type { MarketOutcome } from '../../engine/records/fields.js';
 import { ChainUnavailable } from './chain.js';
 import type { Holdings, HoldingsQuestion } from './holdings.js';
 import { claimOf, type Claim, type Reservations } from './reservations.js';
@@ -21,7 +21,7 @@ export interface ExposureParts {
   readonly catchUp: () => Promise<void>;
   readonly readHoldings: (question: HoldingsQuestion) => Promise<Holdings>;
   /** The ERC-1155 id of a market's outcome. */
-  readonly tokenOf: (marketId: string, outcome: Outcome) => string | undefined;
+  readonly tokenOf: (marketId: string, outcome: MarketOutcome) => string | undefined;
 }
 
 export interface Exposure {

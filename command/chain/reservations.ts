@@ -1,16 +1,17 @@
 /** What traders have promised already: orders on a book, fills that the chain has not settled, and orders on their way in. */
 import { UNIT } from '../../engine/records/amounts.js';
 import type { Event, FillFailed, FillMatched, FillSettled } from '../../engine/records/events.js';
-import { BUY, SELL, type Outcome, type Side } from '../../engine/records/fields.js';
+import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 
 /** A promise: collateral of a chain, or shares of one outcome of a market; the amount in units of 1e-12 (size x price) or 1e-6. */
 export type Claim
   = | { readonly trader: string; readonly kind: 'collateral'; readonly amount: bigint }
-    | { readonly trader: string; readonly kind: 'shares'; readonly marketId: string; readonly outcome: Outcome; readonly amount: bigint };
+    | { readonly trader: string; readonly kind: 'shares'; readonly marketId: string; readonly outcome: MarketOutcome; readonly amount: bigint };
 
 /** What an order, or what remains of one, promises. */
 export function claimOf(order: {
-  readonly trader: string; readonly marketId: string; readonly side: Side; readonly outcome: Outcome; readonly price: number; readonly size: bigint;
+  readonly trader: string; readonly marketId: string; readonly side: Side; readonly outcome: MarketOutcome; readonly price: number;
+  readonly size: bigint;
 }): Claim {
   const { trader, marketId, side, outcome, price, size } = order;
   return side === BUY
@@ -21,7 +22,7 @@ export function claimOf(order: {
 /** A fill of this chain that is not settled. */
 interface Fill {
   readonly marketId: string;
-  readonly outcome: Outcome;
+  readonly outcome: MarketOutcome;
   readonly size: bigint;
   readonly cost: bigint;
   readonly buyer: string;

@@ -1,5 +1,5 @@
 /** Brings facts into the history: as commands in the chain's order, and no later one before an earlier one is certain to be there. */
-import { encodeCommand, MalformedRecord, recordId, type Outcome } from '../../engine/records/codec.js';
+import { encodeCommand, MalformedRecord, recordId, type CommandOutcome } from '../../engine/records/codec.js';
 import { fittingRecords } from '../../engine/log/append-size.js';
 import { RecordTooLarge, type NewRecord } from '../../engine/log/log.js';
 import type { ChainCursor } from '../../engine/run/view.js';
@@ -19,7 +19,7 @@ export interface FactWriterOptions {
    */
   readonly append: (records: readonly NewRecord[]) => Promise<number>;
   /** Resolves when the engine has decided the command at a position. */
-  readonly outcomeOf: (position: number) => Promise<Outcome>;
+  readonly outcomeOf: (position: number) => Promise<CommandOutcome>;
   readonly now: () => number;
   readonly report: Report;
 }

@@ -1,6 +1,6 @@
 /** What the two order endpoints share: their answer, and what they ask of the rest of the exchange. */
 import type { CancelOrder, PlaceOrder } from '../../engine/records/commands.js';
-import type { Outcome } from '../../engine/records/codec.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { CommandRejected, RejectionCode } from '../../engine/records/events.js';
 import { errors, RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import type { Side } from '../../engine/records/fields.js';
@@ -15,7 +15,7 @@ export interface Answer {
 /** A command in the log, and the engine's answer to it. */
 export interface Submitted {
   readonly position: number;
-  readonly outcome: Outcome;
+  readonly outcome: CommandOutcome;
 }
 
 /**
@@ -46,7 +46,7 @@ export interface KnownOrder {
 export type FindOrder = (orderHash: string) => Promise<KnownOrder | undefined>;
 
 /** The outcome at a position of the past. */
-export type OriginalOutcome = (position: number) => Promise<Outcome>;
+export type OriginalOutcome = (position: number) => Promise<CommandOutcome>;
 
 /** The engine's rejection as the error of the same name. Throws on a code that no order or cancel can get. */
 export function rejectionError({ code, subject }: CommandRejected): RequestError {

@@ -2,7 +2,7 @@
  * From a command to its outcome: into the log by group commit, then the engine's answer. A failure says which of the two is true:
  * the command was not taken and never will be, or nobody knows yet.
  */
-import { encodeCommand, recordId, type Outcome } from '../../engine/records/codec.js';
+import { encodeCommand, recordId, type CommandOutcome } from '../../engine/records/codec.js';
 import type { CancelOrder, PlaceOrder, SyncPosition } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { LogUnavailable } from '../../engine/log/log.js';
@@ -12,7 +12,7 @@ import type { Submit, Submitted } from './answer.js';
 export interface CommandWriterOptions {
   readonly commits: Pick<GroupCommit, 'append'>;
   /** The outcome of the command at a position, as soon as the engine has computed it. */
-  readonly outcomeOf: (position: number) => Promise<Outcome>;
+  readonly outcomeOf: (position: number) => Promise<CommandOutcome>;
   /** Another one for each process and start: part of the records' ids. */
   readonly writerId: string;
   /** After this time the client hears `outcome_unknown`; the command goes on. */

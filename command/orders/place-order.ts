@@ -1,6 +1,6 @@
 /** `POST /api/v1/orders`: from a body's bytes to the answer, each order taken exactly once however often it is sent. */
 import type { Permit, PlaceOrder } from '../../engine/records/commands.js';
-import type { Outcome } from '../../engine/records/codec.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { LogUnavailable } from '../../engine/log/log.js';
 import type { Answer, FindOrder, OriginalOutcome, Submit } from './answer.js';
@@ -72,7 +72,7 @@ async function promise(parts: PlaceOrderParts, chainId: number, command: PlaceOr
 }
 
 /** The answer to an order that was accepted at `position`, worked out from its outcome alone: always the same one. */
-export function acceptedAnswer(orderHash: string, position: number, outcome: Outcome): Answer {
+export function acceptedAnswer(orderHash: string, position: number, outcome: CommandOutcome): Answer {
   let matches = 0;
   for (const event of outcome.events) if (event.type === 'FillMatched') matches++;
   const timestamp = Math.floor(outcome.at / 1_000);
@@ -124,7 +124,7 @@ function checkPermit(
   });
 }
 
-async function answerTo(parts: PlaceOrderParts, orderHash: string, position: number, outcome: Outcome): Promise<Answer> {
+async function answerTo(parts: PlaceOrderParts, orderHash: string, position: number, outcome: CommandOutcome): Promise<Answer> {
   const first = outcome.events[0];
   switch (first?.type) {
     case 'OrderAccepted': return acceptedAnswer(orderHash, position, outcome);

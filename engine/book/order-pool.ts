@@ -1,5 +1,5 @@
 /** The storage of all orders of an engine, open ones and closed ones that it still remembers: one record each, found by hash. */
-import { BUY, NO, SELL, YES, type Outcome, type Side } from '../records/fields.js';
+import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../records/fields.js';
 import { CHUNK_BITS, CHUNK_SLOTS, Columns, type Column, type ColumnKind } from './columns.js';
 import { HashIndex, mix32 } from './hash-index.js';
 import { HASH_WORDS, formatHash, readHash } from './order-hash.js';
@@ -27,7 +27,7 @@ export interface OrderFacts {
   /** The caller's number of the book that the order belongs to. */
   readonly book: number;
   readonly side: Side;
-  readonly outcome: Outcome;
+  readonly outcome: MarketOutcome;
   /** In ticks. */
   readonly price: number;
   /** The log position of the order's PlaceOrder, its time priority. */
@@ -121,7 +121,7 @@ export class OrderPool {
     return (this.words(slot)[recordAt(slot) + FLAGS]! & SIDE) === 0 ? BUY : SELL;
   }
 
-  outcome(slot: number): Outcome {
+  outcome(slot: number): MarketOutcome {
     return (this.words(slot)[recordAt(slot) + FLAGS]! & OUTCOME) === 0 ? YES : NO;
   }
 

@@ -19,13 +19,13 @@ export class MalformedRecord extends Error {
 }
 
 /** What one command caused: engine time in milliseconds, and the events in order. */
-export interface Outcome {
+export interface CommandOutcome {
   readonly at: number;
   readonly events: readonly Event[];
 }
 
 /** An outcome as recorded, with the digest of the whole history up to it (64 hex digits with `0x`). */
-export interface RecordedOutcome extends Outcome {
+export interface RecordedOutcome extends CommandOutcome {
   readonly digest: string;
 }
 

@@ -1,7 +1,7 @@
 /** The commands: everything that may change the exchange. A schema gives the type, the validation and the documentation. */
 import Type from 'typebox';
 import {
-  Address, Bytes32, Category, ChainFact, ChainId, Culprit, FailureReason, MarketKind, Milliseconds, Outcome, Position, Price, Seconds, Side,
+  Address, Bytes32, Category, ChainFact, ChainId, Culprit, FailureReason, MarketKind, Milliseconds, MarketOutcome, Position, Price, Seconds, Side,
   Signature, Uint256, Uint64, record,
 } from './fields.js';
 
@@ -44,7 +44,7 @@ export const PlaceOrder = record({
   marketId: Bytes32,
   trader: Address,
   side: Side,
-  outcome: Outcome,
+  outcome: MarketOutcome,
   price: Price,
   size: Uint64,
   nonce: Uint64,
@@ -104,7 +104,7 @@ export const RecordRedemption = record({
 
 /** Somebody has asserted a market's outcome at the oracle; times in Unix seconds. */
 export const RecordProposal = record({
-  ...head('RecordProposal', 1), marketId: Bytes32, assertionId: Bytes32, proposer: Address, outcome: Outcome, bond: Uint256,
+  ...head('RecordProposal', 1), marketId: Bytes32, assertionId: Bytes32, proposer: Address, outcome: MarketOutcome, bond: Uint256,
   assertionTime: Seconds, expirationTime: Seconds, ...fact,
 });
 
@@ -115,7 +115,7 @@ export const RecordDispute = record({ ...head('RecordDispute', 1), marketId: Byt
 export const RecordRejection = record({ ...head('RecordRejection', 1), marketId: Bytes32, assertionId: Bytes32, ...fact });
 
 /** The chain has the market's final outcome. */
-export const ResolveMarket = record({ ...head('ResolveMarket', 1), marketId: Bytes32, winningOutcome: Outcome, ...fact });
+export const ResolveMarket = record({ ...head('ResolveMarket', 1), marketId: Bytes32, winningOutcome: MarketOutcome, ...fact });
 
 /** Every fact up to and including this final block has been recorded. */
 export const AdvanceChain = record({ ...head('AdvanceChain', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });

@@ -1,21 +1,21 @@
 /** The events: everything that anyone ever sees. The outcome of a command is a list of these; read models are made of nothing else. */
 import Type from 'typebox';
 import {
-  Address, Bytes32, Category, ChainId, Culprit, FailureReason, MarketKind, Outcome, Position, Price, Seconds, Side, Uint256, Uint64,
+  Address, Bytes32, Category, ChainId, Culprit, FailureReason, MarketKind, MarketOutcome, Position, Price, Seconds, Side, Uint256, Uint64,
   record,
 } from './fields.js';
 
 const head = <T extends string, V extends number>(type: T, v: V) => ({ type: Type.Literal(type), v: Type.Literal(v) });
 
 /** The parts of an order that every event about it names. `orderNumber` is the log position of its PlaceOrder: its time priority. */
-const order = { orderHash: Bytes32, orderNumber: Position, marketId: Bytes32, side: Side, outcome: Outcome, price: Price };
+const order = { orderHash: Bytes32, orderNumber: Position, marketId: Bytes32, side: Side, outcome: MarketOutcome, price: Price };
 
 /** The parts of a fill that every event about it names. `cost` = ceil(size x price / 1e6), in collateral units of 1e-6. */
 const fill = {
   /** Dense from 0 in a shard: the settlement contract's replay protection. */
   fill: Position,
   marketId: Bytes32,
-  outcome: Outcome,
+  outcome: MarketOutcome,
   /** The resting order's price. */
   price: Price,
   size: Uint64,
@@ -89,7 +89,7 @@ export const OrderReinstated = record({ ...head('OrderReinstated', 1), ...order,
 
 /** Shares moved on the chain outside settlement: minted where `from` is the zero address, burnt where `to` is. */
 export const SharesTransferred = record({
-  ...head('SharesTransferred', 1), marketId: Bytes32, outcome: Outcome, from: Address, to: Address, amount: Uint256, txHash: Bytes32,
+  ...head('SharesTransferred', 1), marketId: Bytes32, outcome: MarketOutcome, from: Address, to: Address, amount: Uint256, txHash: Bytes32,
 });
 
 /** The user was paid for shares of a resolved market; the shares themselves left by SharesTransferred. */
@@ -102,7 +102,7 @@ export const PositionSynced = record({
 
 /** An outcome was asserted at the oracle; it may be disputed until `expirationTime` (Unix seconds). */
 export const ResolutionProposed = record({
-  ...head('ResolutionProposed', 1), marketId: Bytes32, assertionId: Bytes32, proposer: Address, outcome: Outcome, bond: Uint256,
+  ...head('ResolutionProposed', 1), marketId: Bytes32, assertionId: Bytes32, proposer: Address, outcome: MarketOutcome, bond: Uint256,
   assertionTime: Seconds, expirationTime: Seconds,
 });
 
@@ -112,7 +112,7 @@ export const ResolutionDisputed = record({ ...head('ResolutionDisputed', 1), mar
 export const ResolutionRejected = record({ ...head('ResolutionRejected', 1), marketId: Bytes32, assertionId: Bytes32 });
 
 /** The market has its final outcome. */
-export const MarketResolved = record({ ...head('MarketResolved', 1), marketId: Bytes32, winningOutcome: Outcome });
+export const MarketResolved = record({ ...head('MarketResolved', 1), marketId: Bytes32, winningOutcome: MarketOutcome });
 
 /** Every fact of the chain up to and including this block is in the history. */
 export const ChainAdvanced = record({ ...head('ChainAdvanced', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });

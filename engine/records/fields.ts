@@ -36,10 +36,10 @@ export const BUY: Side = 0;
 export const SELL: Side = 1;
 
 /** 0 = YES, 1 = NO. */
-export const Outcome = Type.Union([Type.Literal(0), Type.Literal(1)]);
-export type Outcome = Type.Static<typeof Outcome>;
-export const YES: Outcome = 0;
-export const NO: Outcome = 1;
+export const MarketOutcome = Type.Union([Type.Literal(0), Type.Literal(1)]);
+export type MarketOutcome = Type.Static<typeof MarketOutcome>;
+export const YES: MarketOutcome = 0;
+export const NO: MarketOutcome = 1;
 
 /** Price in ticks of 1e-6 of the collateral, 1 to 999999. */
 export const Price = Type.Integer({ minimum: 1, maximum: 999_999 });

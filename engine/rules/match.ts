@@ -2,7 +2,7 @@
 import { costOf } from '../records/amounts.js';
 import { cancelled } from './cancelled.js';
 import type { Event } from '../records/events.js';
-import { BUY, type Outcome, type Side } from '../records/fields.js';
+import { BUY, type MarketOutcome, type Side } from '../records/fields.js';
 import { isPulledBy, lives, type Market, type Pull, type State, type Sweep } from './state.js';
 
 /** An order on its way to the book: one that has just been accepted, or one that a failed fill gives a second chance. */
@@ -14,7 +14,7 @@ export interface Incoming {
   readonly trader: number;
   readonly address: string;
   readonly side: Side;
-  readonly outcome: Outcome;
+  readonly outcome: MarketOutcome;
   readonly price: number;
   readonly remaining: bigint;
   /** Sweeps under way: resting orders that they will take do not trade any more. */

@@ -4,7 +4,7 @@ import type { Column } from '../book/columns.js';
 import { HashIndex, mix32 } from '../book/hash-index.js';
 import { OrderPool } from '../book/order-pool.js';
 import { Deadlines } from './deadlines.js';
-import type { Outcome, Side } from '../records/fields.js';
+import type { MarketOutcome, Side } from '../records/fields.js';
 import { EXPIRY_MARGIN_MS } from './limits.js';
 import { PendingFills } from './pending-fills.js';
 
@@ -21,7 +21,7 @@ export interface Market {
   /** It takes no more orders: its expiration was seen to pass, or it is resolved. */
   closed: boolean;
   /** The final outcome; undefined until the chain has it. */
-  winner: Outcome | undefined;
+  winner: MarketOutcome | undefined;
   /** ERC-1155 ids of the YES and the NO shares, where the chain has told them. */
   tokens: readonly [string, string] | undefined;
   /** The YES book and the NO book. */
@@ -31,7 +31,7 @@ export interface Market {
 /** The market and the outcome that an ERC-1155 id is shares of. */
 export interface TokenMarket {
   readonly market: Market;
-  readonly outcome: Outcome;
+  readonly outcome: MarketOutcome;
 }
 
 /** A trader's open orders are a list by number, linked through the orders' columns. */
@@ -67,7 +67,7 @@ export interface Pull {
   /** Absent: both. */
   readonly side?: Side;
   /** Only orders of this market and outcome; absent: of the whole chain. */
-  readonly only?: { readonly market: number; readonly outcome: Outcome };
+  readonly only?: { readonly market: number; readonly outcome: MarketOutcome };
   /** Only orders with lower nonces; absent: with any. */
   readonly below?: Nonce;
 }
@@ -174,7 +174,7 @@ export function isOpenMarket(state: State, market: Market): boolean {
 
 /** Makes a market known by its tokens, if it has any. */
 export function indexTokens({ tokens }: State, market: Market): void {
-  market.tokens?.forEach((token, outcome) => tokens.set(token, { market, outcome: outcome as Outcome }));
+  market.tokens?.forEach((token, outcome) => tokens.set(token, { market, outcome: outcome as MarketOutcome }));
 }
 
 /** The market and outcome of an ERC-1155 id (32 bytes as lower-case hex with `0x`); undefined where no market has said it is its. */

@@ -1,6 +1,6 @@
 /** The deterministic engine: recorded commands in, outcomes and digests out. No clock, no randomness, no I/O. */
 import { moveCursor } from '../rules/chain-cursor.js';
-import { decodeCommand, type Outcome } from '../records/codec.js';
+import { decodeCommand, type CommandOutcome } from '../records/codec.js';
 import type { Command } from '../records/commands.js';
 import { decide } from '../rules/decide.js';
 import { DigestChain } from '../records/digest.js';
@@ -11,7 +11,7 @@ import { emptyState, type State } from '../rules/state.js';
 /** What a command caused, as it is recorded: the text that the digest covers, and the digest of the whole history up to here. */
 export interface Step {
   readonly position: number;
-  readonly outcome: Outcome;
+  readonly outcome: CommandOutcome;
   readonly text: string;
   readonly digest: string;
 }

@@ -1,11 +1,11 @@
 /** A trader's open orders, read from the engine's state: what an exposure check adds up. */
-import type { Outcome, Side } from '../records/fields.js';
+import type { MarketOutcome, Side } from '../records/fields.js';
 import { marketOf, type State } from '../rules/state.js';
 
 export interface OpenOrder {
   readonly chainId: number;
   readonly marketId: string;
-  readonly outcome: Outcome;
+  readonly outcome: MarketOutcome;
   readonly side: Side;
   /** In ticks of 1e-6. */
   readonly price: number;

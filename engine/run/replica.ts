@@ -2,13 +2,13 @@
  * The replica: follows the recorded commands, steps the engine with each, and so knows every outcome as soon as its command is in the log.
  * With a recorder it also writes the outcomes; without one it compares them with those that an engine elsewhere writes.
  */
-import { decodeOutcome, type Outcome } from '../records/codec.js';
+import { decodeOutcome, type CommandOutcome } from '../records/codec.js';
 import { formatDigest } from '../records/digest.js';
 import { BrokenSequence, type Log } from '../log/log.js';
 import { createChecker } from './checker.js';
 import { createEngine, type Engine, type Step } from './engine.js';
 import { HistoryDiffers } from './history-differs.js';
-import { createOutcomes } from './outcomes.js';
+import { createCommandOutcomes } from './command-outcomes.js';
 import { createRecorder, type Recorder } from './recorder.js';
 import { encodeSnapshot, type Restored } from './snapshot.js';
 import { loadSnapshot, newestSnapshot, saveSnapshot } from './snapshot-files.js';
@@ -19,7 +19,7 @@ export interface Replica {
   /** The engine's state, for questions; only the replica changes it, between two turns of the event loop. */
   readonly view: EngineView;
   /** The outcome of the command at a position: now, or as soon as it is computed. Rejects when the replica has stopped. */
-  outcomeOf(position: number): Promise<Outcome>;
+  outcomeOf(position: number): Promise<CommandOutcome>;
   /** Calls `listener` with every step from now on, in order, in the turn in which the engine takes it. */
   onStep(listener: (step: Step) => void): void;
   /** Resolves when every command that was in the log at the start is decided; rejects when the replica ends before. */
@@ -56,7 +56,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     : await loadSnapshot(snapshotDirectory, (snapshot) => belongs(log, snapshot, recorded));
   const engine = createEngine(restored?.state, restored?.digest);
   report('replica starts', { position: engine.state.position, commands, recorded, snapshot: restored !== undefined });
-  const outcomes = createOutcomes(log);
+  const outcomes = createCommandOutcomes(log);
   outcomes.begin(recorded);
   const failing = new AbortController();
   const signal = AbortSignal.any([options.signal, failing.signal]);

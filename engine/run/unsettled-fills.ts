@@ -1,13 +1,13 @@
 /** The fills that still have to be settled on a chain, read from the engine's state: what a settlement worker works off. */
 import { costOf } from '../records/amounts.js';
-import type { Outcome } from '../records/fields.js';
+import type { MarketOutcome } from '../records/fields.js';
 import { marketOf, type State } from '../rules/state.js';
 
 export interface UnsettledFill {
   readonly fill: number;
   readonly marketId: string;
   readonly chainId: number;
-  readonly outcome: Outcome;
+  readonly outcome: MarketOutcome;
   /** In ticks of 1e-6. */
   readonly price: number;
   /** In 1e-6 shares. */

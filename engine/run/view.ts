@@ -1,6 +1,6 @@
 /** The engine's state as everybody outside the engine sees it: questions with answers that are true now, and nothing that can change it. */
 import { formatUint64 } from '../book/uint64.js';
-import type { Outcome, Side } from '../records/fields.js';
+import type { MarketOutcome, Side } from '../records/fields.js';
 import { chainCursor } from '../rules/chain-cursor.js';
 import { FILLED, OPEN, marketOf, marketOfToken, nextDue, type ChainCursor, type State } from '../rules/state.js';
 import type { Engine } from './engine.js';
@@ -17,7 +17,7 @@ export interface MarketView {
   /** It takes no more orders: its expiration was seen to pass, or it is resolved. */
   readonly closed: boolean;
   /** The final outcome; undefined until the chain has it. */
-  readonly winner: Outcome | undefined;
+  readonly winner: MarketOutcome | undefined;
   /** ERC-1155 ids of the YES and the NO shares; undefined where no chain has told them. */
   readonly tokens: readonly [string, string] | undefined;
 }

@@ -1,7 +1,7 @@
 /** Book levels: what rests at each price, and when a market's book last changed. */
 import { LRUCache } from 'lru-cache';
 import type { FillMatched } from '../../engine/records/events.js';
-import { BUY, SELL, type Outcome, type Side } from '../../engine/records/fields.js';
+import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
 import { foldEvents, type EventTable } from '../event-table.js';
 import { InconsistentHistory, placedAt, type Fold, type Query } from '../projection.js';
@@ -39,7 +39,7 @@ const REMEMBERED = 100_000;
 
 interface Place {
   readonly marketId: string;
-  readonly outcome: Outcome;
+  readonly outcome: MarketOutcome;
   readonly side: Side;
   readonly price: number;
 }

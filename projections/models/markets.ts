@@ -1,6 +1,6 @@
 /** The `markets` projection: what every market is, whether it still takes orders, and who has won. */
 import type { MarketOpened } from '../../engine/records/events.js';
-import type { Outcome } from '../../engine/records/fields.js';
+import type { MarketOutcome } from '../../engine/records/fields.js';
 import { booleanArray, byteaArray, int2Array, int4Array, int8Array, textArray } from '../columns.js';
 import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
 import type { FoldedOutcome, Projection, Query } from '../projection.js';
@@ -31,7 +31,7 @@ const END_MARKETS = {
 /** How far a market's end is; `winner` -1: it is not resolved. */
 interface End {
   closed: boolean;
-  winner: Outcome | -1;
+  winner: MarketOutcome | -1;
 }
 
 interface Opened extends End {

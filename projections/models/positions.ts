@@ -1,7 +1,7 @@
 /** The `positions` projection: every user's shares and average cost in every market, as the chain has them. */
 import { LRUCache } from 'lru-cache';
 import type { FillSettled, PositionSynced, SharesTransferred } from '../../engine/records/events.js';
-import { NO, YES, type Outcome } from '../../engine/records/fields.js';
+import { NO, YES, type MarketOutcome } from '../../engine/records/fields.js';
 import { buy, correct, sell, splitCost, transfer, type Holding } from './average-cost.js';
 import { byteaArray, int4Array, numericArray } from '../columns.js';
 import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
@@ -149,7 +149,9 @@ function apply(move: Move, holdingsOf: HoldingsOf): void {
   }
 }
 
-function applyTransfer({ outcome, from, to, amount }: { outcome: Outcome; from: string; to: string; amount: string }, holdingsOf: HoldingsOf): void {
+interface Transfer { readonly outcome: MarketOutcome; readonly from: string; readonly to: string; readonly amount: string }
+
+function applyTransfer({ outcome, from, to, amount }: Transfer, holdingsOf: HoldingsOf): void {
   const size = BigInt(amount);
   if (from === NOBODY) {
     const minted = holdingsOf(to);

@@ -1,7 +1,7 @@
 /** A seeded history of outcomes for the read models' bench: orders that rest, orders that cross a few of them, cancels, settled fills. */
-import type { Outcome as RecordedEvents } from '../../engine/records/codec.js';
+import type { CommandOutcome as RecordedEvents } from '../../engine/records/codec.js';
 import type { Event, FillMatched, OrderAccepted } from '../../engine/records/events.js';
-import { BUY, SELL, type Outcome, type Side } from '../../engine/records/fields.js';
+import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 import { createRandom } from '../support/random-commands.js';
 
 interface Resting {
@@ -29,7 +29,7 @@ export function outcomeHistory({ seed, length, markets, traders }: {
   let fills = 0;
   let sent = 0;
 
-  const accept = (number: number, market: number, side: Side, outcome: Outcome): OrderAccepted => ({
+  const accept = (number: number, market: number, side: Side, outcome: MarketOutcome): OrderAccepted => ({
     type: 'OrderAccepted', v: 1, orderHash: spread(number, 64), orderNumber: number, marketId: spread(market, 64), side, outcome,
     price: 400_000 + 1_000 * below(200), trader: spread(below(traders), 40), size: String(1_000_000 * (1 + below(500))),
     nonce: String(number), expiration: '1900000000',
@@ -38,7 +38,7 @@ export function outcomeHistory({ seed, length, markets, traders }: {
     { v: 1 as const, orderHash, orderNumber, marketId, side, outcome, price });
 
   const place = (number: number, crosses: boolean): Event[] => {
-    const [market, side, outcome] = [below(markets), below(2) === 0 ? BUY : SELL, below(2) as Outcome];
+    const [market, side, outcome] = [below(markets), below(2) === 0 ? BUY : SELL, below(2) as MarketOutcome];
     const order = accept(number, market, side, outcome);
     const events: Event[] = [order];
     let left = BigInt(order.size);

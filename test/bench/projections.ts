@@ -1,6 +1,6 @@
 /** Read models: a worker that follows, decodes, folds and writes, against the same statements with their values ready. */
 import pg from 'pg';
-import type { Outcome } from '../../engine/records/codec.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Log } from '../../engine/log/log.js';
 import { projections } from '../../projections/catalogue.js';
 import { openSession, type OpenSession, type Session } from '../../projections/database.js';
@@ -53,7 +53,7 @@ export async function projectionsBench(url: string): Promise<BenchLine[]> {
   }];
 }
 
-function inStretches(outcomes: readonly Outcome[]): Outcome[][] {
+function inStretches(outcomes: readonly CommandOutcome[]): CommandOutcome[][] {
   return Array.from({ length: LENGTH / STRETCH }, (_, n) => outcomes.slice(n * STRETCH, (n + 1) * STRETCH));
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Submit, Submitted } from '../../command/orders/answer.js';
 import { createCommandWriter } from '../../command/orders/command-writer.js';
-import { decodeCommand, encodeCommand, recordId, type Outcome } from '../../engine/records/codec.js';
+import { decodeCommand, encodeCommand, recordId, type CommandOutcome } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import type { ErrorCode, RequestError } from '../../engine/records/errors.js';
 import { LogUnavailable, RecordTooLarge, type Log, type NewRecord } from '../../engine/log/log.js';
@@ -28,7 +28,7 @@ const openMarket: Command = {
 };
 
 const never = () => new Promise<never>(() => undefined);
-const outcome: Outcome = { at: AT, events: [] };
+const outcome: CommandOutcome = { at: AT, events: [] };
 
 async function failure(submitted: Promise<Submitted>): Promise<RequestError> {
   return submitted.then(() => assert.fail('it was answered'), (error: unknown) => error as RequestError);
@@ -36,7 +36,7 @@ async function failure(submitted: Promise<Submitted>): Promise<RequestError> {
 
 describe('a command writer', () => {
   const writer = (
-    append: (signal?: AbortSignal) => Promise<number>, outcomeOf: (position: number) => Promise<Outcome> = never,
+    append: (signal?: AbortSignal) => Promise<number>, outcomeOf: (position: number) => Promise<CommandOutcome> = never,
     answerWithinMs = 60_000,
   ) => createCommandWriter({ commits: { append: (_, signal) => append(signal) }, outcomeOf, writerId: 'w', answerWithinMs });
 

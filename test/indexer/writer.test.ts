@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Fact, FactCommand } from '../../command/indexer/facts.js';
 import { CursorStands, createFactWriter, type FactWriter } from '../../command/indexer/fact-writer.js';
-import { decodeCommand, encodeCommand, recordId, type Outcome } from '../../engine/records/codec.js';
+import { decodeCommand, encodeCommand, recordId, type CommandOutcome } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
 import { MAX_APPEND_BYTES, type NewRecord } from '../../engine/log/log.js';
@@ -34,7 +34,7 @@ function harness() {
   const view = viewOf(engine);
   const written: NewRecord[][] = [];
   const waiting: NewRecord[] = [];
-  const outcomes = new Map<number, Outcome>();
+  const outcomes = new Map<number, CommandOutcome>();
   const reports: string[] = [];
   const steps: string[] = [];
   const parts = {
@@ -44,7 +44,7 @@ function harness() {
       waiting.push(...records);
       return view.position + waiting.length - records.length;
     },
-    outcomeOf: async (position: number): Promise<Outcome> => {
+    outcomeOf: async (position: number): Promise<CommandOutcome> => {
       if (waiting.length > 0) steps.push(`outcome ${position}`);
       for (const { data } of waiting.splice(0)) outcomes.set(view.position, engine.step(data).outcome);
       return outcomes.get(position)!;

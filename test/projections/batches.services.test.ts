@@ -1,6 +1,6 @@
 /** The same rows however the outcomes are cut into batches, however often they are fed, and wherever a worker dies. */
 import assert from 'node:assert/strict';
-import type { Outcome } from '../../engine/records/codec.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
 import { eventSchemas } from '../../engine/records/events.js';
 import { projections } from '../../projections/catalogue.js';
 import { openSession, DatabaseUnavailable, type OpenSession } from '../../projections/database.js';
@@ -13,7 +13,7 @@ const LENGTH = 1_500;
 
 describe('projections: batches', () => {
   let url: string;
-  let outcomes: Outcome[];
+  let outcomes: CommandOutcome[];
   let expected: Rows;
 
   before(async () => {

@@ -4,7 +4,7 @@ import type {
   Event, FillFailed, FillMatched, FillSettled, MarketOpened, OrderAccepted, OrderCancelled, OrderReinstated, OrderRested, PositionSynced,
   ResolutionProposed, SettlementSubmitted, SharesTransferred,
 } from '../../engine/records/events.js';
-import type { Outcome, Side } from '../../engine/records/fields.js';
+import type { MarketOutcome, Side } from '../../engine/records/fields.js';
 import { projections } from '../../projections/catalogue.js';
 import { testDatabase } from '../support/postgres.js';
 import { logOf, outcomesOf, projectTo, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
@@ -29,7 +29,7 @@ const [TX, BUMPED] = [hash(0xcc), hash(0xcd)];
 const checkpointsAt = (position: number) => projections
   .map(({ name, version }) => ({ name, version, position: String(position) })).sort((a, b) => a.name < b.name ? -1 : 1);
 
-interface Terms { side?: Side; outcome?: Outcome; price?: number; size?: string }
+interface Terms { side?: Side; outcome?: MarketOutcome; price?: number; size?: string }
 
 const opened = (n = 0, fields: Partial<MarketOpened> = {}): MarketOpened => ({
   type: 'MarketOpened', v: 1, marketId: hash(0xaa + n), question: 'Will it rain?', description: 'In "Oslo" \\ Bergen, {tomorrow}', category: 'general',
@@ -53,7 +53,7 @@ const matched = (fields: Partial<FillMatched> = {}): FillMatched => ({
 });
 const settled = (fill: FillMatched, txHash = TX): FillSettled => ({ ...fill, type: 'FillSettled', txHash });
 const submitted = (txHash: string, ...fills: number[]): SettlementSubmitted => ({ type: 'SettlementSubmitted', v: 1, chainId: 137, txHash, fills });
-const moved = (from: string, to: string, amount: string, outcome: Outcome = 0): SharesTransferred => (
+const moved = (from: string, to: string, amount: string, outcome: MarketOutcome = 0): SharesTransferred => (
   { type: 'SharesTransferred', v: 1, marketId: MARKET, outcome, from, to, amount, txHash: TX });
 const split = (user: string, amount: string) => [moved(NOBODY, user, amount, 0), moved(NOBODY, user, amount, 1)];
 const synced = (user: string, yesShares: string, noShares: string): PositionSynced => (

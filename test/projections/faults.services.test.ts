@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { on } from 'node:events';
 import pg from 'pg';
-import { recordId, type Outcome } from '../../engine/records/codec.js';
+import { recordId, type CommandOutcome } from '../../engine/records/codec.js';
 import { BrokenSequence, LogUnavailable, type Log } from '../../engine/log/log.js';
 import { projections } from '../../projections/catalogue.js';
 import { openSession } from '../../projections/database.js';
@@ -12,7 +12,7 @@ import { appendOutcomes, logOf, projectTo, randomOutcomes, readTables, rowsOf, r
 
 describe('projections: faults', () => {
   let url: string;
-  let outcomes: Outcome[];
+  let outcomes: CommandOutcome[];
 
   before(async () => {
     ({ url } = await testDatabase());

@@ -1,6 +1,6 @@
 /** `rebuild`: the same rows again from position 0 while the live ones serve and move, then compared and swapped. */
 import assert from 'node:assert/strict';
-import type { Outcome } from '../../engine/records/codec.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Log } from '../../engine/log/log.js';
 import { projections } from '../../projections/catalogue.js';
 import { orders } from '../../projections/models/orders.js';
@@ -16,7 +16,7 @@ const SEEN = 'alter table markets add column seen boolean not null default true'
 
 describe('projections: rebuild', () => {
   let url: string;
-  let outcomes: Outcome[];
+  let outcomes: CommandOutcome[];
   let log: Log;
   let expected: Rows;
 

@@ -1,6 +1,6 @@
 /** The answers over read models that projections made of a random history, against the same figures added up from its events. */
 import assert from 'node:assert/strict';
-import type { Outcome } from '../../engine/records/codec.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Event, FillMatched } from '../../engine/records/events.js';
 import { openReadModels, type Database } from '../../query/database.js';
 import { marketStats, platformStats } from '../../query/markets.js';
@@ -19,7 +19,7 @@ type Match = FillMatched & { at: number; position: number; failed: boolean };
 
 describe('query: a random history', () => {
   let db: Database;
-  let outcomes: Outcome[];
+  let outcomes: CommandOutcome[];
   let matches: Match[];
   let markets: string[];
   before(async () => {
@@ -86,7 +86,7 @@ describe('query: a random history', () => {
   });
 });
 
-function matchesOf(outcomes: readonly Outcome[]): Match[] {
+function matchesOf(outcomes: readonly CommandOutcome[]): Match[] {
   const matches = new Map<number, Match>();
   outcomes.forEach(({ at, events }, position) => {
     for (const event of events) {

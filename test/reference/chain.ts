@@ -2,7 +2,7 @@
 import type {
   CancelOrdersBelow, Command, RecordDispute, RecordProposal, RecordRedemption, RecordRejection, RecordTransfer, ResolveMarket, SyncPosition,
 } from '../../engine/records/commands.js';
-import type { Outcome } from '../../engine/records/fields.js';
+import type { MarketOutcome } from '../../engine/records/fields.js';
 import { cancelAll, floorOf, reject, sweptBy, type State, type Turn } from './state.js';
 
 /** Where a command's fact stands and where the next one may; undefined for a command that no chain has told. */
@@ -39,7 +39,7 @@ export function recordTransfer(state: State, turn: Turn, command: RecordTransfer
   for (const { token, amount } of items) {
     const market = [...state.markets.values()].find(({ tokens }) => tokens.includes(token));
     if (market === undefined || market.chainId !== chainId || amount === '0') continue;
-    const outcome = market.tokens.indexOf(token) as Outcome;
+    const outcome = market.tokens.indexOf(token) as MarketOutcome;
     turn.events.push({ type: 'SharesTransferred', v: 1, marketId: market.id, outcome, from, to, amount, txHash });
   }
   if (turn.events.length === 0) reject(turn, 'unknown_token', items[0]!.token);

@@ -1,13 +1,13 @@
 /** Steps two engines through the same commands and stops at the first difference, told so that it can be read. */
 import { AssertionError } from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import { encodeCommand, type Outcome } from '../../engine/records/codec.js';
+import { encodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { createReferenceEngine } from './engine.js';
 
 export interface Answer {
-  readonly outcome: Outcome;
+  readonly outcome: CommandOutcome;
   readonly text: string;
   readonly digest: string;
 }

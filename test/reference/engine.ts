@@ -1,6 +1,6 @@
 /** The matching engine again, slow and obvious, written from docs/matching-rules.md alone: what the real one is compared with. */
 import { createHash } from 'node:crypto';
-import type { Outcome } from '../../engine/records/codec.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Command, OpenMarket } from '../../engine/records/commands.js';
 import type { Side } from '../../engine/records/fields.js';
 import { cancelOrdersBelow, marketFact, placeOf, recordTransfer, syncPosition } from './chain.js';
@@ -15,7 +15,7 @@ export type { ReferenceFill, ReferenceMarket, ReferenceOrder } from './state.js'
 
 export interface ReferenceEngine {
   /** `data` are the command's recorded bytes. */
-  step(command: Command, data: Uint8Array): { outcome: Outcome; text: string; digest: string };
+  step(command: Command, data: Uint8Array): { outcome: CommandOutcome; text: string; digest: string };
   openOrders(): ReferenceOrder[];
   /** The last order of each hash, open or closed. */
   orders(): ReferenceOrder[];

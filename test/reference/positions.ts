@@ -1,5 +1,5 @@
 /** Positions and settlements folded one event after the other, slow and obvious: what the tables must come to. */
-import type { Outcome as Recorded } from '../../engine/records/codec.js';
+import type { CommandOutcome as Recorded } from '../../engine/records/codec.js';
 import type { Event, SharesTransferred } from '../../engine/records/events.js';
 
 interface Held { shares: bigint; cost: bigint }

@@ -1,7 +1,7 @@
 /** What the reference engine knows, and the questions and answers that its rules share: slow and obvious. */
 import type { CancelOrdersBelow, FailFill, PlaceOrder } from '../../engine/records/commands.js';
 import type { CancelReason, Event, FillMatched, RejectionCode } from '../../engine/records/events.js';
-import { BUY, NO, SELL, YES, type Outcome, type Side } from '../../engine/records/fields.js';
+import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 
 export const WORK_LIMIT = 2_500;
 const EXPIRY_MARGIN_MS = 20_000n;
@@ -11,7 +11,7 @@ export interface ReferenceMarket {
   readonly chainId: number;
   readonly expiration: bigint;
   closed: boolean;
-  winner?: Outcome;
+  winner?: MarketOutcome;
   readonly tokens: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 /** What a chain tells, strewn over a history of outcomes: every kind of event, often about the same few users, sometimes twice or absurd. */
-import type { Outcome as Recorded } from '../../engine/records/codec.js';
+import type { CommandOutcome as Recorded } from '../../engine/records/codec.js';
 import type { Event } from '../../engine/records/events.js';
-import type { Outcome } from '../../engine/records/fields.js';
+import type { MarketOutcome } from '../../engine/records/fields.js';
 import { createRandom, traderAddress, txHash } from './random-commands.js';
 
 const NOBODY = `0x${'0'.repeat(40)}`;
@@ -24,18 +24,18 @@ export function withChainEvents(outcomes: readonly Recorded[], seed: number): Re
     () => {
       const transfer = { type: 'SharesTransferred', v: 1, marketId: market(), from: user(), to: user(), txHash: txHash(++issued) } as const;
       const amount = below(9) === 0 ? String(2n ** 256n - BigInt(1 + below(9))) : String(below(60));
-      const outcomes: readonly Outcome[] = below(2) === 0 ? [0, 1] : [below(2) as Outcome];
+      const outcomes: readonly MarketOutcome[] = below(2) === 0 ? [0, 1] : [below(2) as MarketOutcome];
       return outcomes.map((outcome) => ({ ...transfer, outcome, amount }));
     },
     () => [{ type: 'PositionSynced', v: 1, marketId: market(), user: traderAddress(below(4)), yesShares: String(below(40)), noShares: String(below(40)) }],
     () => [{ type: 'PositionRedeemed', v: 1, marketId: market(), user: traderAddress(below(4)), payout: String(below(1_000)), txHash: txHash(++issued) }],
     () => [{
       type: 'ResolutionProposed', v: 1, marketId: market(), assertionId: txHash(OURS + below(20)), proposer: traderAddress(below(4)),
-      outcome: below(2) as Outcome, bond: String(2n ** 256n - 1n), assertionTime: below(2_000_000_000), expirationTime: below(2_000_000_000),
+      outcome: below(2) as MarketOutcome, bond: String(2n ** 256n - 1n), assertionTime: below(2_000_000_000), expirationTime: below(2_000_000_000),
     }],
     () => [{ type: 'ResolutionDisputed', v: 1, marketId: market(), assertionId: txHash(OURS + below(20)), disputer: traderAddress(below(4)) }],
     () => [{ type: 'ResolutionRejected', v: 1, marketId: market(), assertionId: txHash(OURS + below(20)) }],
-    () => [{ type: 'MarketResolved', v: 1, marketId: market(), winningOutcome: below(2) as Outcome }],
+    () => [{ type: 'MarketResolved', v: 1, marketId: market(), winningOutcome: below(2) as MarketOutcome }],
     () => [{ type: 'MarketTokenized', v: 1, marketId: market(), yesToken: txHash(1), noToken: txHash(2) }],
     () => [{ type: 'NonceFloorRaised', v: 1, chainId: 1, trader: traderAddress(below(4)), belowNonce: String(below(9)) }],
     () => [{ type: 'ChainAdvanced', v: 1, chainId: 1, block: below(1_000), blockHash: txHash(3) }],

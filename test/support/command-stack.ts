@@ -8,7 +8,7 @@ import { createKeccak256 } from '../../command/signing/keccak.js';
 import { createPlaceOrder, type PlaceOrderHandler } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { cancelTypes, orderTypes, prepareDomain, type OrderDomain, type PermitFields } from '../../command/signing/typed-data.js';
-import { encodeCommand, type Outcome } from '../../engine/records/codec.js';
+import { encodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
@@ -28,10 +28,10 @@ export interface CommandStack {
   readonly engine: Engine;
   /** Every command so far, and its outcome; the first two opened the markets. */
   readonly commands: Command[];
-  readonly outcomes: Outcome[];
+  readonly outcomes: CommandOutcome[];
   readonly clock: { atMs: number };
   /** Where an outcome of the past is read. */
-  originalOutcome: (position: number) => Promise<Outcome>;
+  originalOutcome: (position: number) => Promise<CommandOutcome>;
   /** Orders that the read models know and the engine does not. */
   readonly readModel: Map<string, KnownOrder>;
   readonly place: PlaceOrderHandler;
@@ -43,7 +43,7 @@ export interface CommandStack {
   permitDigest: ((permit: PermitFields) => Uint8Array) | undefined;
   exposure: Exposure | undefined;
   /** Runs a command past the endpoints. */
-  run(command: Command): Outcome;
+  run(command: Command): CommandOutcome;
 }
 
 export async function createCommandStack(): Promise<CommandStack> {
@@ -54,9 +54,9 @@ export async function createCommandStack(): Promise<CommandStack> {
   const prepared = prepareDomain(keccak256, domain);
   const clock = { atMs: START_MS };
   const commands: Command[] = [];
-  const outcomes: Outcome[] = [];
+  const outcomes: CommandOutcome[] = [];
   const readModel = new Map<string, KnownOrder>();
-  const run = (command: Command): Outcome => {
+  const run = (command: Command): CommandOutcome => {
     const { outcome } = engine.step(encodeCommand(command));
     commands.push(command);
     outcomes.push(outcome);

@@ -1,6 +1,6 @@
 /** Rebuilds orders, fills and levels from events alone, and fails as soon as they contradict each other or the matching rules. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
-import type { Outcome } from '../../engine/records/codec.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import type { Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, OrderAccepted } from '../../engine/records/events.js';
 import { BUY, SELL, type Side } from '../../engine/records/fields.js';
@@ -16,7 +16,7 @@ interface WitnessedOrder {
 
 export interface Witness {
   /** What the command at the next position caused. Throws an AssertionError if it breaks an invariant. */
-  see(command: Command, outcome: Outcome): void;
+  see(command: Command, outcome: CommandOutcome): void;
   /** Totals over the whole history: shares conserved, levels as their orders. Slow. */
   audit(): void;
   /** Fails unless the reference engine holds just what the events tell. Slow. */

@@ -1,7 +1,7 @@
 /** What the projection tests share: a log of chosen outcomes, a worker over it, and the tables that it made. */
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { encodeCommand, encodeOutcome, recordId, type Outcome } from '../../engine/records/codec.js';
+import { encodeCommand, encodeOutcome, recordId, type CommandOutcome } from '../../engine/records/codec.js';
 import { outcomeText } from '../../engine/records/event-text.js';
 import type { Event } from '../../engine/records/events.js';
 import type { Log, NewRecord } from '../../engine/log/log.js';
@@ -24,29 +24,29 @@ export function rowsOf(rows: Rows, table: string): Record<string, unknown>[] {
 }
 
 /** The bytes of an outcome; its digest covers nothing here, since no projection reads it. */
-export function outcomeRecord(outcome: Outcome): NewRecord {
+export function outcomeRecord(outcome: CommandOutcome): NewRecord {
   const digest = `0x${createHash('sha256').update(JSON.stringify(outcome)).digest('hex')}`;
   return { id: recordId(digest), data: encodeOutcome(outcomeText(outcome), digest) };
 }
 
 /** A log of these outcomes. */
-export async function logOf(outcomes: readonly Outcome[]): Promise<Log> {
+export async function logOf(outcomes: readonly CommandOutcome[]): Promise<Log> {
   const log = createMemoryLog();
   await appendOutcomes(log, outcomes);
   return log;
 }
 
-export async function appendOutcomes(log: Log, outcomes: readonly Outcome[]): Promise<void> {
+export async function appendOutcomes(log: Log, outcomes: readonly CommandOutcome[]): Promise<void> {
   await appendAll(log, 'outcomes', outcomes.map(outcomeRecord));
 }
 
 /** Outcomes of single events, a second apart from `at` on. */
-export function outcomesOf(at: number, ...lists: Event[][]): Outcome[] {
+export function outcomesOf(at: number, ...lists: Event[][]): CommandOutcome[] {
   return lists.map((events, n) => ({ at: at + 1_000 * n, events }));
 }
 
 /** What an engine answers to a seeded stream of commands that runs into every corner, and what a chain tells besides. */
-export function randomOutcomes(seed: number, length: number, engine: ReferenceEngine = createReferenceEngine()): Outcome[] {
+export function randomOutcomes(seed: number, length: number, engine: ReferenceEngine = createReferenceEngine()): CommandOutcome[] {
   const commands = createRandomCommands(seed, crowd);
   const outcomes = Array.from({ length }, () => {
     const command = commands.next();

@@ -1,6 +1,6 @@
 /** Seeded command histories that lead an engine into corners: few traders, few prices, everything repeated or late. */
 import { createHash } from 'node:crypto';
-import type { Outcome } from '../../engine/records/codec.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { CancelOrder, Command, FailFill, OpenMarket, Permit, PlaceOrder } from '../../engine/records/commands.js';
 import { BUY, SELL, type Culprit, type FailureReason } from '../../engine/records/fields.js';
 
@@ -39,7 +39,7 @@ export const pile: Profile = { calm: 7_000, storm: 400, traders: 2, markets: 2, 
 export interface RandomCommands {
   next(): Command;
   /** Tells the generator what its last command caused, so that it can refer to orders and fills that exist. */
-  learn(outcome: Outcome): void;
+  learn(outcome: CommandOutcome): void;
 }
 
 /** Mulberry32: numbers of 0 to 2^32-1, the same for the same seed. */

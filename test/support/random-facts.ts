@@ -1,5 +1,5 @@
 /** Histories in which chains have their say: random commands, most of them told by a chain, with facts that come again or out of order. */
-import type { Outcome } from '../../engine/records/codec.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Command, OpenMarket } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';
 import type { ChainFact } from '../../engine/records/fields.js';
@@ -60,7 +60,7 @@ export function createChainCommands(seed: number, profile: Profile): RandomComma
   };
 }
 
-function learn(memory: Memory, { events }: Outcome): void {
+function learn(memory: Memory, { events }: CommandOutcome): void {
   for (const event of events as readonly Event[]) {
     if (event.type === 'MarketOpened') {
       memory.markets.push({ id: event.marketId, chainId: event.chainId });

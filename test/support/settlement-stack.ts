@@ -13,7 +13,7 @@ import type { LaneRequest, LaneUser } from '../../command/lane/requests.js';
 import { submissionOf } from '../../command/settlement/submission.js';
 import { runSettlement, type Settlement, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
 import type { Order, Permit } from '../../contracts-abi/settlement.js';
-import { decodeOutcome, encodeCommand, recordId, type Outcome } from '../../engine/records/codec.js';
+import { decodeOutcome, encodeCommand, recordId, type CommandOutcome } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import type { Event, SettlementSubmitted } from '../../engine/records/events.js';
 import type { Log } from '../../engine/log/log.js';
@@ -61,9 +61,9 @@ export interface SettlementStack {
   readonly indexer: Indexer | undefined;
   /** What was reported, `level: text`. */
   readonly reports: string[];
-  submit(command: Command): Promise<{ position: number; outcome: Outcome }>;
+  submit(command: Command): Promise<{ position: number; outcome: CommandOutcome }>;
   /** Places a signed order past the API, so also one with a bad signature. */
-  place(signed: SignedOrder, permit?: Permit & { nonce: bigint }): Promise<{ position: number; outcome: Outcome }>;
+  place(signed: SignedOrder, permit?: Permit & { nonce: bigint }): Promise<{ position: number; outcome: CommandOutcome }>;
   /** All events from a position on, as recorded. */
   events(from?: number): Promise<Event[]>;
   /** Resolves when no fill is unsettled. */
@@ -100,7 +100,7 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
   const replica = await startReplica({ log, record: { writerId: randomUUID() }, signal: stopping.engine.signal });
   await replica.caughtUp;
   const { view } = replica;
-  const submit = async (command: Command): Promise<{ position: number; outcome: Outcome }> => {
+  const submit = async (command: Command): Promise<{ position: number; outcome: CommandOutcome }> => {
     const position = await log.append('commands', [{ id: recordId(`test:${randomUUID()}`), data: encodeCommand(command) }]);
     return { position, outcome: await replica.outcomeOf(position) };
   };

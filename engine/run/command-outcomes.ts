@@ -1,12 +1,12 @@
 /** Outcomes as they are computed, for those who wait for one: the writers that answer clients, and the projections' wake-up. */
-import { decodeOutcome, type Outcome } from '../records/codec.js';
+import { decodeOutcome, type CommandOutcome } from '../records/codec.js';
 import type { Step } from './engine.js';
 import { LogUnavailable, type Log } from '../log/log.js';
 
 /** How many of the latest outcomes are kept in memory; a power of two. */
 const KEPT = 4_096;
 
-export interface Outcomes {
+export interface CommandOutcomes {
   /** What is before this position is in the log; outcomes are published from here on. */
   begin(position: number): void;
   publish(step: Step): void;
@@ -14,14 +14,14 @@ export interface Outcomes {
    * The outcome of the command at a position: now, or as soon as the engine has computed it. Rejects when the engine has stopped, and with
    * LogUnavailable for one that is neither among the latest nor recorded yet.
    */
-  outcomeOf(position: number): Promise<Outcome>;
+  outcomeOf(position: number): Promise<CommandOutcome>;
   /** The engine will publish no more: everyone who waits is told why. */
   close(reason: Error): void;
 }
 
-export function createOutcomes(log: Log): Outcomes {
+export function createCommandOutcomes(log: Log): CommandOutcomes {
   const recent = new Array<Step | undefined>(KEPT);
-  const waiting = new Map<number, { resolve: (outcome: Outcome) => void; reject: (reason: Error) => void }[]>();
+  const waiting = new Map<number, { resolve: (outcome: CommandOutcome) => void; reject: (reason: Error) => void }[]>();
   let closed: Error | undefined;
   let next = 0;
   return {
@@ -55,7 +55,7 @@ export function createOutcomes(log: Log): Outcomes {
   };
 }
 
-async function recordedOutcome(log: Log, position: number): Promise<Outcome> {
+async function recordedOutcome(log: Log, position: number): Promise<CommandOutcome> {
   const [record] = await log.read('outcomes', position, 1);
   if (record === undefined) throw new LogUnavailable(false, { cause: new Error(`outcome ${position} is computed, and not recorded yet: no engine records outcomes`) });
   const { at, events } = decodeOutcome(record.data);
