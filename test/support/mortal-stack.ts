@@ -46,7 +46,7 @@ export interface MortalStackOptions {
 }
 
 /** A moment that has not come within this time does not come. */
-const PATIENCE_MS = 2_000;
+const PATIENCE_MS = 5_000;
 
 /** Resolves when the whole stack is ready. */
 export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment }: MortalStackOptions): Promise<MortalStack> {
@@ -64,6 +64,8 @@ export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment 
         return found.length > 0 ? found : undefined;
       });
       const victim = candidates[random() % candidates.length]!;
+      // A moment of its work comes only once it works.
+      if (moment.at !== 'any') await ready(`http://127.0.0.1:${victim.port}`);
       const atMoment = await comes(moment, { tcp, rpc }, () => { process.kill(victim.pid, 'SIGKILL'); });
       await until(`${moment.role} lives again`, () => processes().find(({ port, pid }) => port === victim.port && pid !== victim.pid));
       return { role: moment.role, moment, atMoment };
@@ -129,7 +131,7 @@ function isOver({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 async function ready(url: string): Promise<void> {
-  await until('the stack is ready', async () => await fetch(`${url}/health/ready`).then(({ ok }) => ok, () => false) || undefined, 120_000);
+  await until(`${url} is ready`, async () => await fetch(`${url}/health/ready`).then(({ ok }) => ok, () => false) || undefined, 120_000);
 }
 
 export async function until<T>(what: string, find: () => T | undefined | Promise<T | undefined>, patienceMs = 60_000): Promise<T> {
