@@ -21,7 +21,7 @@ await new Command('rebuild')
 async function rebuildAll(asked: readonly string[]): Promise<void> {
   const config = parseConfig(process.env);
   const database = await sharedDatabaseOf(config);
-  const log = await openLog(database.url);
+  const log = await openLog(config.logUrl || database.url);
   try {
     for (const projection of projections.filter(({ name }) => asked.includes(name))) {
       const { position, differingRows } = await rebuild({ url: database.url, log, projection });
