@@ -74,11 +74,11 @@ export function logUrl(value: string): string {
   }
 }
 
-/** How many proxies of ours stand before the service: `false` for none. */
+/** How many reverse proxies stand in front: `false` for none. The eleventh is the front of `npm run start:roles`, which adds itself. */
 export function proxies(value: string): number {
   if (value === 'false') return 0;
   try {
-    return integer(0, 10)(value);
+    return integer(0, 11)(value);
   } catch {
     throw new SettingError('expected false, or the number of proxies in front (1 to 10)');
   }

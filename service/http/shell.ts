@@ -32,6 +32,11 @@ const ALLOWED_HEADERS = 'Content-Type, Authorization, X-Min-Log-Position, X-Canc
 /** The content type of an endpoint's answers as it is sent. */
 const typeOf = ({ answer: { contentType } }: Endpoint) => contentType === undefined ? JSON_TYPE : `${contentType}; charset=utf-8`;
 
+/** The headers of every answer, as the flat list of names and values that `writeHead` takes. */
+export function commonHeaders(): string[] {
+  return ['Cache-Control', 'no-store', 'Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', EXPOSED, ...dataHeaders()];
+}
+
 /** Answers requests. One lives as long as its application. */
 export class Shell {
   stopping = false;
@@ -39,7 +44,7 @@ export class Shell {
   private readonly connections = new Connections();
 
   constructor(private readonly options: ShellOptions) {
-    this.base = ['Cache-Control', 'no-store', 'Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', EXPOSED, ...dataHeaders()];
+    this.base = commonHeaders();
   }
 
   async serve({ endpoint, handler }: Route, request: IncomingMessage, response: ServerResponse): Promise<void> {

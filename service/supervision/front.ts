@@ -1,6 +1,6 @@
 /**
- * The one address of a stack whose roles are processes of their own: sends each request to a process of the role that serves it, and says so
- * when there is none at the moment.
+ * The one address of a stack whose roles are processes of their own: passes each request to a process of the role that serves it, and answers
+ * 503 when there is none at the moment.
  */
 import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
 import { ProxyServer } from 'httpxy';
@@ -10,7 +10,8 @@ import { getReadiness } from '../api/endpoints/readiness.js';
 import { getLiveness, getMetrics } from '../api/endpoints/service.js';
 import { roleOf } from '../api/role-of.js';
 import { createApp, type App } from '../http/app.js';
-import type { Observer } from '../http/shell.js';
+import { discardBody } from '../http/body.js';
+import { commonHeaders, type Observer } from '../http/shell.js';
 import { problemOf } from '../http/problems.js';
 import type { Metrics } from '../metrics.js';
 import type { RoleName } from '../roles/role-names.js';
@@ -26,20 +27,22 @@ export interface FrontOptions {
   readonly observer: Observer;
   /** Proxies of ours in front of this one. */
   readonly trustProxy: number;
+  /** A request whose process sends nothing for this long is given up. */
+  readonly silenceMs?: number;
 }
 
-/** A role's answer that does not begin within this time is given up: its own waits are shorter. */
-const ANSWER_WITHIN_MS = 60_000;
+/** Longer than a process waits for anything itself. */
+const SILENCE_MS = 60_000;
 
 /** The app answers health and metrics itself, and hands everything else on. */
-export function createFront({ portsOf, readiness, metrics, observer, trustProxy }: FrontOptions): App {
+export function createFront({ portsOf, readiness, metrics, observer, trustProxy, silenceMs = SILENCE_MS }: FrontOptions): App {
   const app = createApp({
     routes: bindAll({ getLiveness, getReadiness, getMetrics }, {
       getLiveness: () => ({ body: '{"live":true}' }), getReadiness: readiness, getMetrics: () => metrics.scrape(),
     }),
     pages: {}, limiters: {}, trustProxy, observer, now: () => performance.now(), waitForPosition: () => Promise.resolve(),
   });
-  const pass = createPass(portsOf);
+  const pass = createPass(portsOf, silenceMs);
   const own = new Set<string>([getLiveness.path, getReadiness.path, getMetrics.path]);
   return {
     ...app,
@@ -51,42 +54,58 @@ export function createFront({ portsOf, readiness, metrics, observer, trustProxy 
   };
 }
 
-/** What every process serves is asked of those that read: they have the most to say. */
+/** Requests that every process can answer go to the query processes. */
 function servedBy(role: ReturnType<typeof roleOf>): RoleName {
   return role === 'every' ? 'query' : role;
 }
 
 type Pass = (request: IncomingMessage, response: ServerResponse, role: RoleName) => void;
 
-function createPass(portsOf: PortsOf): Pass {
+function createPass(portsOf: PortsOf, silenceMs: number): Pass {
   const proxy = new ProxyServer({
-    xfwd: true, proxyTimeout: ANSWER_WITHIN_MS, agent: new Agent({ keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 256, scheduling: 'fifo' }),
+    proxyTimeout: silenceMs, agent: new Agent({ keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 256, scheduling: 'fifo' }),
   });
-  let turn = 0;
+  // A turn per role: with one for all, a client that reads after every order would read from the same process each time.
+  const turns = new Map<RoleName, number>();
   return (request, response, role) => {
     const ports = portsOf(role);
-    const port = ports[turn++ % ports.length];
-    if (port === undefined) return refuse(response, new RequestError('unavailable', `no ${role} process runs at the moment`));
+    const turn = turns.get(role) ?? 0;
+    turns.set(role, turn + 1);
+    const port = ports[turn % ports.length];
+    if (port === undefined) return refuse(request, response, new RequestError('unavailable', `no ${role} process runs at the moment`));
+    appendAddress(request);
     proxy.web(request, response, { target: { host: '127.0.0.1', port } }).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
-      else refuse(response, failureOf(request, role, error));
+      else refuse(request, response, failureOf(request, role, error));
     });
   };
 }
 
-/** Nothing was sent over a connection that was never made. Otherwise an order may have been taken, which its repeat tells. */
+/**
+ * Adds the address that this request came from to X-Forwarded-For, after those that the client or another proxy has put there: a process
+ * counts trusted proxies from the end of the list. (httpxy's `xfwd` keeps a list that is there as it is, so a client could choose its address.)
+ */
+function appendAddress({ headers, socket }: IncomingMessage): void {
+  headers['x-forwarded-for'] = [headers['x-forwarded-for'], socket.remoteAddress].flat().filter(Boolean).join(', ');
+}
+
+const SAFE_METHODS: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS'];
+
+/** A request over a refused connection was not sent. Any other order may have been taken: the client learns by sending it again. */
 function failureOf({ method }: IncomingMessage, role: string, error: unknown): RequestError {
   const notSent = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
-  if (notSent || method === 'GET' || method === 'HEAD') return new RequestError('unavailable', `the ${role} process did not answer`);
+  if (notSent || SAFE_METHODS.includes(method)) return new RequestError('unavailable', `the ${role} process did not answer`);
   return new RequestError('outcome_unknown', `the ${role} process ended before it answered`);
 }
 
-function refuse(response: ServerResponse, error: RequestError): void {
+function refuse(request: IncomingMessage, response: ServerResponse, error: RequestError): void {
   if (response.headersSent || response.destroyed) return;
   const { status, body, headers } = problemOf(error);
-  response.writeHead(status, {
-    ...headers, 'Content-Type': 'application/problem+json; charset=utf-8', 'Content-Length': Buffer.byteLength(body), 'Access-Control-Allow-Origin': '*',
-    'Cache-Control': 'no-store',
-  });
+  response.writeHead(status, [
+    ...commonHeaders(), 'Content-Type', 'application/problem+json; charset=utf-8', 'Content-Length', String(Buffer.byteLength(body)),
+    ...Object.entries(headers).flat(),
+  ]);
   response.end(body);
+  // The next request on this connection comes after the rest of the body.
+  discardBody(request);
 }

@@ -1,0 +1,78 @@
+/** The settings of a stack's processes: those of the stack, with what it has started, and none that a process would refuse. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { parseConfig, type Config } from '../../service/config.js';
+import { childEnvironment } from '../../service/supervision/child-environment.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const urls = { log: 'postgres://db/log', readModels: 'postgres://db/models', outbox: 'postgres://db/outbox' };
+const DEV_CHAINS = join('/var/exchange', 'chain', 'chains.json');
+
+const childOf = (environment: Environment, hasDevChain = false): Record<string, string> => (
+  childEnvironment(parseConfig(environment), { environment, urls, hasDevChain }));
+
+describe('service: the settings of a stack\'s processes', () => {
+  it('name the databases and the chain that the stack has started', () => {
+    assert.deepEqual(childOf({ DATA_DIR: '/var/exchange' }, true), {
+      HOST: '127.0.0.1', DATA_DIR: '/var/exchange', DATABASE_URL: urls.readModels, LOG_URL: urls.log, OUTBOX_URL: urls.outbox, CHAINS: DEV_CHAINS,
+      CANCEL_AUTH: 'open', RATE_LIMIT_ORDERS: '0', RATE_LIMIT_READS: '0', TRUST_PROXY: '1',
+    });
+  });
+
+  it('keep the stack\'s chains when it has started no chain', () => {
+    const database = { DATABASE_URL: urls.log };
+    assert.equal(childOf(database).CHAINS, 'none');
+    assert.equal(childOf({ ...database, CHAINS: 'conf/chains.json' }).CHAINS, 'conf/chains.json');
+    assert.equal(childOf({ ...database, CHAINS: 'dev' }).CHAINS, 'dev', 'another process runs it');
+  });
+
+  it('have everything else of the stack\'s environment, such as the secrets that a chains file names', () => {
+    const others = { POLYGON_KEY: '0x12', RPC_URL: 'https://user:secret@rpc.example', PATH: '/bin', NODE_OPTIONS: '--max-old-space-size=500', LOG_LEVEL: 'warn' };
+    const child = childOf({ ...others, CHAINS: 'chains.json', DATABASE_URL: urls.log, UNSET: undefined });
+    for (const [name, value] of Object.entries(others)) assert.equal(child[name], value, name);
+    assert.equal('UNSET' in child, false);
+  });
+
+  it('name DATA_DIR by its whole path', () => {
+    assert.equal(childOf({ DATA_DIR: 'some/where' }).DATA_DIR, join(process.cwd(), 'some', 'where'));
+    assert.equal(childOf({}, true).CHAINS, join(process.cwd(), '.data', 'chain', 'chains.json'));
+  });
+
+  it('leave out, with the development chain, what a process with a chains file would refuse', () => {
+    const environment = { DATA_DIR: '/var/exchange', EXPOSURE_CHECK: 'true', CHAIN_ID: '5', CHAIN_NAME: 'Mine', CHAIN_PORT: '0' };
+    const child = childOf(environment, true);
+    assert.deepEqual([child.EXPOSURE_CHECK, child.CHAIN_ID, child.CHAIN_NAME, child.CHAIN_PORT], [undefined, undefined, undefined, '0']);
+    assert.equal(parseConfig(child).chains, DEV_CHAINS);
+    const domain = { CHAINS: 'none', CHAIN_ID: '5', CHAIN_NAME: 'Mine', CHAIN_TESTNET: 'false', SETTLEMENT_DOMAIN_NAME: 'Mine' };
+    assert.deepEqual(pick(childOf(domain), Object.keys(domain)), domain, 'without a chain they count');
+  });
+
+  it('trust one proxy more than the stack: its front', () => {
+    const trusted = (TRUST_PROXY: string) => parseConfig(childOf({ TRUST_PROXY })).trustProxy;
+    assert.deepEqual(['', 'false', '0', '1', '10'].map(trusted), [1, 1, 1, 2, 11]);
+  });
+
+  const stacks: [what: string, environment: Environment][] = [
+    ['on this machine', {}],
+    ['behind a proxy', { TRUST_PROXY: '1' }],
+    ['open to other machines', { HOST: '0.0.0.0', PORT: '80', RATE_LIMIT_READS: '7' }],
+    ['with a database of its own', { DATABASE_URL: urls.log, CANCEL_AUTH: 'open', CHAINS: 'none', CHAIN_ID: '5', SNAPSHOT_EVERY: '5000' }],
+  ];
+  for (const [what, environment] of stacks) {
+    it(`mean for a process what they mean for a stack ${what}`, () => {
+      const stack = parseConfig(environment);
+      assert.deepEqual(shared(parseConfig(childOf(environment, stack.chains === 'dev'))), shared(stack));
+    });
+  }
+});
+
+/** The settings that a process has as its stack has them. */
+function shared({ host, port, dataDir, databaseUrl, logUrl, outboxUrl, chains, trustProxy, ...rest }: Config): Partial<Config> {
+  assert.ok([host, port, dataDir, databaseUrl, logUrl, outboxUrl, chains, trustProxy].every((value) => value !== undefined));
+  return rest;
+}
+
+function pick(from: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string | undefined> {
+  return Object.fromEntries(names.map((name) => [name, from[name]]));
+}
