@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { projections } from '../../projections/catalogue.js';
+import { crashActs } from '../support/crash-acts.js';
 import { crashChain, type ChainMode, type CrashChain } from '../support/crash-chain.js';
 import {
   eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
@@ -54,18 +55,17 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
   let chain: CrashChain;
   let stack: MortalStack;
   let traders: CrashTraders;
+  /** Traders' own doings on the chain. */
+  let act: (signal: AbortSignal) => Promise<void>;
   let history: History;
   const deaths: StackDeath[] = [];
-  /** Those who have not cancelled by nonce, and the questions asked so far. */
-  let floors: CrashChain['traders'][number][] = [];
-  let questions = 0;
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-crash-roles-'));
     database = await testDatabase();
     chain = await crashChain(random);
-    floors = [...chain.traders];
     traders = crashTraders({ chain, url: () => Promise.resolve(stack.url), seed: SEED });
+    act = crashActs({ chain, traders, random });
   });
   before(`lives through ${KILLS} kills`, async () => {
     const mining = new AbortController();
@@ -106,7 +106,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
 
   async function underLoad(moments: readonly Moment[]): Promise<void> {
     const stopping = new AbortController();
-    const trading = Promise.all([traders.trade(stopping.signal), actMeanwhile(stopping.signal)]);
+    const trading = Promise.all([traders.trade(stopping.signal), act(stopping.signal)]);
     trading.catch(() => undefined);
     try {
       for (const moment of moments) {
@@ -117,19 +117,6 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
       stopping.abort();
     }
     await trading;
-  }
-
-  /** Traders' own doings on the chain. */
-  async function actMeanwhile(signal: AbortSignal): Promise<void> {
-    const { cancel, cancelBelow, openMarket, ...acts } = chain.acts;
-    while (!signal.aborted) {
-      const [turn, recent] = [random() % 40, traders.recent()];
-      if (turn === 0 && questions < 2) await openMarket(`question ${questions++}`);
-      else if (turn < 3 && floors.length > 6) await cancelBelow(traders.nonce(), floors.pop()!);
-      else if (turn < 10 && recent !== undefined) await cancel(recent.order, recent.trader.wallet);
-      else await Object.values(acts)[random() % Object.values(acts).length]!();
-      await sleep(random() % 400);
-    }
   }
 
   /** Resolves when nothing is on its way any more: every fill has ended, and every transaction. */
