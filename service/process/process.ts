@@ -1,5 +1,5 @@
 /** One process: the roles that its settings name, on shared parts, behind one HTTP server. */
-import { serviceEndpoints } from '../api/endpoints.js';
+import { allEndpoints, serviceEndpoints } from '../api/endpoints.js';
 import type { Route } from '../api/endpoint.js';
 import { configHandler } from '../api/config-answer.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';
@@ -83,6 +83,7 @@ async function serve({ config, parts, running, metrics, logger }: Serving): Prom
         { reasons: stopping ? ['the service is stopping'] : [] }, ...await Promise.all([...running.values()].map((role) => role.health())),
       ]),
     }, VERSION)],
+    endpoints: allEndpoints,
     pages: running.has('query') ? { '/docs': docsPage('/openapi.json') } : {}, trustProxy: config.trustProxy, now: () => performance.now(),
     limiters: createLimiters({ windowS: config.rateLimitWindowS, orders: config.rateLimitOrders, reads: config.rateLimitReads }),
     waitForPosition: async (position, signal) => reads?.waitForPosition(position, { timeoutMs: READ_WAIT_MS, signal }),
