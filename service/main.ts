@@ -42,7 +42,7 @@ async function main(): Promise<void> {
     if (grounds.isDevelopment) process.stdout.write(await welcome({ url: exchange.url, config, dev: grounds.dev }) ?? '');
     await Promise.race([exchange.failed, grounds.failed]);
   } catch (error) {
-    logger.fatal({ error: inspect(error) }, `the exchange cannot go on: ${error instanceof Error ? error.message : String(error)}`);
+    logger.fatal({ error: inspect(error) }, `the exchange cannot continue: ${error instanceof Error ? error.message : String(error)}`);
     await stop(isBadConfiguration(error) ? BAD_CONFIGURATION : 1);
   }
 }

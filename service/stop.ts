@@ -1,4 +1,5 @@
 /** The graceful stop: the first signal runs the steps in order; a second signal ends the process at once. */
+import { within } from '../engine/waiting.js';
 
 /** One step of the stop. `what` names the action, such as `stop taking orders`. */
 export interface StopStep {
@@ -56,14 +57,7 @@ async function runSteps(steps: readonly StopStep[], { timeoutMs, log }: Pick<Sto
     }
     return ok;
   })();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => {
-      log({ what: `gave up after ${timeoutMs} ms, during: ${current}` });
-      resolve(false);
-    }, timeoutMs);
-  });
-  const result = await Promise.race([all, late]);
-  clearTimeout(timer);
-  return result;
+  const result = await within(all, timeoutMs);
+  if (result === undefined) log({ what: `gave up after ${timeoutMs} ms, during: ${current}` });
+  return result ?? false;
 }
