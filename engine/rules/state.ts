@@ -227,6 +227,11 @@ export function marketOf(state: State, slot: number): Market {
   return state.markets[state.orders.book(slot)]!;
 }
 
+/** The trader of an order. */
+export function ownerOf(state: State, slot: number): Trader {
+  return state.traders[state.columns.trader.get(slot)]!;
+}
+
 export function bookOf(state: State, slot: number): Book {
   return marketOf(state, slot).books[state.orders.outcome(slot)];
 }
