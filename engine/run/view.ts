@@ -2,7 +2,7 @@
 import { formatUint64 } from '../book/uint64.js';
 import type { MarketOutcome, Side } from '../records/fields.js';
 import { chainCursor } from '../rules/chain-cursor.js';
-import { FILLED, OPEN, marketOf, marketOfToken, nextDue, ownerOf, type ChainCursor, type State } from '../rules/state.js';
+import { FILLED, OPEN, findMarket, marketOf, marketOfToken, nextDue, ownerOf, type ChainCursor, type State } from '../rules/state.js';
 import type { Engine } from './engine.js';
 import { openOrdersOf, type OpenOrder } from './open-orders.js';
 import { unsettledFills, type UnsettledFill } from './unsettled-fills.js';
@@ -16,7 +16,7 @@ export interface MarketView {
   readonly expiration: number;
   /** The market takes no more orders: MarketClosed has come, after its expiration or with its resolution. */
   readonly closed: boolean;
-  /** The final outcome; undefined until the chain has it. */
+  /** The final outcome; undefined until the market is resolved. */
   readonly winner: MarketOutcome | undefined;
   /** ERC-1155 ids of the YES and the NO shares; undefined for a market that was opened without them. */
   readonly tokens: readonly [string, string] | undefined;
@@ -76,7 +76,7 @@ export function viewOf(engine: Engine): EngineView {
     get digest() { return engine.digest; },
     get nextFill() { return state.nextFill; },
     nextDue: () => nextDue(state),
-    market: (marketId) => state.markets[state.marketIndex.get(marketId) ?? -1],
+    market: (marketId) => findMarket(state, marketId),
     markets: () => state.markets.values(),
     isKnownToken: (token) => marketOfToken(state, token) !== undefined,
     order: (orderHash) => orderView(state, orderHash),
