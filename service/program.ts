@@ -1,0 +1,65 @@
+/** What the programs that serve have in common: settings from the environment, log lines, an orderly stop, and exit codes that say why. */
+import { inspect } from 'node:util';
+import { Command } from 'commander';
+import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from './config.js';
+import { BAD_CONFIGURATION, isBadConfiguration } from './exit-codes.js';
+import { createLogger, type Logger } from './logger.js';
+import { stopOnSignals, type StopStep } from './stop.js';
+
+export interface Program {
+  /** The command's name in its help. */
+  readonly name: string;
+  /** What it runs, as the subject of a sentence: `the exchange`. */
+  readonly what: string;
+  readonly description: string;
+  /** Further help, after the settings. */
+  readonly help?: string;
+  /** How long all steps of a stop together may take. */
+  readonly stopWithinMs: (config: Config) => number;
+  /** Works until it rejects with the reason why it cannot go on. */
+  readonly run: (running: Running) => Promise<never>;
+}
+
+export interface Running {
+  readonly config: Config;
+  readonly logger: Logger;
+  /** What ends everything that was started so far, in order: add to its front. */
+  readonly steps: StopStep[];
+  /** Begins the stop that a signal would begin. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Runs a program whose settings are environment variables. Resolves when it has begun to end. */
+export async function runProgram({ name, what, description, help = '', stopWithinMs, run }: Program, environment: NodeJS.ProcessEnv): Promise<void> {
+  await new Command(name).description(`${description} It takes no arguments; settings are environment variables.`)
+    .addHelpText('after', `\nSettings:\n${settingsHelp()}${help}`)
+    .action(async () => {
+      const config = configOf(environment);
+      if (config === undefined) return;
+      const logger = createLogger(config);
+      logger.info(publicConfig(config), 'starting');
+      const steps: StopStep[] = [];
+      const stop = stopOnSignals(process, {
+        steps, timeoutMs: stopWithinMs(config), exit: (code) => { process.exit(code); }, log: (line) => { logger.info(line, 'stopping'); },
+      });
+      try {
+        await run({ config, logger, steps, stop });
+      } catch (error) {
+        logger.fatal({ error: inspect(error) }, `${what} cannot go on: ${error instanceof Error ? error.message : String(error)}`);
+        await stop(isBadConfiguration(error) ? BAD_CONFIGURATION : 1);
+      }
+    })
+    .parseAsync();
+}
+
+/** The settings; undefined, and all faults told, when they are wrong. */
+function configOf(environment: NodeJS.ProcessEnv): Config | undefined {
+  try {
+    return parseConfig(environment);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = BAD_CONFIGURATION;
+    return undefined;
+  }
+}
