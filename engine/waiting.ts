@@ -1,7 +1,7 @@
-/** Waiting and retrying: how every part of the program pauses, backs off after failures, and stops waiting when a signal says so. */
+/** Waiting and retrying: how every part of the program pauses, backs off after failures, and stops waiting when a signal aborts. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Resolves after `ms` milliseconds, or as soon as the signal aborts. Never rejects: the caller looks at the signal itself. */
+/** Resolves after `ms` milliseconds, or as soon as the signal aborts. Never rejects: the caller checks the signal. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
 }
@@ -12,7 +12,7 @@ export interface Backoff {
   readonly longestMs: number;
 }
 
-/** The pause after so many failures in a row, in milliseconds. The first failure is number 1. */
+/** The pause after this many failures in a row, in milliseconds. The first failure is number 1. */
 export function backoffMs(failures: number, { firstMs, longestMs }: Backoff): number {
   return Math.min(longestMs, firstMs * 2 ** Math.min(failures - 1, 40));
 }
@@ -22,11 +22,11 @@ export interface RetryOptions {
   readonly signal: AbortSignal;
   /** Whether the same work may succeed later. Other errors end the retrying. */
   readonly canPass: (error: unknown) => boolean;
-  /** Told of each failure that is retried; `failures` in a row. */
+  /** Called with each failure that is retried, and the number of failures in a row. */
   readonly failed?: (error: unknown, failures: number) => void;
 }
 
-/** Does the work until it succeeds. Rejects with the first error that cannot pass, and with the signal's reason when it aborts. */
+/** Repeats the work until it succeeds. Rejects with the first error that cannot pass, or with the signal's reason when the signal aborts. */
 export async function retrying<T>(work: () => Promise<T>, { backoff, signal, canPass, failed }: RetryOptions): Promise<T> {
   for (let failures = 1; ; failures++) {
     signal.throwIfAborted();
@@ -40,7 +40,7 @@ export async function retrying<T>(work: () => Promise<T>, { backoff, signal, can
   }
 }
 
-/** The work's end, or a rejection with the signal's reason as soon as it aborts; the work itself is not stopped. */
+/** The work's result, or a rejection with the signal's reason as soon as the signal aborts. The work itself goes on. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => { reject(signal.reason as Error); };
@@ -50,7 +50,7 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
   });
 }
 
-/** The work's end, or undefined when it has none within `ms` milliseconds; the work itself is not stopped. */
+/** The work's result, or undefined when the work takes longer than `ms` milliseconds. The work itself goes on. */
 export async function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => { timer = setTimeout(() => { resolve(undefined); }, ms); });
@@ -61,12 +61,12 @@ export async function within<T>(work: Promise<T>, ms: number): Promise<T | undef
   }
 }
 
-/** Wakes all who wait on it. */
+/** Wakes all waiters at once. */
 export interface Bell {
-  /** How often it has rung: a reader compares it before and after a look, to notice a ring in between. */
+  /** How often the bell has rung. A reader compares the counts before and after a read, to notice a ring in between. */
   rung(): number;
   ring(): void;
-  /** Resolves at the next ring, after `timeoutMs` milliseconds, or when the signal aborts: with which of them. */
+  /** Resolves at the next ring, after `timeoutMs` milliseconds, or when the signal aborts, and says which of the three it was. */
   wait(signal: AbortSignal, timeoutMs: number): Promise<'rung' | 'timeout' | 'aborted'>;
 }
 

@@ -1,4 +1,4 @@
-/** The settings: one table of names, parsers, defaults and a sentence each. Nobody else reads the environment. */
+/** The settings: one table with the name, parser, default and description of each. No other module reads the environment. */
 import { ROLE_NAMES } from './roles/role-names.js';
 import { processesOf, rolesOf } from './roles/role-settings.js';
 import {
@@ -7,12 +7,12 @@ import {
 
 interface Setting<T> {
   readonly parse: Parse<T>;
-  /** What an absent or empty variable means; it may depend on the settings above it in the table. */
+  /** The value when the variable is absent or empty. It may depend on settings that stand earlier in the table. */
   readonly fallback: T | ((above: Readonly<Record<string, unknown>>) => T);
   /** The default as `--help` shows it. */
   readonly shown: string;
   readonly about: string;
-  /** Never printed or logged. */
+  /** Whether the value must never be printed or logged. */
   readonly secret: boolean;
 }
 
@@ -23,57 +23,57 @@ function setting<T>(parse: Parse<T>, fallback: Setting<T>['fallback'], about: st
 
 const onLoopback = (above: Readonly<Record<string, unknown>>) => isLoopback(above['host'] as string);
 
-/** The stack that an empty environment gives: embedded Postgres, reachable from this machine only. */
+/** Whether this is the development stack, which an empty environment gives: embedded Postgres, reachable from this machine only. */
 const isDevelopment = (above: Readonly<Record<string, unknown>>) => onLoopback(above) && above['databaseUrl'] === '';
 
-/** Only other machines are rate-limited by default: the caller of an unproxied loopback service is its operator. */
+/** By default, requests from this machine are not limited: without a proxy, the caller on loopback is the operator. */
 const publicLimit = (limit: number) => (above: Readonly<Record<string, unknown>>) => onLoopback(above) && above['trustProxy'] === 0 ? 0 : limit;
 
 const settings = {
-  ROLES: setting(rolesOf, ROLE_NAMES, 'What this process does: some of the roles below, with commas or spaces between them.', { shown: 'all' }),
+  ROLES: setting(rolesOf, ROLE_NAMES, 'The roles of this process, separated by commas or spaces.', { shown: 'all' }),
   HOST: setting(host, '127.0.0.1', 'Address to listen on.'),
-  PORT: setting(integer(0, 65_535), 8080, 'Port to listen on; 0 takes any free one.'),
-  DATA_DIR: setting(text(1_000), '.data', 'Where the embedded Postgres, the development chain and the snapshots live.'),
-  DATABASE_URL: setting(databaseUrl, '', 'Postgres for the read models; empty starts an embedded one in DATA_DIR.', { shown: '(embedded)', secret: true }),
-  LOG_URL: setting(logUrl, '', 'Where the log is: a Postgres URL; empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
-  OUTBOX_URL: setting(databaseUrl, '', 'Postgres for requests to the lanes; empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
+  PORT: setting(integer(0, 65_535), 8080, 'Port to listen on; 0 takes any free port.'),
+  DATA_DIR: setting(text(1_000), '.data', 'Directory of the embedded Postgres, the development chain and the snapshots.'),
+  DATABASE_URL: setting(databaseUrl, '', 'Postgres of the read models; empty starts an embedded Postgres in DATA_DIR.', { shown: '(embedded)', secret: true }),
+  LOG_URL: setting(logUrl, '', 'Postgres of the log; empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
+  OUTBOX_URL: setting(databaseUrl, '', 'Postgres of the outbox (requests to lanes, messages between roles); empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
   PROCESSES: setting(processesOf, ROLE_NAMES.map((name) => [name]),
-    'With npm run start:roles: the processes, each a role or several with + between them; named twice there are two.', { shown: ROLE_NAMES.join(' ') }),
-  LOG_LEVEL: setting(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'The least serious log lines to write; debug writes a line a request.'),
-  TRUST_PROXY: setting(proxies, 0, 'How many reverse proxies stand in front: a client\'s address is then taken from X-Forwarded-For.', { shown: 'false' }),
+    'For npm run start:roles: the processes. Each is one role, or several joined by +. Name a process twice to run two of it.', { shown: ROLE_NAMES.join(' ') }),
+  LOG_LEVEL: setting(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'Least serious level of log lines to write; debug writes one line per request.'),
+  TRUST_PROXY: setting(proxies, 0, 'Number of reverse proxies in front of the service. With any, client addresses are taken from X-Forwarded-For.', { shown: 'false' }),
   CANCEL_AUTH: setting(oneOf('required', 'open'), (above): 'required' | 'open' => isDevelopment(above) ? 'open' : 'required',
-    'Whether a cancel needs the trader\'s signature; open lets anybody cancel and is refused unless HOST is loopback.',
+    'Whether a cancel needs the trader\'s signature; open lets anybody cancel any order and is refused unless HOST is loopback.',
     { shown: 'required (open with the embedded Postgres on loopback)' }),
   CHAINS: setting(text(1_000), (above) => isDevelopment(above) ? 'dev' : 'none',
-    'Where orders settle: dev runs a chain of its own in DATA_DIR; none settles nothing; anything else is the path of a chains file.',
+    'Where orders settle: dev starts a development chain in DATA_DIR; none settles nothing; any other text is the path of a chains file.',
     { shown: 'none (dev with the embedded Postgres on loopback)' }),
-  CHAIN_PORT: setting(integer(0, 65_535), 8545, 'Port of the development chain\'s JSON-RPC, on this machine only; 0 takes any free one.'),
+  CHAIN_PORT: setting(integer(0, 65_535), 8545, 'Port of the development chain\'s JSON-RPC, on this machine only; 0 takes any free port.'),
   EXPOSURE_CHECK: setting(flag, false, 'With CHAINS=dev: whether orders are checked against their traders\' balances and allowances.'),
-  CHAIN_ID: setting(integer(1, Number.MAX_SAFE_INTEGER), 31_337, 'Without a chains file: the chain\'s id, part of the signing domain.'),
-  CHAIN_NAME: setting(text(100), 'Development chain', 'Without a chains file: name of the chain, for people.'),
-  CHAIN_TESTNET: setting(flag, true, 'With CHAINS=none: whether the chain\'s money is play money.'),
+  CHAIN_ID: setting(integer(1, Number.MAX_SAFE_INTEGER), 31_337, 'Without a chains file: the chain id, which is part of the signing domain.'),
+  CHAIN_NAME: setting(text(100), 'Development chain', 'Without a chains file: the chain\'s display name.'),
+  CHAIN_TESTNET: setting(flag, true, 'With CHAINS=none: whether the chain is a test network, whose money has no value.'),
   SETTLEMENT_DOMAIN_NAME: setting(text(100), 'Prediction Exchange Settlement', 'With CHAINS=none: name in the signing domain of orders.'),
   SETTLEMENT_ADDRESS: setting(address, '0x5fbdb2315678afecb367f032d93f642f64180aa3',
-    'With CHAINS=none: settlement contract, the verifyingContract in the signing domain of orders.'),
+    'With CHAINS=none: address of the settlement contract, which is the verifyingContract in the signing domain of orders.'),
   CATALOGUE: setting(text(1_000), '', 'JSON file of the markets to open at start.', { shown: '(built in)' }),
   SNAPSHOT_EVERY: setting(integer(1_000, 1_000_000_000), 200_000, 'Commands between two snapshots of the engine.'),
-  MAX_QUEUED_ORDERS: setting(integer(1, 1_000_000), 10_000, 'Orders waiting for the log before further ones are refused as overloaded.'),
-  MAX_CONNECTIONS: setting(integer(1, 1_000_000), 10_000, 'Open client connections; more are closed at once.'),
-  RATE_LIMIT_WINDOW_S: setting(integer(1, 3_600), 60, 'Window of the rate limits, in seconds.'),
-  RATE_LIMIT_ORDERS: setting(integer(0, 100_000_000), publicLimit(6_000), 'Orders and cancels a client address may send in a window; 0 = no limit.',
+  MAX_QUEUED_ORDERS: setting(integer(1, 1_000_000), 10_000, 'How many orders may wait for the log; further orders are refused as overloaded.'),
+  MAX_CONNECTIONS: setting(integer(1, 1_000_000), 10_000, 'How many client connections may be open; further connections are closed at once.'),
+  RATE_LIMIT_WINDOW_S: setting(integer(1, 3_600), 60, 'Length of the rate limits\' window, in seconds.'),
+  RATE_LIMIT_ORDERS: setting(integer(0, 100_000_000), publicLimit(6_000), 'Orders and cancels per client address and window; 0 = no limit.',
     { shown: '6000 (0 on loopback without proxy)' }),
-  RATE_LIMIT_READS: setting(integer(0, 100_000_000), publicLimit(6_000), 'Reads a client address may make in a window; 0 = no limit.',
+  RATE_LIMIT_READS: setting(integer(0, 100_000_000), publicLimit(6_000), 'Reads per client address and window; 0 = no limit.',
     { shown: '6000 (0 on loopback without proxy)' }),
-  REQUEST_TIMEOUT_MS: setting(integer(100, 300_000), 10_000, 'Time for a whole request to arrive.'),
-  KEEP_ALIVE_TIMEOUT_MS: setting(integer(100, 600_000), 65_000, 'Time after which an idle connection is closed.'),
-  STOP_TIMEOUT_MS: setting(integer(0, 600_000), 10_000, 'Time for requests in flight to be answered when the service stops.'),
-  READY_MAX_LAG: setting(integer(0, 1_000_000_000), 10_000, 'Log records a read model may be behind before /health/ready says 503.'),
+  REQUEST_TIMEOUT_MS: setting(integer(100, 300_000), 10_000, 'Time for a whole request to arrive, in milliseconds.'),
+  KEEP_ALIVE_TIMEOUT_MS: setting(integer(100, 600_000), 65_000, 'Time after which an idle connection is closed, in milliseconds.'),
+  STOP_TIMEOUT_MS: setting(integer(0, 600_000), 10_000, 'Time for requests in flight to be answered when the service stops, in milliseconds.'),
+  READY_MAX_LAG: setting(integer(0, 1_000_000_000), 10_000, 'How many log records a read model may be behind before /health/ready answers 503.'),
 } as const;
 
 type Settings = typeof settings;
 type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}` : Lowercase<S>;
 
-/** Every setting's value, by its name in camel case: `MAX_QUEUED_ORDERS` is `maxQueuedOrders`. */
+/** The values of all settings, by their names in camel case: `MAX_QUEUED_ORDERS` is `maxQueuedOrders`. */
 export type Config = {
   readonly [Name in keyof Settings as CamelCase<Name>]: Settings[Name] extends Setting<infer T> ? T : never;
 };
@@ -86,7 +86,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The settings that an environment gives. An empty variable counts as absent. Throws ConfigError with every fault at once. */
+/** Parses the settings of an environment. An empty variable counts as absent. Throws ConfigError, which lists all faults. */
 export function parseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const config: Record<string, unknown> = {};
   const problems: string[] = [];
@@ -111,17 +111,17 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   return parsed;
 }
 
-/** Which settings say something about a chain only in another mode; whoever gives them expects what would not come. */
+/** Settings that have no effect in a mode of CHAINS. Giving one of them is an error: its author expects an effect. */
 const CHAIN_SETTINGS = {
-  none: { ignored: ['EXPOSURE_CHECK'], because: 'without a chain there are no balances to check' },
-  dev: { ignored: ['CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'], because: 'the development chain has its own' },
+  none: { ignored: ['EXPOSURE_CHECK'], because: 'since without a chain there are no balances to check' },
+  dev: { ignored: ['CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'], because: 'since the development chain has its own values' },
   file: {
     ignored: ['EXPOSURE_CHECK', 'CHAIN_ID', 'CHAIN_NAME', 'CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'],
-    because: 'the chains file says it for each chain',
+    because: 'since the chains file describes each chain',
   },
 } as const;
 
-/** What a chains file says for each chain. */
+/** The settings that a chains file replaces: it describes each chain itself. */
 export const IGNORED_WITH_CHAINS_FILE: readonly string[] = CHAIN_SETTINGS.file.ignored;
 
 function withoutEffect(chains: string | undefined, isGiven: (name: string) => boolean): string[] {
@@ -130,7 +130,7 @@ function withoutEffect(chains: string | undefined, isGiven: (name: string) => bo
   return ignored.filter(isGiven).map((name) => `${name}: has no effect with CHAINS=${chains}, ${because}: unset it, or set CHAINS`);
 }
 
-/** The settings that may be logged: secrets are shown only as given or not. */
+/** The settings as they may be logged. A secret that is given is shown as `(secret)`. */
 export function publicConfig(config: Config): Record<string, unknown> {
   return Object.fromEntries(Object.entries(settings).map(([name, each]) => {
     const value = config[camelCase(name) as keyof Config];
@@ -138,13 +138,13 @@ export function publicConfig(config: Config): Record<string, unknown> {
   }));
 }
 
-/** The table for `--help`. */
+/** The settings as text for `--help`. */
 export function settingsHelp(): string {
   const width = Math.max(...Object.keys(settings).map((name) => name.length));
   return Object.entries(settings).map(([name, each]) => `${name.padEnd(width)}  ${each.about} Default: ${each.shown}`).join('\n');
 }
 
-/** The table for the README, in Markdown. */
+/** The settings as a Markdown table. */
 export function settingsMarkdown(): string {
   const rows = Object.entries(settings).map(([name, each]) => `| \`${name}\` | ${each.shown} | ${each.about} |`);
   return ['| setting | default | meaning |', '|---|---|---|', ...rows].join('\n');

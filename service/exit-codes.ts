@@ -1,9 +1,9 @@
-/** Exit codes that say more than that something went wrong. */
+/** The exit code for wrong settings, and which errors lead to it. */
 import { ChainsFileError } from './chains/chains-file.js';
 import { ForeignHistory } from './process/history-check.js';
 import { HopelessProcess } from './supervision/supervisor.js';
 
-/** EX_CONFIG of sysexits.h: starting again with the same settings cannot help. */
+/** EX_CONFIG of sysexits.h: starting again with the same settings would fail again. */
 export const BAD_CONFIGURATION = 78;
 
 export function isBadConfiguration(error: unknown): boolean {

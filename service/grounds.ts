@@ -1,4 +1,4 @@
-/** What the exchange stands on: its databases and chains, given by the settings or started here. */
+/** The databases and chains of the exchange: named by the settings, or started here. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chainsOf, type ChainsOfConfig } from './chains/chains-of.js';
@@ -11,24 +11,24 @@ import { ROLE_NAMES } from './roles/role-names.js';
 import type { StopStep } from './stop.js';
 
 export interface OpenGrounds extends Grounds {
-  /** Whether it is the development stack, with an embedded Postgres that was started here. */
+  /** Whether this is the development stack: an embedded Postgres was started here. */
   readonly isDevelopment: boolean;
-  /** The development chain that was started here. */
+  /** The development chain that was started here; undefined without one. */
   readonly dev: ChainsOfConfig['dev'];
-  /** Rejects when something that was started here ends by itself. */
+  /** Rejects when the Postgres or the chain that was started here ends by itself. */
   readonly failed: Promise<never>;
 }
 
 interface Opening {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly logger: Logger;
-  /** Gets the steps that end what is started here. */
+  /** Receives the steps that stop what is started here. */
   readonly steps: StopStep[];
 }
 
 /**
- * Opens what the settings name, and starts what they leave out. A process with some of the roles only joins the embedded stack of another
- * process on the same DATA_DIR, if there is one.
+ * Opens the databases and chains that the settings name, and starts those that they leave out. A process that has only some of the roles
+ * joins the embedded stack of another process on the same DATA_DIR, if one runs.
  */
 export async function openGrounds(config: Config, { environment, logger, steps }: Opening): Promise<OpenGrounds> {
   const joins = config.roles.length < ROLE_NAMES.length;

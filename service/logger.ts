@@ -1,13 +1,13 @@
-/** The log: JSON lines by pino, each with `at`, never with what could be replayed or spent. */
+/** The logger: JSON log lines by pino, each with a time (`at`), without signatures, permits, keys and passwords. */
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { Config } from './config.js';
 
 export type { Logger };
 
-/** Fields that are masked wherever they are logged, at the top or one level down. */
+/** Fields that are masked in every log line, at the top level and one level below. */
 const SECRETS = ['authorization', 'signature', 'permit', 'permitSignature', 'password', 'token', 'privateKey', 'databaseUrl', 'x-cancel-signature'];
 
-/** A logger that writes to `destination` (standard output when absent). `at` is in ISO 8601 UTC. */
+/** A logger that writes to `destination` (standard output when absent). `at` is ISO 8601 in UTC. */
 export function createLogger(config: Pick<Config, 'logLevel'>, destination?: DestinationStream): Logger {
   const options = {
     level: config.logLevel,

@@ -1,4 +1,4 @@
-/** `npm start`: one process with the roles that its environment names; with an empty one, all of them on an embedded development stack. */
+/** `npm start`: one process with the roles that ROLES names. With an empty environment: all roles, on an embedded development stack. */
 import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from './config.js';
@@ -11,7 +11,7 @@ import { stopOnSignals, type StopStep } from './stop.js';
 import { welcome } from './welcome.js';
 
 await new Command('prediction-exchange')
-  .description('Runs the exchange. It takes no arguments; settings are environment variables.')
+  .description('Runs the exchange. The command takes no arguments; settings are environment variables.')
   .addHelpText('after', `\nSettings:\n${settingsHelp()}\n\nRoles:\n${rolesHelp()}`)
   .action(main)
   .parseAsync();
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   const stop = stopOnSignals(process, {
     steps, timeoutMs: config.stopTimeoutMs * 2, exit: (code) => { process.exit(code); }, log: (line) => { logger.info(line, 'stopping'); },
   });
-  // A supervisor that dies leaves nobody who would start this process again, or end it.
+  // When the supervisor dies, nothing would restart or stop this process any more.
   process.once('disconnect', () => { void stop(); });
   try {
     const grounds = await openGrounds(config, { environment: process.env, logger, steps });
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
     if (grounds.isDevelopment) process.stdout.write(await welcome({ url: exchange.url, config, dev: grounds.dev }) ?? '');
     await Promise.race([exchange.failed, grounds.failed]);
   } catch (error) {
-    logger.fatal({ error: inspect(error) }, `the exchange cannot go on: ${error instanceof Error ? error.message : String(error)}`);
+    logger.fatal({ error: inspect(error) }, `the exchange cannot continue: ${error instanceof Error ? error.message : String(error)}`);
     await stop(isBadConfiguration(error) ? BAD_CONFIGURATION : 1);
   }
 }

@@ -1,8 +1,8 @@
-/** Metrics in Prometheus' format: what each part shows is registered here, on a registry of this process. */
+/** Metrics in Prometheus' format: every part of the process registers its figures here. */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Endpoint, Reply } from './api/endpoint.js';
 
-/** A figure that is read when the metrics are asked for. */
+/** A gauge whose value is read at each scrape. */
 export interface Figure {
   readonly name: string;
   readonly help: string;
@@ -16,22 +16,22 @@ export interface Labelled {
 }
 
 export interface Metrics {
-  /** A request was answered. */
+  /** Records that a request was answered. */
   answered(endpoint: Pick<Endpoint, 'id' | 'method'>, status: number, seconds: number): void;
-  /** An order or cancel was decided: `accepted`, or the code of its refusal. */
+  /** Records how an order or cancel was decided: `accepted`, `cancelled`, or the error code of the refusal. */
   order(result: string): void;
-  /** A batch was committed to the log. */
+  /** Records that a batch was committed to the log. */
   batch(records: number): void;
-  /** The text to answer a scrape with. */
+  /** The answer to a scrape. */
   scrape(): Promise<Reply>;
-  /** Shows these figures from now on. Names are unique. */
+  /** Adds these figures to every later scrape. Names must be unique. */
   show(figures: readonly Figure[]): void;
 }
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const RECORDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 
-/** A set of metrics on a registry of its own. */
+/** Metrics on a new registry. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -51,7 +51,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** The labels that figures have; prom-client wants to know them before the first value. */
+/** All labels that figures may have: prom-client requires them before the first value. */
 const LABELS = ['projection', 'chain', 'key', 'backend', 'role'];
 
 function register(registry: Registry, { name, help, read }: Figure): void {

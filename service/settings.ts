@@ -1,8 +1,8 @@
-/** Parsers of settings: text from the environment to a value, or a SettingError that says what would be right. */
+/** Parsers of settings: each turns text from the environment into a value, or throws a SettingError that says what was expected. */
 import { isIP } from 'node:net';
 import { ADDRESS, isAddress } from '../engine/records/hex.js';
 
-/** The text is not a value of this setting; the message says what is. */
+/** The text is not a value of this setting. The message says what was expected. */
 export class SettingError extends Error {
   constructor(expected: string) {
     super(expected);
@@ -16,7 +16,7 @@ export type Parse<T> = (text: string) => T;
 export function integer(min: number, max: number): Parse<number> {
   return (text) => {
     const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
-    if (!(value >= min && value <= max)) throw new SettingError(`expected a whole number of ${min} to ${max}`);
+    if (!(value >= min && value <= max)) throw new SettingError(`expected a whole number from ${min} to ${max}`);
     return value;
   };
 }
@@ -65,26 +65,26 @@ export function databaseUrl(value: string): string {
   return value;
 }
 
-/** A URL of the log: its scheme says which store it is. The text never appears in the error. */
+/** The URL of the log; its scheme names the store. The text never appears in the error: it may hold a password. */
 export function logUrl(value: string): string {
   try {
     return databaseUrl(value);
   } catch {
-    throw new SettingError('expected postgres://user:password@host:port/database, which is the one store of the log that is built in');
+    throw new SettingError('expected postgres://user:password@host:port/database: Postgres is the only store of the log that is built in');
   }
 }
 
-/** How many reverse proxies stand in front: `false` for none. The eleventh is the front of `npm run start:roles`, which adds itself. */
+/** The number of trusted proxies in front of the service; `false` is 0. The eleventh is the front of `npm run start:roles`, which adds itself. */
 export function proxies(value: string): number {
   if (value === 'false') return 0;
   try {
     return integer(0, 11)(value);
   } catch {
-    throw new SettingError('expected false, or the number of proxies in front (1 to 10)');
+    throw new SettingError('expected false, or the number of proxies in front of the service (1 to 10)');
   }
 }
 
-/** Whether only this machine can reach an address that is listened on. */
+/** Whether only this machine can reach a server that listens on the host. */
 export function isLoopback(name: string): boolean {
   return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
 }

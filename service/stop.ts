@@ -1,28 +1,29 @@
-/** The graceful stop: a signal runs the steps in order; a second one ends the process at once. */
+/** The graceful stop: the first signal runs the steps in order; a second signal ends the process at once. */
+import { within } from '../engine/waiting.js';
 
-/** One thing to end, in a sentence's words: `stop taking orders`. */
+/** One step of the stop. `what` names the action, such as `stop taking orders`. */
 export interface StopStep {
   readonly what: string;
   readonly run: () => Promise<unknown>;
 }
 
 export interface StopOptions {
-  /** Earlier ones end before later ones start: intake first, the log last. */
+  /** Run one after the other, in this order: intake first, the log last. */
   readonly steps: readonly StopStep[];
-  /** Bound for all steps together. */
+  /** Time limit for all steps together. */
   readonly timeoutMs: number;
   readonly exit: (code: number) => void;
   readonly log: (line: { what: string; error?: unknown }) => void;
 }
 
-/** Where signals come from: the process, or an emitter in a test. */
+/** The source of signals: the process, or an emitter in a test. */
 export interface SignalSource {
   on(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
 }
 
 /**
- * Exits with 0 when all steps ended in time, with 1 when one failed (the later ones still run) or time ran out, and with 130 on a
- * second signal. Returns what starts the same stop without a signal, with the exit code to use when all went well.
+ * Exits with 0 when all steps ended in time, with 1 when a step failed (later steps still run) or time ran out, and with 130 on a
+ * second signal. Returns a function that starts the same stop without a signal; its argument is the exit code when all steps succeed.
  */
 export function stopOnSignals(
   signals: SignalSource, { steps, timeoutMs, exit, log }: StopOptions,
@@ -56,14 +57,7 @@ async function runSteps(steps: readonly StopStep[], { timeoutMs, log }: Pick<Sto
     }
     return ok;
   })();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => {
-      log({ what: `gave up after ${timeoutMs} ms while it was to ${current}` });
-      resolve(false);
-    }, timeoutMs);
-  });
-  const result = await Promise.race([all, late]);
-  clearTimeout(timer);
-  return result;
+  const result = await within(all, timeoutMs);
+  if (result === undefined) log({ what: `gave up after ${timeoutMs} ms, during: ${current}` });
+  return result ?? false;
 }

@@ -1,4 +1,4 @@
-/** What a developer sees when the development stack has started: where it is, and what to try next. */
+/** The text that a developer sees when the development stack has started: its addresses, accounts and markets, and commands to try. */
 import type { Chain } from '../command/chain/chain.js';
 import { TEST_MNEMONIC } from './embedded/chain/anvil.js';
 import { orderDomain } from './api/order-domains.js';
@@ -16,10 +16,10 @@ export interface WelcomeParts {
   readonly dev: { readonly chain: Chain; readonly rpcUrl: string } | undefined;
 }
 
-/** How many of the accounts are shown: enough to trade with one another. */
+/** Number of accounts that are shown: enough to trade with one another. */
 const ACCOUNTS_SHOWN = 3;
 
-/** A page of text for the terminal, with the markets that are open; undefined while the read models are still catching up. */
+/** A page of text for the terminal that lists the open markets; undefined while the read models are still catching up. */
 export async function welcome({ url, config, dev }: WelcomeParts): Promise<string | undefined> {
   const { engine: { position = 0 } = {} } = await (await fetch(`${url}/health/ready`)).json() as { engine?: { position?: number } };
   const answer = await fetch(`${url}/api/v1/markets`, { headers: { 'X-Min-Log-Position': String(position - 1) } });
@@ -27,17 +27,17 @@ export async function welcome({ url, config, dev }: WelcomeParts): Promise<strin
   const { markets } = await answer.json() as Markets;
   return `
 prediction-exchange is running at ${url} (documentation: ${url}/docs)
-  Data is kept in ${config.dataDir}; nothing here is real money.
+  Data is kept in ${config.dataDir}. No real money is involved.
 ${config.cancelAuth === 'open' ? '  CANCEL_AUTH=open: anybody on this machine can cancel any order. Set CANCEL_AUTH=required to ask for signatures.\n' : ''}
-${dev === undefined ? 'No chain: orders are matched and nothing settles (CHAINS=none).\n' : chainText(dev)}
+${dev === undefined ? 'No chain (CHAINS=none): orders are matched, but trades do not settle.\n' : chainText(dev)}
 Markets:
 ${markets.map(({ id, question }) => `  ${id}  ${question}`).join('\n')}
 
 Try next:
-  npm run demo                                  two wallets trade${dev === undefined ? '' : ' and settle on the chain'}, and the log positions prove it
-  curl ${url}/api/v1/config                     all that a wallet needs to sign an order
+  npm run demo                                  two wallets trade${dev === undefined ? '' : ' and settle on the chain'}, and the demo checks every result
+  curl ${url}/api/v1/config                     everything that a wallet needs to sign an order
   curl ${url}/api/v1/orderbook/${markets[0]?.id ?? '{marketId}'}
-  curl '${url}/api/v1/events?limit=5'           the history, with its digests
+  curl '${url}/api/v1/events?limit=5'           the recorded history, with its digests
 
 `;
 }
@@ -50,8 +50,9 @@ ${contracts.join('\n')}
   Signing domain of orders: ${JSON.stringify(orderDomain(chain))}
 
 Accounts of the mnemonic "${TEST_MNEMONIC}", each with ether and ${STARTING_USDC / 1_000_000n} test USDC.
-Everybody knows their keys: never use them elsewhere.
+These keys are public: never use them elsewhere.
 ${accounts.join('\n')}
-  Anybody can mint more: mint(address,uint256) of collateral. To trade, approve settlement for collateral, and split it into shares.
+  Anybody can mint more USDC: call mint(address,uint256) of collateral. To buy, approve settlement to spend collateral. To sell,
+  split collateral into YES and NO shares first (splitPosition of conditionalTokens), and approve settlement for the shares.
 `;
 }

@@ -1,4 +1,4 @@
-/** What the exchange knows of a chain that it settles on, and the question-and-answer port to its nodes. */
+/** A chain that the exchange settles on, and the port through which its nodes are asked. */
 
 /** Addresses as lower-case hex. */
 export interface Contracts {
@@ -17,30 +17,30 @@ export interface Chain {
   readonly chainId: number;
   readonly name: string;
   readonly testnet: boolean;
-  /** A block is final when it has this many blocks on top of it; 0 on a chain that never reorganises. */
+  /** A block is final when this many blocks follow it; 0 on a chain that never reorganises. */
   readonly confirmations: number;
-  /** Where the contracts begin: no earlier block is read. */
+  /** The first block that is read: the contracts were deployed in it. */
   readonly startBlock: number;
   readonly contracts: Contracts;
-  /** Name in the signing domain of orders. */
+  /** `name` in the EIP-712 domain of orders. */
   readonly domainName: string;
   /** Whether orders are checked against their traders' balances and allowances. */
   readonly exposureCheck: boolean;
-  /** A node's JSON-RPC that clients are told of; absent where there is none for them. Holds no secret. */
+  /** The JSON-RPC URL that clients are given; absent when there is none for them. Must not contain a secret. */
   readonly publicRpcUrl?: string;
 }
 
-/** A chain's nodes, as one: requests go to the first that answers. */
+/** A chain's nodes behind one interface: a request goes to the first node that answers. */
 export interface Rpc {
   readonly chainId: number;
   /**
-   * JSON-RPC result. Throws RpcError for what the node itself answered, ChainUnavailable when no node answered in time. The
-   * caller names the result's type, as the Ethereum JSON-RPC specification does.
+   * The JSON-RPC result. Throws RpcError for an error that the node answered, ChainUnavailable when no node answered in time. The caller
+   * names the result's type, which the Ethereum JSON-RPC specification gives.
    */
   request<T>(method: string, params: readonly unknown[]): Promise<T>;
 }
 
-/** The node's own error: the request reached it. `data` is a reverted call's return data, if any. */
+/** An error that the node answered, so the request reached it. `data` is a reverted call's return data, if any. */
 export class RpcError extends Error {
   constructor(readonly method: string, readonly code: number, message: string, readonly data: string | undefined) {
     super(`${method}: ${message}`);
@@ -48,7 +48,7 @@ export class RpcError extends Error {
   }
 }
 
-/** No node of the chain answered: whether a transaction was taken is unknown. */
+/** No node of the chain answered. A transaction may have been accepted all the same. */
 export class ChainUnavailable extends Error {
   constructor(chainId: number, detail: string, options?: ErrorOptions) {
     super(`no node of chain ${chainId} answers: ${detail}`, options);

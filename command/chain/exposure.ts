@@ -1,6 +1,6 @@
 /**
- * Whether a trader can pay for an order together with all that the trader has promised already. Balances are read at the very block
- * that the history has got to, so a fill is never counted twice, as unsettled here and as paid there.
+ * Checks that a trader can pay for an order together with everything that the trader has promised before. Balances are read at the last
+ * block that the history has recorded, so a fill is never counted both as unsettled (history) and as paid (chain).
  */
 import { UNIT } from '../../engine/records/amounts.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
@@ -13,31 +13,31 @@ import { claimOf, type Claim, type Reservations } from './reservations.js';
 export interface ExposureParts {
   readonly chainId: number;
   readonly reservations: Reservations;
-  /** Why the chain cannot be asked at present, though old answers may be at hand; undefined when it can. */
+  /** Why the chain cannot be asked at present; undefined when it can. Checked first, since earlier answers are kept. */
   readonly trouble: () => string | undefined;
-  /** The last block whose facts are all in the history; undefined while there is none, and while a later block's facts come in. */
+  /** The last block whose facts are all in the history; undefined while there is none, and while only part of a later block's facts are. */
   readonly recordedBlock: () => number | undefined;
-  /** Resolves when the history has got to the chain's latest final block. Throws ChainUnavailable. */
+  /** Resolves when the history has reached the chain's latest final block. Throws ChainUnavailable. */
   readonly catchUp: () => Promise<void>;
   readonly readHoldings: (question: HoldingsQuestion) => Promise<Holdings>;
-  /** The ERC-1155 id of a market's outcome. */
+  /** The ERC-1155 id of a market's YES or NO shares. */
   readonly tokenOf: (marketId: string, outcome: MarketOutcome) => string | undefined;
 }
 
 export interface Exposure {
   /**
-   * Promises what the order needs until the function returned is called (then the engine counts it, or it was refused). Throws
+   * Reserves what the order needs until the returned function is called: once the engine counts the order, or has rejected it. Throws
    * RequestError `insufficient_balance` or `insufficient_allowance` with `required`, `available` and `reserved` (collateral or shares,
-   * 1e-6), or `chain_unavailable`.
+   * in units of 1e-6), or `chain_unavailable`.
    */
   hold(order: PlaceOrder): Promise<() => void>;
 }
 
-/** Tries while the history moves on under a read. */
+/** How often a read is repeated because the history recorded another block during it. */
 const MAX_TRIES = 10;
 
 export function createExposure(parts: ExposureParts): Exposure {
-  /** Judged and promised in one turn of the event loop: no other order comes in between. */
+  /** Checks and reserves in one turn of the event loop, so that no other order comes between the two. */
   async function attempt(order: PlaceOrder): Promise<(() => void) | RequestError> {
     const claim = claimOf({ ...order, size: BigInt(order.size) });
     for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -51,7 +51,7 @@ export function createExposure(parts: ExposureParts): Exposure {
       if (parts.recordedBlock() !== block) continue;
       return judge(claim, order, { holdings, reserved: parts.reservations.promised(claim) }) ?? parts.reservations.hold(claim);
     }
-    throw new ChainUnavailable(parts.chainId, 'the history has not got to a final block of the chain');
+    throw new ChainUnavailable(parts.chainId, 'the history has not reached a final block of the chain');
   }
 
   return {
@@ -62,7 +62,7 @@ export function createExposure(parts: ExposureParts): Exposure {
         const block = parts.recordedBlock();
         const first = await attempt(order);
         if (!(first instanceof RequestError)) return first;
-        // A deposit or an approval is no fact of the history: it shows in blocks that nothing has made the history look at yet.
+        // Deposits and approvals are not facts, so the history may not have recorded their blocks yet: catch up and check again.
         await parts.catchUp();
         if (parts.recordedBlock() === block) throw first;
         const second = await attempt(order);
@@ -85,7 +85,7 @@ function judge(claim: Claim, order: PlaceOrder, { holdings, reserved }: { holdin
   return undefined;
 }
 
-/** A permit that the chain would take replaces the allowance. */
+/** A permit that the token would accept replaces the allowance. */
 function allowanceOf({ permit }: PlaceOrder, { allowance, permitNonce }: Holdings): bigint {
   return permit !== undefined && BigInt(permit.nonce) === permitNonce ? BigInt(permit.value) : allowance;
 }
@@ -96,5 +96,6 @@ function refusal(
 ): RequestError {
   const up = (amount: bigint) => (amount + unit - 1n) / unit;
   const amounts = { required: up(claim.amount), available, reserved: up(reserved) };
-  return new RequestError(code, `${claim.kind}: required ${amounts.required}, available ${available}, of which reserved ${amounts.reserved}`, [], amounts);
+  const text = `${claim.kind}: required ${amounts.required}, available ${available}, of which ${amounts.reserved} are reserved`;
+  return new RequestError(code, text, [], amounts);
 }

@@ -1,4 +1,4 @@
-/** What a trader has on a chain and what the settlement contract may move of it, read in one call at one block. */
+/** Reads what a trader has on a chain, and how much of it the settlement contract may move, in one call at one block. */
 import { Interface } from 'ethers';
 import { LRUCache } from 'lru-cache';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from './chain.js';
@@ -9,11 +9,11 @@ export interface Holdings {
   readonly collateral: bigint;
   /** Collateral that the settlement contract may take. */
   readonly allowance: bigint;
-  /** The number that the trader's next ERC-2612 permit must carry. */
+  /** The nonce that the trader's next ERC-2612 permit must have. */
   readonly permitNonce: bigint;
   /** Whether the settlement contract may take the trader's shares. */
   readonly approved: boolean;
-  /** Shares of the tokens asked for, in their order. */
+  /** Shares of each token of the question, in the same order. */
   readonly shares: readonly bigint[];
 }
 
@@ -32,18 +32,18 @@ export interface HoldingsQuestion {
   readonly trader: string;
   /** ERC-1155 ids, 32 bytes in hex. */
   readonly tokens: readonly string[];
-  /** The block at whose end they are read. */
+  /** The block at whose end the balances are read. */
   readonly block: number;
 }
 
-/** Reads that wait for their turn; more are refused. */
+/** Reads that may wait for their turn; further ones are refused. */
 const MAX_WAITING = 1_000;
-/** Answers that are kept; the least recently asked for go first. */
+/** Answers that are kept; the least recently used are dropped first. */
 const MAX_KEPT = 10_000;
 
 /**
- * Reads holdings for clients, who must not crowd out the chain's own workers: at most `maxAtOnce` at a time. What was read at a block stays
- * true, so an answer is kept until another block is asked for; a failed read is not. Throws ChainUnavailable.
+ * Reads holdings for clients, at most `maxAtOnce` at a time, so that the chain's own workers keep their share of the nodes. Holdings at a
+ * block never change, so an answer is kept until a question names another block; a failed read is not kept. Throws ChainUnavailable.
  */
 export function createHoldingsReader(
   { chain, rpc, maxAtOnce = 8, maxKept = MAX_KEPT }: { chain: Pick<Chain, 'chainId' | 'contracts'>; rpc: Rpc; maxAtOnce?: number; maxKept?: number },
@@ -51,7 +51,7 @@ export function createHoldingsReader(
   const known = new LRUCache<string, Promise<Holdings>>({ max: maxKept });
   const waiting: (() => void)[] = [];
   let running = 0;
-  let of = -1;
+  let knownAt = -1;
 
   async function inTurn(question: HoldingsQuestion): Promise<Holdings> {
     if (waiting.length >= MAX_WAITING) throw new ChainUnavailable(chain.chainId, 'too many balances are being read');
@@ -67,8 +67,8 @@ export function createHoldingsReader(
   }
 
   return (question) => {
-    if (question.block !== of) known.clear();
-    of = question.block;
+    if (question.block !== knownAt) known.clear();
+    knownAt = question.block;
     const key = [question.trader, ...question.tokens].join();
     let answer = known.get(key);
     if (answer === undefined) {
@@ -80,7 +80,7 @@ export function createHoldingsReader(
   };
 }
 
-/** Throws ChainUnavailable, also when the node that answers does not know the block's state. */
+/** The holdings at the question's block. Throws ChainUnavailable, also when the node does not have the block's state. */
 export async function readHoldings(chain: Pick<Chain, 'chainId' | 'contracts'>, rpc: Rpc, question: HoldingsQuestion): Promise<Holdings> {
   const { trader } = question;
   const { contracts } = chain;
@@ -93,9 +93,13 @@ export async function readHoldings(chain: Pick<Chain, 'chainId' | 'contracts'>, 
   ].map(([target, callData]) => ({ target, allowFailure: false, callData }));
   const data = multicall.encodeFunctionData('aggregate3', [calls]);
   const [results] = multicall.decodeFunctionResult('aggregate3', await call(chain, rpc, { to: contracts.multicall, data, block: question.block }));
-  const [balance, allowance, permitNonce, approved, ...shares] = (results as { returnData: string }[]).map(({ returnData }) => BigInt(returnData));
-  return { collateral: balance!, allowance: allowance!, permitNonce: permitNonce!, approved: approved === 1n, shares };
+  const [balance, allowance, permitNonce, approved, ...shares] = (results as Results).map(({ returnData }) => BigInt(returnData)) as Amounts;
+  return { collateral: balance, allowance, permitNonce, approved: approved === 1n, shares };
 }
+
+/** One result per call, in the order of the calls: the multicall contract promises as much. */
+type Results = readonly { readonly returnData: string }[];
+type Amounts = [balance: bigint, allowance: bigint, permitNonce: bigint, approved: bigint, ...shares: bigint[]];
 
 async function call(
   chain: Pick<Chain, 'chainId'>, rpc: Rpc, { to, data, block }: { to: string; data: string; block: number },

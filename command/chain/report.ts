@@ -1,4 +1,4 @@
-/** What a chain's workers tell the operator. */
+/** How a chain's workers report to the operator. */
 
-/** `note`: for the record. `trouble`: it passes by itself or is worked around. `alarm`: somebody must look. Texts hold no secrets. */
+/** `note`: for information. `trouble`: the worker retries or works around it. `alarm`: somebody must look. Texts never contain secrets. */
 export type Report = (level: 'note' | 'trouble' | 'alarm', text: string) => void;

@@ -1,14 +1,14 @@
-/** What traders have promised already: orders on a book, fills that the chain has not settled, and orders on their way in. */
+/** Adds up what traders have promised: resting orders, fills that the chain has not settled, and orders that are being placed. */
 import { UNIT } from '../../engine/records/amounts.js';
 import type { Event, FillFailed, FillMatched, FillSettled } from '../../engine/records/events.js';
 import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 
-/** A promise: collateral of a chain, or shares of one outcome of a market; the amount in units of 1e-12 (size x price) or 1e-6. */
+/** A promise of collateral (in units of 1e-12: size x price) or of shares of one market outcome (in units of 1e-6). */
 export type Claim
   = | { readonly trader: string; readonly kind: 'collateral'; readonly amount: bigint }
     | { readonly trader: string; readonly kind: 'shares'; readonly marketId: string; readonly outcome: MarketOutcome; readonly amount: bigint };
 
-/** What an order, or what remains of one, promises. */
+/** What an order of this size promises. `size` is the remaining size of an order that is partly filled. */
 export function claimOf(order: {
   readonly trader: string; readonly marketId: string; readonly side: Side; readonly outcome: MarketOutcome; readonly price: number;
   readonly size: bigint;
@@ -19,7 +19,7 @@ export function claimOf(order: {
     : { trader, kind: 'shares', marketId, outcome, amount: size };
 }
 
-/** A fill of this chain that is not settled. */
+/** A fill of this chain; `size` and `cost` in units of 1e-6. */
 interface Fill {
   readonly marketId: string;
   readonly outcome: MarketOutcome;
@@ -30,20 +30,20 @@ interface Fill {
 }
 
 export interface Reservations {
-  /** Counts a fill that is unsettled already. */
+  /** Counts a fill that was unsettled at the start. */
   addFill(fill: Fill): void;
-  /** Counts what of an order stands on a book already. */
+  /** Counts an order that was resting at the start. */
   addOrder(order: Parameters<typeof claimOf>[0]): void;
-  /** Takes in what a command caused. Orders are promised while they stand on a book, fills from their match to their settlement or failure. */
+  /** Applies a command's events. An order counts while it rests on a book, a fill from its match to its settlement or failure. */
   fold(events: readonly Event[]): void;
-  /** Promises `claim` until the function that it returns is called. */
+  /** Counts `claim` until the returned function is called. */
   hold(claim: Claim): () => void;
-  /** All that is promised of what `claim` is about, in the claim's unit. */
+  /** The sum of all claims on the same asset of the same trader, in the claim's unit. */
   promised(claim: Claim): bigint;
 }
 
 export interface ReservationParts {
-  /** Whether a market is on this chain: what happens in others is not counted. */
+  /** Whether a market is on this chain. Events of other markets are not counted. */
   readonly isHere: (marketId: string) => boolean;
   /** The trader of an order that the command's events name. */
   readonly traderOf: (orderHash: string) => string;
@@ -81,7 +81,7 @@ export function createReservations({ isHere, traderOf }: ReservationParts): Rese
       case 'FillSettled': case 'FillFailed':
         if (isHere(event.marketId)) count(fillOf(event), -1n);
         return;
-      default: // Nothing else changes what stands on a book or waits for the chain.
+      default: // No other event changes resting orders or unsettled fills.
     }
   }
 
@@ -101,7 +101,7 @@ export function createReservations({ isHere, traderOf }: ReservationParts): Rese
   };
 }
 
-/** The side and the trader of the order that stood on the book, at its price. */
+/** The side and the trader of the resting order. */
 function makerOf({ takerSide, buyer, seller }: FillMatched): { readonly side: Side; readonly trader: string } {
   return takerSide === BUY ? { side: SELL, trader: seller } : { side: BUY, trader: buyer };
 }

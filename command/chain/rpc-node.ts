@@ -1,18 +1,18 @@
-/** One JSON-RPC request to one node over HTTP, and what counts as the node's failure rather than its answer. */
+/** One JSON-RPC request to one node over HTTP. Tells apart a failure of the node and an error that the node answered. */
 import { RpcError } from './chain.js';
 
 export interface RpcNode {
-  /** Name and port, without anything that may be secret. */
+  /** Host name and port, which are not secret. */
   readonly host: string;
-  /** Throws NodeFailed, and RpcError for the node's own answer. */
+  /** Throws NodeFailed, and RpcError for an error that the node answered. */
   request(method: string, params: readonly unknown[]): Promise<unknown>;
 }
 
-/** The node gave no answer that can be used: another one may. */
+/** The node gave no usable answer; another node may. */
 export class NodeFailed extends Error {
-  /** The chain that it is on, when that is why. */
+  /** The node's chain id, when that is the reason. */
   readonly foundChainId: number | undefined;
-  /** It serves others: it lacks a block or a state, and need not rest. */
+  /** The node can serve other requests, so it need not rest; for example, it lacks a block or a state. */
   readonly onlyThisRequest: boolean;
 
   constructor(readonly host: string, detail: string, kind: { foundChainId?: number; onlyThisRequest?: boolean } = {}) {
@@ -28,16 +28,16 @@ export interface NodeOptions {
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
   readonly fetch: typeof fetch;
-  /** Breaks off what is under way, and refuses what comes then. */
+  /** When it aborts, open requests and all later ones fail with NodeFailed. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The code of a limit on a query's results, as providers use it: the caller asks for less. */
+/** The code with which providers limit a query's results; the caller asks for less. */
 export const LIMIT_EXCEEDED = -32_005;
 
 const MAX_MESSAGE_CHARACTERS = 500;
 
-/** Throws an error without the URL when that is no http or https URL. */
+/** Throws an error for a text that is not an http or https URL; the error does not show the text. */
 export function createNode({ url, timeoutMs, maxResponseBytes, fetch, signal }: NodeOptions): RpcNode {
   const { host, target, headers, conceal } = readUrl(url);
   const underWay = createDeadlines(timeoutMs, signal);
@@ -55,13 +55,13 @@ export function createNode({ url, timeoutMs, maxResponseBytes, fetch, signal }: 
       status = response.status;
       text = await readBounded(response, maxResponseBytes);
     } catch (error) {
-      // Of the node this says nothing: it need not rest.
+      // The caller stopped waiting, so the node is not at fault.
       if (signal?.aborted === true) throw new NodeFailed(host, 'is not waited for any more', { onlyThisRequest: true });
       throw new NodeFailed(host, deadline.signal.aborted ? `gave no answer within ${timeoutMs} ms` : conceal(`cannot be reached (${reasonOf(error)})`));
     } finally {
       underWay.end(deadline);
     }
-    // Node's refusals of the request itself come with 200 or 4xx; 401 and 403 are about our account.
+    // An error about the request itself comes with status 200 or 4xx; 401 and 403 concern our account.
     if (status === 429 || status >= 500 || status === 401 || status === 403) throw new NodeFailed(host, `answers HTTP ${status}`);
     if (text === undefined) throw tooLarge(host, method, maxResponseBytes);
     const answer = parseAnswer(text, id);
@@ -78,8 +78,8 @@ export function createNode({ url, timeoutMs, maxResponseBytes, fetch, signal }: 
 }
 
 /**
- * Requests' deadlines, which all end when the signal aborts. One listener for all of them: AbortSignal.any would hold on to each
- * request for as long as the signal lives, in the older of the Node versions that this runs on.
+ * The deadlines of open requests, which all end when the signal aborts. They share one listener: in the older supported Node versions,
+ * AbortSignal.any keeps each request in memory for as long as the signal lives.
  */
 function createDeadlines(timeoutMs: number, signal: AbortSignal | undefined) {
   const open = new Map<AbortController, NodeJS.Timeout>();
@@ -99,9 +99,9 @@ function createDeadlines(timeoutMs: number, signal: AbortSignal | undefined) {
 }
 
 /**
- * Whether an error says that this node cannot serve, rather than what the chain answers. Codes are not used alike by nodes, so the
- * text decides, always from its first word on: a contract's revert reason may hold any words, behind `execution reverted`. A limit
- * on a query's results has the code of a rate limit (-32005) and is the caller's to heed.
+ * Whether an error means that this node cannot serve the request, or any request; undefined for an answer of the chain. Nodes use error
+ * codes differently, so the text decides. It is matched from its first word on, since a contract's revert reason, which follows
+ * `execution reverted`, can contain any words. A limit on a query's results has the code of a rate limit (-32005); the caller handles it.
  */
 function inabilityOf(code: number, message: string): 'this request' | 'all requests' | undefined {
   if (code === 3 || /^(execution|vm exception|revert)/i.test(message)) return undefined;
@@ -111,12 +111,12 @@ function inabilityOf(code: number, message: string): 'this request' | 'all reque
   return code === -32_603 && INTERNAL.test(message) ? 'all requests' : undefined;
 }
 
-/** -32005 limit exceeded (EIP-1474), and what providers send beside it. */
+/** -32005 is "limit exceeded" (EIP-1474); providers also send the others. */
 const RATE_CODES = new Set([LIMIT_EXCEEDED, -32_016, -32_029, -32_090, 429]);
 const RATE_LIMIT = startsWith('your app has exceeded', '(daily |monthly )?(request|rate) (count |limit )?(limit|exceeded)',
   'too many (requests|connections)', 'over rate limit');
 const RESULT_LIMIT = /results|response size|block range|logs matched|query (timeout|returned|exceeds)/i;
-/** A node that has not got there yet, or has thrown the state away. */
+/** The node does not have the block yet, or has pruned its state. */
 const BEHIND = startsWith('header not found', 'block not found', 'unknown block', 'missing trie node', 'header for hash not found',
   '(historical )?state .*not available');
 const INTERNAL = startsWith('internal (json-rpc |server )?error', '(request|method|handler) timed? ?out', 'service (temporarily )?unavailable',
@@ -127,7 +127,7 @@ function startsWith(...patterns: readonly string[]): RegExp {
 }
 
 function tooLarge(host: string, method: string, bytes: number): Error {
-  // Any node would say as much about the same blocks, so the caller must ask for fewer.
+  // Every node's answer for these blocks would be too large, so the caller must ask for fewer.
   if (method === 'eth_getLogs') {
     return new RpcError(method, LIMIT_EXCEEDED, `response size exceeded: more than ${bytes} bytes; ask for fewer blocks`, undefined);
   }
@@ -139,7 +139,7 @@ interface RpcAnswer {
   readonly error?: { readonly code: number; readonly message: string; readonly data: string | undefined };
 }
 
-/** Undefined when the text is no JSON-RPC answer to the request with this id. */
+/** Undefined when the text is not a JSON-RPC answer to the request with this id. */
 function parseAnswer(text: string, id: number): RpcAnswer | undefined {
   let answer: unknown;
   try {
@@ -161,7 +161,7 @@ function returnData(data: unknown): string | undefined {
   return isObject(data) && typeof data['data'] === 'string' ? data['data'] : undefined;
 }
 
-/** Undefined when the body has more bytes; the rest is not read. */
+/** The body's text; undefined, without reading the rest, when it has more than `maxBytes`. */
 async function readBounded(response: Response, maxBytes: number): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -177,13 +177,13 @@ interface ReadUrl {
   readonly host: string;
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The text without what is secret in the URL. */
+  /** The text with the URL's secret parts replaced. */
   readonly conceal: (text: string) => string;
 }
 
-/** fetch refuses URLs with a user name: that becomes a header. */
+/** fetch refuses URLs with a user name and password, so they become an Authorization header. */
 function readUrl(text: string): ReadUrl {
-  if (!URL.canParse(text)) throw new Error('an RPC URL is no URL: write http://host:port or https://host/path');
+  if (!URL.canParse(text)) throw new Error('an RPC URL is not a URL: write http://host:port or https://host/path');
   const url = new URL(text);
   const { host, protocol, username, password, pathname, search } = url;
   if (protocol !== 'http:' && protocol !== 'https:') throw new Error(`the RPC URL of ${host} has ${protocol}: write http or https`);
@@ -195,12 +195,12 @@ function readUrl(text: string): ReadUrl {
   url.password = '';
   const written = [username, password, ...pathname.split('/'), ...search.slice(1).split(/[&=]/)];
   const parts = [...written, ...written.map(decoded), ...new URLSearchParams(search).values(), headers['authorization']?.slice('Basic '.length) ?? ''];
-  // The longest first: one may be part of another.
+  // The longest first, since one secret may contain another.
   const secrets = parts.filter((part) => part.length >= 6).sort((a, b) => b.length - a.length);
   return { host, target: url.href, headers, conceal: (said) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), said) };
 }
 
-/** The text itself where its percent signs encode nothing. */
+/** The percent-decoded text; the text itself when it cannot be decoded. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -209,7 +209,7 @@ function decoded(text: string): string {
   }
 }
 
-/** What broke, from below: fetch says only that it failed. */
+/** The innermost cause's code or message: fetch itself says only that it failed. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as { code?: unknown };

@@ -1,4 +1,4 @@
-/** JSON-RPC over HTTP to a chain's nodes: the first healthy one is asked, the next when it fails, and none on another chain. */
+/** JSON-RPC over HTTP to a chain's nodes: asks the first healthy node, then the next when it fails, and never a node of another chain. */
 import { quantityOf } from '../../engine/records/hex.js';
 import { ChainUnavailable, RpcError, type Rpc } from './chain.js';
 import { createNode, NodeFailed, type RpcNode } from './rpc-node.js';
@@ -6,40 +6,40 @@ import type { Report } from './report.js';
 
 export interface RpcOptions {
   readonly chainId: number;
-  /** In order of preference; http or https. May hold secrets: only their hosts are ever shown. */
+  /** In order of preference; http or https. They may contain secrets: only their hosts are ever shown. */
   readonly urls: readonly string[];
-  /** For one request to one node, its body included. */
+  /** The time limit of one request to one node, its body included. Default 10 s. */
   readonly timeoutMs?: number;
-  /** Milliseconds, not going back. */
+  /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
   readonly report: Report;
   readonly fetch?: typeof fetch;
-  /** A node's rest after the first, second, … failure in a row; the last one repeats. */
+  /** How long a node is not asked after the first, second, … failure in a row; the last value repeats. */
   readonly restMs?: readonly number[];
-  /** The rest of a node that is on another chain. */
+  /** How long a node that is on another chain is not asked. */
   readonly wrongChainRestMs?: number;
   readonly maxResponseBytes?: number;
-  /** Breaks off what is under way: it fails with ChainUnavailable, as all that is asked then. */
+  /** When it aborts, open requests and all later ones fail with ChainUnavailable. */
   readonly signal?: AbortSignal;
 }
 
-/** A node as operators see it. */
+/** A node's health, for operators. */
 export interface NodeHealth {
   readonly host: string;
-  /** `unused`: not yet asked. `resting`: it failed, and is asked again later. `wrong chain`: excluded until its chain id is right. */
+  /** `unused`: not asked yet. `resting`: failed, and is asked again later. `wrong chain`: excluded until its chain id is right. */
   readonly state: 'unused' | 'healthy' | 'resting' | 'wrong chain';
-  /** Why it rests. */
+  /** Why the node is not healthy; undefined when it did not fail. */
   readonly failure: string | undefined;
 }
 
 export interface ChainRpc extends Rpc {
   /** The nodes in order of preference. */
   nodes(): readonly NodeHealth[];
-  /** The results of all nodes that give one, for what one node's word must not decide. */
+  /** The results of all nodes that give one, for decisions that must not depend on a single node. */
   each<T>(method: string, params: readonly unknown[]): Promise<readonly T[]>;
 }
 
-/** Every node that answers is on another chain: the settings are wrong, or the chain was replaced. */
+/** All nodes are on another chain: the settings are wrong, or the chain was replaced. */
 export class WrongChain extends ChainUnavailable {
   constructor(readonly expected: number, readonly found: number, host: string) {
     super(expected, `${host} is on chain ${found} and not on chain ${expected}: correct the chain's RPC URLs or its chain id`);
@@ -53,12 +53,12 @@ const WRONG_CHAIN_REST_MS = 30_000;
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /**
- * The nodes of a chain as one. A request goes to the first node that does not rest, then to the next; while all rest it fails at
- * once. Throws an error for settings that cannot work.
+ * The nodes of a chain behind one interface. A request goes to the first node that is not resting, and to the next one when it fails.
+ * While all nodes rest, a request fails at once. Throws an error for invalid settings.
  */
 export function createRpc(options: RpcOptions): ChainRpc {
   const { chainId, urls, timeoutMs = TIMEOUT_MS, maxResponseBytes = MAX_RESPONSE_BYTES, fetch: fetcher = fetch, signal } = options;
-  if (urls.length === 0) throw new Error(`chain ${chainId} has no RPC URL: give it one at least`);
+  if (urls.length === 0) throw new Error(`chain ${chainId} has no RPC URL: give it at least one`);
   const nodes = urls.map((url) => superviseNode(createNode({ url, timeoutMs, maxResponseBytes, fetch: fetcher, signal }), options));
   return {
     chainId,
@@ -91,7 +91,7 @@ interface SupervisedNode {
   health(): NodeHealth;
 }
 
-/** Lets a node rest after a failure, and asks its chain id before the first request and after each rest. */
+/** Lets a node rest after a failure, and checks its chain id before the first request and after each rest. */
 function superviseNode(node: RpcNode, options: RpcOptions): SupervisedNode {
   const { chainId, now, report, restMs = REST_MS, wrongChainRestMs = WRONG_CHAIN_REST_MS } = options;
   let failure: NodeFailed | undefined;
@@ -100,7 +100,7 @@ function superviseNode(node: RpcNode, options: RpcOptions): SupervisedNode {
   let verified: Promise<void> | undefined;
   let healthy = false;
 
-  /** Requests under way when the node failed fail with it: together they are one failure. */
+  /** Requests that were open when the node failed count as one failure together. */
   function failed(error: NodeFailed, verification: Promise<void> | undefined): void {
     if (verified !== verification) return;
     verified = undefined;

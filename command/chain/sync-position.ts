@@ -1,30 +1,31 @@
-/** Brings a user's position in line with the chain's balances, by a command: for `POST /api/v1/positions/{marketId}/sync`. */
+/** `POST /api/v1/positions/{marketId}/sync`: corrects a user's holding by a command when it differs from the chain's balances. */
+import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { SyncPosition } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { ChainUnavailable } from './chain.js';
-import type { Submitted } from '../orders/answer.js';
 
 export interface SyncParts {
   readonly marketId: string;
   readonly user: string;
   /** The last block whose facts are all in the history. */
   readonly recordedBlock: () => number | undefined;
-  /** Resolves when the history has got to the chain's latest final block. Throws ChainUnavailable. */
+  /** Resolves when the history has reached the chain's latest final block. Throws ChainUnavailable. */
   readonly catchUp: () => Promise<void>;
   /** The user's YES and NO shares at the end of a block. Throws ChainUnavailable. */
   readonly readShares: (block: number) => Promise<{ readonly yes: bigint; readonly no: bigint }>;
-  /** The shares that the exchange knows of, after all that the history has. */
+  /** The user's shares by the whole history. */
   readonly known: () => Promise<{ readonly yesShares: bigint; readonly noShares: bigint }>;
-  readonly submit: (command: SyncPosition) => Promise<Submitted>;
+  /** Writes the command; resolves with its log position and the engine's answer. */
+  readonly submit: (command: SyncPosition) => Promise<{ readonly position: number; readonly outcome: CommandOutcome }>;
   readonly now: () => number;
 }
 
-/** Tries while the history moves on between the read and the command. */
+/** How often this is repeated because the history recorded another block between the read and the command. */
 const MAX_TRIES = 10;
 
 /**
- * Resolves with the log position of the correction; undefined where there was nothing to correct. Throws RequestError
- * `chain_unavailable`, also when the chain moves on so fast that no read holds, and what `known` and `submit` throw.
+ * Resolves with the log position of the correction; undefined when nothing was to be corrected. Throws RequestError `chain_unavailable`,
+ * also when a new block was recorded during every try, and what `known` and `submit` throw.
  */
 export async function syncPosition(
   { marketId, user, recordedBlock, catchUp, readShares, known, submit, now }: SyncParts,

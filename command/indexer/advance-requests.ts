@@ -1,14 +1,14 @@
 /**
- * How other processes ask an indexer to record now how far its chain is: an order or a sync that waits for the latest final block should
- * not wait for the indexer's own pace. By NOTIFY on a database that they share; a lost message costs its sender another one.
+ * How other processes ask an indexer to record at once how far its chain is, so that an order or a sync that waits for the latest final
+ * block does not wait for the indexer's next look. Requests travel by NOTIFY in a shared Postgres; when one is lost, the asker sends another.
  */
 import { createConnection } from '../../engine/log/postgres/connection.js';
 import { backoffMs, pause } from '../../engine/waiting.js';
 
 export interface AdvanceRequests {
-  /** Asks every indexer of the chain. Never fails: who asks looks for the result, and asks again. */
+  /** Asks every indexer of the chain. Never fails: the caller looks for the result and asks again. */
   ask(chainId: number): void;
-  /** Calls the listener with each chain that somebody asks for, until `close`. */
+  /** Calls the listener with the id of each chain that is asked for, until `close`. */
   listen(listener: (chainId: number) => void): void;
   close(): Promise<void>;
 }
@@ -17,7 +17,7 @@ const CHANNEL = 'prediction_exchange_advance';
 const BACKOFF = { firstMs: 50, longestMs: 2_000 };
 const TIMEOUT_MS = 5_000;
 
-/** Connects when it is first used. `url`: a direct connection to Postgres, since LISTEN does not work through a transaction pooler. */
+/** Connects at the first use. `url` is a direct connection to Postgres: LISTEN does not work through a transaction pooler. */
 export function createAdvanceRequests({ url }: { readonly url: string }): AdvanceRequests {
   const closing = new AbortController();
   const listeners: ((chainId: number) => void)[] = [];

@@ -1,21 +1,21 @@
-/** Reads blocks and ranges of logs from a chain's nodes, and takes no answer that does not hold together. */
+/** Reads blocks and the chain events of block ranges from a chain's nodes, and rejects answers that contradict themselves. */
 import { isAddress, isBytes32, isHexBytes, quantityOf } from '../../engine/records/hex.js';
 import type { Rpc } from '../chain/chain.js';
-import type { ChainLog } from './chain-events.js';
+import type { RawChainEvent } from './chain-events.js';
 
 export interface BlockName {
   readonly number: number;
   readonly hash: string;
 }
 
-export interface LogFilter {
+export interface EventFilter {
   readonly address: readonly string[];
   readonly topics: readonly (readonly string[])[];
 }
 
 /**
- * The nodes' answers do not fit together, or are not as the JSON-RPC specification says: the chain was reorganised between two
- * requests, or different nodes answered them. Asking again helps.
+ * The nodes' answers contradict one another or the JSON-RPC specification. The chain was reorganised between two requests, or different
+ * nodes answered them. Asking again helps.
  */
 export class InconsistentAnswer extends Error {
   constructor(what: string) {
@@ -29,7 +29,7 @@ export async function readLatest(rpc: Rpc): Promise<number> {
   return quantity(await rpc.request('eth_blockNumber', []), 'eth_blockNumber');
 }
 
-/** The block of that number; undefined while the node does not have it. */
+/** The block with this number; undefined while the node does not have it. */
 export async function readBlock(rpc: Rpc, number: number): Promise<BlockName | undefined> {
   const block = await rpc.request<Record<string, unknown> | null>('eth_getBlockByNumber', [hexOf(number), false]);
   if (block === null) return undefined;
@@ -40,24 +40,24 @@ export async function readBlock(rpc: Rpc, number: number): Promise<BlockName | u
 }
 
 /**
- * The logs of final blocks `from` to `to`, in chain order, each once, and the name of the last block. Throws InconsistentAnswer
- * unless all of it is from one and the same chain of blocks.
+ * The chain events of the final blocks `from` to `to`, in chain order and each once, and the name of the last block. Throws
+ * InconsistentAnswer unless they all come from the same chain of blocks.
  *
- * A node answers from one chain of blocks. So when the last block is the same before and after, and the last log's block is of
- * that chain, then so are all before it.
+ * A node answers eth_getLogs from one chain of blocks. So two checks are enough: the last block has the same hash before and after
+ * the read, and the last event's block is a block of that chain. All earlier events are then on it too.
  */
 export async function readRange(
-  rpc: Rpc, filter: LogFilter, { from, to }: { from: number; to: number },
-): Promise<{ readonly logs: readonly ChainLog[]; readonly end: BlockName }> {
+  rpc: Rpc, filter: EventFilter, { from, to }: { from: number; to: number },
+): Promise<{ readonly events: readonly RawChainEvent[]; readonly end: BlockName }> {
   const end = await needBlock(rpc, to);
   const answer = await rpc.request('eth_getLogs', [{ ...filter, fromBlock: hexOf(from), toBlock: hexOf(to) }]);
-  const logs = inChainOrder(parseLogs(answer), { from, to });
-  const last = logs.at(-1);
+  const events = inChainOrder(parseEvents(answer), { from, to });
+  const last = events.at(-1);
   if (last !== undefined && last.blockHash !== (last.block === to ? end : await needBlock(rpc, last.block)).hash) {
-    throw new InconsistentAnswer(`its logs are of another block ${last.block} than the chain has`);
+    throw new InconsistentAnswer(`its events are from a block ${last.block} that the chain does not have`);
   }
-  if ((await needBlock(rpc, to)).hash !== end.hash) throw new InconsistentAnswer(`block ${to} changed while its logs were read`);
-  return { logs, end };
+  if ((await needBlock(rpc, to)).hash !== end.hash) throw new InconsistentAnswer(`block ${to} changed while its events were read`);
+  return { events, end };
 }
 
 async function needBlock(rpc: Rpc, number: number): Promise<BlockName> {
@@ -66,31 +66,36 @@ async function needBlock(rpc: Rpc, number: number): Promise<BlockName> {
   return block;
 }
 
-function parseLogs(answer: unknown): ChainLog[] {
-  if (!Array.isArray(answer)) throw new InconsistentAnswer('eth_getLogs gives no array');
-  return answer.map((log: unknown) => {
-    if (typeof log !== 'object' || log === null) throw new InconsistentAnswer('a log is no object');
-    const { address, topics, data, blockNumber, blockHash, logIndex, transactionHash, removed } = log as Record<string, unknown>;
-    if (!Array.isArray(topics)) throw new InconsistentAnswer('a log has no topics');
+function parseEvents(answer: unknown): RawChainEvent[] {
+  if (!Array.isArray(answer)) throw new InconsistentAnswer('the result of eth_getLogs is not an array');
+  return answer.map((event: unknown) => {
+    if (typeof event !== 'object' || event === null) throw new InconsistentAnswer('an event is not an object');
+    const { address, topics, data, blockNumber, blockHash, logIndex, transactionHash, removed } = event as Record<string, unknown>;
+    if (!Array.isArray(topics)) throw new InconsistentAnswer('an event has no topics');
     return {
-      address: hex(address, isAddress, 'a log\'s address'), topics: topics.map((topic) => hex(topic, isBytes32, 'a topic')),
-      data: hex(data, isHexBytes, 'a log\'s data'), block: quantity(blockNumber, 'a log\'s block'), blockHash: hex(blockHash, isBytes32, 'a log\'s block hash'),
-      logIndex: quantity(logIndex, 'a log\'s index'), txHash: hex(transactionHash, isBytes32, 'a log\'s transaction'), removed: removed === true,
+      address: hex(address, isAddress, 'an event\'s address'), topics: topics.map((topic) => hex(topic, isBytes32, 'a topic')),
+      data: hex(data, isHexBytes, 'an event\'s data'), block: quantity(blockNumber, 'an event\'s block'),
+      blockHash: hex(blockHash, isBytes32, 'an event\'s block hash'), logIndex: quantity(logIndex, 'an event\'s logIndex'),
+      txHash: hex(transactionHash, isBytes32, 'an event\'s transaction'), removed: removed === true,
     };
   });
 }
 
-/** The specification promises no order. A log that comes twice is taken once; one that contradicts another is not taken. */
-function inChainOrder(logs: readonly ChainLog[], { from, to }: { from: number; to: number }): ChainLog[] {
-  const sorted = [...logs].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex);
-  return sorted.filter((log, i) => {
-    if (log.block < from || log.block > to) throw new InconsistentAnswer(`a log is of block ${log.block}, asked were ${from} to ${to}`);
-    if (log.removed) throw new InconsistentAnswer(`a log of block ${log.block} is marked as removed`);
+/**
+ * The events sorted by block and logIndex, since the specification does not promise an order. An event that comes twice is kept once.
+ * Throws InconsistentAnswer for events that contradict one another or were not asked for.
+ */
+function inChainOrder(events: readonly RawChainEvent[], { from, to }: { from: number; to: number }): RawChainEvent[] {
+  const sorted = [...events].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex);
+  return sorted.filter((event, i) => {
+    const { block, blockHash, logIndex, removed } = event;
+    if (block < from || block > to) throw new InconsistentAnswer(`an event is from block ${block}, but blocks ${from} to ${to} were asked for`);
+    if (removed) throw new InconsistentAnswer(`an event of block ${block} is marked as removed`);
     const before = sorted[i - 1];
-    if (before?.block !== log.block) return true;
-    if (before.blockHash !== log.blockHash) throw new InconsistentAnswer(`its logs are of two different blocks ${log.block}`);
-    if (before.logIndex !== log.logIndex) return true;
-    if (JSON.stringify(before) !== JSON.stringify(log)) throw new InconsistentAnswer(`block ${log.block} has two logs of index ${log.logIndex}`);
+    if (before?.block !== block) return true;
+    if (before.blockHash !== blockHash) throw new InconsistentAnswer(`its events are from two different blocks ${block}`);
+    if (before.logIndex !== logIndex) return true;
+    if (JSON.stringify(before) !== JSON.stringify(event)) throw new InconsistentAnswer(`block ${block} has two events with logIndex ${logIndex}`);
     return false;
   });
 }

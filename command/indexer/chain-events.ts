@@ -1,4 +1,4 @@
-/** The events of the exchange's contracts that matter to it: which they are, and how a log of the chain is read as one. */
+/** The contract events that the exchange reads: which ones they are, and how they are decoded from what a node returns. */
 import { Interface, type InterfaceAbi } from 'ethers';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import type {
@@ -14,17 +14,17 @@ import type {
 import type { Contracts } from '../chain/chain.js';
 import { decodeEventData, MalformedData } from './event-data.js';
 
-/** A log of a block; hex in lower case. */
-export interface ChainLog {
+/** A chain event as eth_getLogs returns it, not yet decoded. All hex is lower-case. */
+export interface RawChainEvent {
   readonly address: string;
   readonly topics: readonly string[];
   readonly data: string;
   readonly block: number;
   readonly blockHash: string;
-  /** Counted through the whole block. */
+  /** The event's index within its block. */
   readonly logIndex: number;
   readonly txHash: string;
-  /** The node has taken it back: a reorganisation. */
+  /** The node has withdrawn the event after a reorganisation. */
   readonly removed: boolean;
 }
 
@@ -48,11 +48,11 @@ export interface ChainEventArgs {
 export type ChainEventName = keyof ChainEventArgs;
 export type ChainEvent = { [Name in ChainEventName]: { readonly name: Name; readonly args: ChainEventArgs[Name] } }[ChainEventName];
 
-/** The log has an event's topic at its contract's address, and yet not its shape: the contract there is another one than configured. */
-export class UndecodableLog extends Error {
+/** The event has a known topic and address but not the expected arguments: the contract there is not the configured one. */
+export class UndecodableEvent extends Error {
   constructor(name: string, options: ErrorOptions) {
-    super(`a log with the topic of ${name} cannot be decoded`, options);
-    this.name = 'UndecodableLog';
+    super(`an event with the topic of ${name} cannot be decoded`, options);
+    this.name = 'UndecodableEvent';
   }
 }
 
@@ -76,8 +76,8 @@ const shapes: readonly EventShape[] = [
   ...shapesOf('settlement', settlement.abi, ['FillSettled', 'FillFailed', 'OrderCancelled', 'CancelScheduled', 'HistoryAnchored']),
 ];
 
-/** The addresses and topics of eth_getLogs: all events that are read, and few others. */
-export function logFilter(contracts: Contracts): { readonly address: readonly string[]; readonly topics: readonly (readonly string[])[] } {
+/** The addresses and topics for eth_getLogs. They match every event that is read, and few others. */
+export function eventFilter(contracts: Contracts): { readonly address: readonly string[]; readonly topics: readonly (readonly string[])[] } {
   return {
     address: [...new Set(shapes.map(({ contract }) => contracts[contract]))],
     topics: [shapes.map(({ topic }) => topic)],
@@ -85,24 +85,26 @@ export function logFilter(contracts: Contracts): { readonly address: readonly st
 }
 
 /**
- * The event that a log tells of; undefined for an event that does not matter here, or one of another contract. Throws
- * UndecodableLog.
+ * The decoded event; undefined for an event that the exchange does not read, and for an event of another contract. Throws
+ * UndecodableEvent.
  */
-export function readEvent(contracts: Contracts, log: ChainLog): ChainEvent | undefined {
-  const shape = shapes.find(({ contract, topic }) => topic === log.topics[0] && contracts[contract] === log.address);
+export function readEvent(contracts: Contracts, raw: RawChainEvent): ChainEvent | undefined {
+  const shape = shapes.find(({ contract, topic }) => topic === raw.topics[0] && contracts[contract] === raw.address);
   if (shape === undefined) return undefined;
   try {
-    return { name: shape.name, args: { ...readTopics(shape, log), ...read(shape.rest, log.data) } } as unknown as ChainEvent;
+    return { name: shape.name, args: { ...readTopics(shape, raw), ...read(shape.rest, raw.data) } } as unknown as ChainEvent;
   } catch (cause) {
     if (!(cause instanceof MalformedData)) throw cause;
-    throw new UndecodableLog(shape.name, { cause });
+    throw new UndecodableEvent(shape.name, { cause });
   }
 }
 
 function shapesOf(contract: keyof Contracts, abi: InterfaceAbi, names: readonly ChainEventName[]): EventShape[] {
   const parsed = new Interface(abi);
   return names.map((name) => {
-    const { inputs, topicHash } = parsed.getEvent(name)!;
+    const event = parsed.getEvent(name);
+    if (event === null) throw new Error(`the ABI of ${contract} has no event ${name}: run npm run contracts`);
+    const { inputs, topicHash } = event;
     const those = (wanted: boolean) => {
       const chosen = inputs.filter((input) => (input.indexed === true) === wanted);
       return { names: chosen.map((input) => input.name), types: chosen.map(({ type }) => type) };
@@ -111,8 +113,8 @@ function shapesOf(contract: keyof Contracts, abi: InterfaceAbi, names: readonly 
   });
 }
 
-/** All indexed arguments of these events are of one word each, so that topics are encoded like data. */
-function readTopics({ indexed }: EventShape, { topics }: ChainLog): Record<string, unknown> {
+/** Each indexed argument of these events is one word long, so topics are encoded like data. */
+function readTopics({ indexed }: EventShape, { topics }: RawChainEvent): Record<string, unknown> {
   if (topics.length !== indexed.names.length + 1) throw new MalformedData(`${topics.length} topics where ${indexed.names.length + 1} belong`);
   return read(indexed, `0x${topics.slice(1).map((topic) => topic.slice(2)).join('')}`);
 }

@@ -1,15 +1,15 @@
-/** Decodes what events carry, strictly: the few types of the Solidity ABI that ours have, more than ten times as fast as a general decoder. */
+/** Decodes event data strictly: only the ABI types that the contracts' events use, more than ten times as fast as a general decoder. */
 
-/** A value of another shape than its type, or beyond the end of the data. */
+/** A value does not have the form of its type, or lies beyond the end of the data. */
 export class MalformedData extends Error {}
 
 const WORD = 64;
 const text = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Values of the types `address`, `bytes32`, `bool`, `uint8` to `uint256`, `uint256[]` and `string`, encoded as a tuple: hex in lower
- * case, bigint, boolean, array, text (what is no UTF-8 becomes U+FFFD). `data` is lower-case hex with `0x`. Throws MalformedData.
- * Rules: Solidity's "Contract ABI Specification".
+ * Decodes a tuple of `address`, `bytes32`, `bool`, `uint8` to `uint256`, `uint256[]` and `string` (Solidity's "Contract ABI
+ * Specification"). Returns lower-case hex, bigint, boolean, array or text; invalid UTF-8 becomes U+FFFD. `data` is lower-case hex with
+ * `0x`. Throws MalformedData.
  */
 export function decodeEventData(types: readonly string[], data: string): unknown[] {
   const hex = data.slice(2);
@@ -45,10 +45,10 @@ function uint(word: string, bits: number): bigint {
   return value;
 }
 
-/** Where an array's elements of `width` hex digits begin, and how many there are: all of them are there. */
+/** Where an array's elements of `width` hex digits begin, and how many there are. Throws MalformedData unless all are within the data. */
 function arrayAt(hex: string, offset: string, width: number): { start: number; length: number } {
   const at = uint(offset, 256) * 2n;
-  if (at > BigInt(hex.length)) throw new MalformedData('an offset leads behind the data');
+  if (at > BigInt(hex.length)) throw new MalformedData('an offset points beyond the data');
   const start = Number(at) + WORD;
   const length = uint(wordAt(hex, Number(at)), 256);
   if (length * BigInt(width) > BigInt(hex.length - start)) throw new MalformedData('an array is longer than the data');

@@ -1,17 +1,17 @@
-/** Facts that the engine refuses: which of them somebody must look at, and which are only noted. */
+/** Reports the facts that the engine rejects: an alarm where somebody must look, a note for the harmless ones. */
 import type { Event, RejectionCode } from '../../engine/records/events.js';
 import type { FactCommand } from './facts.js';
 import type { Report } from '../chain/report.js';
 
-/** A fact that is in the history, with what it caused. */
+/** A fact that is in the history, with the events that it caused. */
 export interface WrittenFact {
   readonly command: FactCommand;
   readonly events: readonly Event[];
 }
 
 /**
- * What anybody may do on the chain, and what an exchange meets that reads a chain's past: markets that expired before it, their
- * tokens, and orders that it never had. Everything else means that chain and history do not fit together.
+ * Rejections that are no reason for an alarm: anybody can cause them on the chain, or they come from the time before this history began
+ * (expired markets, their tokens, unknown orders). Every other rejection means that the chain and the history contradict each other.
  */
 const HARMLESS: Readonly<Record<FactCommand['kind'], readonly RejectionCode[]>> = {
   OpenMarket: ['invalid_expiration'], CancelOrder: ['unknown_order', 'not_order_owner', 'already_filled'], CancelOrdersBelow: ['nonce_cancelled'],
@@ -19,10 +19,10 @@ const HARMLESS: Readonly<Record<FactCommand['kind'], readonly RejectionCode[]>> 
   RecordRejection: ['unknown_market'], ResolveMarket: ['unknown_market'], SettleFill: [], FailFill: [],
 };
 
-/** Of one batch; so many more are counted only. */
+/** Alarms per batch; further ones are only counted. */
 const MAX_ALARMS = 10;
 
-/** An alarm for every fact that should not have been refused, and one note for all that may be. Repeated facts are no news. */
+/** Reports an alarm per fact that should not have been rejected, and one note for all harmless rejections. Known facts are not reported. */
 export function reportRejections(chainId: number, written: readonly WrittenFact[], report: Report): void {
   const harmless = new Map<string, number>();
   let alarms = 0;
@@ -32,7 +32,7 @@ export function reportRejections(chainId: number, written: readonly WrittenFact[
       const what = `${kind} (${event.code})`;
       harmless.set(what, (harmless.get(what) ?? 0) + 1);
     } else if (++alarms <= MAX_ALARMS) {
-      const place = `chain ${chainId}, block ${block}, log ${logIndex}`;
+      const place = `chain ${chainId}, block ${block}, event ${logIndex}`;
       report('alarm', `${place}: the history refused ${kind} as ${event.code}: ${event.subject}. ${meaningOf(event.code)}`);
     }
   }
@@ -40,14 +40,14 @@ export function reportRejections(chainId: number, written: readonly WrittenFact[
   if (alarms > MAX_ALARMS) report('alarm', `chain ${chainId}: the history refused ${alarms - MAX_ALARMS} more facts ${upTo}`);
   if (harmless.size === 0) return;
   const counts = [...harmless].map(([what, count]) => `${count} ${what}`).join(', ');
-  report('note', `chain ${chainId}: ${upTo} facts that concern nothing here: ${counts}`);
+  report('note', `chain ${chainId}: ${upTo}, facts were ignored that do not concern this exchange: ${counts}`);
 }
 
 function meaningOf(code: RejectionCode): string {
   switch (code) {
-    case 'unknown_fill': return 'The chain settled what the history does not have, or has concluded: was the history restored from an old copy, '
-      + 'or is the key used elsewhere?';
-    case 'market_exists': return 'The market or its tokens have these names already, perhaps on another chain: it cannot be traded here';
-    default: return 'Chain and history do not fit together: keep both for the developers';
+    case 'unknown_fill': return 'The chain settled a fill that the history does not have, or that has already settled or failed: was the history '
+      + 'restored from an old copy, or is the key used elsewhere?';
+    case 'market_exists': return 'A market with this id or these tokens exists already, perhaps on another chain: the new one cannot be traded here';
+    default: return 'The chain and the history contradict each other: keep both for the developers';
   }
 }

@@ -1,4 +1,4 @@
-/** Brings facts into the history: as commands in the chain's order, and no later one before an earlier one is certain to be there. */
+/** Appends facts to the history as commands, in the chain's order. Sends each batch only once the previous one is durable. */
 import { encodeCommand, MalformedRecord, recordId, type CommandOutcome } from '../../engine/records/codec.js';
 import { fittingRecords } from '../../engine/log/append-size.js';
 import { RecordTooLarge, type NewRecord } from '../../engine/log/log.js';
@@ -13,9 +13,9 @@ export interface FactWriterOptions {
   /** How far the engine has recorded the chain. */
   readonly cursor: () => ChainCursor | undefined;
   /**
-   * Appends all records to the commands, in this order and side by side or not at all; resolves with the first one's position once
-   * they are durable. A group commit that splits them would not do: were the first part lost and the second not, the engine
-   * would take the first for known.
+   * Appends all records to the commands, in this order and at consecutive positions, or none of them. Resolves with the position of the
+   * first once they are durable. A group commit that splits them is not enough: if only the second part were written, the engine would
+   * take the facts of the first part as known.
    */
   readonly append: (records: readonly NewRecord[]) => Promise<number>;
   /** Resolves when the engine has decided the command at a position. */
@@ -26,35 +26,35 @@ export interface FactWriterOptions {
 
 export interface FactWriter {
   /**
-   * Resolves when the engine has taken the facts and knows that `end` is the last block whose facts it has. Facts that it had already
-   * are left out, and what it refuses is reported. Rejects as append and outcomeOf do; then the same facts are to be written again,
-   * which the engine notices.
+   * Resolves when the engine has recorded the facts and knows that it has all facts up to the block `end`. Leaves out facts that the
+   * engine already has, and reports those that it rejects. Rejects as `append` and `outcomeOf` do; the caller then writes the same
+   * facts again, and the engine recognises the repeated ones.
    */
   write(facts: readonly Fact[], end: BlockName): Promise<void>;
 }
 
-/** The engine has decided an AdvanceChain and not moved. Writing on would only fill the log. */
+/** The engine has decided an AdvanceChain, but its cursor has not moved. Writing more would only fill the log. */
 export class CursorStands extends Error {
   constructor(chainId: number, end: BlockName) {
-    super(`chain ${chainId}: the engine does not take block ${end.number} for recorded although its command has been decided; `
-      + 'this is a defect of the program: nothing more of this chain is recorded, keep the log for its developers');
+    super(`chain ${chainId}: the engine's cursor is not past block ${end.number} although the block's AdvanceChain was decided; `
+      + 'this is a defect of the program: nothing more of this chain is recorded; keep the log for the developers');
     this.name = 'CursorStands';
   }
 }
 
-/** A record with the fact's command; without one it is a range's end. */
+/** A record with the fact's command; the record at the end of a range has none. */
 interface FactRecord extends NewRecord {
   readonly command?: FactCommand;
 }
 
 export function createFactWriter({ chainId, cursor, append, outcomeOf, now, report }: FactWriterOptions): FactWriter {
-  /** What was written last, from that position on, and whose outcomes have not been heard of. */
+  /** The last batch, written from position `first` on, while its outcomes are not known. */
   let undecided: { readonly first: number; readonly batch: readonly FactRecord[] } | undefined;
 
   async function decided(): Promise<void> {
     if (undecided === undefined) return;
     const { first, batch } = undecided;
-    // The last one's first: the others are there by then.
+    // Wait for the last outcome first: then the others are known too.
     await outcomeOf(first + batch.length - 1);
     const written: WrittenFact[] = [];
     for (const [i, { command }] of batch.entries()) {
@@ -70,14 +70,14 @@ export function createFactWriter({ chainId, cursor, append, outcomeOf, now, repo
       return [{ id: recordId(`chain:${chainId}:${blockHash}:${logIndex}`), data: encodeCommand(command), command }];
     } catch (error) {
       if (!(error instanceof MalformedRecord || error instanceof RecordTooLarge)) throw error;
-      report('alarm', `chain ${chainId}, block ${block}, log ${logIndex}: ${error.message}; it was left out: check the chain's contracts`);
+      report('alarm', `chain ${chainId}, block ${block}, event ${logIndex}: ${error.message}; the event was not recorded: check the chain's contracts`);
       return [];
     }
   }
 
   return {
     async write(facts, end) {
-      // What an earlier, failed call has written is not written again.
+      // A failed earlier call may have written a batch: wait for its outcomes, so that its facts count as known.
       await decided();
       const { nextBlock, nextLog } = cursor() ?? { nextBlock: 0, nextLog: 0 };
       const isNew = ({ command: { fact } }: Fact) => fact.block > nextBlock || (fact.block === nextBlock && fact.logIndex >= nextLog);

@@ -1,19 +1,19 @@
-/** From the logs of a chain to the commands that tell the exchange of them, in the chain's order. Pure: the same logs, the same facts. */
+/** Turns chain events into the commands that record them, in the chain's order. Pure: the same events always give the same facts. */
 import type { Command } from '../../engine/records/commands.js';
 import { NO, YES, type ChainFact, type Culprit, type FailureReason } from '../../engine/records/fields.js';
 import type { Chain } from '../chain/chain.js';
-import { readEvent, UndecodableLog, type ChainEvent, type ChainEventArgs, type ChainLog } from './chain-events.js';
+import { readEvent, UndecodableEvent, type ChainEvent, type ChainEventArgs, type RawChainEvent } from './chain-events.js';
 
-/** A command that comes from a log. */
+/** A command that records a chain event. */
 export type FactCommand = Extract<Command, { readonly fact?: ChainFact | undefined }> & { readonly fact: ChainFact };
 
 export interface Fact {
   readonly command: FactCommand;
-  /** The hash of the block that the log is in. */
+  /** The hash of the block that contains the event. */
   readonly blockHash: string;
 }
 
-/** What a settled batch says of the history that it comes from: a position, and the digest there. */
+/** A position of the history and the digest at it, as a settlement transaction recorded them on the chain (HistoryAnchored). */
 export interface Anchor {
   readonly position: bigint;
   readonly digest: string;
@@ -23,45 +23,45 @@ export interface Anchor {
 export interface Facts {
   readonly facts: readonly Fact[];
   readonly anchors: readonly Anchor[];
-  /** Logs that were left out though they should not be: somebody must look. */
+  /** One text per event of the exchange's contracts that could not be recorded: somebody must look. */
   readonly alarms: readonly string[];
 }
 
 export interface FactsContext {
   readonly chain: Chain;
-  /** When the commands are made. */
+  /** The commands' time, in milliseconds since the Unix epoch. */
   readonly at: number;
-  /** Whether this ERC-1155 id (32 bytes in hex) is shares of a market that the exchange has. */
+  /** Whether this ERC-1155 id (32 bytes in hex) stands for shares of a market that the exchange has. */
   readonly isKnownToken: (token: string) => boolean;
   readonly isKnownMarket: (marketId: string) => boolean;
 }
 
-/** Facts of logs in chain order. Logs of other contracts, of events that do not matter, and those taken back are passed over. */
-export function factsOf(logs: readonly ChainLog[], context: FactsContext): Facts {
+/** The facts of chain events, which come in chain order. Skips events of other contracts, events that are not read, and removed ones. */
+export function factsOf(events: readonly RawChainEvent[], context: FactsContext): Facts {
   const { chain } = context;
   const found = { facts: [] as Fact[], anchors: [] as Anchor[], alarms: [] as string[] };
   const reader = createReader(context);
-  for (const log of logs) {
-    if (log.removed) continue;
+  for (const raw of events) {
+    if (raw.removed) continue;
     try {
-      const event = readEvent(chain.contracts, log);
+      const event = readEvent(chain.contracts, raw);
       if (event?.name === 'HistoryAnchored') {
-        found.anchors.push({ position: event.args.position, digest: event.args.digest, txHash: log.txHash });
+        found.anchors.push({ position: event.args.position, digest: event.args.digest, txHash: raw.txHash });
       } else if (event !== undefined) {
-        const command = reader(event, log);
-        if (command !== undefined) found.facts.push({ command, blockHash: log.blockHash });
+        const command = reader(event, raw);
+        if (command !== undefined) found.facts.push({ command, blockHash: raw.blockHash });
       }
     } catch (error) {
-      if (!(error instanceof UndecodableLog || error instanceof Unrecordable)) throw error;
+      if (!(error instanceof UndecodableEvent || error instanceof Unrecordable)) throw error;
       const cause = error.cause instanceof Error ? ` (${error.cause.message.slice(0, 200)})` : '';
-      found.alarms.push(`chain ${chain.chainId}, block ${log.block}, log ${log.logIndex}, transaction ${log.txHash}: ${error.message}${cause}; `
-        + `it was left out: check that ${log.address} is the contract that the chain's settings say`);
+      found.alarms.push(`chain ${chain.chainId}, block ${raw.block}, event ${raw.logIndex}, transaction ${raw.txHash}: ${error.message}${cause}; `
+        + `the event was not recorded: check that ${raw.address} is the contract that the chain's settings name`);
     }
   }
   return found;
 }
 
-/** The event says what no command can: its contract is not the one that this program was written for. */
+/** No command can express the event: its contract is not the one that this program was written for. */
 class Unrecordable extends Error {}
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
@@ -79,8 +79,8 @@ const REASONS: readonly FailureReason[] = [
 ];
 const CULPRITS: readonly Culprit[] = ['buyer', 'seller', 'both'];
 
-/** Reads events one after the other: markets that it has read are known from there on. */
-function createReader(context: FactsContext): (event: Exclude<ChainEvent, { name: 'HistoryAnchored' }>, log: ChainLog) => FactCommand | undefined {
+/** Reads events one after the other. A market is known from its MarketCreated event on. */
+function createReader(context: FactsContext): (event: Exclude<ChainEvent, { name: 'HistoryAnchored' }>, raw: RawChainEvent) => FactCommand | undefined {
   const { chain, at } = context;
   const { chainId, contracts } = chain;
   const created = new Set<string>();
@@ -99,16 +99,16 @@ function createReader(context: FactsContext): (event: Exclude<ChainEvent, { name
       case 'TransferSingle': case 'TransferBatch': {
         const items = itemsOf(event);
         const { operator, from, to } = event.args;
-        // FillSettled tells of what the settlement moves. A transfer to oneself moves nothing.
-        const isTold = operator === contracts.settlement && from !== ZERO_ADDRESS && to !== ZERO_ADDRESS;
-        if (isTold || from === to) return undefined;
+        // FillSettled already records the shares that the settlement contract moves. A transfer to oneself moves nothing.
+        const isSettlement = operator === contracts.settlement && from !== ZERO_ADDRESS && to !== ZERO_ADDRESS;
+        if (isSettlement || from === to) return undefined;
         const known = items.filter(({ token, amount }) => amount !== '0' && isKnownToken(token));
-        if (known.length > MAX_TRANSFER_ITEMS) throw new Unrecordable(`a transfer of ${known.length} tokens, at most ${MAX_TRANSFER_ITEMS}`);
+        if (known.length > MAX_TRANSFER_ITEMS) throw new Unrecordable(`a transfer of ${known.length} tokens; the limit is ${MAX_TRANSFER_ITEMS}`);
         return known.length === 0 ? undefined : { ...head, kind: 'RecordTransfer', chainId, from, to, txHash, items: known, fact };
       }
       case 'PayoutRedemption': {
         const { redeemer: user, collateralToken, parentCollectionId, conditionId: marketId, payout } = event.args;
-        // Anybody may redeem a known condition's positions in a token of their own making.
+        // Anybody can redeem a known condition with a collateral token that they made themselves.
         const isOurs = collateralToken === contracts.collateral && parentCollectionId === ZERO_BYTES32 && isKnownMarket(marketId);
         return isOurs ? { ...head, kind: 'RecordRedemption', marketId, user, payout: String(payout), txHash, fact } : undefined;
       }
@@ -160,8 +160,8 @@ function proposal(args: ChainEventArgs['ResolutionProposed']) {
 }
 
 /**
- * Amounts by token, each token once. The sums stay below 2^256 but for a transfer to oneself, which is never recorded: nobody
- * has more shares than there are.
+ * Amounts by token, each token once. The sums stay below 2^256, since nobody has more shares than there are. The exception is a
+ * transfer to oneself, which is never recorded.
  */
 function itemsOf(event: Extract<ChainEvent, { name: 'TransferSingle' | 'TransferBatch' }>): { token: string; amount: string }[] {
   const [ids, values] = event.name === 'TransferSingle' ? [[event.args.id], [event.args.value]] : [event.args.ids, event.args.values];
@@ -179,13 +179,13 @@ function winnerOf({ payoutNumerators }: ChainEventArgs['ConditionResolution']) {
   }
 }
 
-/** No fill of this exchange has a number that JavaScript cannot count to. */
+/** This exchange never gives a fill a number above 2^53. */
 function fillNumber(seq: bigint): number {
-  if (seq > BigInt(Number.MAX_SAFE_INTEGER)) throw new Unrecordable(`fill ${seq} was settled, a number that this exchange never gives`);
+  if (seq > BigInt(Number.MAX_SAFE_INTEGER)) throw new Unrecordable(`fill ${seq} was settled, but this exchange never gives so high a number`);
   return Number(seq);
 }
 
-/** An instant beyond 2^53 seconds never comes: the last one that can be told stands for it. */
+/** Times beyond 2^53 seconds are recorded as 2^53 - 1. */
 function seconds(value: bigint): number {
   return value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value);
 }

@@ -1,4 +1,5 @@
-/** Follows a chain's final blocks and tells the exchange what its contracts did: each fact once, in order, whatever breaks in between. */
+/** Follows a chain's final blocks and records what the exchange's contracts did: each fact once, in order, also across failures. */
+import { createBell, orAborted, pause } from '../../engine/waiting.js';
 import { ChainUnavailable, type Rpc } from '../chain/chain.js';
 import { readLatest } from './block-range.js';
 import { createFactWriter, CursorStands, type FactWriterOptions } from './fact-writer.js';
@@ -9,62 +10,62 @@ export interface IndexerOptions
   Pick<FactWriterOptions, 'append' | 'outcomeOf'> {
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
-  /** 0 up to 1: spreads the retries of several processes. */
+  /** A random number from 0 up to 1, which spreads the retries of several processes. */
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** Between two looks for new blocks. Default 1 s. */
+  /** Milliseconds between two looks for new blocks. Default 1 s. */
   readonly pollMs?: number;
-  /** The most blocks that are asked for at once. Default 2,000. */
+  /** The most blocks per request. Default 2,000. */
   readonly rangeBlocks?: number;
-  /** Blocks without facts after which the history is told how far the chain has been read. Default 10,000. */
+  /** After this many blocks without facts, the history records how far the chain has been read. Default 10,000. */
   readonly advanceEvery?: number;
-  /** The same in milliseconds. Default 15 s. */
+  /** The same by time, in milliseconds. Default 15 s. */
   readonly advanceEveryMs?: number;
-  /** A chain without a new block for so long is reported. Default 2 min; Infinity for a chain that makes blocks on demand. */
+  /** An alarm is reported when the chain has had no new block for this time. Default 2 min; Infinity for a chain with blocks on demand. */
   readonly stalledAfterMs?: number;
-  /** The first pause after an error; each further one is twice as long, up to the longest. Default 250 ms and 30 s. */
+  /** The first pause after an error; each further pause is twice as long, up to the longest. Default 250 ms and 30 s. */
   readonly retryMs?: number;
   readonly longestRetryMs?: number;
 }
 
 export interface IndexerStatus {
   readonly chainId: number;
-  /** The highest latest block that a node has told of; undefined before the first answer. */
+  /** The highest block number that a node has reported; undefined before the first answer. */
   readonly latestBlock: number | undefined;
-  /** The last block that is final by the chain's confirmations; below 0 while none is. */
+  /** The last block that has the chain's confirmations; below 0 while there is none. */
   readonly finalBlock: number | undefined;
-  /** The block to be read next. */
+  /** The number of the next block to read. */
   readonly nextBlock: number;
-  /** Final blocks that are not read yet. */
+  /** Final blocks that have not been read yet. */
   readonly lagBlocks: number;
-  /** How many blocks are asked for at once at present. */
+  /** The present number of blocks per request. */
   readonly rangeBlocks: number;
   /** The chain has had no new block for too long. */
   readonly stalled: boolean;
-  /** When a look, or a part of a long one, succeeded last, in milliseconds since the Unix epoch; undefined before the first. */
+  /** When a range was last read, or a look at the chain last succeeded, in milliseconds since the Unix epoch; undefined before the first. */
   readonly lookedAtMs: number | undefined;
-  /** Failed tries in a row, and the last one's reason. */
+  /** Failed tries in a row; `lastError` is the reason of the last one. */
   readonly failures: number;
   readonly lastError: string | undefined;
-  /** Why it has stopped for good, if it has. */
+  /** Why the indexer has stopped for good; undefined while it runs. */
   readonly stopped: string | undefined;
 }
 
 export interface Indexer {
   status(): IndexerStatus;
   /**
-   * Resolves when the history has got to the latest block that is final by now. Throws ChainUnavailable when the nodes cannot be
+   * Resolves when the history has reached the latest block that is final now. Throws ChainUnavailable when the nodes cannot be
    * asked, and when the indexer has stopped.
    */
   advanceNow(): Promise<void>;
-  /** Resolves after `signal`, with no append under way, and when it has stopped for good (see the status). */
+  /** Resolves when the indexer has ended: after `signal`, once no append is under way, or when it has stopped for good (see the status). */
   readonly done: Promise<void>;
 }
 
-/** Callers of advanceNow wait through so many failures in a row; with more, they hear of it at once. */
+/** Callers of advanceNow wait through this many failures in a row; after that they get the error at once. */
 const PATIENCE_FAILURES = 3;
 
-/** Starts following the chain from the engine's cursor on. The engine must have caught up with its log. */
+/** Starts to follow the chain from the engine's cursor on. The engine must have caught up with the log before. */
 export function runIndexer(options: IndexerOptions): Indexer {
   const { chain, now, signal, report } = options;
   const rpc: Rpc = { chainId: chain.chainId, request: (method, params) => orAborted(options.rpc.request(method, params), signal) };
@@ -110,7 +111,7 @@ interface Trouble {
   stopped: string | undefined;
 }
 
-/** Why nobody can be told that the history has got to the chain's end. */
+/** The error for callers of advanceNow. */
 function unavailable(chainId: number, { lastError, stopped }: Trouble): ChainUnavailable {
   if (stopped === undefined && lastError instanceof ChainUnavailable) return lastError;
   return new ChainUnavailable(chainId, stopped ?? lastError?.message ?? 'its indexer has stopped', { cause: lastError });
@@ -125,15 +126,15 @@ interface Parts {
   readonly trouble: Trouble;
 }
 
-/** Passes, one after the other, until the signal aborts or the chain turns out to be another one. */
+/** Reads the chain again and again until the signal aborts or the chain contradicts the history. */
 async function follow(parts: Parts): Promise<void> {
   const { options: { chain, now, signal, report, pollMs = 1_000 }, callers, head, trouble } = parts;
   while (!signal.aborted) {
     const waiting = callers.waiting();
     try {
-      const isTold = await pass(parts, waiting.length > 0);
+      const hasAdvanced = await pass(parts, waiting.length > 0);
       const unready = new ChainUnavailable(chain.chainId, 'no block after the recorded facts is final yet');
-      for (const { resolve, reject } of waiting) if (isTold) resolve(); else reject(unready);
+      for (const { resolve, reject } of waiting) if (hasAdvanced) resolve(); else reject(unready);
       if (trouble.failures > 0) report('note', `chain ${chain.chainId}: reading goes on after ${trouble.failures} failed tries`);
       trouble.lookedAtMs = now();
       trouble.failures = 0;
@@ -158,8 +159,8 @@ async function follow(parts: Parts): Promise<void> {
 }
 
 /**
- * Reads on to the latest final block; `advance` tells the history so even when there was nothing in it. Resolves with false when
- * there is nothing to tell yet.
+ * Reads up to the latest final block. With `advance`, the history records that block even without facts. Resolves with false when
+ * `advance` is asked for and no block after the recorded facts is final yet.
  */
 async function pass({ options: { chain, now, signal }, rpc, scan, head, trouble }: Parts, advance: boolean): Promise<boolean> {
   const latest = await readLatest(rpc);
@@ -175,7 +176,10 @@ async function pass({ options: { chain, now, signal }, rpc, scan, head, trouble 
   return await scan.advance();
 }
 
-/** Twice as long with every failure in a row, give or take a half, so that many processes do not come back at once. `random` is 0 up to 1. */
+/**
+ * The pause after this many failures in a row, in milliseconds: doubled with each failure, then varied by up to a half, so that many
+ * processes do not retry at the same time. `random` gives 0 up to 1.
+ */
 export function retryPauseMs(failures: number, { random, retryMs = 250, longestRetryMs = 30_000 }: RetryOptions): number {
   return Math.min(longestRetryMs, retryMs * 2 ** Math.min(failures - 1, 30)) * (0.5 + random());
 }
@@ -186,11 +190,11 @@ interface HeadWatch {
   latest(): number | undefined;
   stalled(): boolean;
   seen(latest: number): void;
-  /** Time has passed without an answer. */
+  /** Checks for a stall when no node has answered. */
   look(): void;
 }
 
-/** Notices a chain that stops, and a node that is behind what was seen, or was `recorded` by an earlier process. */
+/** Reports a chain without new blocks, and a node that is behind a block seen before or `recorded` by an earlier process. */
 function watchHead({ chainId, recorded, now, report, stalledAfterMs }: {
   chainId: number; recorded: number; now: () => number; report: IndexerOptions['report']; stalledAfterMs: number;
 }): HeadWatch {
@@ -203,7 +207,7 @@ function watchHead({ chainId, recorded, now, report, stalledAfterMs }: {
     if (stalled || now() - movedAtMs < stalledAfterMs) return;
     stalled = true;
     report('alarm', `chain ${chainId}: no new block for ${Math.round((now() - movedAtMs) / 1_000)} s after block ${highest ?? '(none)'}; `
-    + 'fills wait until it goes on: look at the chain and at its nodes');
+    + 'fills wait until the chain goes on: check the chain and its nodes');
   }
 
   return {
@@ -214,15 +218,15 @@ function watchHead({ chainId, recorded, now, report, stalledAfterMs }: {
       if (highest === undefined || latest > highest) {
         highest = latest;
         movedAtMs = now();
-        if (stalled) report('note', `chain ${chainId}: it goes on with block ${latest}`);
+        if (stalled) report('note', `chain ${chainId}: the chain goes on with block ${latest}`);
         stalled = false;
       } else {
         look();
       }
       const reached = Math.max(highest, recorded);
       if (latest < reached && !behind) {
-        report('trouble', `chain ${chainId}: a node's latest block is ${latest}, after ${reached} was read; it is waited for. If the chain was reset, bring back `
-        + 'its state, or begin a new history on contracts of its own');
+        report('trouble', `chain ${chainId}: a node's latest block is ${latest}, but block ${reached} was read before; waits until the node has it. `
+        + 'If the chain was reset, bring back its state, or begin a new history with its own contracts');
       }
       behind = latest < reached;
     },
@@ -238,14 +242,14 @@ interface Callers {
   join(): Promise<void>;
   waiting(): readonly Caller[];
   reject(error: Error): void;
-  /** Resolves at the next caller, after the time, or on abort. */
+  /** Resolves at once when somebody waits; else at the next caller, after `timeoutMs`, or when the signal aborts. */
   next(timeoutMs: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Those who wait for advanceNow: all that came before a pass are served by it. */
+/** The callers that wait for advanceNow. One pass answers all callers that came before it. */
 function createCallers(): Callers {
   const waiting = new Set<Caller>();
-  let wake = (): void => undefined;
+  const bell = createBell();
   return {
     join: () => new Promise((resolve, reject) => {
       const caller = {
@@ -253,37 +257,12 @@ function createCallers(): Callers {
         reject(error: Error) { if (waiting.delete(caller)) reject(error); },
       };
       waiting.add(caller);
-      wake();
+      bell.ring();
     }),
     waiting: () => [...waiting],
     reject(error) { for (const caller of [...waiting]) caller.reject(error); },
     async next(timeoutMs, signal) {
-      if (waiting.size === 0) await pause(timeoutMs, signal, (resume) => { wake = resume; });
+      if (waiting.size === 0) await bell.wait(signal, timeoutMs);
     },
   };
-}
-
-/** Ends after the time, on abort, or by the function that `wakes` is handed. */
-function pause(ms: number, signal: AbortSignal, wakes?: (resume: () => void) => void): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', finish);
-      resolve();
-    };
-    const timer = setTimeout(finish, ms);
-    signal.addEventListener('abort', finish);
-    wakes?.(finish);
-    if (signal.aborted) finish();
-  });
-}
-
-/** The work's result, or a rejection as soon as the signal aborts. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => { reject(signal.reason as Error); };
-    signal.addEventListener('abort', abort);
-    if (signal.aborted) abort();
-    work.then(resolve, reject).finally(() => { signal.removeEventListener('abort', abort); });
-  });
 }

@@ -1,10 +1,10 @@
-/** What a chain shows of a lane's key, and what its nodes say to a broadcast. */
+/** Reads the state of a lane's key from the chain, and broadcasts its transactions. */
 import { ChainUnavailable, RpcError, type Rpc } from '../chain/chain.js';
 import { wantedReceipts, type BroadcastAnswer, type Flight, type Proof, type Receipt, type View } from './flights.js';
 
-/** A chain's nodes as one, and one by one where there are several. */
+/** A chain's nodes behind one interface, or, with `each`, one by one. */
 export interface LaneRpc extends Rpc {
-  /** The results of all nodes that give one. */
+  /** The results of all nodes that give one; absent when there is only one node. */
   each?<T>(method: string, params: readonly unknown[]): Promise<readonly T[]>;
 }
 
@@ -20,13 +20,13 @@ export interface Looking {
   readonly address: string;
   readonly flights: readonly Flight[];
   readonly confirmations: number;
-  /** Whether a count is not one to be relied on without more ado. */
+  /** Whether this transaction count must be proved before anything is concluded from it. */
   readonly isDoubtful: (count: number) => boolean;
 }
 
 /**
- * Looks at the chain: at receipts after the head, so that what they show is at least as deep as it seems. Throws what Rpc throws, and an
- * error for a chain without EIP-1559.
+ * Looks at the chain. Receipts are read after the latest block, so their depth is never overestimated. Throws what Rpc throws, and an error
+ * for a chain without EIP-1559.
  */
 export async function lookAt(rpc: LaneRpc, { address, flights, confirmations, isDoubtful }: Looking): Promise<LaneView> {
   const [block, used, tip] = await Promise.all([
@@ -48,7 +48,7 @@ export async function lookAt(rpc: LaneRpc, { address, flights, confirmations, is
   return { head, count, proof, receipts, baseFeePerGas: BigInt(block.baseFeePerGas), priorityFeePerGas: tip, blockGasLimit: BigInt(block.gasLimit) };
 }
 
-/** A pruned node may not know the final block's state: then nobody can tell. */
+/** Asks for the count at the final block and at each node. A pruned node may not have that block's state: then `finalCount` is undefined. */
 async function prove(rpc: LaneRpc, { address, block }: { address: string; block: number }): Promise<Proof> {
   const [final, each] = await Promise.all([
     rpc.request<string>('eth_getTransactionCount', [address, `0x${block.toString(16)}`]).catch((error: unknown) => {
@@ -60,7 +60,7 @@ async function prove(rpc: LaneRpc, { address, block }: { address: string; block:
   return { finalCount: final === undefined ? undefined : Number(final), nodeCounts: each.map(Number) };
 }
 
-/** The node's suggestion; 0 where it has none, which the lane's least priority fee then replaces. */
+/** The node's suggested priority fee; 0 when it has none: the lane's minimum then applies. */
 async function priorityFee(rpc: Rpc): Promise<bigint> {
   try {
     return BigInt(await rpc.request<string>('eth_maxPriorityFeePerGas', []));
@@ -70,7 +70,7 @@ async function priorityFee(rpc: Rpc): Promise<bigint> {
   }
 }
 
-/** Gives a node the signed bytes. `detail` is the node's text. Throws ChainUnavailable: a node may have taken it all the same. */
+/** Sends the signed bytes to a node. `detail` is the node's text. Throws ChainUnavailable; a node may have accepted them all the same. */
 export async function broadcast(rpc: Rpc, raw: string): Promise<{ readonly answer: BroadcastAnswer; readonly detail: string }> {
   try {
     await rpc.request('eth_sendRawTransaction', [raw]);
@@ -81,7 +81,7 @@ export async function broadcast(rpc: Rpc, raw: string): Promise<{ readonly answe
   }
 }
 
-/** The texts of geth, erigon, nethermind, besu, reth and anvil; codes are not used alike. The first that fits counts. */
+/** Error texts of geth, erigon, nethermind, besu, reth and anvil, since nodes use codes differently. The first match counts. */
 const MEANINGS: readonly (readonly [RegExp, BroadcastAnswer])[] = [
   [/already known|known transaction|already imported|already_?exists|already in (the )?(mem)?pool|AlreadyKnown|same hash was already/i, 'taken'],
   [/nonce (is )?(too low|below|too old)|OldNonce|invalid nonce.*too low|nonce has already been used/i, 'nonce too low'],
@@ -89,7 +89,7 @@ const MEANINGS: readonly (readonly [RegExp, BroadcastAnswer])[] = [
   [/insufficient (funds|balance)|InsufficientFunds|exceeds (account )?balance|balance (is )?too low/i, 'unfunded'],
 ];
 
-/** Exported for tests. */
+/** What a node's error text means for a broadcast. */
 export function meaningOf(message: string): BroadcastAnswer {
   return MEANINGS.find(([text]) => text.test(message))?.[1] ?? 'refused';
 }

@@ -1,4 +1,4 @@
-/** EIP-1559 transactions as bytes, written in one go: a general library takes 50 ms of the event loop for a batch of settlements. */
+/** Serializes EIP-1559 transactions: a general library blocks the event loop for 50 ms per batch of settlements. */
 
 export interface FeeTransaction {
   readonly chainId: number;
@@ -17,7 +17,7 @@ export interface TransactionSignature {
   readonly s: string;
 }
 
-/** The typed transaction (EIP-2718, type 2) without value and access list: what is hashed to be signed, or with its signature what is sent. */
+/** The typed transaction (EIP-2718, type 2) without value and access list: the bytes to sign, or, with the signature, the bytes to send. */
 export function serializeTransaction(transaction: FeeTransaction, signature?: TransactionSignature): Buffer {
   const { chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit, to, data } = transaction;
   const items = [
@@ -43,7 +43,7 @@ function header(length: number, base: number): Buffer {
   return Buffer.concat([Buffer.from([base + 55 + digits.length]), digits]);
 }
 
-/** Big-endian without leading zeros; zero is empty. */
+/** Big-endian bytes without leading zeros; zero has no bytes. */
 function integer(value: bigint): Buffer {
   if (value === 0n) return Buffer.alloc(0);
   const hex = value.toString(16);

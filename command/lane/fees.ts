@@ -1,26 +1,26 @@
-/** What a transaction offers for its gas (EIP-1559), and by how much a replacement must offer more. */
+/** The fees of a transaction (EIP-1559), and the higher fees of its replacement. */
 
-/** Wei for a unit of gas. */
+/** In wei per unit of gas. */
 export interface Fees {
   readonly maxFeePerGas: bigint;
   readonly maxPriorityFeePerGas: bigint;
 }
 
 export interface FeeLimits {
-  /** No transaction ever offers more. */
+  /** The most that a transaction may offer. */
   readonly maxFeePerGas: bigint;
-  /** No less priority fee, though nodes suggest it. */
+  /** The least priority fee, even when nodes suggest less. */
   readonly minPriorityFeePerGas: bigint;
 }
 
-/** What the chain asks at present. */
+/** The chain's present fees. */
 export interface FeeMarket {
   readonly baseFeePerGas: bigint;
   /** The node's suggestion. */
   readonly priorityFeePerGas: bigint;
 }
 
-/** Fees that six full blocks in a row do not outgrow: each raises the base fee by an eighth at most. */
+/** Fees of a new transaction. They stay sufficient for almost six full blocks in a row, each of which raises the base fee by an eighth. */
 export function freshFees({ baseFeePerGas, priorityFeePerGas }: FeeMarket, limits: FeeLimits): Fees {
   const priority = larger(priorityFeePerGas, limits.minPriorityFeePerGas);
   const maxFeePerGas = smaller(2n * baseFeePerGas + priority, limits.maxFeePerGas);
@@ -28,8 +28,8 @@ export function freshFees({ baseFeePerGas, priorityFeePerGas }: FeeMarket, limit
 }
 
 /**
- * Fees of a replacement: both raised by an eighth at least, which every node accepts (most ask a tenth), and as high as fresh
- * ones. Undefined when the limit does not allow that.
+ * Fees of a replacement: both raised by at least an eighth, which every node accepts (most require a tenth), and at least as high as those
+ * of a new transaction. Undefined when the limit does not allow that.
  */
 export function replacementFees(previous: Fees, market: FeeMarket, limits: FeeLimits): Fees | undefined {
   const least = { maxFeePerGas: raised(previous.maxFeePerGas), maxPriorityFeePerGas: raised(previous.maxPriorityFeePerGas) };
@@ -39,7 +39,7 @@ export function replacementFees(previous: Fees, market: FeeMarket, limits: FeeLi
   return { maxFeePerGas, maxPriorityFeePerGas: larger(least.maxPriorityFeePerGas, fresh.maxPriorityFeePerGas) };
 }
 
-/** By an eighth, rounded up, and by one at least. */
+/** The fee plus an eighth, rounded up, and plus at least one wei. */
 function raised(fee: bigint): bigint {
   return larger((fee * 9n + 7n) / 8n, fee + 1n);
 }

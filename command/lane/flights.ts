@@ -1,46 +1,46 @@
-/** What a lane does about its open transactions, as a pure function of what it has recorded and what the chain shows. */
+/** Decides what a lane does with its open transactions: a pure function of what is recorded and what the chain shows. */
 import { replacementFees, type FeeLimits, type FeeMarket, type Fees } from './fees.js';
 import type { Attempt, Ending, HeldRequest } from './requests.js';
 
 export interface RecordedAttempt extends Attempt {
   readonly fees: Fees;
-  /** A node is known to have taken it. */
+  /** Whether a node is known to have accepted it. */
   readonly broadcast: boolean;
 }
 
-/** One nonce, one or more attempts. Users of a lane never see it. */
+/** One nonce with its attempts. Users of a lane never see it. */
 export interface LaneTransaction {
   readonly nonce: number;
-  /** Undefined for an empty transaction that only fills a gap between nonces. */
+  /** Undefined for an empty transaction that fills a nonce gap. */
   readonly request: HeldRequest | undefined;
   /** At least one, the latest last. */
   readonly attempts: readonly RecordedAttempt[];
 }
 
-/** A block and a time on the lane's clock, in milliseconds: since when something has been so. */
+/** A block, and a time on the lane's clock in milliseconds: since when a condition holds. */
 export interface Moment {
   readonly block: number;
   readonly ms: number;
 }
 
-/** A transaction on its way. Times are those of the lane's clock, in milliseconds. */
+/** An open transaction. Times are on the lane's clock, in milliseconds. */
 export interface Flight {
   readonly transaction: LaneTransaction;
-  /** When the latest attempt is to be broadcast, or broadcast again. */
+  /** When the latest attempt is next broadcast. */
   readonly broadcastAtMs: number;
-  /** Since when the latest attempt could be mined; undefined before this process knows that a node took it. */
+  /** Since when the latest attempt can be mined; undefined until this process knows that a node accepted it. */
   readonly waitingSince: Moment | undefined;
-  /** Since when all earlier nonces are mined. */
+  /** Since when its nonce is the next one on the chain; undefined while an earlier nonce is not mined. */
   readonly frontSince: Moment | undefined;
-  /** Broadcasts in a row that a node refused. */
+  /** How many broadcasts in a row a node refused. */
   readonly refusals: number;
-  /** The node wants higher fees. */
+  /** Whether the node asked for higher fees. */
   readonly underpriced: boolean;
-  /** The fee limit allows no further replacement, and the operator was told. */
+  /** Whether the fee limit allows no further replacement; an alarm was reported. */
   readonly atLimit: boolean;
-  /** The block that had it when last seen. */
+  /** The block that contained one of its attempts at the last look. */
   readonly minedIn: number | undefined;
-  /** Since when its nonce is used, though by none of its attempts. */
+  /** Since when its nonce is used, but no receipt of its attempts is found. */
   readonly unexplained: Moment | undefined;
 }
 
@@ -50,11 +50,11 @@ export interface Receipt {
   readonly succeeded: boolean;
 }
 
-/** The key's transaction count, asked again where one answer must not decide. */
+/** Further answers about the key's transaction count, for cases in which one answer must not decide. */
 export interface Proof {
-  /** At the latest final block; undefined where no node can tell. */
+  /** The count at the latest final block; undefined when no node has that block's state. */
   readonly finalCount: number | undefined;
-  /** At the latest block, of each node that answers. */
+  /** The count at the latest block, by each node that answers. */
   readonly nodeCounts: readonly number[];
 }
 
@@ -62,26 +62,26 @@ export interface Proof {
 export interface View extends FeeMarket {
   /** The latest block. */
   readonly head: number;
-  /** How many transactions of the key the latest block's state knows: the nonce that is due. */
+  /** The key's transaction count at the latest block: the next nonce that can be mined. */
   readonly count: number;
-  /** Undefined where the count was not in doubt. */
+  /** Undefined when the count was not in doubt. */
   readonly proof: Proof | undefined;
-  /** Those of `wantedReceipts` that exist, by transaction hash. */
+  /** The existing receipts among `wantedReceipts`, by transaction hash. */
   readonly receipts: ReadonlyMap<string, Receipt>;
 }
 
 export interface FlightPolicy {
   readonly confirmations: number;
   readonly limits: FeeLimits;
-  /** An attempt that is not mined within so many blocks is replaced; without blocks none is. */
+  /** An attempt that is not mined within this many blocks is replaced. */
   readonly bumpAfterBlocks: number;
-  /** And not before this time: blocks may come many in a second. */
+  /** An attempt is not replaced before this time, since many blocks can come in a second. */
   readonly bumpAfterMs: number;
-  /** What is not mined is broadcast again this often, should nodes have dropped it. */
+  /** How often an attempt that is not mined is broadcast again, in case nodes have dropped it. */
   readonly rebroadcastMs: number;
-  /** A nonce that somebody else used is given up after this time and `confirmations` blocks. */
+  /** A transaction whose nonce another one used is given up after this time and `confirmations` blocks. */
   readonly lostAfterMs: number;
-  /** Waits after the first, second, … refusal in a row; the last one repeats. */
+  /** The pauses after the first, second, … refusal in a row; the last one repeats. */
   readonly backoffMs: readonly number[];
 }
 
@@ -94,7 +94,7 @@ export type Action
 /** A node's answer to a broadcast. */
 export type BroadcastAnswer = 'taken' | 'nonce too low' | 'underpriced' | 'unfunded' | 'refused';
 
-/** A transaction that is recorded, or was found recorded at a start: it is broadcast at once, though a node may have taken it before. */
+/** The flight of a transaction that was just recorded, or found at a start. It is broadcast at once, even if a node already has it. */
 export function takeOff(transaction: LaneTransaction, nowMs: number): Flight {
   return {
     transaction, broadcastAtMs: nowMs, waitingSince: undefined, frontSince: undefined, refusals: 0, underpriced: false, atLimit: false,
@@ -107,13 +107,13 @@ export function replaced(flight: Flight, transaction: LaneTransaction, nowMs: nu
   return { ...flight, transaction, broadcastAtMs: nowMs, waitingSince: undefined, refusals: 0, underpriced: false, atLimit: false };
 }
 
-/** The receipts that a decision needs: of used nonces not seen mined before, and of those that should be final by now. */
+/** The hashes whose receipts `decide` needs: of used nonces that were not seen mined before, and of those that should be final now. */
 export function wantedReceipts(flights: readonly Flight[], { head, count }: Pick<View, 'head' | 'count'>, confirmations: number): string[] {
   return flights.filter((flight) => isDue(flight, head, count, confirmations))
     .flatMap(({ transaction }) => transaction.attempts.map(({ txHash }) => txHash));
 }
 
-/** The flights after a look at the chain, and what to do, by nonce. Flights whose ending is due stay until the caller removes them. */
+/** The flights after a look at the chain, and the actions to take, by nonce. Flights that are over stay until the caller removes them. */
 export function decide(
   flights: readonly Flight[], view: View, policy: FlightPolicy, nowMs: number,
 ): { readonly flights: readonly Flight[]; readonly actions: readonly Action[] } {
@@ -126,7 +126,7 @@ export function decide(
 
 interface Deciding { readonly view: View; readonly policy: FlightPolicy; readonly nowMs: number; readonly actions: Action[] }
 
-/** Its nonce is used: by one of its attempts, then it is followed until final; or by another transaction, then it is lost. */
+/** The nonce is used. If one of the attempts is mined, it is followed until it is final; if another transaction used the nonce, it is lost. */
 function decideUsed(flight: Flight, { view, policy, nowMs, actions }: Deciding): Flight {
   const { nonce, attempts } = flight.transaction;
   const { confirmations } = policy;
@@ -140,25 +140,25 @@ function decideUsed(flight: Flight, { view, policy, nowMs, actions }: Deciding):
   const unexplained = flight.unexplained ?? { block: view.head, ms: nowMs };
   const lasts = view.head - unexplained.block >= confirmations && nowMs - unexplained.ms >= policy.lostAfterMs;
   if (lasts && isProven(nonce, view.proof)) actions.push({ kind: 'over', nonce, ending: { kind: 'lost' } });
-  // The count may be wrong: then it has to get into a block.
+  // The count may be wrong, so the attempt must still get into a block.
   else if (nowMs >= flight.broadcastAtMs) actions.push({ kind: 'broadcast', nonce });
   return { ...flight, minedIn: undefined, unexplained };
 }
 
-/** Whether the nonce is used at the final block too, and every node says so: one wrong answer must not end what may still be mined. */
+/** Whether the nonce is used at the final block and by every node's count. One wrong answer must not give up a transaction that can be mined. */
 function isProven(nonce: number, proof: Proof | undefined): boolean {
   if (proof === undefined) return false;
   const { finalCount = Infinity, nodeCounts } = proof;
   return finalCount > nonce && nodeCounts.every((count) => count > nonce);
 }
 
-/** Its nonce is not used: it is broadcast until it is mined, with higher fees from time to time. */
+/** The nonce is not used: the transaction is broadcast until it is mined, with higher fees from time to time. */
 function decideUnused(before: Flight, { view, policy, nowMs, actions }: Deciding): Flight {
   const { nonce } = before.transaction;
   const now: Moment = { block: view.head, ms: nowMs };
   let flight: Flight = { ...before, unexplained: undefined, frontSince: nonce === view.count ? before.frontSince ?? now : undefined };
   if (flight.minedIn !== undefined) {
-    actions.push({ kind: 'report', level: 'trouble', text: `nonce ${nonce}: block ${flight.minedIn} was reorganised away; it is broadcast again` });
+    actions.push({ kind: 'report', level: 'trouble', text: `nonce ${nonce}: block ${flight.minedIn} was reorganised away; the transaction is broadcast again` });
     flight = { ...flight, minedIn: undefined, broadcastAtMs: nowMs, waitingSince: flight.waitingSince === undefined ? undefined : now };
   }
   if (wantsMore(flight, { view, policy, nowMs })) {
@@ -168,7 +168,7 @@ function decideUnused(before: Flight, { view, policy, nowMs, actions }: Deciding
       return flight;
     }
     if (!flight.atLimit) {
-      const text = `nonce ${nonce} is not mined, and the limit of ${policy.limits.maxFeePerGas} wei for a unit of gas allows no higher fees`;
+      const text = `nonce ${nonce} is not mined, and the limit of ${policy.limits.maxFeePerGas} wei per unit of gas allows no higher fees`;
       actions.push({ kind: 'report', level: 'alarm', text });
     }
     flight = { ...flight, atLimit: true };
@@ -178,8 +178,8 @@ function decideUnused(before: Flight, { view, policy, nowMs, actions }: Deciding
 }
 
 /**
- * Whether the latest attempt is to be replaced: the node wants more, or it has waited for too many blocks and either stands at the front or
- * could not even pay the base fee. Others wait for those before them, so more fees would not help them.
+ * Whether the latest attempt needs higher fees: the node asked for them, or the attempt has waited for too many blocks although its nonce is
+ * next or its fee is below the base fee. Attempts behind an earlier nonce only wait for that one, so higher fees would not help.
  */
 function wantsMore(flight: Flight, { view, policy, nowMs }: Omit<Deciding, 'actions'>): boolean {
   if (flight.underpriced) return nowMs >= flight.broadcastAtMs;
@@ -189,14 +189,14 @@ function wantsMore(flight: Flight, { view, policy, nowMs }: Omit<Deciding, 'acti
   return lasts(flight.frontSince) || offerOf(flight).maxFeePerGas < view.baseFeePerGas;
 }
 
-/** What the latest attempt offers. */
+/** The fees of the latest attempt. */
 function offerOf({ transaction: { nonce, attempts } }: Flight): Fees {
   const latest = attempts.at(-1);
   if (latest === undefined) throw new Error(`nonce ${nonce} is recorded without an attempt: the outbox is damaged`);
   return latest.fees;
 }
 
-/** The flight after a node's answer to its latest attempt, and what the operator hears. */
+/** The flight after a node's answer to a broadcast, and the alarm to report, if any. */
 export function answered(
   flight: Flight, answer: BroadcastAnswer, { policy, now }: { policy: FlightPolicy; now: Moment },
 ): { readonly flight: Flight; readonly alarm?: string } {
@@ -215,7 +215,7 @@ export function answered(
     flight: after,
     alarm: answer === 'unfunded'
       ? `nonce ${nonce}: the key's account cannot pay for the gas: fund it`
-      : `nonce ${nonce} is refused by the node, and tried again until it is taken`,
+      : `nonce ${nonce} was refused by the node and is broadcast again until a node accepts it`,
   };
 }
 

@@ -1,4 +1,4 @@
-/** What a lane is given and what it tells the process that runs it; its policy and the policy's defaults. */
+/** A lane's options, policy with defaults, and status. */
 import type { Chain } from '../chain/chain.js';
 import type { Report } from '../chain/report.js';
 import type { LaneRpc } from './chain-view.js';
@@ -14,11 +14,11 @@ export interface LaneOptions {
   readonly privateKey: string;
   readonly outbox: Outbox;
   /**
-   * Awaited after an attempt is recorded and before it is broadcast, at least once for each attempt: also after a restart, for those that
-   * are not known to be broadcast. A failure holds the broadcast back, and those behind it; it is called again.
+   * Awaited after an attempt is recorded and before it is broadcast, at least once per attempt; after a restart again for attempts that are
+   * not known to be broadcast. While it fails, this attempt and those with later nonces are not broadcast, and it is called again.
    */
   readonly announce: (attempt: Attempt, request: HeldRequest) => Promise<void>;
-  /** Milliseconds, not going back. */
+  /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
   readonly report: Report;
   /** Ends the lane like stop(). */
@@ -26,39 +26,39 @@ export interface LaneOptions {
   readonly policy?: Partial<LanePolicy>;
 }
 
-/** Prices in wei for a unit of gas, times in milliseconds. */
+/** Prices in wei per unit of gas, times in milliseconds. */
 export interface LanePolicy {
-  /** No transaction ever offers more. */
+  /** The most that a transaction may offer. */
   readonly maxFeePerGas: bigint;
   readonly minPriorityFeePerGas: bigint;
-  /** The chain's block gas limit counts too. */
+  /** The most gas per transaction. The chain's block gas limit applies as well. */
   readonly maxGasLimit: bigint;
-  /** Recorded and not mined. */
+  /** The most transactions that are recorded but not mined. */
   readonly maxInFlight: number;
-  /** Not over. */
+  /** The most transactions that are not over. */
   readonly maxOpen: number;
   /** How often the chain is looked at. */
   readonly pollMs: number;
-  /** Blocks without it after which an attempt is replaced; */
+  /** An attempt is replaced when it is not mined within this many blocks and `bumpAfterMs`. */
   readonly bumpAfterBlocks: number;
-  /** and the least time. */
   readonly bumpAfterMs: number;
+  /** How often an attempt that is not mined is broadcast again. */
   readonly rebroadcastMs: number;
-  /** A nonce that another transaction used is given up after this time, and `confirmations` blocks. */
+  /** A transaction whose nonce another one used is given up after this time and `confirmations` blocks. */
   readonly lostAfterMs: number;
-  /** A nonce that the chain wants and that is not on its way is filled after this time. */
+  /** A nonce gap is filled after this time. */
   readonly gapAfterMs: number;
-  /** A transaction count that nobody has recorded is believed after so many looks that agree, */
+  /** A transaction count above the recorded nonces is believed after this many looks in agreement. */
   readonly looks: number;
-  /** so far apart. */
+  /** The least time between two such looks. */
   readonly looksApartMs: number;
-  /** Waits after failures in a row; the last one repeats. */
+  /** The pauses after the first, second, … failure in a row; the last one repeats. */
   readonly backoffMs: readonly number[];
-  /** How often a lane that is well says so. */
+  /** How often the lane publishes its state when nothing changes. */
   readonly publishMs: number;
 }
 
-/** 2^24 gas is EIP-7825's limit for a transaction. */
+/** 2^24 gas is EIP-7825's limit per transaction. */
 export const LANE_POLICY: LanePolicy = {
   maxFeePerGas: 500_000_000_000n, minPriorityFeePerGas: 1n, maxGasLimit: 1n << 24n, maxInFlight: 16, maxOpen: 1_000, pollMs: 1_000,
   bumpAfterBlocks: 5, bumpAfterMs: 15_000, rebroadcastMs: 15_000, lostAfterMs: 60_000, gapAfterMs: 60_000, looks: 3, looksApartMs: 1_000,
@@ -68,22 +68,22 @@ export const LANE_POLICY: LanePolicy = {
 export interface LaneStatus {
   /** Lower-case hex. */
   readonly address: string;
-  /** Whether this process works on the lane; another one may. */
+  /** Whether this process works on the lane; if not, another process may. */
   readonly holds: boolean;
   /** Transactions that are not over. */
   readonly open: number;
-  /** A block's gas when the chain was looked at last; undefined before that. */
+  /** The block gas limit at the last look at the chain; undefined before the first. */
   readonly blockGasLimit: bigint | undefined;
-  /** What keeps the lane from going on; undefined when nothing does. */
+  /** What stops the lane at present; undefined when nothing does. */
   readonly trouble: string | undefined;
 }
 
 export interface Lane {
   /** The key's address, in lower-case hex. */
   readonly address: string;
-  /** Resolves when the lane has ended, after stop() or its signal. Nothing else ends it. */
+  /** Resolves when the lane has ended. Only stop() and its signal end it. */
   readonly done: Promise<void>;
   status(): LaneStatus;
-  /** Stops following; what is recorded goes on at the next start. */
+  /** Ends the lane. Recorded transactions are continued at the next start. */
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A lane's user in Postgres: requests are rows, so asking is durable, and lane and user may be in different processes. */
+/** A lane's user in Postgres: requests are rows, so they are durable, and the lane and its user may run in different processes. */
 import {
   type Ending, type HeldLaneUser, type LaneState, type LaneUser, type Purpose, type RequestStatus, type TrackedRequest,
 } from './requests.js';
@@ -6,20 +6,20 @@ import { USER_SQL } from './schema.js';
 import { openSession, type Session } from './session.js';
 
 export interface LaneUserOptions {
-  /** Where the outbox is: `postgresql://…`, a direct connection. */
+  /** The outbox's database: `postgresql://…`, a direct connection. */
   readonly url: string;
   readonly chainId: number;
   /** The name of the lane's key. */
   readonly key: string;
   readonly purpose: Purpose;
-  /** Called when another process owns the purpose, and this one stands by. */
+  /** Called when another process owns the purpose and this process stands by. */
   readonly standingBy?: () => void;
-  /** How often a user that stands by tries again. Default 500 ms. */
+  /** How often a standby process tries to take the ownership. Default 500 ms. */
   readonly standByMs?: number;
   readonly statementTimeoutMs?: number;
 }
 
-/** Connects when it is held. */
+/** Connects at `hold`. */
 export function openLaneUser(options: LaneUserOptions): LaneUser {
   const { url, chainId, key, purpose, standingBy = () => undefined, standByMs, statementTimeoutMs } = options;
   return {

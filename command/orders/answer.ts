@@ -3,7 +3,7 @@ import type { CancelOrder, PlaceOrder } from '../../engine/records/commands.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { CommandRejected, RejectionCode } from '../../engine/records/events.js';
 import { errors, RequestError, type ErrorCode } from '../../engine/records/errors.js';
-import type { Side } from '../../engine/records/fields.js';
+import type { OrderView } from '../../engine/run/view.js';
 
 /** A finished answer, status 200: JSON text that is sent as it is, and the log position that it is true at. */
 export interface Answer {
@@ -24,20 +24,8 @@ export interface Submitted {
  */
 export type Submit<C = PlaceOrder | CancelOrder> = (command: C, signal?: AbortSignal) => Promise<Submitted>;
 
-/** An order as the exchange knows it. */
-export interface KnownOrder {
-  /** The log position of its PlaceOrder. */
-  readonly orderNumber: number;
-  readonly marketId: string;
-  readonly chainId: number;
-  readonly trader: string;
-  readonly side: Side;
-  readonly size: string;
-  readonly remaining: string;
-  readonly status: 'open' | 'filled' | 'cancelled';
-  /** A log position at which all this is true. */
-  readonly asOf?: number;
-}
+/** An order as the exchange knows it. Absent `asOf`: it is not known at which log position all this is true. */
+export type KnownOrder = Omit<OrderView, 'asOf'> & Partial<Pick<OrderView, 'asOf'>>;
 
 /**
  * Any order that was ever accepted, by its hash. An order whose acceptance has been answered must be found: where the read models

@@ -1,92 +1,112 @@
-/** What goes into one settlement transaction: of the fills that are due, in order, as many as its gas and its size allow. */
+/** Composes one settlement transaction: as many of the due fills, in order, as its gas and its size allow. */
 import type { PlaceOrder } from '../../engine/records/commands.js';
-import { BUY } from '../../engine/records/fields.js';
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
-import { settleBytes, type SettleBatch } from './settle-calldata.js';
+import { settleBytes, type SettleBatch, type SettledFill, type SettledPermit } from './settle-calldata.js';
 
-/** What a transaction may be. */
+/** The limits of one transaction. */
 export interface BatchLimits {
-  /** EIP-7825: no transaction may have more. */
+  /** At most EIP-7825's limit per transaction. */
   readonly gas: number;
+  /** Of calldata. */
   readonly bytes: number;
 }
 
 export const BATCH_LIMITS: BatchLimits = { gas: 16_777_216, bytes: 120_000 };
 
 /**
- * The limits on a chain whose blocks have so much gas. An eighth is left: the limit may sink with every block, and what no block can
- * hold any more would block all that come after it.
+ * The limits on a chain whose blocks have `blockGasLimit` gas. An eighth is left free: the block gas limit may fall with every block, and
+ * a transaction that fits into no block would block all later nonces.
  */
 export function limitsWithin(limits: BatchLimits, blockGasLimit: bigint): BatchLimits {
   return { ...limits, gas: Math.min(limits.gas, Number(blockGasLimit * 7n / 8n)) };
 }
 
 /**
- * The gas that a batch never needs more of, whatever the tokens do (Settlement's FILL_RESERVE and PERMIT_GAS, the latter under the
- * 63/64 rule): it goes on with a fill only while this much is left. What is not used is not paid.
+ * Upper bounds of a batch's gas, whatever the tokens do: Settlement's FILL_RESERVE per fill, and PERMIT_GAS per permit under the 63/64
+ * rule. The contract starts a fill only while this much gas is left. Unused gas is not paid for.
  */
 export const SETTLE_GAS = { base: 100_000, fill: 260_000, permit: 160_000, byte: 16 } as const;
 
 export interface Batch {
   readonly fills: readonly UnsettledFill[];
-  /** Numbers of the orders whose permits are used. */
+  /** Numbers of the orders whose permits the transaction uses. */
   readonly permits: readonly number[];
   readonly gasLimit: number;
   readonly content: Omit<SettleBatch, 'history'>;
 }
 
 export interface BatchRequest {
-  /** In order. */
+  /** In the order in which they are to settle. */
   readonly fills: readonly UnsettledFill[];
   /** Every order of the fills, by its number. */
   readonly orders: ReadonlyMap<number, PlaceOrder>;
-  /** Whether an order's permit is in a transaction that is final. */
+  /** Whether an order's permit was in a transaction that is final. */
   readonly permitUsed: (orderNumber: number) => boolean;
   /** Unix seconds. */
   readonly nowS: number;
   readonly limits?: BatchLimits;
 }
 
-/** A batch of the first fills that fit; at least one. Orders are listed once, in the order in which the fills name them. */
+/**
+ * A batch of the first fills that fit, and of the first fill in any case. Orders are listed once, in the order in which the fills name
+ * them. Throws an error when `orders` lacks one.
+ */
 export function composeBatch({ fills, orders, permitUsed, nowS, limits = BATCH_LIMITS }: BatchRequest): Batch {
-  const places = new Map<number, number>();
-  const permits: number[] = [];
+  const listed = new Map<number, ListedOrder>();
+  const permits: NumberedPermit[] = [];
   const taken: UnsettledFill[] = [];
+  const settled: SettledFill[] = [];
   let gasLimit = 0;
   for (const fill of fills) {
-    const added = [fill.buyNumber, fill.sellNumber].filter((number) => !places.has(number));
-    const newPermits = added.filter((number) => needsPermit(orders.get(number)!, nowS) && !permitUsed(number));
-    const counts = { orders: places.size + added.length, permits: permits.length + newPermits.length, fills: taken.length + 1 };
+    const buy = listed.get(fill.buyNumber) ?? { order: orderOf(orders, fill.buyNumber), index: listed.size };
+    const countWithBuy = Math.max(listed.size, buy.index + 1);
+    const sell = listed.get(fill.sellNumber) ?? { order: orderOf(orders, fill.sellNumber), index: countWithBuy };
+    // Only buyers' permits: a seller's would let the settlement contract move collateral that it does not need.
+    const permit = listed.has(fill.buyNumber) || permitUsed(fill.buyNumber) ? undefined : permitOf(buy.order, fill.buyNumber, nowS);
+    const counts = {
+      orders: Math.max(countWithBuy, sell.index + 1), permits: permits.length + (permit === undefined ? 0 : 1), fills: taken.length + 1,
+    };
     const gas = settleGas(counts);
     if (taken.length > 0 && (gas > limits.gas || settleBytes(counts) > limits.bytes)) break;
-    for (const number of added) places.set(number, places.size);
-    permits.push(...newPermits);
+    listed.set(fill.buyNumber, buy).set(fill.sellNumber, sell);
+    if (permit !== undefined) permits.push(permit);
     taken.push(fill);
+    settled.push({ seq: fill.fill, buyIndex: buy.index, sellIndex: sell.index, price: fill.price, size: fill.size });
     gasLimit = gas;
   }
   return {
-    fills: taken, permits, gasLimit,
-    content: {
-      orders: [...places.keys()].map((number) => orders.get(number)!),
-      permits: inNonceOrder(permits.map((number) => orders.get(number)!)),
-      fills: taken.map(({ fill, price, size, buyNumber, sellNumber }) => (
-        { seq: fill, buyIndex: places.get(buyNumber)!, sellIndex: places.get(sellNumber)!, price, size })),
-    },
+    fills: taken, permits: permits.map(({ orderNumber }) => orderNumber), gasLimit,
+    content: { orders: [...listed.values()].map(({ order }) => order), permits: inNonceOrder(permits), fills: settled },
   };
 }
 
-/** The gas limit of such a batch. */
+interface ListedOrder {
+  readonly order: PlaceOrder;
+  readonly index: number;
+}
+
+interface NumberedPermit extends SettledPermit {
+  readonly orderNumber: number;
+}
+
+function orderOf(orders: BatchRequest['orders'], number: number): PlaceOrder {
+  const order = orders.get(number);
+  if (order === undefined) throw new Error(`order ${number} is missing from the batch's request`);
+  return order;
+}
+
+/** The gas limit of a batch with these counts. */
 export function settleGas(counts: { orders: number; permits: number; fills: number }): number {
   return SETTLE_GAS.base + counts.fills * SETTLE_GAS.fill + counts.permits * SETTLE_GAS.permit + settleBytes(counts) * SETTLE_GAS.byte;
 }
 
-/** A seller's permit would allow the settlement contract collateral that it does not need. */
-function needsPermit({ side, permit }: PlaceOrder, nowS: number): boolean {
-  return side === BUY && permit !== undefined && BigInt(permit.deadline) >= BigInt(nowS);
+/** The order's permit; undefined when it has none, or its deadline has passed. */
+function permitOf({ trader, permit }: PlaceOrder, orderNumber: number, nowS: number): NumberedPermit | undefined {
+  return permit === undefined || BigInt(permit.deadline) < BigInt(nowS) ? undefined : { orderNumber, owner: trader, permit };
 }
 
-/** A token takes an owner's permits in the order of their nonces only. */
-function inNonceOrder(orders: readonly PlaceOrder[]): { owner: string; permit: NonNullable<PlaceOrder['permit']> }[] {
-  const permits = orders.map(({ trader, permit }) => ({ owner: trader, permit: permit! }));
-  return permits.sort((a, b) => a.owner === b.owner ? Number(BigInt(a.permit.nonce) - BigInt(b.permit.nonce)) : a.owner < b.owner ? -1 : 1);
+/** Sorted by owner and nonce: a token accepts an owner's permits only in the order of their nonces. */
+function inNonceOrder(permits: readonly SettledPermit[]): SettledPermit[] {
+  return permits.map(({ owner, permit }) => ({ owner, permit }))
+    .sort((a, b) => a.owner === b.owner ? Number(BigInt(a.permit.nonce) - BigInt(b.permit.nonce)) : a.owner < b.owner ? -1 : 1);
 }

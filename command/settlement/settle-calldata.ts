@@ -1,7 +1,7 @@
-/** The calldata of Settlement.settleBatch, written word by word: a batch of a hundred orders takes a fraction of what a general encoder needs. */
+/** Encodes the calldata of Settlement.settleBatch word by word, in a fraction of the time that a general encoder takes. */
 import type { Permit, PlaceOrder } from '../../engine/records/commands.js';
 
-/** What a call of settleBatch says. Orders are listed once and named by their place in the list. */
+/** The arguments of settleBatch. Each order is listed once; fills name it by its index in the list. */
 export interface SettleBatch {
   readonly orders: readonly SettledOrder[];
   readonly permits: readonly SettledPermit[];
@@ -20,7 +20,7 @@ export interface SettledPermit {
 }
 
 export interface SettledFill {
-  /** The fill's number: the contract's replay protection. */
+  /** The fill's number. The contract settles each number once. */
   readonly seq: number;
   readonly buyIndex: number;
   readonly sellIndex: number;
@@ -28,7 +28,7 @@ export interface SettledFill {
   readonly size: bigint;
 }
 
-/** The first four bytes of the hash of settleBatch's name and types, as its ABI gives it. */
+/** The function selector: the first four bytes of the hash of settleBatch's name and types. */
 const SELECTOR = '8d8270dc';
 
 const WORD = 32;
@@ -38,10 +38,10 @@ const ORDER_WORDS = 9;
 const SIGNATURE_WORDS = 5;
 const PERMIT_WORDS = 6;
 const FILL_WORDS = 5;
-/** The four arrays' lengths. */
+/** The selector, the head and the lengths of the four arrays. */
 const FIXED_BYTES = 4 + (HEAD_WORDS + 4) * WORD;
 
-/** How many bytes the calldata of such a batch has. */
+/** The size in bytes of the calldata of a batch with these counts. */
 export function settleBytes({ orders, permits, fills }: { orders: number; permits: number; fills: number }): number {
   return FIXED_BYTES + WORD * (orders * (ORDER_WORDS + SIGNATURE_WORDS) + permits * PERMIT_WORDS + fills * FILL_WORDS);
 }
@@ -82,7 +82,7 @@ export function encodeSettleBatch({ orders, permits, fills, history }: SettleBat
   return `0x${data.toString('hex')}`;
 }
 
-/** The orders and, as an array of its own, their signatures. */
+/** The array of orders, then the array of their signatures. */
 function writeOrders(to: Words, orders: readonly SettledOrder[]): void {
   to.number(orders.length);
   for (const order of orders) {
@@ -98,7 +98,7 @@ function writeOrders(to: Words, orders: readonly SettledOrder[]): void {
     to.number(0);
   }
   to.number(orders.length);
-  // Offsets count from behind the array's length.
+  // Offsets count from the end of the array's length word.
   orders.forEach((_, i) => { to.number((orders.length + i * (SIGNATURE_WORDS - 1)) * WORD); });
   for (const { signature } of orders) {
     to.number(65);
@@ -129,7 +129,7 @@ class Words {
     this.hex(`0x${BigInt(value).toString(16).padStart(2 * WORD, '0')}`);
   }
 
-  /** An address or 32 bytes, to the right. */
+  /** An address or 32 bytes, right-aligned in its word. */
   hex(value: string): void {
     this.data.write(value.slice(2), this.#at + WORD - (value.length - 2) / 2, 'hex');
     this.#at += WORD;
@@ -140,7 +140,7 @@ class Words {
     this.#at += WORD;
   }
 
-  /** Bytes from the left on, zeros behind them. */
+  /** Bytes, left-aligned in so many words, followed by zeros. */
   leading(value: string, words: number): void {
     this.data.write(value.slice(2), this.#at, 'hex');
     this.#at += words * WORD;

@@ -1,4 +1,5 @@
-/** The signed orders behind fills, read back from the commands log: in few reads, and each of the latest once. */
+/** Reads the signed orders of fills back from the commands log, in few reads, and keeps the recently used ones in memory. */
+import { LRUCache } from 'lru-cache';
 import { MalformedRecord, decodeCommand } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { Log } from '../../engine/log/log.js';
@@ -8,11 +9,11 @@ export interface SettledOrders {
   read(numbers: Iterable<number>): Promise<Map<number, PlaceOrder>>;
 }
 
-/** Fills name log positions at which there is no order: the log is not the one that the engine has read, or it is damaged. */
+/** There is no order at log positions that fills name: the log is not the one that the engine has read, or it is damaged. */
 export class NoSuchOrder extends Error {
   readonly positions: ReadonlySet<number>;
 
-  /** `missing`: what is there instead, by position; at least one. */
+  /** `missing`: what the log has instead, by position; at least one entry. */
   constructor(missing: ReadonlyMap<number, string>) {
     const [[position, found] = []] = missing;
     const others = missing.size === 1 ? '' : ` (and ${missing.size - 1} more)`;
@@ -22,20 +23,20 @@ export class NoSuchOrder extends Error {
   }
 }
 
-/** Orders that are closer to each other than this are read at once, with what is between them. */
+/** Orders up to this many positions apart are read together, with the records between them. */
 const GAP = 64;
-/** Records of one read at most. */
+/** The most records per read. */
 const PAGE = 1_000;
-/** Reads on their way together at most. */
+/** The most reads at a time. */
 const PARALLEL = 8;
 
-/** `kept`: how many of the orders that were asked for latest stay in memory. */
+/** `kept`: how many orders stay in memory; the least recently used are dropped first. */
 export function createSettledOrders(log: Pick<Log, 'read'>, kept = 10_000): SettledOrders {
-  const latest = new Map<number, PlaceOrder>();
+  const known = new LRUCache<number, PlaceOrder>({ max: kept });
 
   async function readRange({ from, to, wanted }: Range, answer: Answer): Promise<void> {
     const records = await log.read('commands', from, to - from + 1);
-    // A page may end early.
+    // The log may return fewer records than asked for.
     const end = from + records.length;
     for (const number of wanted) {
       const record = records[number - from];
@@ -51,7 +52,7 @@ export function createSettledOrders(log: Pick<Log, 'read'>, kept = 10_000): Sett
       const missing = new Map<number, string>();
       const unknown = new Set<number>();
       for (const number of numbers) {
-        const order = latest.get(number);
+        const order = known.get(number);
         if (order === undefined) unknown.add(number);
         else orders.set(number, order);
       }
@@ -59,15 +60,7 @@ export function createSettledOrders(log: Pick<Log, 'read'>, kept = 10_000): Sett
       for (let i = 0; i < ranges.length; i += PARALLEL) {
         await Promise.all(ranges.slice(i, i + PARALLEL).map((range) => readRange(range, { orders, missing })));
       }
-      // Those asked for again move to the end; the oldest at the front go.
-      for (const [number, order] of orders) {
-        latest.delete(number);
-        latest.set(number, order);
-      }
-      for (const number of latest.keys()) {
-        if (latest.size <= kept) break;
-        latest.delete(number);
-      }
+      for (const [number, order] of orders) known.set(number, order);
       if (missing.size > 0) throw new NoSuchOrder(missing);
       return orders;
     },
@@ -76,7 +69,7 @@ export function createSettledOrders(log: Pick<Log, 'read'>, kept = 10_000): Sett
 
 interface Answer {
   readonly orders: Map<number, PlaceOrder>;
-  /** What is there instead of an order. */
+  /** What the log has instead of an order, by position. */
   readonly missing: Map<number, string>;
 }
 
@@ -87,7 +80,7 @@ function take(number: number, data: Uint8Array, { orders, missing }: Answer): vo
     else missing.set(number, `a command of kind ${command.kind}`);
   } catch (error) {
     if (!(error instanceof MalformedRecord)) throw error;
-    missing.set(number, 'a record that is no command');
+    missing.set(number, 'a record that is not a command');
   }
 }
 

@@ -1,27 +1,27 @@
 /**
- * Which fills are settled next: what waits, what is in hand, what has made trouble. It is told of everything and does nothing
- * itself, so the same story always gives the same batches.
+ * Decides which fills are settled next. It keeps track of fills that wait, that are in a transaction, or that could not be settled. It does
+ * no input or output, so the same sequence of calls always gives the same batches.
  *
- * A fill is in hand from the moment it is asked for until its transaction is over and the history has passed the transaction's block.
- * If it is unsettled then, it is free again. Fills that no transaction has had yet are not kept here: they are read from the engine
- * from a place on, so an hour without a chain costs no memory.
+ * A fill is in hand from the request for its transaction until the transaction has ended and the history has recorded the transaction's
+ * block. A fill that is still unsettled then becomes free again. Fills that were never in a transaction are not stored here: they are
+ * read from the engine, from a fill number on, so an outage of the chain needs no memory.
  */
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
 import type { Ending } from '../lane/requests.js';
 import type { SettlementNote } from './submission.js';
 
 export interface QueueRules {
-  /** Fills of a batch at most. */
+  /** The most fills per batch. */
   readonly maxFills: number;
-  /** How long a batch may wait for more fills. */
+  /** How long the first fill of a batch may wait for more fills. */
   readonly gatherMs: number;
-  /** The first pause of a fill that could not be settled though it was alone; the next ones are each twice as long. */
+  /** The first pause of a fill that was alone in its batch and was not settled; each further pause is twice as long. */
   readonly pauseMs: number;
   readonly maxPauseMs: number;
-  /** After so many reverted transactions in a row there is one at a time, with pauses between. */
+  /** After this many reverted transactions in a row, transactions go one at a time, with pauses between them. */
   readonly slowAfter: number;
   readonly maxSlowPauseMs: number;
-  /** When so many fills have come back, no further ones are taken until some of them are settled. */
+  /** While this many returned fills wait, no new fills are taken. */
   readonly maxReturned: number;
 }
 
@@ -29,31 +29,31 @@ export const QUEUE_RULES: QueueRules = {
   maxFills: 50, gatherMs: 250, pauseMs: 1_000, maxPauseMs: 600_000, slowAfter: 8, maxSlowPauseMs: 60_000, maxReturned: 1_000,
 };
 
-/** A transaction that is over and that the history has passed: `left` are its fills that are still unsettled. */
+/** A transaction that has ended and whose block the history has recorded; `left` are its fills that are still unsettled. */
 export interface Passed {
-  /** The request's. */
+  /** The request's id. */
   readonly id: string;
   readonly note: SettlementNote;
   readonly ending: Ending;
   readonly left: readonly number[];
-  /** How often in a row the fill has come back as the only one of its transaction; 0 for a larger batch. */
+  /** How often in a row the fill has returned as the only one of its transaction; 0 for a larger batch. */
   readonly alone: number;
 }
 
 export interface QueueStatus {
   readonly transactions: number;
   readonly inHand: number;
-  /** Fills that are in batches of less than the full size, since a transaction of theirs did not settle them or could not be made. */
+  /** Fills that go in smaller batches, since an earlier transaction did not settle them or could not be made. */
   readonly troubled: number;
-  /** Whether transactions go one at a time, since too many reverted in a row. */
+  /** Whether transactions go one at a time because too many reverted in a row. */
   readonly slow: boolean;
-  /** Since when, in milliseconds, the lane has not taken a request; absent when it has taken all. */
+  /** When the oldest request was asked that the lane has not taken yet, in milliseconds; absent when the lane has taken all. */
   readonly askedSinceMs?: number;
-  /** Since when, in milliseconds, the fill that waits longest has waited; absent when none waits. */
+  /** When the fill that waits longest began to wait, in milliseconds; absent when none waits. */
   readonly oldestWaitingSinceMs?: number;
 }
 
-/** A request that is not concluded. */
+/** A request that is not concluded yet. */
 interface Hand {
   readonly note: SettlementNote;
   readonly askedAtMs: number;
@@ -62,7 +62,7 @@ interface Hand {
   readonly ending?: Ending | undefined;
 }
 
-/** A request as it was found after a restart, or after the outbox was away. */
+/** A request found in the outbox after a restart, or after the outbox was not available. */
 export interface FoundRequest {
   readonly id: string;
   readonly note: SettlementNote;
@@ -70,7 +70,7 @@ export interface FoundRequest {
 }
 
 interface Trouble {
-  /** Fills of a batch with this one at most. */
+  /** The most fills of a batch that contains this fill. */
   readonly limit: number;
   readonly alone: number;
   readonly notBeforeMs: number;
@@ -80,22 +80,22 @@ const COUNTED = 10_000;
 
 /** The queue of one chain. */
 export class SettlementQueue {
-  /** By the requests' ids. */
+  /** By request id. */
   readonly #hands = new Map<string, Hand>();
-  /** Every fill with this number or a higher one is untouched. */
+  /** No fill with this number or a higher one has been in a transaction. */
   #untouched = 0;
-  /** Fills below that are in no hand, and since when they wait. */
+  /** Fills below `#untouched` that are free, with the time since when they wait. */
   readonly #returned = new Map<number, number>();
   readonly #troubles = new Map<number, Trouble>();
   readonly #arrivals = createArrivals();
   readonly #pace: ReturnType<typeof createPace>;
 
-  /** `unsettled`: the engine's unsettled fills of the chain with numbers of `from` and higher, ascending. */
+  /** `unsettled` gives the engine's unsettled fills of the chain with number `from` or higher, in ascending order. */
   constructor(private readonly unsettled: (from: number) => Iterable<UnsettledFill>, private readonly rules: QueueRules = QUEUE_RULES) {
     this.#pace = createPace(rules);
   }
 
-  /** These requests are what there is: of an earlier process, or of this one as far as they came to be asked. */
+  /** Replaces the requests in hand by those that the outbox has, whether an earlier process or this one asked for them. */
   restore(found: readonly FoundRequest[], nowMs: number): void {
     const before = new Map(this.#hands);
     this.#hands.clear();
@@ -111,12 +111,12 @@ export class SettlementQueue {
     }
   }
 
-  /** The engine has given fill numbers up to, not including, `nextFill`. */
+  /** Notes the arrival of fills: the engine has given all numbers below `nextFill`. */
   observe(nextFill: number, nowMs: number): void {
     this.#arrivals.add(nextFill, nowMs);
   }
 
-  /** The fills of the next batch, in order; none when none is due yet. */
+  /** The fills of the next batch, in order; empty when no batch is due. */
   due(nowMs: number): readonly UnsettledFill[] {
     if (!this.#pace.allows(this.#hands.size, nowMs)) return [];
     const batch: UnsettledFill[] = [];
@@ -136,7 +136,7 @@ export class SettlementQueue {
     return ripe ? batch : [];
   }
 
-  /** The first of the fills that were due are asked for. */
+  /** Notes that a request for the first of the due fills is made. */
   take({ id, note }: { id: string; note: SettlementNote }, nowMs: number): void {
     this.#hands.set(id, { note, askedAtMs: nowMs, sent: false });
     for (const fill of note.fills) this.#returned.delete(fill);
@@ -144,15 +144,15 @@ export class SettlementQueue {
     this.#arrivals.dropBelow(this.#untouched);
   }
 
-  /** The lane has taken the request. */
+  /** Notes that the lane has taken the request. */
   sent(id: string): void {
     const hand = this.#hands.get(id);
     if (hand !== undefined) this.#hands.set(id, { ...hand, sent: true });
   }
 
   /**
-   * The lane can never send this: its fills go again in smaller batches, a single one ever more rarely. Returns how often in a row
-   * the fill has come back alone; 0 for a larger batch, and undefined for a request that is not in hand.
+   * The lane refused the request. Its fills go again in smaller batches; a single fill is tried again with growing pauses. Returns how
+   * often in a row the fill has returned alone: 0 for a larger batch, undefined for a request that is not in hand.
    */
   unsendable(id: string, nowMs: number): number | undefined {
     const hand = this.#hands.get(id);
@@ -164,8 +164,8 @@ export class SettlementQueue {
   }
 
   /**
-   * Of the fills that were due, no transaction can be made with the `unfit`: they are tried alone, ever more rarely; the others are due
-   * at once. Returns those of the unfit that had made no such trouble before.
+   * No transaction can be made with the `unfit` among the due fills. They are tried again alone, with growing pauses; the others are due at
+   * once. Returns the unfit fills for which this is the first time.
    */
   setAside({ due, unfit }: { due: readonly number[]; unfit: readonly number[] }, nowMs: number): readonly number[] {
     for (const fill of due) {
@@ -176,7 +176,7 @@ export class SettlementQueue {
     return unfit.filter((fill) => this.#comeBack(fill, 1, nowMs) === 1);
   }
 
-  /** May be told again. */
+  /** Notes how the request's transaction ended. Repeated calls change nothing. */
   over(id: string, ending: Ending, nowMs: number): void {
     const hand = this.#hands.get(id);
     if (hand === undefined || hand.ending !== undefined) return;
@@ -187,7 +187,7 @@ export class SettlementQueue {
     else if (!hand.note.fills.every((fill) => this.#aloneOf(fill) > 0)) this.#pace.reverted({ others, nowMs });
   }
 
-  /** The history has every fact of the blocks below `nextBlock`: gives the transactions that this concludes. */
+  /** Concludes and returns the ended transactions whose block is below `nextBlock`: the history has all facts of those blocks. */
   pass(nextBlock: number, nowMs: number): readonly Passed[] {
     const passed: Passed[] = [];
     for (const [id, { note, ending }] of this.#hands) {
@@ -197,13 +197,13 @@ export class SettlementQueue {
     return passed;
   }
 
-  /** How many requests the lane has not taken, and how many have no end. */
+  /** How many requests the lane has not taken yet (`asked`), and how many have not ended (`open`). */
   counts(): { readonly asked: number; readonly open: number } {
     const hands = [...this.#hands.values()];
     return { asked: hands.filter(({ sent }) => !sent).length, open: hands.filter(({ ending }) => ending === undefined).length };
   }
 
-  /** How many fills wait; counted up to 10,000. */
+  /** The number of waiting fills; counting stops at 10,000. */
   waiting(): number {
     let count = this.#returned.size;
     const rest = this.unsettled(this.#untouched)[Symbol.iterator]();
@@ -232,7 +232,7 @@ export class SettlementQueue {
     if (this.#returned.size < this.rules.maxReturned) yield* this.#fresh();
   }
 
-  /** Fills that no transaction has had. Other chains' fills before the first of them are not looked at again. */
+  /** Fills that were never in a transaction. Moves `#untouched` to the first of them, so that fills of other chains are read once only. */
   * #fresh(): Generator<UnsettledFill> {
     let first = true;
     for (const fill of this.unsettled(this.#untouched)) {
@@ -259,7 +259,7 @@ export class SettlementQueue {
     return { id, note, ending, left, alone };
   }
 
-  /** A fill of a batch of so many was not settled: a smaller batch is next, or, if it was alone, a pause. Returns how often in a row it was alone. */
+  /** Frees a fill that its batch did not settle: for a smaller batch, or, if it was alone, after a pause. Returns how often in a row it was alone. */
   #comeBack(fill: number, batchSize: number, nowMs: number): number {
     const alone = batchSize === 1 ? this.#aloneOf(fill) + 1 : 0;
     const pauseMs = batchSize === 1 ? doubled(this.rules.pauseMs, alone, this.rules.maxPauseMs) : 0;
@@ -288,7 +288,7 @@ export class SettlementQueue {
   }
 }
 
-/** `first`, doubled for each time after the first, `most` at most. */
+/** `first`, doubled for each time after the first, up to `most`. */
 function doubled(first: number, times: number, most: number): number {
   return Math.min(most, first * 2 ** Math.min(times - 1, 40));
 }
@@ -314,8 +314,8 @@ function createArrivals() {
 }
 
 /**
- * When transaction after transaction reverts, it is not a fill's fault (the key may have lost its role): then one at a time tries
- * whether it is over, and the others are spared their gas.
+ * Slows down when transactions keep reverting. Then no single fill is the cause (the key may have lost its role), so one transaction at a
+ * time is sent to find out when it is over, and no gas is spent on the others.
  */
 function createPace({ slowAfter, pauseMs, maxSlowPauseMs }: QueueRules) {
   let reverts = 0;
@@ -328,7 +328,7 @@ function createPace({ slowAfter, pauseMs, maxSlowPauseMs }: QueueRules) {
       reverts = 0;
     },
     reverted({ others, nowMs }: { others: boolean; nowMs: number }): void {
-      // Those that were sent before the first one reverted say nothing new.
+      // Transactions sent before the first revert do not count again.
       if (!slow() || !others) reverts++;
       if (slow()) quietUntilMs = nowMs + doubled(pauseMs, reverts - slowAfter + 1, maxSlowPauseMs);
     },

@@ -1,6 +1,6 @@
 /**
- * The settlement worker: takes fills that the chain has not settled yet, in order, puts them into transactions, and asks a lane to send
- * these. It never says that a fill is settled: the chain does, and the indexer records it.
+ * The settlement worker: puts fills that the chain has not settled yet into transactions, in order, and asks a lane to send them. It never
+ * marks a fill as settled: only the indexer does, from the chain's events.
  */
 import type { Log } from '../../engine/log/log.js';
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
@@ -14,15 +14,15 @@ import { NoSuchOrder, createSettledOrders } from './settled-orders.js';
 import { QUEUE_RULES, SettlementQueue, type FoundRequest, type Passed, type QueueRules, type QueueStatus } from './settlement-queue.js';
 import { readNote, type SettlementNote } from './submission.js';
 
-/** What the worker asks of the running engine's state; all of one moment when asked in one turn. */
+/** What the worker reads of the running engine's state. Reads within one turn of the event loop see the same state. */
 export interface SettlementView {
   /** The number that the next fill will get. */
   readonly nextFill: () => number;
-  /** The chain's unsettled fills with numbers of `from` and higher, ascending. */
+  /** The chain's unsettled fills with number `from` or higher, in ascending order. */
   readonly unsettled: (from: number) => Iterable<UnsettledFill>;
   /** The history has every fact of the blocks below this one. */
   readonly nextBlock: () => number;
-  /** The latest position and the digest up to it; there is one. */
+  /** The latest log position and the digest up to it. The history is not empty. */
   readonly history: () => { readonly position: number; readonly digest: Uint8Array };
 }
 
@@ -30,11 +30,11 @@ export interface SettlementOptions {
   readonly chain: Pick<Chain, 'chainId' | 'contracts'>;
   readonly view: SettlementView;
   readonly log: Pick<Log, 'read'>;
-  /** Where transactions are asked for, with purpose `settlement`. One process settles a chain; the others stand by. */
+  /** The lane's user with purpose `settlement`. One process settles a chain; the others stand by. */
   readonly lane: LaneUser;
-  /** Resolves when the history has got to the latest block that is final by now. Throws ChainUnavailable. */
+  /** Resolves when the history has reached the latest block that is final now. Throws ChainUnavailable. */
   readonly catchUp: () => Promise<void>;
-  /** Resolves when the chain can be asked and is still the one that the history recorded; awaited before anything is asked of the lane. */
+  /** Resolves when the chain can be asked and is still the one that the history recorded. Awaited before every request to the lane. */
   readonly verify: () => Promise<void>;
   /** A new UUID. */
   readonly newId: () => string;
@@ -49,16 +49,16 @@ export interface SettlementOptions {
 
 export interface SettlementTimings {
   readonly pollMs: number;
-  /** After a failure: the first pause, doubled up to the longest. */
+  /** The first pause after a failure; doubled with each further failure, up to `maxRetryMs`. */
   readonly retryMs: number;
   readonly maxRetryMs: number;
-  /** How often the lane is looked at, should a wake-up be lost. */
+  /** How often the lane's state is read without a wake-up, since a wake-up may be lost. */
   readonly laneLookMs: number;
-  /** After this time without a word of a process that works on the lane it counts as silent. */
+  /** After this time without a sign of a process that works on the lane, the worker reports trouble. */
   readonly laneSilentMs: number;
-  /** Transactions that are not over, at most. */
+  /** The most transactions that have not ended. */
   readonly maxOpen: number;
-  /** Requests that the lane has not taken yet, at most. */
+  /** The most requests that the lane has not taken yet. */
   readonly maxAsked: number;
 }
 
@@ -67,26 +67,26 @@ export const SETTLEMENT_TIMINGS: SettlementTimings = {
 };
 
 export interface SettlementStatus extends QueueStatus {
-  /** Whether this process settles the chain; another one may. */
+  /** Whether this process settles the chain; if not, another process may. */
   readonly holds: boolean;
-  /** Fills that wait; counted up to 10,000. */
+  /** The number of waiting fills; counting stops at 10,000. */
   readonly waiting: number;
-  /** What keeps the worker or its lane from going on since when; absent when nothing does. */
+  /** What stops the worker or its lane at present, and since when; absent when nothing does. */
   readonly trouble?: { readonly text: string; readonly sinceMs: number };
 }
 
 export interface Settlement {
-  /** Resolves when the worker has ended, after `signal`. Nothing else ends it. */
+  /** Resolves when the worker has ended. Only `signal` ends it. */
   readonly done: Promise<void>;
   status(): SettlementStatus;
 }
 
-/** Few enough that the lane has work while the next ones are made, and enough that they share a commit. */
+/** Batches per request to the lane: enough to share a commit, and few enough that the lane works while the next ones are made. */
 const ASKED_TOGETHER = 4;
-/** Orders whose permits are known to be final; forgetting one costs some gas. */
+/** How many orders are remembered whose permits are final. Forgetting one only costs some gas. */
 const MAX_USED_PERMITS = 10_000;
 
-/** Starts the worker. Whatever fails is told, and tried again with growing pauses. */
+/** Starts the worker. Every failure is reported and retried with growing pauses. */
 export function runSettlement(options: SettlementOptions): Settlement {
   const { view, signal, report, now } = options;
   const timings = { ...SETTLEMENT_TIMINGS, ...options.timings };
@@ -120,9 +120,9 @@ class Worker {
   private held: HeldLaneUser | undefined;
   private readonly batches: ReturnType<typeof createBatches>;
   private readonly laneView: ReturnType<typeof createLaneView>;
-  /** Concluded and refused requests that are still listed. Nothing is asked before they are forgotten: no fill may be listed twice. */
+  /** Concluded and refused requests that the outbox still lists. They are forgotten before the next request: no fill may be listed twice. */
   private forgettable: string[] = [];
-  /** Whether the history had the final blocks: an earlier process's transaction may have ended in one of them. */
+  /** Whether the history has caught up once since the start: an earlier process's transaction may have settled fills in the last blocks. */
   private begun = false;
   private catchingUp = false;
 
@@ -134,7 +134,7 @@ class Worker {
     this.laneView = createLaneView(parts.timings, options.now);
   }
 
-  /** Whether there was something to do: there may be more. */
+  /** One round of work. Resolves with true when something was done, so that there may be more to do. */
   async step(): Promise<boolean> {
     const { view, now, signal, catchUp, verify } = this.options;
     const { queue, timings, progressed } = this.parts;
@@ -160,12 +160,12 @@ class Worker {
       return true;
     }
     await orAborted(verify(), signal);
-    // A lane without work gets some at once.
+    // An idle lane gets its first batch at once.
     await this.ask(held, asked === 0 ? 1 : Math.min(room, ASKED_TOGETHER));
     return true;
   }
 
-  /** Until there may be something to do. */
+  /** Waits until there may be something to do. */
   async rest(pollMs: number): Promise<void> {
     const { signal } = this.options;
     if (this.held === undefined) await pause(pollMs, signal);
@@ -177,14 +177,14 @@ class Worker {
     return { holds: this.held !== undefined, ...trouble === undefined ? {} : { trouble } };
   }
 
-  /** Lets another process settle; what is asked goes on. */
+  /** Gives up the ownership, so that another process can settle. The lane still sends what was asked for. */
   async letGo(): Promise<void> {
     const { held } = this;
     this.held = undefined;
     await held?.close();
   }
 
-  /** Takes over what is asked: by an earlier process, or by this one before it lost the outbox. */
+  /** Takes the ownership and restores the open requests: those of an earlier process, or of this one before it lost the outbox. */
   private async hold(): Promise<HeldLaneUser> {
     const { lane, signal, now } = this.options;
     const held = await lane.hold(signal);
@@ -204,11 +204,11 @@ class Worker {
   private found({ id, note, askedAtMs }: TrackedRequest): FoundRequest[] {
     const settlement = readNote(note);
     if (settlement !== undefined) return [{ id, note: settlement, askedAtMs }];
-    this.options.report('alarm', `chain ${this.options.chain.chainId}: request ${id} asks for a settlement without fills: it is left alone`);
+    this.options.report('alarm', `chain ${this.options.chain.chainId}: the note of request ${id} names no fills: the request is ignored`);
     return [];
   }
 
-  /** Asks for the batches that are due, at most so many, in one go. */
+  /** Asks the lane for the due batches, at most `most` of them, in one request. */
   private async ask(held: HeldLaneUser, most: number): Promise<void> {
     const { signal, now } = this.options;
     const { queue, progressed } = this.parts;
@@ -217,7 +217,7 @@ class Worker {
     for (let due = queue.due(now()); due.length > 0 && requests.length < most && failure === undefined; due = queue.due(now())) {
       try {
         const request = await this.batches.prepare(due, this.laneView.blockGasLimit());
-        // In hand first: when the outbox breaks off, what it lists after that decides.
+        // In hand before the request: if the outbox fails meanwhile, its list decides which fills are in hand.
         queue.take(request, now());
         requests.push(request);
       } catch (error) {
@@ -253,8 +253,8 @@ class Worker {
     const alone = this.parts.queue.unsendable(id, now());
     if (alone === undefined) return;
     this.forgettable.push(id);
-    if (alone === 0) report('trouble', `chain ${chainId}: a batch of ${fills.length} fills cannot be sent and goes in smaller ones: ${reason}`);
-    if (alone === 1) report('alarm', `chain ${chainId}: fill ${fills[0]} cannot be sent even alone; it is tried again ever more rarely: ${reason}`);
+    if (alone === 0) report('trouble', `chain ${chainId}: a batch of ${fills.length} fills cannot be sent; its fills go in smaller batches: ${reason}`);
+    if (alone === 1) report('alarm', `chain ${chainId}: fill ${fills[0]} cannot be sent even alone; it is tried again with growing pauses: ${reason}`);
   }
 
   private setAside(due: readonly UnsettledFill[], { positions, message }: NoSuchOrder): void {
@@ -262,10 +262,10 @@ class Worker {
     const unfit = due.filter(({ buyNumber, sellNumber }) => positions.has(buyNumber) || positions.has(sellNumber));
     const fresh = this.parts.queue.setAside({ due: due.map(({ fill }) => fill), unfit: unfit.map(({ fill }) => fill) }, now());
     if (fresh.length === 0) return;
-    report('alarm', `chain ${chainId}: fills ${fresh.join(', ')} cannot be settled and are tried again ever more rarely; the others go on: ${message}`);
+    report('alarm', `chain ${chainId}: fills ${fresh.join(', ')} cannot be settled and are tried again with growing pauses; other fills go on: ${message}`);
   }
 
-  /** Has the history get to the transaction's block now; a transaction that reverted says nothing by itself. */
+  /** Makes the history catch up at once: whether a mined transaction settled its fills is known only when its block is recorded. */
   private hurry(): void {
     if (this.catchingUp) return;
     this.catchingUp = true;
@@ -279,17 +279,17 @@ class Worker {
   }
 }
 
-/** What the lane says of itself, and when it is looked at again. */
+/** The lane's last published state, and when it is to be read again. */
 function createLaneView({ laneLookMs, laneSilentMs }: SettlementTimings, now: () => number) {
   let state: LaneState | undefined;
   let heardAtMs = now();
   let lookedAtMs = -Infinity;
   let rung = true;
-  /** Clocks may be set back. */
+  /** Also true when the clock was set back. */
   const isDue = (): boolean => now() - lookedAtMs >= laneLookMs || now() < lookedAtMs;
   return {
     hasRung: (): void => { rung = true; },
-    /** Whether there may be changes: the lane has told some, or nobody has looked for long. */
+    /** Whether there may be changes: the lane rang, or the last look was too long ago. */
     isRung: (): boolean => rung || isDue(),
     heard: (): void => { rung = false; },
     isDue,
@@ -299,7 +299,7 @@ function createLaneView({ laneLookMs, laneSilentMs }: SettlementTimings, now: ()
       state = latest;
     },
     blockGasLimit: () => state?.blockGasLimit,
-    /** Silence matters only to those who wait. */
+    /** Silence of the lane counts as trouble only while requests wait for it. */
     trouble(waits: boolean): SettlementStatus['trouble'] {
       if (waits && now() - heardAtMs >= laneSilentMs) return { text: 'no process works on the lane', sinceMs: heardAtMs };
       return state?.trouble;
@@ -309,12 +309,12 @@ function createLaneView({ laneLookMs, laneSilentMs }: SettlementTimings, now: ()
 
 type BatchParts = Pick<SettlementOptions, 'chain' | 'view' | 'log' | 'now' | 'newId' | 'limits'>;
 
-/** Makes transactions of fills, and remembers which permits they need no longer have. */
+/** Makes transactions of fills, and remembers which permits are already on the chain. */
 function createBatches({ chain, view, log, now, newId, limits = BATCH_LIMITS }: BatchParts) {
   const settledOrders = createSettledOrders(log);
   const used = new Set<number>();
   return {
-    /** Of as many of the fills as fit. Throws LogUnavailable and NoSuchOrder. */
+    /** A request for as many of the fills as fit. Throws LogUnavailable and NoSuchOrder. */
     async prepare(due: readonly UnsettledFill[], blockGasLimit: bigint | undefined): Promise<LaneRequest & { readonly note: SettlementNote }> {
       const orders = await settledOrders.read(new Set(due.flatMap(({ buyNumber, sellNumber }) => [buyNumber, sellNumber])));
       const { fills, permits, gasLimit, content } = composeBatch({
@@ -325,7 +325,7 @@ function createBatches({ chain, view, log, now, newId, limits = BATCH_LIMITS }: 
       const note = { fills: fills.map(({ fill }) => fill), permits };
       return { id: newId(), to: chain.contracts.settlement, data, gasLimit: BigInt(gasLimit), note };
     },
-    /** A final transaction has had the permits of these orders. */
+    /** Notes that the permits of these orders were in a final transaction. */
     permitsUsed(orderNumbers: readonly number[]): void {
       for (const number of orderNumbers) used.add(number);
       for (const number of used) {
@@ -340,18 +340,18 @@ function tell({ id, note: { fills }, ending, left, alone }: Passed, report: Repo
   if (left.length === 0) return;
   const what = `chain ${chainId}, settlement request ${id}`;
   if (ending.kind === 'lost') {
-    report('trouble', `${what}: another transaction has taken its place; its ${left.length} unsettled fills are sent again`);
+    report('trouble', `${what}: another transaction used its nonce; its ${left.length} unsettled fills are sent again`);
   } else if (alone > 1) {
-    report('alarm', `${what} (${ending.txHash}): fill ${left[0]} did not settle, for the ${alone}th time as the only one; it is tried again ever more rarely`);
+    report('alarm', `${what} (${ending.txHash}): fill ${left[0]} was alone and did not settle, ${alone} times in a row; it is tried again with growing pauses`);
   } else if (!ending.succeeded) {
     report('alarm', `${what} (${ending.txHash}) reverted as a whole; its ${fills.length} fills are tried again in smaller batches: `
-    + 'has the key lost its operator role, or is the contract another one?');
+    + 'has the key lost its operator role, or is this the wrong contract?');
   } else {
-    report('trouble', `${what} (${ending.txHash}) left ${left.length} of ${fills.length} fills untouched; they are sent again in smaller batches`);
+    report('trouble', `${what} (${ending.txHash}) did not reach ${left.length} of its ${fills.length} fills; they are sent again in smaller batches`);
   }
 }
 
-/** Growing pauses after failures; each new failure's text is told once. */
+/** Growing pauses after failures. A failure that repeats is reported once. */
 function createRetry({ retryMs, maxRetryMs }: SettlementTimings, { now, report }: Pick<SettlementOptions, 'now' | 'report'>) {
   let failures = 0;
   let trouble: SettlementStatus['trouble'];
@@ -361,7 +361,7 @@ function createRetry({ retryMs, maxRetryMs }: SettlementTimings, { now, report }
       failures = 0;
       trouble = undefined;
     },
-    /** How long to wait, in milliseconds. */
+    /** Reports the failure and returns how long to wait, in milliseconds. */
     failed(error: unknown): number {
       const text = error instanceof Error ? error.message : String(error);
       if (trouble?.text !== text) {

@@ -1,4 +1,4 @@
-/** What a settlement request says of itself: its note, and the command that tells the history of each attempt before it is broadcast. */
+/** The note of a settlement request, and the command that records each attempt in the history before it is broadcast. */
 import type { SubmitSettlement } from '../../engine/records/commands.js';
 
 /** What a settlement transaction carries: its fills in order, and the numbers of the orders whose permits it uses. */
@@ -7,7 +7,7 @@ export interface SettlementNote {
   readonly permits: readonly number[];
 }
 
-/** The note of a settlement request as it came back; undefined for anything else. */
+/** The note that the outbox returned, checked; undefined when it is not a settlement's. */
 export function readNote(note: unknown): SettlementNote | undefined {
   if (typeof note !== 'object' || note === null) return undefined;
   const { fills, permits = [] } = note as Partial<Record<keyof SettlementNote, unknown>>;

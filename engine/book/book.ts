@@ -1,4 +1,4 @@
-/** One market outcome's order book: both sides, price-time priority, over orders that a pool holds. */
+/** The order book of one market outcome: both sides, by price-time priority. The orders themselves are in a pool. */
 import { BUY, type Side } from '../records/fields.js';
 import { Levels } from './levels.js';
 import type { OrderPool } from './order-pool.js';
@@ -14,8 +14,8 @@ export interface BookDump {
 }
 
 /**
- * A side is a sorted array of its active price levels, best last, where the trading is. Reading changes nothing, so orders can be
- * matched by walking (firstAt, then OrderPool.next) before anything is applied.
+ * A side is a sorted array of its active price levels. The best level is last, because most changes are there. Reading changes nothing,
+ * so a decision can walk the book (firstAt, then OrderPool.next) before its events are applied.
  */
 export class Book {
   private readonly bids = new Levels();
@@ -38,7 +38,7 @@ export class Book {
     return this.side(side).headAt(rank);
   }
 
-  /** The exact total of a level, which may pass 2^64. Walks the level: the matching never needs it. */
+  /** The exact total of a level, which may exceed 2^64. Walks the whole level; matching does not need the total. */
   sizeAt(side: Side, rank: number): bigint {
     let total = 0n;
     for (let slot = this.firstAt(side, rank); slot >= 0; slot = this.pool.next(slot)) {
@@ -48,8 +48,8 @@ export class Book {
   }
 
   /**
-   * Puts an order on the book at its side and price, behind the orders with lower numbers. Throws RangeError if it already rests
-   * or nothing of it remains.
+   * Puts an order on the book at its side and price, behind the orders with lower numbers. Throws RangeError if the order already rests
+   * or its remaining size is 0.
    */
   rest(slot: number): void {
     const words = this.pool.words(slot);
@@ -64,7 +64,7 @@ export class Book {
     words[base + FLAGS]! |= RESTING;
   }
 
-  /** Takes (hi, lo) off a resting order; an order with nothing left leaves the book. Throws RangeError for more than remains. */
+  /** Subtracts (hi, lo) from a resting order; an order with nothing left leaves the book. Throws RangeError for more than remains. */
   reduce(slot: number, hi: number, lo: number): void {
     const words = this.restingWords(slot);
     if (!subtractRemainingIn(words, recordAt(slot), hi, lo)) this.unlink(words, recordAt(slot));
@@ -75,7 +75,7 @@ export class Book {
     addRemainingIn(this.restingWords(slot), recordAt(slot), hi, lo);
   }
 
-  /** Takes a resting order off the book with what it has. Throws RangeError if it does not rest. */
+  /** Takes a resting order off the book; its remaining size stays. Throws RangeError if the order does not rest. */
   remove(slot: number): void {
     this.unlink(this.restingWords(slot), recordAt(slot));
   }
@@ -106,7 +106,7 @@ export class Book {
     return words;
   }
 
-  /** Links the order into its level by number: nearly always last, so the search starts there. */
+  /** Links the order into its level by number. The search starts at the end, where nearly all orders go. */
   private link(levels: Levels, index: number, slot: number): void {
     const { pool } = this;
     const words = pool.words(slot);

@@ -1,22 +1,22 @@
-/** Further values on the slots of a pool: what the engine knows of an order beyond what the book needs. */
+/** Further values per slot of a pool: what the engine knows about an order and the book does not need. */
 
-/** Slots a chunk: pools grow by whole chunks and never copy what they hold. */
+/** Slots per chunk, as a power of two. Pools grow by whole chunks and never copy their content. */
 export const CHUNK_BITS = 12;
 export const CHUNK_SLOTS = 1 << CHUNK_BITS;
 const CHUNK_MASK = CHUNK_SLOTS - 1;
 
-/** One number a slot; 0 when the slot is allocated. */
+/** One number per slot; 0 when the slot is allocated. */
 export interface Column {
   get(slot: number): number;
   set(slot: number, value: number): void;
 }
 
-/** What a column holds: the values that such an array can hold, and wrapped like its elements. */
+/** The type of a column's values: they are converted like the elements of such a typed array. */
 export type ColumnKind = Uint8ArrayConstructor | Int32ArrayConstructor | Uint32ArrayConstructor | Float64ArrayConstructor;
 
-/** All columns of a pool: a slot's values lie side by side in 32-bit words, so that an order's columns share cache lines. */
+/** All columns of a pool. The values of one slot are contiguous 32-bit words, so that an order's columns share cache lines. */
 export class Columns {
-  /** Words a slot: even, so that doubles are aligned. */
+  /** Words per slot; even, so that doubles are aligned. */
   stride = 0;
   readonly words: Int32Array[] = [];
   /** The same memory as doubles. */
@@ -49,7 +49,7 @@ export class Columns {
     for (let i = start; i < start + this.stride; i++) words[i] = 0;
   }
 
-  /** Takes over a dump's chunks; the columns are then to be declared again in the same order, and no others. */
+  /** Copies a dump's chunks. The caller then declares the same columns again in the same order, and no others. */
   load(stride: number, chunks: readonly Int32Array[]): void {
     this.stride = stride;
     for (const chunk of chunks) this.push(chunk.slice());

@@ -1,17 +1,17 @@
-/** An index from 32-bit hashes to slots whose keys lie elsewhere: open addressing, in segments that grow one at a time. */
+/** An index from 32-bit hashes to slots; the keys are stored elsewhere. Open addressing, in segments that grow one at a time. */
 
 const SEGMENT_BITS = 6;
 const SEGMENTS = 1 << SEGMENT_BITS;
 const FIRST_CAPACITY = 8;
 
 /**
- * Finds candidates by hash; the caller compares the keys, which only it can read:
+ * Finds candidates by hash. The caller compares the keys:
  *
  *     for (let slot = index.first(hash); slot >= 0; slot = index.after(hash, slot)) if (sameKey(slot)) return slot;
  *
- * Nothing is allocated except when a segment doubles, which moves 1/64 of the entries. A removal shifts later entries back, so
- * no tombstones pile up. Deterministic: no seed. Hashes must be well mixed in all bits (see mix32): the upper bits choose the
- * segment, the lower ones the place in it.
+ * Only the doubling of a segment allocates memory, and it moves 1/64 of the entries. A removal shifts later entries back, so there are
+ * no tombstones. Deterministic: no seed. Hashes must be well mixed in all bits (see mix32): the upper bits choose the segment, the lower
+ * bits the place in the segment.
  */
 export class HashIndex {
   /** Entries as pairs (hash, slot + 1); 0 in the second word is an empty place. A segment is at most half full. */
@@ -38,7 +38,7 @@ export class HashIndex {
     }
   }
 
-  /** The next slot with this hash after `slot`, which first or after gave, or -1. */
+  /** The next slot with this hash after `slot`, or -1. `slot` is a result of first or after. */
   after(hash: number, slot: number): number {
     const segment = this.segments[hash >>> (32 - SEGMENT_BITS)]!;
     const mask = segment.length - 1;
@@ -59,7 +59,7 @@ export class HashIndex {
     this.entries++;
   }
 
-  /** Removes a slot that was inserted with this hash. Throws RangeError if it was not. */
+  /** Removes a slot that was inserted with this hash. Throws RangeError if the slot is not there. */
   remove(hash: number, slot: number): void {
     const number = hash >>> (32 - SEGMENT_BITS);
     const segment = this.segments[number]!;
@@ -67,7 +67,7 @@ export class HashIndex {
     let hole = place(segment, hash, slot);
     for (let at = (hole + 2) & mask; segment[at + 1] !== 0; at = (at + 2) & mask) {
       const home = (segment[at]! << 1) & mask;
-      // The entry may fill the hole only if its home is not between the two: a search for it starts there.
+      // The entry must not move to the hole when its home is between the hole and the entry: a search starts at the home.
       if (((at - home) & mask) < ((at - hole) & mask)) continue;
       segment[hole] = segment[at]!;
       segment[hole + 1] = segment[at + 1]!;

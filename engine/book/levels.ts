@@ -1,7 +1,7 @@
-/** The price levels of a book's side. */
+/** The price levels of one side of a book. */
 
 const FIRST_LEVELS = 4;
-/** Up to this many words a loop moves levels faster than a call of copyWithin. */
+/** Up to this many words, a loop moves levels faster than copyWithin. */
 const SHORT_MOVE = 32;
 /** A level: key, slot of the oldest order, slot of the youngest. */
 const LEVEL_WORDS = 3;
@@ -20,8 +20,8 @@ export class Levels {
   }
 
   /**
-   * Where the key is or belongs. Keys are whole ticks, so one that is d below the best has at most d levels above it: where the
-   * levels are dense, as they are near the best, the first guess is right. From there the steps double.
+   * The index where the key is or belongs. Keys are whole ticks, so a key that is d below the best has at most d levels above it. Where
+   * the levels are dense, as they are near the best, the first guess is right. From there the steps double.
    */
   search(key: number): number {
     const words = this.words;

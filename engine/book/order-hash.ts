@@ -4,8 +4,8 @@ export const HASH_WORDS = 8;
 const HASH_TEXT = 2 + HASH_WORDS * 8;
 
 /**
- * Digit's value by UTF-16 code; 255 for what is no lower-case hex digit: two spellings of one hash would be two orders. All 2^16
- * codes have an entry, so that reading needs no range check.
+ * A digit's value by UTF-16 code; 255 for a code that is not a lower-case hex digit. Upper case is refused, because two spellings of one
+ * hash would be two orders. All 2^16 codes have an entry, so reading needs no range check.
  */
 const DIGIT = new Uint8Array(2 ** 16).fill(255);
 for (const [value, digit] of Array.from('0123456789abcdef').entries()) DIGIT[digit.charCodeAt(0)] = value;
@@ -14,7 +14,7 @@ for (const [value, digit] of Array.from('0123456789abcdef').entries()) DIGIT[dig
 export function readHash(text: string, into: Int32Array): void {
   if (text.length !== HASH_TEXT || text.charCodeAt(0) !== 48 || text.charCodeAt(1) !== 120) throw notHash(text);
   let seen = 0;
-  // Unrolled by hand: a loop over the eight digits takes half as long again, and every command reads a hash.
+  // Unrolled by hand: a loop over the eight digits takes 50% longer, and every command reads a hash.
   for (let word = 0, at = 2; word < HASH_WORDS; word++, at += 8) {
     const a = DIGIT[text.charCodeAt(at)]!;
     const b = DIGIT[text.charCodeAt(at + 1)]!;
@@ -30,7 +30,7 @@ export function readHash(text: string, into: Int32Array): void {
   if (seen > 15) throw notHash(text);
 }
 
-/** The text of the hash whose words stand in `words` from `at` on. */
+/** The text of the hash whose words are in `words` from index `at` on. */
 export function formatHash(words: Int32Array, at: number): string {
   let text = '0x';
   for (let i = 0; i < HASH_WORDS; i++) text += (words[at + i]! >>> 0).toString(16).padStart(8, '0');

@@ -1,4 +1,4 @@
-/** The storage of all orders of an engine, open ones and closed ones that it still remembers: one record each, found by hash. */
+/** The storage of all orders that an engine has in memory, open and closed: one record per order, found by hash. */
 import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../records/fields.js';
 import { CHUNK_BITS, CHUNK_SLOTS, Columns, type Column, type ColumnKind } from './columns.js';
 import { HashIndex, mix32 } from './hash-index.js';
@@ -13,7 +13,7 @@ export type { Column } from './columns.js';
 
 const WORD = 2 ** 32;
 
-/** A pool as plain data. It shares memory with the pool: serialise it before the pool changes. */
+/** A pool as plain data. The dump shares memory with the pool: serialise the dump before the pool changes. */
 export interface OrderPoolDump {
   readonly high: number;
   readonly freeHead: number;
@@ -22,7 +22,7 @@ export interface OrderPoolDump {
   readonly columns: readonly Int32Array[];
 }
 
-/** What the book needs to know of an order beside its hash and what remains of it. */
+/** What the book needs to know about an order, besides its hash and remaining size. */
 export interface OrderFacts {
   /** The caller's number of the book that the order belongs to. */
   readonly book: number;
@@ -30,23 +30,23 @@ export interface OrderFacts {
   readonly outcome: MarketOutcome;
   /** In ticks. */
   readonly price: number;
-  /** The log position of the order's PlaceOrder, its time priority. */
+  /** The log position of the order's PlaceOrder, which is its time priority. */
   readonly number: number;
 }
 
 export class OrderPool {
   private readonly chunks: Int32Array[] = [];
   private readonly index = new HashIndex();
-  /** The hash that was read last, as words and as text. */
+  /** The last hash that was read, as words and as text. */
   private readonly key = new Int32Array(HASH_WORDS);
   private keyText: string | undefined;
-  /** Slots that were ever in use. */
+  /** The number of slots that were ever in use. */
   private high = 0;
-  /** The slot that was freed last, plus 1; 0 if none is free. */
+  /** The last freed slot, plus 1; 0 if no slot is free. */
   private freeHead = 0;
   private readonly columns = new Columns();
 
-  /** Slots in use. */
+  /** The number of slots in use. */
   get size(): number {
     return this.index.size;
   }
@@ -59,14 +59,14 @@ export class OrderPool {
   }
 
   /**
-   * A slot for the order, all its values zero: the one freed last, else the next never used. Throws RangeError for a malformed
-   * hash or one that is in use.
+   * A slot for the order, with all values 0: the last freed slot, otherwise the next unused one. Throws RangeError for a malformed
+   * hash, and for a hash that has a slot already.
    */
   allocate(orderHash: string): number {
     return this.allocateKey(this.keyOf(orderHash), 0);
   }
 
-  /** The same for a hash as eight words, which stand in `key` from `from` on. */
+  /** Like allocate, for a hash given as eight words in `key` from index `from` on. */
   allocateKey(key: Int32Array, from: number): number {
     const hash = hashOfWords(key, from);
     if (this.search(hash, key, from) >= 0) throw new RangeError(`order ${formatHash(key, from)} has a slot already`);
@@ -86,7 +86,7 @@ export class OrderPool {
     return slot;
   }
 
-  /** Gives the slot back. Throws RangeError for a slot that is free or whose order stands on a book. */
+  /** Frees the slot. Throws RangeError for a slot that is free or whose order is on a book. */
   free(slot: number): void {
     const words = this.words(slot);
     const base = recordAt(slot);
@@ -103,7 +103,7 @@ export class OrderPool {
     return this.findKey(this.keyOf(orderHash), 0);
   }
 
-  /** The same for a hash as eight words, which stand in `key` from `from` on. */
+  /** Like find, for a hash given as eight words in `key` from index `from` on. */
   findKey(key: Int32Array, from: number): number {
     return this.search(hashOfWords(key, from), key, from);
   }
@@ -125,7 +125,7 @@ export class OrderPool {
     return (this.words(slot)[recordAt(slot) + FLAGS]! & OUTCOME) === 0 ? YES : NO;
   }
 
-  /** Whether the order stands on a book. */
+  /** Whether the order is on a book. */
   resting(slot: number): boolean {
     return (this.words(slot)[recordAt(slot) + FLAGS]! & RESTING) !== 0;
   }
@@ -152,7 +152,7 @@ export class OrderPool {
     return uint64(this.remainingHi(slot), this.remainingLo(slot));
   }
 
-  /** Sets what the book needs to know of an order that does not rest. */
+  /** Sets the facts of an order that does not rest. */
   describe(slot: number, facts: OrderFacts): void {
     const words = this.words(slot);
     const base = recordAt(slot);
@@ -169,13 +169,13 @@ export class OrderPool {
     words[base + REMAINING_LO] = lo;
   }
 
-  /** remaining += (hi, lo). Throws RangeError beyond 2^64-1, and then changes nothing. Of a resting order: Book.increase. */
+  /** remaining += (hi, lo). Throws RangeError beyond 2^64-1, and then changes nothing. For a resting order use Book.increase. */
   addRemaining(slot: number, hi: number, lo: number): void {
     addRemainingIn(this.words(slot), recordAt(slot), hi, lo);
   }
 
   /**
-   * remaining -= (hi, lo); whether that leaves anything. Throws RangeError below 0, and then changes nothing. Of a resting order:
+   * remaining -= (hi, lo); returns whether anything remains. Throws RangeError below 0, and then changes nothing. For a resting order use
    * Book.reduce.
    */
   subtractRemaining(slot: number, hi: number, lo: number): boolean {
@@ -188,8 +188,8 @@ export class OrderPool {
   }
 
   /**
-   * Hangs a further value on every slot, stored as an element of `kind` would be. All columns are declared before the first
-   * allocate, and after restore again, in the same order.
+   * Adds a further value to every slot, stored like an element of `kind`. Declare all columns before the first allocate, and after a
+   * restore declare them again in the same order.
    */
   column(kind: ColumnKind): Column {
     return this.columns.column(kind);
@@ -200,7 +200,7 @@ export class OrderPool {
     return { high: this.high, freeHead: this.freeHead, chunks: this.chunks, stride, columns: words };
   }
 
-  /** A pool that behaves as the dumped one would from there on, slot numbers included. */
+  /** A pool that behaves like the dumped one from then on, including slot numbers. */
   static restore(dump: OrderPoolDump): OrderPool {
     const pool = new OrderPool();
     pool.high = dump.high;
@@ -214,12 +214,12 @@ export class OrderPool {
     return pool;
   }
 
-  /** The chunk with the slot's record, from recordAt(slot) on. For Book only. */
+  /** The chunk that has the slot's record, from index recordAt(slot) on. For Book only. */
   words(slot: number): Int32Array {
     return this.chunks[slot >>> CHUNK_BITS]!;
   }
 
-  /** A command asks about the same hash several times: the last one's words are still there. */
+  /** The words of a hash. One command looks the same hash up several times, so the last hash's words are kept. */
   private keyOf(orderHash: string): Int32Array {
     if (orderHash !== this.keyText) {
       this.keyText = undefined;

@@ -1,6 +1,6 @@
 /**
- * An order's record: 16 words, one cache line. A thousand books under load touch an order in one memory access, where an array for
- * each value would make it ten.
+ * An order's record: 16 words, one cache line. With a thousand books under load, an order takes one memory access; with one array per
+ * value it would take ten.
  */
 import { CHUNK_SLOTS } from './columns.js';
 import { HASH_WORDS } from './order-hash.js';
@@ -14,7 +14,7 @@ export const NUMBER_HI = 10;
 export const NUMBER_LO = 11;
 export const REMAINING_HI = 12;
 export const REMAINING_LO = 13;
-/** Neighbours of the same level, as slot + 1; 0 is none. NEXT of a free slot links the free list. */
+/** Neighbours in the same level, as slot + 1; 0 means no neighbour. NEXT of a free slot links the free list. */
 export const NEXT = 14;
 export const PREVIOUS = 15;
 
@@ -37,7 +37,7 @@ export function numberIn(words: Int32Array, base: number): number {
   return (words[base + NUMBER_HI]! >>> 0) * WORD + (words[base + NUMBER_LO]! >>> 0);
 }
 
-/** The order's price as a number that is higher the better it is for the side's takers. */
+/** The order's price as a key that is higher for a better price: the price of a bid, the negative price of an ask. */
 export function priorityIn(words: Int32Array, base: number): number {
   const flags = words[base + FLAGS]!;
   const price = flags & PRICE_MASK;
@@ -53,7 +53,7 @@ export function addRemainingIn(words: Int32Array, base: number, hi: number, lo: 
   words[base + REMAINING_LO] = sumLo;
 }
 
-/** remaining -= (hi, lo); whether that leaves anything. Throws RangeError below 0, and then changes nothing. */
+/** remaining -= (hi, lo); returns whether anything remains. Throws RangeError below 0, and then changes nothing. */
 export function subtractRemainingIn(words: Int32Array, base: number, hi: number, lo: number): boolean {
   const restLo = (words[base + REMAINING_LO]! >>> 0) - lo;
   const restHi = (words[base + REMAINING_HI]! >>> 0) - hi - (restLo < 0 ? 1 : 0);

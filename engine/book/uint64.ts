@@ -1,13 +1,13 @@
-/** Exact unsigned 64-bit arithmetic: values as two unsigned 32-bit halves (hi, lo), as bigint or as decimal text. */
+/** Exact unsigned 64-bit integers: as two unsigned 32-bit halves (hi, lo), as bigint, or as decimal text. */
 
 const WORD = 2 ** 32;
 const MAX = 2n ** 64n - 1n;
 
-/** Six decimal digits: the largest power of ten that times a 32-bit word stays below 2^53, where plain numbers are exact. */
+/** Six decimal digits: 10^6 is the largest power of ten whose product with a 32-bit word stays below 2^53, where numbers are exact. */
 const DIGITS = 6;
 const BASE = 10 ** DIGITS;
 
-/** The bigint of canonical decimal text (no sign, no leading zero). Throws RangeError for anything else and beyond 2^64-1. */
+/** The value of canonical decimal text (no sign, no leading zero). Throws RangeError for other text, and beyond 2^64-1. */
 export function parseUint64(text: string): bigint {
   if (!isCanonical(text)) throw notUint64(text);
   const value = BigInt(text);
@@ -15,7 +15,7 @@ export function parseUint64(text: string): bigint {
   return value;
 }
 
-/** Writes canonical decimal text's halves to `into` as [hi, lo]. Allocates nothing. Throws RangeError like parseUint64. */
+/** Writes the halves of canonical decimal text to `into` as [hi, lo], without an allocation. Throws RangeError like parseUint64. */
 export function readUint64(text: string, into: Uint32Array): void {
   if (!isCanonical(text)) throw notUint64(text);
   if (text.length <= 15) {
@@ -40,7 +40,7 @@ export function readUint64(text: string, into: Uint32Array): void {
   into[1] = lo;
 }
 
-/** Decimal text of a value given by its halves. */
+/** The decimal text of a value that is given as halves. */
 export function formatUint64(hi: number, lo: number): string {
   if (hi < 0x20_0000) return String(hi * WORD + lo);
   const upper = Math.floor(hi / BASE);
@@ -49,7 +49,7 @@ export function formatUint64(hi: number, lo: number): string {
   return String(upper * WORD + middle) + String(below - middle * BASE).padStart(DIGITS, '0');
 }
 
-/** The bigint of a value given by its halves. */
+/** The bigint of a value that is given as halves. */
 export function uint64(hi: number, lo: number): bigint {
   return (BigInt(hi) << 32n) | BigInt(lo);
 }

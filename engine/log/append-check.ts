@@ -1,4 +1,4 @@
-/** What every adapter checks before it appends, so that a malformed batch is refused with nothing written. */
+/** The checks that every adapter makes before it appends: a malformed batch is refused, and nothing is written. */
 import { InvalidAppend, MAX_APPEND_BYTES, MAX_APPEND_RECORDS, MAX_RECORD_BYTES, RecordTooLarge, type NewRecord } from './log.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -16,7 +16,7 @@ export function checkRecord(record: NewRecord): void {
 export function checkAppend(records: readonly NewRecord[], expected: number | undefined): void {
   if (records.length === 0) throw new InvalidAppend('the batch is empty');
   if (records.length > MAX_APPEND_RECORDS) {
-    throw new InvalidAppend(`the batch has ${records.length} records; split it: at most ${MAX_APPEND_RECORDS} go at once`);
+    throw new InvalidAppend(`the batch has ${records.length} records; split it: one append takes at most ${MAX_APPEND_RECORDS}`);
   }
   if (expected !== undefined && !isPosition(expected)) throw new InvalidAppend(`${expected} is not a position`);
   let bytes = 0;
@@ -24,12 +24,12 @@ export function checkAppend(records: readonly NewRecord[], expected: number | un
     checkRecord(record);
     bytes += record.data.length;
   }
-  if (bytes > MAX_APPEND_BYTES) throw new InvalidAppend(`the batch has ${bytes} bytes; split it: at most ${MAX_APPEND_BYTES} go at once`);
+  if (bytes > MAX_APPEND_BYTES) throw new InvalidAppend(`the batch has ${bytes} bytes; split it: one append takes at most ${MAX_APPEND_BYTES}`);
 }
 
-/** Throws RangeError unless a reader can start there. */
+/** Throws RangeError unless `from` is a log position: an integer from 0. */
 export function checkPosition(from: number): void {
-  if (!isPosition(from)) throw new RangeError(`a log position is a whole number from 0, not ${from}`);
+  if (!isPosition(from)) throw new RangeError(`a log position is an integer from 0, not ${from}`);
 }
 
 function isPosition(value: number): boolean {

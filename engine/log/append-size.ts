@@ -1,4 +1,4 @@
-/** How much goes into one append: for writers that have more waiting than the log takes at once. */
+/** How much fits into one append: for writers that have more records waiting than one append takes. */
 import { MAX_APPEND_BYTES, MAX_APPEND_RECORDS, type NewRecord } from './log.js';
 
 export interface AppendSize {
@@ -6,10 +6,10 @@ export interface AppendSize {
   readonly maxBytes: number;
 }
 
-/** What the log takes at most. */
+/** The largest append that the log takes. */
 export const LARGEST_APPEND: AppendSize = { maxRecords: MAX_APPEND_RECORDS, maxBytes: MAX_APPEND_BYTES };
 
-/** How many of the records, from the first one on, fit into one append. A first one that is larger than `maxBytes` goes alone. */
+/** How many of the records, counted from the first, fit into one append. A first record that is larger than `maxBytes` counts as 1. */
 export function fittingRecords(records: Iterable<Pick<NewRecord, 'data'>>, { maxRecords, maxBytes }: AppendSize = LARGEST_APPEND): number {
   let count = 0;
   let bytes = 0;

@@ -1,43 +1,43 @@
 /**
- * Appends batches to one stream one after the other, each exactly once: an attempt whose answer is lost is repeated at the same
- * position until it is known what became of it. Each adapter brings its own attempt.
+ * Appends batches to one stream one after the other, each exactly once. When the answer to an attempt is lost, the appender repeats the
+ * attempt at the same position until it knows whether the batch was written. Each adapter has its own attempt.
  */
 import { backoffMs, pause } from '../waiting.js';
 import { LogUnavailable, REMEMBERED_BATCHES, WrongPosition, type NewRecord, type Stream } from './log.js';
 
 /**
- * Tries to put a batch into the store at a position, once. `at` is a length that the stream has had.
+ * Makes one attempt to put a batch into the store at position `at`, a length that the stream has had.
  *
- * - The stream still ends at `at`: the batch is written there.
- * - The batch is at `at`, by its ids: it is found.
- * - Others are there: the position is TAKEN, which is final. No attempt at this position has written the batch or ever will.
+ * - The stream still ends at `at`: the store writes the batch there.
+ * - The batch's ids are already at `at`: the store finds the batch and writes nothing.
+ * - Other records are at `at`: the position is TAKEN. This is final: no attempt at this position has written the batch or will write it.
  *
- * Unless it is to be `exactly` at `at`, a store may treat a range of positions from `at` on as one: it then looks for the batch
- * in the whole range before it writes, and writes at the end of the stream while that is in the range.
+ * When `exactly` is false, a store may accept a range of positions that starts at `at`. It then looks for the batch in the whole range
+ * before it writes, and writes at the end of the stream if the end is within the range.
  *
  * Throws AttemptFailed.
  */
 export type Attempt = (place: { readonly at: number; readonly exactly: boolean; readonly timeoutMs: number }) => Promise<Attempted>;
 
 export interface Attempted {
-  /** Where the batch is, or TAKEN. */
+  /** The position of the batch's first record, or TAKEN. */
   readonly first: number | typeof TAKEN;
   /** The stream's length. */
   readonly length: number;
-  /** False: the batch was there already, or the position is taken. */
+  /** False: the batch was already stored, or the position is taken. */
   readonly written: boolean;
 }
 
 export const TAKEN = 'taken';
 
-/** An attempt that brought no answer. */
+/** An attempt that got no answer from the store. */
 export class AttemptFailed extends Error {
   readonly maybeWritten: boolean;
   readonly canPass: boolean;
 
-  /** `maybeWritten`: the batch may have reached the store. `canPass`: the same attempt may succeed a little later. */
+  /** `maybeWritten`: the batch may have reached the store. `canPass`: the same attempt may succeed later. */
   constructor(cause: unknown, { maybeWritten, canPass }: { maybeWritten: boolean; canPass: boolean }) {
-    super('an attempt to append brought no answer', { cause });
+    super('an attempt to append got no answer', { cause });
     this.name = 'AttemptFailed';
     this.maybeWritten = maybeWritten;
     this.canPass = canPass;
@@ -45,23 +45,23 @@ export class AttemptFailed extends Error {
 }
 
 export interface Appender {
-  /** As Log.append; the records have been checked. */
+  /** As Log.append. The caller has checked the records. */
   append(records: readonly NewRecord[], expected: number | undefined): Promise<number>;
-  /** Takes no more, and waits for those that it has. */
+  /** Refuses further appends, and resolves when the accepted ones have ended. */
   close(): Promise<void>;
 }
 
 export interface AppenderOptions {
   readonly stream: Stream;
-  /** Called once for each batch; the attempts of one batch are made one after the other. */
+  /** Called once per batch. The attempts for one batch are made one after the other. */
   readonly attemptsOf: (records: readonly NewRecord[]) => Attempt;
-  /** A length that the stream has had, the newest that is known. */
+  /** The newest known length of the stream. */
   readonly length: () => number;
-  /** After this time, counted from the call, an append ends with LogUnavailable. */
+  /** An append without a known result ends with LogUnavailable after this time, counted from the call. */
   readonly unknownAfterMs: number;
-  /** After this time an attempt without an answer is given up. */
+  /** An attempt without an answer is given up after this time. */
   readonly attemptTimeoutMs: number;
-  /** Told of every batch that is durable, right after its append has resolved. */
+  /** Called with every durable batch, right after its append has resolved. */
   readonly appended?: (batch: Batch) => void;
 }
 
@@ -70,7 +70,7 @@ export interface Batch {
   readonly records: readonly NewRecord[];
   /** The stream's length. */
   readonly length: number;
-  /** False: the batch was there already, by its ids, perhaps with other data than these. */
+  /** False: the ids were already stored, perhaps with other data than these. */
   readonly written: boolean;
 }
 
@@ -83,7 +83,7 @@ export function createAppender(options: AppenderOptions): Appender {
   let closed = false;
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Attempts until the answer is known or the deadline has come. */
+  /** Attempts until the answer is known or the deadline has passed. */
   async function untilKnown(records: readonly NewRecord[], expected: number | undefined, deadlineMs: number): Promise<Batch> {
     const attempt = attemptsOf(records);
     const remembered = expected === undefined ? unresolved.take(records) : undefined;
@@ -134,7 +134,7 @@ export function createAppender(options: AppenderOptions): Appender {
   };
 }
 
-/** The position of the last attempt of each batch whose outcome was not learnt: the only place where the batch can be. */
+/** The position of the last attempt for each batch whose append ended without a known result: only there can the batch be. */
 function createUnresolved() {
   const positions = new Map<string, number>();
   const keyOf = (records: readonly NewRecord[]): string => records.map(({ id }) => id).join();
@@ -142,9 +142,10 @@ function createUnresolved() {
   return {
     remember(records: readonly NewRecord[], at: number): void {
       positions.set(keyOf(records), at);
-      if (positions.size > REMEMBERED_BATCHES) positions.delete(positions.keys().next().value!);
+      const [oldest] = positions.keys();
+      if (positions.size > REMEMBERED_BATCHES && oldest !== undefined) positions.delete(oldest);
     },
-    /** The position of a batch, which is forgotten with that. */
+    /** Returns the position of a batch and forgets the batch. */
     take(records: readonly NewRecord[]): number | undefined {
       if (positions.size === 0) return undefined;
       const key = keyOf(records);

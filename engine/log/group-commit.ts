@@ -1,15 +1,15 @@
 /**
- * Gathers the appends of many callers in one process into batches: one is on its way, whatever arrives meanwhile is the next one.
+ * Gathers the appends of many callers in one process into batches. While one batch is being appended, arriving records form the next one.
  *
- * An entry is either queued or sent. A queued one can still be refused or withdrawn for certain, since it leaves the queue; a
- * sent one ends as its batch does, and when the log cannot tell how, each of its callers hears just that. So nothing acknowledged
- * is ever lost, and nothing refused is ever written.
+ * An entry is either queued or sent. A queued entry can be refused or withdrawn, because it has not left this process. A sent entry ends as
+ * its batch does; when the result of the batch is unknown, each of its callers gets `outcomeUnknown`. So an acknowledged record is never
+ * lost, and a refused record is never written.
  */
 import { LogUnavailable, type Log, type NewRecord, type Stream } from './log.js';
 import { checkRecord } from './append-check.js';
 import { fittingRecords, LARGEST_APPEND, type AppendSize } from './append-size.js';
 
-/** The queue is full: nothing was written, the caller is to try again later. */
+/** The queue is full. Nothing was written; the caller may try again later. */
 export class QueueFull extends Error {
   constructor(readonly maxQueued: number) {
     super(`${maxQueued} records already wait for the log; try again later`);
@@ -19,30 +19,29 @@ export class QueueFull extends Error {
 
 export interface GroupCommit {
   /**
-   * Resolves with the record's position once it is durable. `signal` withdraws the record while it is queued (its caller has
-   * gone): then it rejects with the signal's reason; once it is sent the signal changes nothing.
-   * Throws QueueFull, InvalidAppend or RecordTooLarge at once, and LogUnavailable: with `outcomeUnknown` false nothing was
-   * written.
+   * Resolves with the record's position once the record is durable. When `signal` aborts while the record is queued, the record is
+   * withdrawn and the promise rejects with the signal's reason; after the record was sent, the signal has no effect.
+   * Throws QueueFull, InvalidAppend or RecordTooLarge at once. Throws LogUnavailable; with `outcomeUnknown` false nothing was written.
    */
   append(record: NewRecord, signal?: AbortSignal): Promise<number>;
-  /** Records that wait, without those on their way. */
+  /** The number of queued records, without those that were sent. */
   queued(): number;
-  /** Takes no more records, and waits for those that it has. */
+  /** Refuses further records, and resolves when the accepted ones have ended. */
   drain(): Promise<void>;
 }
 
 export interface GroupCommitOptions {
   readonly log: Log;
   readonly stream: Stream;
-  /** More are refused with QueueFull. */
+  /** The most queued records; more are refused with QueueFull. */
   readonly maxQueued: number;
-  /** Records of one append. Default: as many as the log takes. */
+  /** The most records per append. Default: as many as the log takes. */
   readonly maxBatch?: number;
-  /** Bytes of one append; a single larger record goes alone. Default: as many as the log takes. */
+  /** The most bytes per append; a larger record is appended alone. Default: as many as the log takes. */
   readonly maxBatchBytes?: number;
   /** A record that is still queued after this time is refused. Default 10 s. */
   readonly refuseAfterMs?: number;
-  /** Told of each batch that is durable. */
+  /** Called with the number of records of each durable batch. */
   readonly committed?: (records: number) => void;
 }
 
@@ -62,7 +61,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   let running: Promise<void> | undefined;
 
   async function run(): Promise<void> {
-    // What arrives in the same turn of the event loop goes into the same batch.
+    // Records that arrive in the same turn of the event loop go into the same batch.
     await new Promise(setImmediate);
     while (queue.size() > 0) {
       const batch = queue.take(size);
@@ -95,7 +94,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   };
 }
 
-/** Entries in order of arrival. All may wait equally long, so that the front is also the next to be refused. */
+/** Entries in order of arrival. All entries may wait equally long, so the first entry is also the first to be refused. */
 function createQueue(refuseAfterMs: number) {
   const entries = new Set<Entry>();
   let refusal: NodeJS.Timeout | undefined;
@@ -118,7 +117,7 @@ function createQueue(refuseAfterMs: number) {
     add(record: NewRecord, signal: AbortSignal | undefined): Promise<number> {
       refusal ??= setTimeout(refuseLate, refuseAfterMs).unref();
       return new Promise<number>((resolve, reject) => {
-        const withdraw = (): void => { if (entries.delete(entry)) entry.settle({ error: signal!.reason }); };
+        const withdraw = (): void => { if (entries.delete(entry)) entry.settle({ error: signal?.reason }); };
         const entry: Entry = {
           record,
           refuseAtMs: performance.now() + refuseAfterMs,
@@ -132,7 +131,7 @@ function createQueue(refuseAfterMs: number) {
         entries.add(entry);
       });
     },
-    /** Removes from the front what goes into one append. */
+    /** Removes from the front the entries that fit into one append. */
     take(size: AppendSize): Entry[] {
       const batch: Entry[] = [];
       const count = fittingRecords(recordsOf(entries), size);

@@ -1,12 +1,12 @@
-/** The log's port: what the exchange asks of an event store, promised so that every adapter can keep it, and its errors. */
+/** The log's port: what the exchange needs from an event store, with the guarantees that every adapter gives, and its errors. */
 
 /** Two streams in lockstep: outcome n answers command n. */
 export type Stream = 'commands' | 'outcomes';
 
 export interface NewRecord {
-  /** A UUID in lower case, of the record's natural key (an order's submission, a chain log position). Given once: a retry has the same. */
+  /** A UUID in lower case, made from the record's natural key (an order's submission, a chain event's place). A retry has the same id. */
   readonly id: string;
-  /** At most MAX_RECORD_BYTES. The log may hand these very bytes to followers: they must not change after the append. */
+  /** At most MAX_RECORD_BYTES. The log may hand this array to followers: it must not change after the append. */
   readonly data: Uint8Array;
 }
 
@@ -16,76 +16,75 @@ export interface LogRecord extends NewRecord {
 }
 
 /**
- * The most bytes of one append's records together. EventStoreDB takes 1 MiB by default, and counts some bytes more for each
+ * The most bytes of one append, all records together. EventStoreDB takes 1 MiB per append by default, and counts some bytes more per
  * record.
  */
 export const MAX_APPEND_BYTES = 1_000_000;
 
-/** The most records of one append. */
+/** The most records per append. */
 export const MAX_APPEND_RECORDS = 1_000;
 
-/** The most bytes of one record, which may fill an append alone. */
+/** The most bytes per record: one record may fill a whole append. */
 export const MAX_RECORD_BYTES = MAX_APPEND_BYTES;
 
-/** Batches of unknown outcome that a handle remembers, the newest. */
+/** How many of the newest batches with an unknown result a handle remembers. */
 export const REMEMBERED_BATCHES = 1_000;
 
 /** A handle on the log. Several handles, of one process or of many, may write and read the same streams at the same time. */
 export interface Log {
   /**
-   * Appends all records or none, side by side and in this order, durably. Resolves with the first one's position.
+   * Appends all records or none, contiguous and in this order, durably. Resolves with the first record's position.
    *
    * **Where.** With `expected`, a length that the stream has had, the first record gets exactly that position. When the stream
-   * does not end there, the append rejects with WrongPosition and nothing is written; but when just these records are there
-   * already (the same ids in the same order), it counts as done. Without `expected` the records go to the end of the stream,
-   * behind what others have written by then.
+   * does not end there, the append rejects with WrongPosition and nothing is written; but when exactly these records are already
+   * there (the same ids in the same order), the append counts as done. Without `expected` the records go to the end of the stream.
    *
    * **Once.** When the store's answer is lost, the handle repeats the attempt at the same position with the same ids, until the
-   * store says whether the records are there. It goes on at a later position only when the records cannot come to be at the
-   * first one any more, not even by an attempt that is still on its way. So what resolves is written once.
+   * store answers whether the records are there. The handle tries a later position only when no attempt, not even one still on its
+   * way, can write the records at the first position. So an append that resolves has written its records once.
    *
-   * **Unknown.** A handle that does not learn the outcome in time rejects with LogUnavailable, `outcomeUnknown` true. The caller
+   * **Unknown.** A handle that does not learn the result in time rejects with LogUnavailable, `outcomeUnknown` true. The caller
    * may append the same batch again (all its ids in the same order), and it is written once: with the same `expected` through any
    * handle, without `expected` through the same handle, which remembers REMEMBERED_BATCHES such batches and the position to try
-   * first. A batch that is put together in another way is another batch.
+   * first. A batch with other records, or with the same records in another order, is another batch.
    *
-   * **The ids decide, the stored bytes count.** A batch that is found keeps the data that it was stored with; readers and
-   * followers of all handles get those. Appending an acknowledged batch again without `expected` may write it a second time.
+   * **The ids decide; the stored bytes are valid.** A batch that was already stored keeps its stored data; readers and followers of
+   * all handles get the stored data. Appending an acknowledged batch again without `expected` may write it a second time.
    *
    * Appends of one handle to one stream are made one after the other in the order of the calls.
    *
-   * Throws InvalidAppend or RecordTooLarge (nothing was written, and a repetition cannot help), WrongPosition, LogUnavailable.
+   * Throws InvalidAppend or RecordTooLarge (nothing was written, and trying again cannot help), WrongPosition, LogUnavailable.
    */
   append(stream: Stream, records: readonly NewRecord[], expected?: number): Promise<number>;
 
   /**
-   * Records from position `from` on, contiguous, at most `limit`. A page may end early, for its bytes or for the adapter's own
-   * limit. **Only an empty page is the end of the stream**: a position that is there gives at least one record. What any handle's
-   * append has been told is written can be read. Throws RangeError, LogUnavailable, BrokenSequence.
+   * Records from position `from` on, contiguous, at most `limit`. A page may end early, because of its bytes or the adapter's own
+   * limit. **Only an empty page means the end of the stream**: when `from` is below the length, the page has at least one record.
+   * A record can be read once any handle's append of it has resolved. Throws RangeError, LogUnavailable, BrokenSequence.
    */
   read(stream: Stream, from: number, limit: number): Promise<LogRecord[]>;
 
-  /** The stream's length: the position that the next record will get. Throws LogUnavailable. */
+  /** The stream's length: the position of the next record. Throws LogUnavailable. */
   length(stream: Stream): Promise<number>;
 
   /**
-   * The records from position `from` on, those that are there and those to come, of all handles: each once, in order, without a
-   * gap, as they are stored. They come in batches, none empty. Lost connections are made anew without an error. Ends when
-   * `signal` aborts or the handle is closed, and only then. Throws RangeError, and BrokenSequence when the store has a gap.
+   * The stored records from position `from` on, present and future, of all handles: each once, in order, without a gap. They come in
+   * batches that are never empty. After a lost connection the follower reconnects without an error. It ends only when `signal`
+   * aborts or the handle is closed. Throws RangeError, and BrokenSequence when the store has a gap.
    */
   follow(stream: Stream, from: number, signal: AbortSignal): AsyncIterable<readonly LogRecord[]>;
 
   /**
-   * Takes no more appends, waits for those under way, and ends the followers. Afterwards append, read and length reject with
-   * LogUnavailable, `outcomeUnknown` false. A second call does nothing more.
+   * Refuses further appends, waits for the accepted ones, and ends the followers. Afterwards append, read and length reject with
+   * LogUnavailable, `outcomeUnknown` false. A second call has no effect.
    */
   close(): Promise<void>;
 }
 
-/** The caller handed over something that is not a batch of records. Nothing was written; sending it again cannot help. */
+/** The caller passed something that is not a batch of records. Nothing was written; trying again cannot help. */
 export class InvalidAppend extends Error {
   constructor(what: string) {
-    super(`this cannot be appended: ${what}`);
+    super(`cannot append: ${what}`);
     this.name = 'InvalidAppend';
   }
 }
@@ -98,18 +97,18 @@ export class RecordTooLarge extends Error {
   }
 }
 
-/** The stream does not end at the expected position, and other records are there. Nothing was written, and no earlier attempt was. */
+/** The expected position has other records, or is beyond the stream's end. Neither this attempt nor an earlier one wrote the batch. */
 export class WrongPosition extends Error {
   /** `actual`: the stream's length. */
   constructor(readonly stream: Stream, readonly expected: number, readonly actual: number) {
-    super(`${stream} has ${actual} records where ${expected} were expected: another writer was here; read on before appending`);
+    super(`${stream} has ${actual} records, expected ${expected}: another writer has appended; read its records before you append`);
     this.name = 'WrongPosition';
   }
 }
 
 /**
- * The log could not be reached in time. `outcomeUnknown`: the records may have been written, or may still be; only the same batch
- * may be sent again, as `Log.append` says. Otherwise nothing was written, and nothing will be.
+ * The log could not be reached in time. With `outcomeUnknown` the records may have been written, or may still be written; only the same
+ * batch may be sent again, see `Log.append`. Without it nothing was written, and nothing will be.
  */
 export class LogUnavailable extends Error {
   constructor(readonly outcomeUnknown: boolean, options?: ErrorOptions) {
@@ -118,10 +117,10 @@ export class LogUnavailable extends Error {
   }
 }
 
-/** A stream has a gap or goes backwards. Readers stop: nothing may be skipped. */
+/** A stream has a gap or goes backwards. Readers stop, because no record may be skipped. */
 export class BrokenSequence extends Error {
   constructor(stream: Stream, expected: number, actual: number) {
-    super(`${stream}: position ${actual} came where ${expected} was due`);
+    super(`${stream}: read position ${actual}, expected ${expected}`);
     this.name = 'BrokenSequence';
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The end of one stream as this process knows it: its length, a window of the newest records, and the followers that wait for
- * more. A follower at the end gets what this process appended from memory; contiguity decides, otherwise it reads.
+ * more. When the window has the next record of a follower, the follower gets it from memory; otherwise it reads the store.
  */
 import { createBell } from '../waiting.js';
 import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from './log.js';
@@ -8,26 +8,26 @@ import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from './l
 const WINDOW_RECORDS = 10_000;
 const WINDOW_BYTES = 16 * 1024 * 1024;
 
-/** The most records that a follower gets at once. */
+/** The most records per batch of a follower. */
 export const PAGE_RECORDS = 5_000;
 
 /** Returns a page of the store from a position on. */
 export type ReadPage = (from: number) => Promise<readonly LogRecord[]>;
 
 export interface Tail {
-  /** The length that is known so far; the stream may be longer by other processes' records. */
+  /** The known length; other processes may have made the stream longer. */
   length(): number;
-  /** Records as they were written, from position `first` on: kept for followers, who are woken. */
+  /** Keeps records that were written from position `first` on, and wakes the followers. */
   push(first: number, records: readonly NewRecord[]): void;
-  /** The stream is known to have this length. */
+  /** Sets the known length, if it is higher, and wakes the followers. */
   grown(length: number): void;
-  /** Something may have been missed: followers look for themselves. */
+  /** Makes every follower read the store, because a wake-up may have been lost. */
   check(): void;
   /** The batches of `Log.follow`. */
   follow(from: number, signal: AbortSignal, read: ReadPage): AsyncIterable<readonly LogRecord[]>;
 }
 
-/** `pollMs`: how often a waiting follower looks for itself, should a wake-up be lost. */
+/** `pollMs`: a waiting follower reads the store this often, in case a wake-up was lost. */
 export function createTail({ stream, length: initialLength, pollMs }: { stream: Stream; length: number; pollMs: number }): Tail {
   const window = createWindow();
   const bell = createBell();
@@ -45,14 +45,15 @@ export function createTail({ stream, length: initialLength, pollMs }: { stream: 
         batch = await read(next);
         if (batch.length === 0 && bell.rung() !== rungBefore) continue;
       }
-      if (batch.length === 0) {
+      const [oldest] = batch;
+      if (oldest === undefined) {
         if (await bell.wait(signal, pollMs) === 'timeout') checked = -1;
         continue;
       }
-      if (batch[0]!.position !== next) throw new BrokenSequence(stream, next, batch[0]!.position);
+      if (oldest.position !== next) throw new BrokenSequence(stream, next, oldest.position);
       next += batch.length;
       knownLength = Math.max(knownLength, next);
-      // The consumer may have gone while the read was under way.
+      // The consumer may have left during the read.
       if (!signal.aborted) yield batch;
     }
   }
@@ -80,13 +81,15 @@ export function createTail({ stream, length: initialLength, pollMs }: { stream: 
 /** The newest records, contiguous; bounded in number and bytes. */
 function createWindow() {
   let records: LogRecord[] = [];
+  /** The position of the first record, or of the next one while the window is empty. */
+  let start = 0;
   let bytes = 0;
 
   return {
     push(first: number, added: readonly NewRecord[]): void {
-      const end = records.length === 0 ? first : records[0]!.position + records.length;
-      if (first !== end) {
+      if (records.length === 0 || first !== start + records.length) {
         records = [];
+        start = first;
         bytes = 0;
       }
       added.forEach(({ id, data }, i) => {
@@ -94,19 +97,20 @@ function createWindow() {
         bytes += data.length;
       });
       if (records.length <= WINDOW_RECORDS && bytes <= WINDOW_BYTES) return;
-      // Down to half, so that the array is not moved at every append.
+      // Drops to half, so that the array is not copied at every append.
       let dropped = 0;
-      while (records.length - dropped > WINDOW_RECORDS / 2 || bytes > WINDOW_BYTES / 2) {
-        bytes -= records[dropped]!.data.length;
+      for (const { data } of records) {
+        if (records.length - dropped <= WINDOW_RECORDS / 2 && bytes <= WINDOW_BYTES / 2) break;
+        bytes -= data.length;
         dropped += 1;
       }
       records = records.slice(dropped);
+      start += dropped;
     },
-    /** What follows from the position on; empty when the window does not hold it. */
+    /** The records from the position on; empty when the window does not have the position. */
     from(position: number): readonly LogRecord[] {
-      if (records.length === 0 || position < records[0]!.position) return [];
-      const start = position - records[0]!.position;
-      return records.slice(start, start + PAGE_RECORDS);
+      const skipped = position - start;
+      return skipped < 0 ? [] : records.slice(skipped, skipped + PAGE_RECORDS);
     },
   };
 }

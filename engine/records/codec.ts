@@ -1,6 +1,6 @@
 /**
- * Records as bytes: UTF-8 JSON, one object a record, integers beyond 2^53 as decimal strings, so that every JSON parser reads them
- * exactly. What does not match its schema is neither written nor skipped.
+ * Records as bytes: UTF-8 JSON, one object per record. Integers beyond 2^53 are decimal strings, so that every JSON parser reads them
+ * exactly. A record that does not match its schema is never written, and is never skipped when read.
  */
 import { hash } from 'node:crypto';
 import type { ValidateFunction } from 'ajv';
@@ -10,7 +10,7 @@ import { eventSchemas, type Event } from './events.js';
 import { MAX_RECORD_BYTES, RecordTooLarge } from '../log/log.js';
 import { compileSchema, explain } from './schema.js';
 
-/** The record is not one that this program knows: wrong shape, or of a kind or version that it has not learnt yet. */
+/** This program cannot use the record: the shape is wrong, or the kind or version is unknown. */
 export class MalformedRecord extends Error {
   constructor(what: string, options?: ErrorOptions) {
     super(what, options);
@@ -18,13 +18,13 @@ export class MalformedRecord extends Error {
   }
 }
 
-/** What one command caused: engine time in milliseconds, and the events in order. */
+/** What one command caused: `at` is the engine time in milliseconds, `events` are in order. */
 export interface CommandOutcome {
   readonly at: number;
   readonly events: readonly Event[];
 }
 
-/** An outcome as recorded, with the digest of the whole history up to it (64 hex digits with `0x`). */
+/** A recorded outcome. `digest` covers the whole history up to and including this outcome (64 hex digits with `0x`). */
 export interface RecordedOutcome extends CommandOutcome {
   readonly digest: string;
 }
@@ -40,13 +40,13 @@ interface Shape {
   readonly upcasts: Readonly<Record<number, Upcast>>;
 }
 
-/** Upcasts by command kind or event type, then by the version that they start from. Empty while every shape is at version 1. */
+/** Upcasts by command kind or event type, then by the version that they convert. Empty while every shape is at version 1. */
 const upcasts: Readonly<Record<string, Readonly<Record<number, Upcast>>>> = {};
 
 const commandShapes = shapes(commandSchemas, upcasts);
 const eventShapes = shapes(eventSchemas, upcasts);
 
-/** Validators and upcasts of every schema in a table of kind or type to current schema. */
+/** The validator and upcasts of each schema. `schemas` has the current schema per command kind or event type. */
 export function shapes(
   schemas: Readonly<Record<string, TSchema>>, chains: Readonly<Record<string, Readonly<Record<number, Upcast>>>>,
 ): ReadonlyMap<string, Shape> {
@@ -56,10 +56,10 @@ export function shapes(
   }));
 }
 
-/** Brings a parsed record to its kind's current version and validates it. Throws MalformedRecord. */
+/** Converts a parsed record to its kind's current version and validates it. Throws MalformedRecord. */
 export function parseShape(table: ReadonlyMap<string, Shape>, name: unknown, value: unknown): Json {
   const shape = typeof name === 'string' ? table.get(name) : undefined;
-  if (shape === undefined) throw new MalformedRecord(`unknown kind of record: ${JSON.stringify(name)}; a newer program wrote it`);
+  if (shape === undefined) throw new MalformedRecord(`unknown kind of record: ${JSON.stringify(name)}; a newer version of this program wrote it`);
   let record = value as Json;
   while (record['v'] !== shape.version) {
     const upcast = shape.upcasts[record['v'] as number];
@@ -72,7 +72,7 @@ export function parseShape(table: ReadonlyMap<string, Shape>, name: unknown, val
   return record;
 }
 
-/** Command to bytes. Throws MalformedRecord or RecordTooLarge: then nothing may be written. */
+/** The bytes of a command. Throws MalformedRecord or RecordTooLarge; such a command must not be written. */
 export function encodeCommand(command: Command): Buffer {
   parseShape(commandShapes, command.kind, command);
   const data = Buffer.from(JSON.stringify(command));
@@ -80,25 +80,25 @@ export function encodeCommand(command: Command): Buffer {
   return data;
 }
 
-/** Bytes to command, of the current version. Throws MalformedRecord. */
+/** The command in a record's bytes, in the current version. Throws MalformedRecord. */
 export function decodeCommand(data: Uint8Array): Command {
   const value = parseJson(data);
   return parseShape(commandShapes, value['kind'], value) as unknown as Command;
 }
 
-/** An outcome's text and digest as the record's bytes. Throws RecordTooLarge. */
+/** The bytes of an outcome record, made from the outcome's text and digest. Throws RecordTooLarge. */
 export function encodeOutcome(text: string, digest: string): Buffer {
   const data = Buffer.from(`${text.slice(0, -1)},"digest":"${digest}"}`);
   if (data.length > MAX_RECORD_BYTES) throw new RecordTooLarge(data.length);
   return data;
 }
 
-/** Bytes to outcome, events of the current version. Throws MalformedRecord. */
+/** The outcome in a record's bytes, its events in their current versions. Throws MalformedRecord. */
 export function decodeOutcome(data: Uint8Array): RecordedOutcome {
   const value = parseJson(data);
   const { at, events, digest } = value;
   if (typeof at !== 'number' || typeof digest !== 'string' || !Array.isArray(events)) {
-    throw new MalformedRecord('an outcome has at, events and digest');
+    throw new MalformedRecord('an outcome must have at, events and digest');
   }
   for (let i = 0; i < events.length; i++) {
     events[i] = parseShape(eventShapes, (events[i] as Json | null)?.['type'], events[i]);
@@ -108,7 +108,7 @@ export function decodeOutcome(data: Uint8Array): RecordedOutcome {
 
 const NAMESPACE = Buffer.from('6f1b0e4a9d4f4b7e8a3cb6d0f2c51e77', 'hex');
 
-/** UUIDv5 (RFC 9562) of a record's natural key within this exchange's namespace: the same key gives the same id, always. */
+/** The UUIDv5 (RFC 9562) of a record's natural key in this exchange's namespace. The same key always gives the same id. */
 export function recordId(naturalKey: string): string {
   const id = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(naturalKey)]), 'buffer');
   id.writeUInt8((id.readUInt8(6) & 0x0f) | 0x50, 6);
@@ -124,6 +124,6 @@ function parseJson(data: Uint8Array): Json {
   } catch (cause) {
     throw new MalformedRecord('the record is not JSON', { cause });
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new MalformedRecord('a record is one JSON object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new MalformedRecord('a record must be one JSON object');
   return value as Json;
 }

@@ -1,4 +1,4 @@
-/** The commands: everything that may change the exchange. A schema gives the type, the validation and the documentation. */
+/** The commands: only a command can change the exchange. Each schema gives a type, its validation and its documentation. */
 import Type from 'typebox';
 import {
   Address, Bytes32, Category, ChainFact, ChainId, Culprit, FailureReason, MarketKind, Milliseconds, MarketOutcome, Position, Price, Seconds, Side,
@@ -7,16 +7,16 @@ import {
 
 const head = <K extends string, V extends number>(kind: K, v: V) => ({
   kind: Type.Literal(kind),
-  /** Version of this kind's shape; older ones are upcast when read. */
+  /** Version of this kind's shape. Records of older versions are upcast when read. */
   v: Type.Literal(v),
-  /** When the writer made the command. The engine's time is the highest `at` it has seen. */
+  /** When the writer made the command. The engine's time is the highest `at` of all commands so far. */
   at: Milliseconds,
 });
 
-/** The log of the chain that a command tells of; absent where no chain has said it (a stack without one). */
+/** The chain event that a command reports. Absent in a stack without a chain. */
 const fact = { fact: Type.Optional(ChainFact) };
 
-/** An ERC-2612 permit that came with an order, used in the batch that settles the order's first fill. */
+/** An ERC-2612 permit that was sent with an order. The batch that settles the order's first fill uses it. */
 export const Permit = record({
   nonce: Uint64, value: Uint256, deadline: Uint64, v: Type.Union([Type.Literal(27), Type.Literal(28)]), r: Bytes32, s: Bytes32,
 });
@@ -54,14 +54,13 @@ export const PlaceOrder = record({
 });
 
 /**
- * `trader` is who signed the cancel, or sent it to the chain; absent where the service lets anybody cancel (a loopback development
- * stack).
+ * `trader` signed the cancel, or sent it to the chain. Absent where the service lets anybody cancel (a loopback development stack).
  */
 export const CancelOrder = record({
   ...head('CancelOrder', 1),
   orderHash: Bytes32,
   marketId: Bytes32,
-  /** Absent: any side. */
+  /** Absent: the order may be on either side. */
   side: Type.Optional(Side),
   trader: Type.Optional(Address),
   signature: Type.Optional(Signature),
@@ -69,15 +68,15 @@ export const CancelOrder = record({
   ...fact,
 });
 
-/** The trader has cancelled, on the chain, all orders with nonces below `belowNonce`. */
+/** The trader has cancelled on the chain all orders with nonces below `belowNonce`. */
 export const CancelOrdersBelow = record({
   ...head('CancelOrdersBelow', 1), chainId: ChainId, trader: Address, belowNonce: Uint64, ...fact,
 });
 
-/** Time passes: expired orders and closed markets are swept. */
+/** Time has passed: the engine cancels expired orders, and the orders of closed markets. */
 export const AdvanceClock = record({ ...head('AdvanceClock', 1) });
 
-/** A transaction that settles these fills, in this order, has been signed and is about to be sent. */
+/** A transaction that settles these fills, in this order, has been signed; the lane sends it next. */
 export const SubmitSettlement = record({
   ...head('SubmitSettlement', 1), chainId: ChainId, txHash: Bytes32, fills: Type.Array(Position, { minItems: 1, maxItems: 1_000 }),
 });
@@ -90,14 +89,14 @@ export const FailFill = record({
   ...head('FailFill', 1), fill: Position, txHash: Bytes32, reason: FailureReason, culprit: Culprit, ...fact,
 });
 
-/** Shares moved on the chain outside settlement; minted from the zero address by a split, burnt to it by a merge or a redemption. */
+/** Shares moved on the chain outside settlement. A split mints them from the zero address; a merge or redemption burns them to it. */
 export const RecordTransfer = record({
   ...head('RecordTransfer', 1), chainId: ChainId, from: Address, to: Address, txHash: Bytes32,
   /** Amounts by ERC-1155 id, each id once. */
   items: Type.Array(record({ token: Bytes32, amount: Uint256 }), { minItems: 1, maxItems: 256 }), ...fact,
 });
 
-/** A user has redeemed shares of a resolved market for `payout` of collateral. The burnt shares are a RecordTransfer of their own. */
+/** A user has redeemed shares of a resolved market for `payout` of collateral. A separate RecordTransfer reports the burnt shares. */
 export const RecordRedemption = record({
   ...head('RecordRedemption', 1), marketId: Bytes32, user: Address, payout: Uint256, txHash: Bytes32, ...fact,
 });
@@ -108,19 +107,19 @@ export const RecordProposal = record({
   assertionTime: Seconds, expirationTime: Seconds, ...fact,
 });
 
-/** The assertion is disputed. */
+/** Somebody has disputed the assertion. */
 export const RecordDispute = record({ ...head('RecordDispute', 1), marketId: Bytes32, assertionId: Bytes32, disputer: Address, ...fact });
 
 /** The oracle has found the assertion untrue. */
 export const RecordRejection = record({ ...head('RecordRejection', 1), marketId: Bytes32, assertionId: Bytes32, ...fact });
 
-/** The chain has the market's final outcome. */
+/** The market's final outcome is on the chain. */
 export const ResolveMarket = record({ ...head('ResolveMarket', 1), marketId: Bytes32, winningOutcome: MarketOutcome, ...fact });
 
 /** Every fact up to and including this final block has been recorded. */
 export const AdvanceChain = record({ ...head('AdvanceChain', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });
 
-/** A user's balances on the chain at the end of `block`; good only while no later block has been recorded. */
+/** A user's balances on the chain at the end of `block`. Valid only while no later block has been recorded. */
 export const SyncPosition = record({
   ...head('SyncPosition', 1), marketId: Bytes32, user: Address, yesShares: Uint256, noShares: Uint256, block: Position,
 });

@@ -1,15 +1,15 @@
-/** The digest chain that makes the history tamper-evident: docs/matching-rules.md, "Digest". */
+/** The digest chain, which makes changes to the history detectable: docs/matching-rules.md, "Digest". */
 import { hash } from 'node:crypto';
 
-/** What the digest of the first outcome starts from: 32 zero bytes. */
+/** The digest before the first outcome: 32 zero bytes. */
 export const GENESIS_DIGEST: Uint8Array = new Uint8Array(32);
 
 const DIGEST_BYTES = 32;
 const HEAD_BYTES = DIGEST_BYTES + 4;
 
-/** The chain from a digest on. It keeps one buffer for the bytes to be hashed, as large as the largest step so far. */
+/** The chain of digests that follows a given digest. It reuses one buffer for the bytes to be hashed. */
 export class DigestChain {
-  /** The last digest at its start: where the next step's bytes want it. */
+  /** Starts with the last digest: the next digest covers it first. */
   #buffer = Buffer.alloc(16_384);
 
   constructor(from: Uint8Array = GENESIS_DIGEST) {
@@ -26,7 +26,7 @@ export class DigestChain {
    * 64 hex digits with `0x`.
    */
   next(command: Uint8Array, text: string): string {
-    // A UTF-16 unit takes at most three bytes of UTF-8.
+    // One UTF-16 code unit takes at most three bytes in UTF-8.
     const room = HEAD_BYTES + command.length + text.length * 3;
     if (room > this.#buffer.length) this.#buffer = Buffer.concat([this.#buffer], room * 2);
     const buffer = this.#buffer;
@@ -40,7 +40,7 @@ export class DigestChain {
   }
 }
 
-/** 64 hex digits with `0x`, as records carry it. */
+/** A digest as records have it: 64 hex digits with `0x`. */
 export function formatDigest(digest: Uint8Array): string {
   return `0x${Buffer.from(digest.buffer, digest.byteOffset, digest.byteLength).toString('hex')}`;
 }

@@ -1,8 +1,8 @@
-/** Every error that a client can meet, in one table: status, text, and whether the same request can succeed later. */
+/** Every error that a client can get, in one table: status, text, and whether the same request can succeed later. */
 
 export interface ErrorKind {
   readonly status: number;
-  /** What went wrong and what to do; a detail may follow it in the answer. */
+  /** What went wrong and what to do. A detail may follow the text in the answer. */
   readonly text: string;
   /** Whether sending the same request again later can help. */
   readonly retry: boolean;
@@ -19,7 +19,7 @@ export const errors = {
   invalid_chain_id: kind(400, 'chain_id is a positive integer'),
   invalid_price: kind(400, 'price is an integer of 1 to 999999 (1000000 = 1.00)'),
   invalid_size: kind(400, 'size is an integer of 1 to 18446744073709551615 (6 decimals)'),
-  invalid_expiration: kind(400, 'expiration is in Unix seconds and at least 60 seconds ahead of the server; compare your clock with serverTime of /api/v1/config'),
+  invalid_expiration: kind(400, 'expiration is in Unix seconds, at least 60 s ahead; compare your clock with serverTime of /api/v1/config'),
   invalid_signature: kind(400, 'signature is not the trader\'s EIP-712 signature of this order'),
   invalid_permit: kind(400, 'permitSignature is not as documented; see errors'),
   cancel_signature_required: kind(401, 'a cancel needs X-Cancel-Signature (EIP-712 CancelOrder) and X-Cancel-Deadline'),
@@ -31,17 +31,17 @@ export const errors = {
   method_not_allowed: kind(405, 'this path does not take this method; see Allow'),
   market_closed: kind(409, 'the market takes no more orders'),
   duplicate_nonce: kind(409, 'another live order of this trader has this nonce; sign the order again with a fresh one'),
-  nonce_cancelled: kind(409, 'the trader has cancelled on the chain all orders with nonces this low; sign the order again with a higher one'),
+  nonce_cancelled: kind(409, 'the trader has cancelled this nonce and all lower ones on the chain; sign the order again with a higher nonce'),
   already_filled: kind(409, 'the order is filled: nothing is left to cancel'),
   body_too_large: kind(413, 'the body is larger than this endpoint takes'),
   unsupported_media_type: kind(415, 'send Content-Type: application/json, uncompressed, in UTF-8'),
-  insufficient_balance: kind(422, 'the trader does not have what the order and the trader\'s other open orders and unsettled fills need'),
+  insufficient_balance: kind(422, 'the trader has less than this order, the other open orders and the unsettled fills need together'),
   insufficient_allowance: kind(422, 'the settlement contract may not move what the order needs; approve it, or send a permitSignature'),
   rate_limited: kind(429, 'too many requests; wait as Retry-After says', true),
   request_timeout: kind(408, 'the request did not arrive in time', true),
   internal: kind(500, 'an unexpected error; it has been logged'),
   overloaded: kind(503, 'the exchange is busy and has not taken the request; send it again as Retry-After says', true),
-  outcome_unknown: kind(503, 'the log has not confirmed the request yet: it may still be carried out; send the same request again to learn, it is never done twice', true),
+  outcome_unknown: kind(503, 'the log has not confirmed the request, which may still be carried out; send it again: it is carried out once', true),
   not_caught_up: kind(503, 'the read model has not reached X-Min-Log-Position yet; ask again', true),
   chain_unavailable: kind(503, 'the chain is not configured or cannot be reached; ask again', true),
   unavailable: kind(503, 'a part that this request needs cannot be reached; ask again', true),
@@ -49,13 +49,13 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors;
 
-/** One field's trouble, for `errors[]` in the answer: a JSON pointer and what was expected. */
+/** What is wrong with one field, for `errors[]` in the answer: a JSON pointer and what was expected. */
 export interface FieldError {
   readonly field: string;
   readonly message: string;
 }
 
-/** A request that fails with one of the table's errors. `detail` says what this request got wrong. */
+/** A request fails with one of the table's errors. `detail` says what is wrong with this request. */
 export class RequestError extends Error {
   readonly kind: ErrorKind;
   constructor(readonly code: ErrorCode, readonly detail = '', readonly fields: readonly FieldError[] = [],

@@ -1,4 +1,4 @@
-/** Outcomes as JSON text, by writers that are compiled from the event schemas: the same text as JSON.stringify's, in a third of the time. */
+/** Outcomes as JSON text, by writers compiled from the event schemas. The text equals JSON.stringify's and takes a third of its time. */
 import type { TSchema } from 'typebox';
 import type { CommandOutcome } from './codec.js';
 import { eventSchemas, type Event } from './events.js';
@@ -13,38 +13,38 @@ interface PropertySchema {
   readonly anyOf?: readonly PropertySchema[];
 }
 
-const writers: Readonly<Record<string, Writer>> = Object.fromEntries(
+const writers = Object.fromEntries(
   Object.entries(eventSchemas).map(([type, schema]) => [type, compileWriter(schema)]),
-);
+) as Readonly<Record<Event['type'], Writer>>;
 
 /**
- * The text that the digest covers, and that `/api/v1/events` shows: `{"at":…,"events":[…]}`, keys in the schemas' order, each event
- * with all of its schema's fields.
+ * The text that the digest covers and that `/api/v1/events` shows: `{"at":…,"events":[…]}`. Keys are in the schemas' order; each event
+ * has all fields of its schema.
  */
 export function outcomeText(outcome: CommandOutcome): string {
   const { events } = outcome;
   let text = `{"at":${outcome.at},"events":[`;
-  for (let i = 0; i < events.length; i++) {
-    const event = events[i]!;
-    if (i > 0) text += ',';
-    text += writers[event.type]!(event);
+  let separator = '';
+  for (const event of events) {
+    text += separator + writers[event.type](event);
+    separator = ',';
   }
   return `${text}]}`;
 }
 
-/** A function from a record to its JSON text, keys in the schema's order. All fields must be required ones. */
+/** A function that gives a record's JSON text, keys in the schema's order. Throws Error when the schema has optional fields. */
 export function compileWriter(schema: TSchema): Writer {
   const { properties, required } = schema as unknown as { properties: Record<string, PropertySchema>; required?: readonly string[] };
-  const names = Object.keys(properties);
-  if (names.length !== required?.length) throw new Error('events have no optional fields: a reader must find each in its place');
-  const parts = names.map((name, i) => {
+  const fields = Object.entries(properties);
+  if (fields.length !== required?.length) throw new Error('an event type must have no optional fields: all its events have the same keys');
+  const parts = fields.map(([name, property], i) => {
     const key = `${i === 0 ? '{' : ','}${JSON.stringify(name)}:`;
-    return `${JSON.stringify(key)}+${expressionOf(properties[name]!, `e.${name}`)}`;
+    return `${JSON.stringify(key)}+${expressionOf(property, `e.${name}`)}`;
   });
   return new Function('e', `return ${parts.join('+')}+"}"`) as Writer;
 }
 
-/** JavaScript that gives a value's JSON text: no escaping where the schema leaves nothing to escape. */
+/** JavaScript that gives a value's JSON text. Values that cannot contain special characters by their schema are not escaped. */
 function expressionOf(schema: PropertySchema, value: string): string {
   if ('const' in schema) return JSON.stringify(JSON.stringify(schema.const));
   if (schema.type === 'integer') return value;
@@ -53,7 +53,7 @@ function expressionOf(schema: PropertySchema, value: string): string {
   return `JSON.stringify(${value})`;
 }
 
-/** Whether a pattern is one of hex digits only. */
+/** Whether the pattern allows only hex digits after `0x`. */
 function isPlain(pattern: string | undefined): boolean {
   return pattern !== undefined && /^\^0x\[0-9a-f\]\{\d+\}\$$/.test(pattern);
 }

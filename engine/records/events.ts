@@ -1,4 +1,4 @@
-/** The events: everything that anyone ever sees. The outcome of a command is a list of these; read models are made of nothing else. */
+/** The events. The outcome of a command is a list of events, and the read models are made only from events. */
 import Type from 'typebox';
 import {
   Address, Bytes32, Category, ChainId, Culprit, FailureReason, MarketKind, MarketOutcome, Position, Price, Seconds, Side, Uint256, Uint64,
@@ -7,12 +7,12 @@ import {
 
 const head = <T extends string, V extends number>(type: T, v: V) => ({ type: Type.Literal(type), v: Type.Literal(v) });
 
-/** The parts of an order that every event about it names. `orderNumber` is the log position of its PlaceOrder: its time priority. */
+/** The fields of every event about an order. `orderNumber` is the log position of the order's PlaceOrder, and its time priority. */
 const order = { orderHash: Bytes32, orderNumber: Position, marketId: Bytes32, side: Side, outcome: MarketOutcome, price: Price };
 
-/** The parts of a fill that every event about it names. `cost` = ceil(size x price / 1e6), in collateral units of 1e-6. */
+/** The fields of every event about a fill. `cost` = ceil(size x price / 1e6), in units of 1e-6 of the collateral. */
 const fill = {
-  /** Dense from 0 in a shard: the settlement contract's replay protection. */
+  /** The fill number: 0, 1, 2, … per log. The settlement contract uses it for replay protection. */
   fill: Position,
   marketId: Bytes32,
   outcome: MarketOutcome,
@@ -20,9 +20,9 @@ const fill = {
   price: Price,
   size: Uint64,
   cost: Uint64,
-  /** The side of the taker, the order that came in; the other side's order was resting. */
+  /** The side of the taker, which is the incoming order. The maker was resting on the other side. */
   takerSide: Side,
-  /** The orders' numbers: the log positions of their PlaceOrder commands, where their hashes and signatures are. */
+  /** The orders' numbers: the log positions of their PlaceOrder commands, which have the hashes and signatures. */
   makerNumber: Position,
   takerNumber: Position,
   buyer: Address,
@@ -39,18 +39,18 @@ export const MarketOpened = record({
 export const MarketTokenized = record({ ...head('MarketTokenized', 1), marketId: Bytes32, yesToken: Bytes32, noToken: Bytes32 });
 
 /**
- * A market's expiration has passed, or it is resolved: it takes no more orders, and those it has are cancelled (`market_closed`) from
- * here on.
+ * The market's expiration has passed, or the market is resolved. The market takes no more orders, and its resting orders are cancelled
+ * (`market_closed`) from here on.
  */
 export const MarketClosed = record({ ...head('MarketClosed', 1), marketId: Bytes32 });
 
-/** An order was taken in. Its matches follow, then OrderRested or OrderCancelled if anything of it is left. */
+/** The engine accepted an order. The order's fills follow, then OrderRested or OrderCancelled if anything remains. */
 export const OrderAccepted = record({ ...head('OrderAccepted', 1), ...order, trader: Address, size: Uint64, nonce: Uint64, expiration: Uint64 });
 
-/** `size` more of the order stands on the book, at its price and its original time priority. */
+/** `size` of the order was added to the book, at the order's price and original time priority. */
 export const OrderRested = record({ ...head('OrderRested', 1), ...order, size: Uint64 });
 
-/** A taker and a resting maker traded: the maker's level and both orders' remaining sizes shrink by `size`. */
+/** A taker and a resting maker traded: the maker's level and the remaining sizes of both orders shrink by `size`. */
 export const FillMatched = record({ ...head('FillMatched', 1), ...fill });
 
 export const CancelReason = Type.Union([
@@ -59,43 +59,43 @@ export const CancelReason = Type.Union([
 ]);
 export type CancelReason = Type.Static<typeof CancelReason>;
 
-/** The order is closed with `remaining` unfilled, and is so from here on. `rested` of it stood on the book and leaves its level. */
+/** The order is closed for good with `remaining` unfilled. `rested` of it was on the book and is taken off its level. */
 export const OrderCancelled = record({
   ...head('OrderCancelled', 1), ...order, remaining: Uint64, rested: Uint64, reason: CancelReason,
 });
 
-/** The trader has cancelled on this chain all orders with lower nonces: those it has are cancelled (`user`), further ones refused. */
+/** The trader has cancelled on this chain all orders with lower nonces: open ones are cancelled (`user`), new ones are rejected. */
 export const NonceFloorRaised = record({ ...head('NonceFloorRaised', 1), chainId: ChainId, trader: Address, belowNonce: Uint64 });
 
-/** A transaction that settles these fills, in this order, was signed; its sending follows. Another one for the same fills may come. */
+/** A transaction that settles these fills, in this order, was signed and is sent next. Another transaction for the same fills may follow. */
 export const SettlementSubmitted = record({ ...head('SettlementSubmitted', 1), chainId: ChainId, txHash: Bytes32, fills: Type.Array(Position) });
 
 /** The chain settled the fill. */
 export const FillSettled = record({ ...head('FillSettled', 1), ...fill, txHash: Bytes32 });
 
 /**
- * The chain refused the fill: it never happened. Volume, trades and positions that counted it take it back, and both orders'
- * remaining sizes grow by `size`; whether an order is open again is told by the events that follow.
+ * The chain refused the fill, so the trade never happened. Read models that counted the trade subtract it, and the remaining sizes of
+ * both orders grow by `size`. The events that follow tell whether an order is open again.
  */
 export const FillFailed = record({
   ...head('FillFailed', 1), ...fill, txHash: Bytes32, reason: FailureReason, culprit: Culprit,
 });
 
 /**
- * The innocent order of a failed fill is open again, with the `size` that FillFailed gave back to it still to be matched. Matches and
- * OrderRested follow as for a new order.
+ * The innocent order of a failed fill is open again. The `size` that FillFailed gave back to it is matched again: fills and OrderRested
+ * follow as for a new order.
  */
 export const OrderReinstated = record({ ...head('OrderReinstated', 1), ...order, size: Uint64 });
 
-/** Shares moved on the chain outside settlement: minted where `from` is the zero address, burnt where `to` is. */
+/** Shares moved on the chain outside settlement. `from` is the zero address for minted shares, `to` for burnt ones. */
 export const SharesTransferred = record({
   ...head('SharesTransferred', 1), marketId: Bytes32, outcome: MarketOutcome, from: Address, to: Address, amount: Uint256, txHash: Bytes32,
 });
 
-/** The user was paid for shares of a resolved market; the shares themselves left by SharesTransferred. */
+/** The user was paid for shares of a resolved market. A separate SharesTransferred takes the shares. */
 export const PositionRedeemed = record({ ...head('PositionRedeemed', 1), marketId: Bytes32, user: Address, payout: Uint256, txHash: Bytes32 });
 
-/** The user's shares are these: the chain's balances after all that was recorded before. */
+/** The user's holdings by the chain's balances, after every fact that was recorded before. */
 export const PositionSynced = record({
   ...head('PositionSynced', 1), marketId: Bytes32, user: Address, yesShares: Uint256, noShares: Uint256,
 });
@@ -108,19 +108,19 @@ export const ResolutionProposed = record({
 
 export const ResolutionDisputed = record({ ...head('ResolutionDisputed', 1), marketId: Bytes32, assertionId: Bytes32, disputer: Address });
 
-/** The oracle found the assertion untrue: another one may come. */
+/** The oracle found the assertion untrue. Another assertion may follow. */
 export const ResolutionRejected = record({ ...head('ResolutionRejected', 1), marketId: Bytes32, assertionId: Bytes32 });
 
 /** The market has its final outcome. */
 export const MarketResolved = record({ ...head('MarketResolved', 1), marketId: Bytes32, winningOutcome: MarketOutcome });
 
-/** Every fact of the chain up to and including this block is in the history. */
+/** The log has every fact of the chain up to and including this block. */
 export const ChainAdvanced = record({ ...head('ChainAdvanced', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });
 
-/** The same signed order came again: it keeps the answer of `orderNumber`, its first position. */
+/** The same signed order was sent again. Its answer is that of `orderNumber`, the position of the first PlaceOrder. */
 export const OrderRepeated = record({ ...head('OrderRepeated', 1), orderHash: Bytes32, orderNumber: Position });
 
-/** A cancel of an order that is closed already other than by being filled. */
+/** A cancel of an order that is already cancelled. */
 export const CancelRepeated = record({
   ...head('CancelRepeated', 1), orderHash: Bytes32, orderNumber: Position, size: Uint64, remaining: Uint64,
 });
@@ -133,7 +133,7 @@ export const RejectionCode = Type.Union([
 ]);
 export type RejectionCode = Type.Static<typeof RejectionCode>;
 
-/** The command changed nothing but a chain's cursor. `subject` is what it was about: an order hash, a market id, a fill number, … */
+/** The command changed at most a chain's cursor. `subject` names its object: an order hash, a market id, a fill number, … */
 export const CommandRejected = record({ ...head('CommandRejected', 1), code: RejectionCode, subject: Type.String() });
 
 export type MarketOpened = Type.Static<typeof MarketOpened>;

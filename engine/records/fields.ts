@@ -1,4 +1,4 @@
-/** The field types that records are made of, as JSON schemas: one place for what an address or an amount may look like. */
+/** The types of the records' fields, as JSON schemas: for example what an address or an amount may look like. */
 import Type, { type TSchema } from 'typebox';
 import { ADDRESS, BYTES32, SIGNATURE } from './hex.js';
 import { named } from './named-schema.js';
@@ -12,21 +12,21 @@ export const Bytes32 = Type.String({ pattern: BYTES32.recorded });
 /** A 65-byte signature (r, s, v) as lower-case hex with `0x`. */
 export const Signature = Type.String({ pattern: SIGNATURE.recorded });
 
-/** As requests may write an address: digits of any case. The checksum of EIP-55 is not looked at. */
+/** An address in a request: digits of any case. The EIP-55 checksum is not checked. */
 export const AnyCaseAddress = named('AddressInput', Type.String({ pattern: ADDRESS.given, description: '20 bytes as hex, upper or lower case.' }));
 
-/** As requests may write 32 bytes: digits of any case. */
+/** 32 bytes in a request: digits of any case. */
 export const AnyCaseBytes32 = named('Bytes32Input', Type.String({ pattern: BYTES32.given, description: '32 bytes as hex, upper or lower case.' }));
 
-/** As requests may write a signature of 65 bytes: digits of any case. */
+/** A signature of 65 bytes in a request: digits of any case. */
 export const AnyCaseSignature = named('SignatureInput', Type.String({
   pattern: SIGNATURE.given, description: '65 bytes (r, s, v) as hex, upper or lower case.',
 }));
 
-/** An exact integer of 0 to 2^64-1 in decimal digits; records carry these as strings, so that any JSON parser keeps them. */
+/** An integer of 0 to 2^64-1 in decimal digits. Records have it as a string, so that every JSON parser keeps it exact. */
 export const Uint64 = Type.String({ format: 'uint64' });
 
-/** An exact integer of 0 to 2^256-1 in decimal digits. */
+/** An integer of 0 to 2^256-1 in decimal digits, as a string. */
 export const Uint256 = Type.String({ format: 'uint256' });
 
 /** 0 = BUY, 1 = SELL. */
@@ -50,12 +50,12 @@ export const Milliseconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_
 /** Seconds since the Unix epoch. */
 export const Seconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-/** A log position or a dense number given by the engine. */
+/** A log position, or another number that counts up from 0 without gaps. */
 export const Position = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 export const ChainId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
-/** Where on a chain a fact stands: a log of a final block. Facts are recorded in the chain's order, and the engine takes each once. */
+/** The place of a fact on a chain: a chain event of a final block. Facts are recorded in the chain's order, and each counts once. */
 export const ChainFact = record({ chainId: ChainId, block: Position, logIndex: Position });
 
 export const Category = Type.Union([
@@ -74,11 +74,11 @@ export const FailureReason = Type.Union([
 ]);
 export type FailureReason = Type.Static<typeof FailureReason>;
 
-/** Whose order made a fill fail; `both` also stands for "nobody's in particular". */
+/** Whose order made a fill fail. `both` also means that neither order alone is the cause. */
 export const Culprit = Type.Union([Type.Literal('buyer'), Type.Literal('seller'), Type.Literal('both')]);
 export type Culprit = Type.Static<typeof Culprit>;
 
-/** An object schema that refuses fields it does not name. */
+/** An object schema that refuses unknown fields. */
 export function record<T extends Record<string, TSchema>>(properties: T) {
   return Type.Object(properties, { additionalProperties: false });
 }

@@ -1,14 +1,14 @@
-/** Hex text: what an address, 32 bytes and a signature look like, and bytes as hex. Nothing else in the project says so. */
+/** Hex text: the forms of an address, of 32 bytes and of a signature, and bytes as hex. Only this module defines them. */
 
-/** How a fixed number of bytes is written: `0x`, then two hex digits per byte. Regular expressions as text. */
+/** The text form of a fixed number of bytes: `0x`, then two hex digits per byte. Regular expressions as text. */
 export interface HexForm {
-  /** Lower case, as records and answers carry it; without anchors, to stand within a longer pattern. */
+  /** Lower case, as in records and answers; without anchors, for use within a longer pattern. */
   readonly text: string;
-  /** The whole of a text in lower case. */
+  /** A whole text in lower case. */
   readonly recorded: string;
-  /** The whole of a text with digits of any case, as requests may write it. */
+  /** A whole text with digits of any case, as in requests. */
   readonly given: string;
-  /** What a client is told to write. */
+  /** The form in words, for error texts. */
   readonly meaning: string;
 }
 
@@ -38,12 +38,12 @@ export function isBytes32(value: unknown): value is string {
   return typeof value === 'string' && givenBytes32.test(value);
 }
 
-/** Whether a value is whole bytes, any number of them, with digits of any case. */
+/** Whether a value is `0x` and any number of whole bytes, with digits of any case. */
 export function isHexBytes(value: unknown): value is string {
   return typeof value === 'string' && HEX_BYTES.test(value);
 }
 
-/** The 65 bytes of a signature in hex, undefined for anything else. */
+/** The 65 bytes of a signature in hex; undefined for anything else. */
 export function signatureBytes(value: unknown): Buffer | undefined {
   if (typeof value !== 'string' || !givenSignature.test(value)) return undefined;
   return Buffer.from(value.slice(2), 'hex');
@@ -56,7 +56,7 @@ export function toHex(bytes: Uint8Array): string {
 
 const QUANTITY = /^0x[0-9a-f]{1,14}$/i;
 
-/** A quantity of the Ethereum JSON-RPC specification as an integer of 0 to 2^53-1; undefined for anything else. */
+/** The integer in a quantity of the Ethereum JSON-RPC specification, 0 to 2^53-1; undefined for anything else. */
 export function quantityOf(value: unknown): number | undefined {
   const number = typeof value === 'string' && QUANTITY.test(value) ? Number(value) : NaN;
   return Number.isSafeInteger(number) ? number : undefined;

@@ -1,4 +1,4 @@
-/** Compiles JSON schemas to validators: ajv's one home in the engine. */
+/** Compiles JSON schemas to validators. Only this module makes ajv instances. */
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { Static, TSchema } from 'typebox';
 
@@ -7,15 +7,15 @@ const UINT256_MAX = (2n ** 256n - 1n).toString();
 
 const formats = { uint64: (text: string) => isDecimal(text, UINT64_MAX), uint256: (text: string) => isDecimal(text, UINT256_MAX) };
 const ajv = new Ajv({ strict: true, allErrors: false, formats });
-/** For files that people write: slower, and open to costly inputs. */
+/** For files that people write: it finds all errors, so it is slower, and a hostile input can cost much time. */
 const thorough = new Ajv({ strict: true, allErrors: true, formats });
 
-/** A validator that narrows to the schema's type; its `errors` say what was wrong. */
+/** A validator that narrows to the schema's type. Its `errors` tell what was wrong with the last value. */
 export function compileSchema<T extends TSchema>(schema: T): ValidateFunction<Static<T>> {
   return ajv.compile<Static<T>>(schema);
 }
 
-/** The last validation's errors as one line: where, and what was expected. */
+/** The last validation's errors as one line: the field, and what was expected. */
 export function explain(validate: ValidateFunction): string {
   return ajv.errorsText(validate.errors, { dataVar: 'record' });
 }
@@ -26,15 +26,15 @@ export interface Fault {
   readonly what: string;
 }
 
-/** A function that finds everything that is wrong with a value, in the schema's order. Its texts show no values. */
+/** A function that finds all faults of a value, in the schema's order. The faults' texts do not show values. */
 export function faultFinder(schema: TSchema): (value: unknown) => Fault[] {
   const validate = thorough.compile(schema);
   return (value) => {
     validate(value);
     return (validate.errors ?? []).map(({ instancePath, keyword, params, message }) => {
-      const { missingProperty, additionalProperty } = params as { missingProperty?: string; additionalProperty?: string };
-      if (keyword === 'required') return { at: `${instancePath}/${escaped(missingProperty!)}`, what: 'is missing' };
-      if (keyword === 'additionalProperties') return { at: `${instancePath}/${escaped(additionalProperty!)}`, what: 'is not known here' };
+      const { missingProperty, additionalProperty } = params as { missingProperty: string; additionalProperty: string };
+      if (keyword === 'required') return { at: `${instancePath}/${escaped(missingProperty)}`, what: 'is missing' };
+      if (keyword === 'additionalProperties') return { at: `${instancePath}/${escaped(additionalProperty)}`, what: 'is not known here' };
       return { at: instancePath, what: message ?? keyword };
     });
   };
@@ -45,7 +45,7 @@ function escaped(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** Decimal digits without a leading zero, at most `max` (of equal or greater length, compared as text). */
+/** Whether the text is decimal digits without a leading zero, and at most `max`. Texts of equal length compare like numbers. */
 function isDecimal(text: string, max: string): boolean {
   if (text.length === 0 || text.length > max.length) return false;
   if (text.charCodeAt(0) === 48) return text.length === 1;

@@ -1,4 +1,4 @@
-/** The two answers that many decisions share: an order is cancelled, a command is rejected. */
+/** Two results that many decisions share: an order is cancelled, or a command is rejected. */
 import type { CancelReason, Event, OrderCancelled, RejectionCode } from '../records/events.js';
 import { OPEN, marketOf, type State } from './state.js';
 
@@ -6,7 +6,7 @@ export function rejected(code: RejectionCode, subject: string): Event[] {
   return [{ type: 'CommandRejected', v: 1, code, subject }];
 }
 
-/** The cancellation of a known order. `remaining` defaults to what the order has left. */
+/** The cancellation of a known order. `remaining` defaults to the order's remaining size. */
 export function cancelled(state: State, slot: number, reason: CancelReason, remaining = state.orders.remaining(slot)): OrderCancelled {
   const { orders } = state;
   const rests = state.columns.status.get(slot) === OPEN;

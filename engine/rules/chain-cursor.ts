@@ -1,16 +1,16 @@
-/** How far each chain has been recorded, so that a fact that comes again changes nothing: docs/matching-rules.md, "Facts". */
+/** How far each chain is recorded, so that a repeated fact changes nothing: docs/matching-rules.md, "Facts". */
 import type { Command } from '../records/commands.js';
 import type { ChainFact } from '../records/fields.js';
 import type { ChainCursor, State } from './state.js';
 
 const START: ChainCursor = { nextBlock: 0, nextLog: 0 };
 
-/** How far the chain has been recorded; undefined before its first fact. */
+/** How far the chain is recorded; undefined before the chain's first fact. */
 export function chainCursor(state: State, chainId: number): ChainCursor | undefined {
   return state.chains.get(chainId);
 }
 
-/** Names the command's fact if it is below its chain's cursor; undefined for a new fact and where there is none. */
+/** The place of the command's fact if the fact is below its chain's cursor; undefined for a new fact, and for a command without one. */
 export function knownFact(state: State, command: Command): string | undefined {
   if (command.kind === 'AdvanceChain') {
     const { chainId, block } = command;
@@ -23,7 +23,7 @@ export function knownFact(state: State, command: Command): string | undefined {
   return block < nextBlock || (block === nextBlock && logIndex < nextLog) ? `${chainId}:${block}:${logIndex}` : undefined;
 }
 
-/** Moves the chain's cursor behind the command's fact, whatever was decided about it. Like time, it follows the commands. */
+/** Moves the chain's cursor past the command's fact, also when the command was rejected. Like time, the cursor follows commands, not events. */
 export function moveCursor(state: State, command: Command): void {
   if (command.kind === 'AdvanceChain') {
     const { chainId, block, blockHash } = command;

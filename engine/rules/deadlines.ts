@@ -1,6 +1,6 @@
-/** Orders by when they stop living: a binary heap of slots that can also be read in order without being changed. */
+/** Orders by their deadlines: a binary heap of slots that can also be read in order without changing it. */
 
-/** Whether the order in slot `a` stops living before the one in slot `b`; a strict total order. */
+/** Whether the order in slot `a` stops living before the order in slot `b`. A strict total order. */
 export type Before = (a: number, b: number) => boolean;
 
 export class Deadlines {
@@ -54,7 +54,7 @@ export class Deadlines {
     this.#slots[i] = last;
   }
 
-  /** Slots from the earliest deadline on. The heap stays as it is: a second, small heap holds the frontier of its tree. */
+  /** Slots from the earliest deadline on. Does not change the heap: a second, small heap has the frontier of the heap's tree. */
   * inOrder(): Generator<number> {
     const slots = this.#slots;
     const frontier = new Deadlines((a, b) => this.before(slots[a]!, slots[b]!));

@@ -1,4 +1,4 @@
-/** Decides what a chain's word causes, other than on fills: on transfers, cancelled nonces, resolutions and balances. */
+/** Decides what a chain's facts cause, other than facts about fills: transfers, cancelled nonces, resolutions and balances. */
 import { parseUint64, readUint64, uint64 } from '../book/uint64.js';
 import { cancelled, rejected } from './cancelled.js';
 import { chainCursor } from './chain-cursor.js';
@@ -7,12 +7,12 @@ import type {
 } from '../records/commands.js';
 import type { Event } from '../records/events.js';
 import { WORK_LIMIT } from './limits.js';
-import { marketOfToken, pulledOrders, type Market, type Nonce, type Pull, type State } from './state.js';
+import { findMarket, marketOfToken, pulledOrders, type Market, type Nonce, type Pull, type State } from './state.js';
 
 export function decideCancelOrdersBelow(state: State, command: CancelOrdersBelow, position: number): Event[] {
   const { chainId, trader: address, belowNonce } = command;
   const trader = state.traderIndex.get(address);
-  const floor = trader === undefined ? undefined : state.traders[trader]!.floors?.get(chainId);
+  const floor = state.traders[trader ?? -1]?.floors?.get(chainId);
   if (parseUint64(belowNonce) <= (floor === undefined ? 0n : uint64(floor.hi, floor.lo))) return rejected('nonce_cancelled', address);
   const events: Event[] = [{ type: 'NonceFloorRaised', v: 1, chainId, trader: address, belowNonce }];
   if (trader === undefined) return events;
@@ -25,7 +25,7 @@ export function decideCancelOrdersBelow(state: State, command: CancelOrdersBelow
   return events;
 }
 
-/** The orders that a raised floor takes. */
+/** The pull that cancels the orders below a raised floor. */
 export function floorPull(terms: { trader: number; chainId: number; below: Nonce; before: number }): Pull {
   return { kind: 'trader', reason: 'user', ...terms };
 }
@@ -45,7 +45,7 @@ type MarketFact = RecordRedemption | RecordProposal | RecordDispute | RecordReje
 
 export function decideMarketFact(state: State, command: MarketFact): Event[] {
   const { marketId } = command;
-  const market = marketTold(state, command);
+  const market = marketOfFact(state, command);
   if (market === undefined) return rejected('unknown_market', marketId);
   switch (command.kind) {
     case 'RecordRedemption': {
@@ -68,19 +68,17 @@ function resolve({ marketId, closed, winner }: Market, { winningOutcome }: Resol
   return closed ? [resolved] : [{ type: 'MarketClosed', v: 1, marketId }, resolved];
 }
 
-/** The market that a fact is about: one of that name on another chain is not it. */
-function marketTold(state: State, { marketId, fact }: MarketFact): Market | undefined {
-  const index = state.marketIndex.get(marketId);
-  if (index === undefined) return undefined;
-  const market = state.markets[index]!;
-  return fact === undefined || fact.chainId === market.chainId ? market : undefined;
+/** The market that a fact is about. Undefined for an unknown market, and for a market on another chain than the fact. */
+function marketOfFact(state: State, { marketId, fact }: MarketFact): Market | undefined {
+  const market = findMarket(state, marketId);
+  return fact === undefined || fact.chainId === market?.chainId ? market : undefined;
 }
 
 export function decideSyncPosition(state: State, command: SyncPosition): Event[] {
   const { marketId, user, yesShares, noShares, block } = command;
-  const index = state.marketIndex.get(marketId);
-  if (index === undefined) return rejected('unknown_market', marketId);
-  const cursor = chainCursor(state, state.markets[index]!.chainId);
+  const market = findMarket(state, marketId);
+  if (market === undefined) return rejected('unknown_market', marketId);
+  const cursor = chainCursor(state, market.chainId);
   if (cursor?.nextBlock !== block + 1 || cursor.nextLog !== 0) return rejected('outdated_sync', marketId);
   return [{ type: 'PositionSynced', v: 1, marketId, user, yesShares, noShares }];
 }

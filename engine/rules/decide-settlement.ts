@@ -1,4 +1,4 @@
-/** Decides what the chain's word on a fill causes: settled, or failed and taken back without harm to the innocent side. */
+/** Decides what a chain's facts about a fill cause: the fill is settled, or it failed and the innocent order gets its size back. */
 import { cancelled, rejected } from './cancelled.js';
 import type { FailFill, SettleFill, SubmitSettlement } from '../records/commands.js';
 import { costOf } from '../records/amounts.js';
@@ -8,7 +8,7 @@ import { WORK_LIMIT } from './limits.js';
 import { match } from './match.js';
 import type { PendingFill } from './pending-fills.js';
 import {
-  CANCELLED, FILLED, OPEN, isBelowFloor, isOpenMarket, lives, marketOf, pulledOrders, type Pull, type State,
+  CANCELLED, FILLED, OPEN, isBelowFloor, isOpenMarket, lives, marketOf, ownerOf, pulledOrders, type Pull, type State,
 } from './state.js';
 
 export function decideSettleFill(state: State, command: SettleFill): Event[] {
@@ -44,14 +44,14 @@ export function decideSubmitSettlement(state: State, { chainId, txHash, fills }:
   return [{ type: 'SettlementSubmitted', v: 1, chainId, txHash, fills }];
 }
 
-/** The fill, if it is unsettled and, where a chain is given, of a market there. */
+/** The fill, if it is unsettled and, where a chain is given, its market is on that chain. */
 function unsettled(state: State, fill: number, chainId: number | undefined): PendingFill | undefined {
   const pending = state.fills.get(fill);
   if (pending === undefined || chainId === undefined) return pending;
   return marketOf(state, pending.buySlot).chainId === chainId ? pending : undefined;
 }
 
-/** The orders that lose the asset that a failed fill's culprit turned out not to have; undefined: none but the fill's own. */
+/** The pull of the culprit's other orders that need the asset that the culprit does not have; undefined when there is none. */
 export function pullOf(state: State, failed: FillFailed, position: number): Pull | undefined {
   const market = state.markets[state.marketIndex.get(failed.marketId)!]!;
   const base = { kind: 'trader', reason: 'settlement_failed', before: position, chainId: market.chainId } as const;
@@ -72,14 +72,14 @@ export function pullOf(state: State, failed: FillFailed, position: number): Pull
 }
 
 function fieldsOf(state: State, fill: number, pending: PendingFill) {
-  const { orders, columns } = state;
+  const { orders } = state;
   const { buySlot, sellSlot, price, size, takerSide } = pending;
   const [taker, maker] = takerSide === BUY ? [buySlot, sellSlot] : [sellSlot, buySlot];
   return {
     fill, marketId: marketOf(state, buySlot).marketId, outcome: orders.outcome(buySlot), price,
     size: size.toString(), cost: costOf(size, price).toString(), takerSide,
     makerNumber: orders.number(maker), takerNumber: orders.number(taker),
-    buyer: state.traders[columns.trader.get(buySlot)]!.address, seller: state.traders[columns.trader.get(sellSlot)]!.address,
+    buyer: ownerOf(state, buySlot).address, seller: ownerOf(state, sellSlot).address,
   };
 }
 
@@ -88,7 +88,7 @@ function cancelCulprit(state: State, slot: number, failedSize: bigint, events: E
   events.push(cancelled(state, slot, 'settlement_failed', state.orders.remaining(slot) + failedSize));
 }
 
-/** The innocent order gets the failed fill's size back: on the book if it still stands there, else through matching, if it may. */
+/** Gives the failed fill's size back to the innocent order: on the book if the order is open, otherwise by matching, if rules allow it. */
 function giveBack(state: State, innocent: { slot: number; size: bigint; pull: Pull | undefined }, events: Event[]): void {
   const { slot, size } = innocent;
   const { orders, columns } = state;
@@ -110,9 +110,9 @@ function giveBack(state: State, innocent: { slot: number; size: bigint; pull: Pu
     return;
   }
   const gone = new Set(events.filter((event) => event.type === 'OrderCancelled').map((event) => event.orderNumber));
-  const trader = columns.trader.get(slot);
+  const { index: trader, address } = ownerOf(state, slot);
   match(state, {
-    orderHash: order.orderHash, number: order.orderNumber, market, trader, address: state.traders[trader]!.address,
+    orderHash: order.orderHash, number: order.orderNumber, market, trader, address,
     side: order.side, outcome: order.outcome, price: order.price, remaining: size, gone,
     sweeps: innocent.pull === undefined ? state.sweeps : [...state.sweeps, innocent.pull],
     workLeft: WORK_LIMIT - gone.size,
@@ -121,9 +121,9 @@ function giveBack(state: State, innocent: { slot: number; size: bigint; pull: Pu
 
 /** Why a filled order may not be open again. */
 function obstacleOf(state: State, slot: number): CancelReason | undefined {
-  const { trader, nonceHi, nonceLo } = state.columns;
+  const { nonceHi, nonceLo } = state.columns;
   const market = marketOf(state, slot);
   if (!lives(state, slot)) return 'expired';
   if (!isOpenMarket(state, market)) return 'market_closed';
-  return isBelowFloor(state.traders[trader.get(slot)]!, market.chainId, nonceHi.get(slot), nonceLo.get(slot)) ? 'user' : undefined;
+  return isBelowFloor(ownerOf(state, slot), market.chainId, nonceHi.get(slot), nonceLo.get(slot)) ? 'user' : undefined;
 }

@@ -1,4 +1,4 @@
-/** Decides what a command causes. Reads the state, changes nothing; docs/matching-rules.md is the specification. */
+/** Decides what a command causes. Reads the state and changes nothing. Specification: docs/matching-rules.md. */
 import type { CancelOrder, Command, OpenMarket, PlaceOrder } from '../records/commands.js';
 import { knownFact } from './chain-cursor.js';
 import { decideCancelOrdersBelow, decideMarketFact, decideRecordTransfer, decideSyncPosition } from './decide-chain.js';
@@ -8,11 +8,11 @@ import type { CancelReason, Event, RejectionCode } from '../records/events.js';
 import { MIN_LIFETIME_S, WORK_LIMIT } from './limits.js';
 import { match } from './match.js';
 import {
-  FILLED, OPEN, deathOf, findNonce, findOrder, isBelowFloor, isOpenMarket, lives, marketOf, sweptOrders, type State, type Sweep,
+  FILLED, OPEN, deathOf, findNonce, findOrder, isBelowFloor, isOpenMarket, lives, marketOf, ownerOf, sweptOrders, type State, type Sweep,
 } from './state.js';
 import { formatUint64, parseUint64, readUint64 } from '../book/uint64.js';
 
-/** The events of the command at log position `position`, in order. `advance` has brought the state's time up to the command's. */
+/** The events of the command at log position `position`, in order. The caller has called `advance` with the command's time. */
 export function decide(state: State, command: Command, position: number): Event[] {
   const known = knownFact(state, command);
   if (known !== undefined) return rejected('known_fact', known);
@@ -94,7 +94,7 @@ function cancelOrder(state: State, command: CancelOrder): Event[] {
     || marketOf(state, slot).marketId !== command.marketId
     || (command.fact !== undefined && marketOf(state, slot).chainId !== command.fact.chainId)
     || (command.side !== undefined && orders.side(slot) !== command.side)) return rejected('unknown_order', command.orderHash);
-  if (command.trader !== undefined && command.trader !== state.traders[columns.trader.get(slot)]!.address) {
+  if (command.trader !== undefined && command.trader !== ownerOf(state, slot).address) {
     return rejected('not_order_owner', command.orderHash);
   }
   switch (columns.status.get(slot)) {

@@ -1,4 +1,4 @@
-/** Applies events to the state: the only place that changes it, and the same for live running, replay and recovery. */
+/** Applies events to the state. Only this module changes the state, in the same way for live commands, replay and recovery. */
 import { Book } from '../book/book.js';
 import { highWord, lowWord, parseUint64, readUint64 } from '../book/uint64.js';
 import { floorPull } from './decide-chain.js';
@@ -11,7 +11,7 @@ import {
   CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders, type Market, type State, type Trader,
 } from './state.js';
 
-/** The state and a history that do not belong together: the engine stops rather than go on from it. */
+/** An event contradicts the engine's state. The engine stops, because every later outcome could be wrong. */
 export class InconsistentHistory extends Error {
   constructor(what: string) {
     super(`the history contradicts the engine's state: ${what}`);
@@ -19,7 +19,7 @@ export class InconsistentHistory extends Error {
   }
 }
 
-/** Time passes before each command: closed orders whose deadline is over leave the memory, and finished sweeps end. */
+/** Sets the time, before each command: frees closed orders whose deadline has passed, and ends finished sweeps. */
 export function advance(state: State, at: number): void {
   if (at > state.now) state.now = at;
   const { deadlines, columns } = state;
@@ -54,7 +54,7 @@ export function evolve(state: State, event: Event): void {
   }
 }
 
-/** Events mostly follow each other about the same order: the incoming one is recognised by its number, without a search. */
+/** The slot of an event's order. Consecutive events are mostly about the incoming order, which is recognised by its number without a search. */
 function slotOf(state: State, event: { readonly orderHash: string; readonly orderNumber: number }): number {
   if (state.incoming >= 0 && state.orders.number(state.incoming) === event.orderNumber) return state.incoming;
   const slot = state.orders.find(event.orderHash);
@@ -135,7 +135,7 @@ function restOrder(state: State, event: OrderRested): void {
   }
 }
 
-/** The maker is always the oldest order of the best level on the other side: what stood before it has left by earlier events. */
+/** The maker is always the oldest order of the best level on the other side: earlier events have removed the orders before it. */
 function applyFill(state: State, event: FillMatched): void {
   const { orders, incoming } = state;
   const book = bookOf(state, incoming);
@@ -190,8 +190,8 @@ function settleFill(state: State, event: FillSettled): void {
 }
 
 /**
- * Both orders get the size back, but an open one only by the OrderRested or OrderCancelled that follows, since it stands on the book.
- * One that was filled keeps its nonce: the next event reopens or cancels it.
+ * Gives the size back to both orders. An open order is on the book, so it gets the size with the OrderRested or OrderCancelled that
+ * follows. A filled order keeps its nonce: the next event reopens or cancels it.
  */
 function failFill(state: State, event: FillFailed): void {
   const pending = state.fills.get(event.fill)!;
@@ -214,7 +214,7 @@ function reinstate(state: State, slot: number): void {
   linkOpen(state, state.traders[state.columns.trader.get(slot)]!, slot);
 }
 
-/** Frees the slot of a closed order whose deadline is over and whose fills are all settled. */
+/** Frees the slot of a closed order whose deadline has passed and whose fills are all settled. */
 function freeIfDone(state: State, slot: number): void {
   const { columns } = state;
   if (columns.overdue.get(slot) === 0 || columns.unsettled.get(slot) > 0) return;
@@ -235,7 +235,7 @@ function traderOf(state: State, address: string): Trader {
   return trader;
 }
 
-/** Puts an order into its trader's list of open orders, by number: at the end, unless it is an older one that is open again. */
+/** Puts an order into its trader's list of open orders, by number. A new order goes to the end; a reopened order goes further forward. */
 function linkOpen(state: State, trader: Trader, slot: number): void {
   const { orders, columns } = state;
   const number = orders.number(slot);

@@ -1,31 +1,31 @@
-/** Matches an incoming order against a book by price-time priority, without touching the book: what happens is told as events. */
+/** Matches an incoming order against a book by price-time priority. Returns events and does not change the book. */
 import { costOf } from '../records/amounts.js';
 import { cancelled } from './cancelled.js';
 import type { Event } from '../records/events.js';
 import { BUY, type MarketOutcome, type Side } from '../records/fields.js';
 import { isPulledBy, lives, type Market, type Pull, type State, type Sweep } from './state.js';
 
-/** An order on its way to the book: one that has just been accepted, or one that a failed fill gives a second chance. */
+/** An order to be matched: one that was just accepted, or one that gets the size of a failed fill back. */
 export interface Incoming {
   readonly orderHash: string;
   readonly number: number;
   readonly market: Market;
-  /** The trader's index; -1 for one who was never seen before. */
+  /** The trader's index; -1 for a new trader. */
   readonly trader: number;
   readonly address: string;
   readonly side: Side;
   readonly outcome: MarketOutcome;
   readonly price: number;
   readonly remaining: bigint;
-  /** Sweeps under way: resting orders that they will take do not trade any more. */
+  /** Unfinished sweeps: resting orders that a sweep will cancel do not trade any more. */
   readonly sweeps: readonly Sweep[];
-  /** Numbers of orders that the same command has cancelled already, though they still stand on the book. */
+  /** Numbers of orders that the same command has already cancelled, although they are still on the book. */
   readonly gone?: ReadonlySet<number>;
   /** How many fills and cancels the command may still cause. */
   readonly workLeft: number;
 }
 
-/** Appends what matching the order causes to `events`: fills, cancels of resting orders, and what becomes of the remainder. */
+/** Appends the events of matching the order to `events`: fills, cancels of resting orders, and the rest or cancel of the remainder. */
 export function match(state: State, incoming: Incoming, events: Event[]): void {
   const { orders, columns } = state;
   const book = incoming.market.books[incoming.outcome];
@@ -66,7 +66,7 @@ export function match(state: State, incoming: Incoming, events: Event[]): void {
   if (remaining > 0n) events.push(remainder(incoming, remaining));
 }
 
-/** The first sweep that will take a resting order from its trader. */
+/** The first trader's sweep that will cancel a resting order. */
 function pullOn(state: State, sweeps: readonly Sweep[], slot: number): Pull | undefined {
   for (const sweep of sweeps) {
     if (sweep.kind === 'trader' && isPulledBy(state, sweep, slot)) return sweep;
@@ -74,7 +74,7 @@ function pullOn(state: State, sweeps: readonly Sweep[], slot: number): Pull | un
   return undefined;
 }
 
-/** What is left of the incoming order rests, or is cancelled for a reason. */
+/** The remainder of the incoming order: it rests, or with a reason it is cancelled. */
 function remainder(incoming: Incoming, remaining: bigint, reason?: 'match_limit'): Event {
   const order = {
     v: 1 as const, orderHash: incoming.orderHash, orderNumber: incoming.number, marketId: incoming.market.marketId,

@@ -1,4 +1,4 @@
-/** The fills that the chain has not settled yet, by their dense numbers, in fixed chunks that go when all their fills have gone. */
+/** The fills that the chain has not settled yet, by number, in chunks of fixed size. A chunk is deleted when none of its fills is pending. */
 
 const CHUNK_BITS = 10;
 const CHUNK = 1 << CHUNK_BITS;
@@ -9,7 +9,7 @@ interface Chunk {
   readonly sellSlots: Int32Array;
   readonly prices: Uint32Array;
   readonly sizes: BigUint64Array;
-  /** 0 none here, 1 pending with a BUY taker, 2 pending with a SELL taker. */
+  /** 0 not pending, 1 pending with a BUY taker, 2 pending with a SELL taker. */
   readonly states: Uint8Array;
 }
 
@@ -23,12 +23,12 @@ export interface PendingFill {
 }
 
 export class PendingFills {
-  /** In ascending order, as the fills are added in it. */
+  /** By key, ascending, because fills are added in ascending order. */
   readonly #chunks = new Map<number, Chunk>();
-  /** The key of the chunk that was made last. */
+  /** The key of the newest chunk. */
   #newest = -1;
 
-  /** `fill` is higher than any that was added before. */
+  /** Adds a fill, whose number must be higher than that of every fill added before. */
   add(fill: number, pending: PendingFill): void {
     const key = Math.floor(fill / CHUNK);
     let chunk = this.#chunks.get(key);
@@ -69,7 +69,7 @@ export class PendingFills {
     if (chunk.pending === 0) this.#chunks.delete(key);
   }
 
-  /** Numbers of the fills that are here, `from` and higher ones, ascending. To be read to its end before anything changes. */
+  /** The numbers of the pending fills from `from` on, ascending. Do not add or delete fills while reading. */
   * numbers(from: number): Generator<number> {
     const [oldest = Infinity] = this.#chunks.keys();
     for (let key = Math.max(oldest, Math.floor(from / CHUNK)); key <= this.#newest; key++) {
@@ -91,7 +91,7 @@ export class PendingFills {
     const fills = new PendingFills();
     for (const [key, { pending, buySlots, sellSlots, prices, sizes, states }] of chunks) {
       fills.#newest = key;
-      // Copies: the dump's arrays may lie in a snapshot's bytes.
+      // Copies, because the dump's arrays may be views of a snapshot's bytes.
       fills.#chunks.set(key, {
         pending, buySlots: buySlots.slice(), sellSlots: sellSlots.slice(), prices: prices.slice(), sizes: sizes.slice(), states: states.slice(),
       });

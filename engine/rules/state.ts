@@ -1,4 +1,4 @@
-/** The engine's state: markets, traders, orders and fills, and the questions that decisions ask of it. Only evolve.ts changes it. */
+/** The engine's state: markets, traders, orders and fills, with functions that read it for decisions. Only evolve.ts changes the state. */
 import type { Book } from '../book/book.js';
 import type { Column } from '../book/columns.js';
 import { HashIndex, mix32 } from '../book/hash-index.js';
@@ -18,40 +18,40 @@ export interface Market {
   readonly marketId: string;
   readonly chainId: number;
   readonly expiration: number;
-  /** It takes no more orders: its expiration was seen to pass, or it is resolved. */
+  /** The market takes no more orders: MarketClosed has come, after its expiration or with its resolution. */
   closed: boolean;
-  /** The final outcome; undefined until the chain has it. */
+  /** The final outcome; undefined until the market is resolved. */
   winner: MarketOutcome | undefined;
-  /** ERC-1155 ids of the YES and the NO shares, where the chain has told them. */
+  /** ERC-1155 ids of the YES and the NO shares; undefined for a market that was opened without them. */
   tokens: readonly [string, string] | undefined;
   /** The YES book and the NO book. */
   readonly books: readonly [Book, Book];
 }
 
-/** The market and the outcome that an ERC-1155 id is shares of. */
+/** The market and market outcome that an ERC-1155 id stands for. */
 export interface TokenMarket {
   readonly market: Market;
   readonly outcome: MarketOutcome;
 }
 
-/** A trader's open orders are a list by number, linked through the orders' columns. */
+/** A trader. The trader's open orders are a list by number, linked by the columns previousOpen and nextOpen. */
 export interface Trader {
   readonly index: number;
   readonly address: string;
-  /** Slots of the oldest and the youngest, or -1. */
+  /** The slots of the trader's oldest and youngest open orders, or -1. */
   firstOpen: number;
   lastOpen: number;
-  /** By chain: all lower nonces are cancelled. Undefined until the first one, so that most traders cost no look-up. */
+  /** The nonce floor per chain: all lower nonces are cancelled. Undefined until the first floor, so most traders need no look-up. */
   floors: Map<number, Nonce> | undefined;
 }
 
-/** A uint64 by its halves. */
+/** A uint64 as two 32-bit halves. */
 export interface Nonce {
   readonly hi: number;
   readonly lo: number;
 }
 
-/** Orders that are on their way out, a bounded number a command. */
+/** Orders that are to be cancelled, a bounded number per command. */
 export type Sweep = { readonly kind: 'market'; readonly market: number } | Pull;
 
 /**
@@ -64,24 +64,24 @@ export interface Pull {
   readonly trader: number;
   readonly before: number;
   readonly chainId: number;
-  /** Absent: both. */
+  /** Absent: orders of both sides. */
   readonly side?: Side;
-  /** Only orders of this market and outcome; absent: of the whole chain. */
+  /** Only orders of this market and outcome; absent: orders of every market on the chain. */
   readonly only?: { readonly market: number; readonly outcome: MarketOutcome };
-  /** Only orders with lower nonces; absent: with any. */
+  /** Only orders with lower nonces; absent: orders with any nonce. */
   readonly below?: Nonce;
 }
 
-/** How far a chain has been recorded: a new fact is at this log position or a later one. */
+/** How far a chain is recorded: the chain event of a new fact is at (nextBlock, nextLog) or later. */
 export interface ChainCursor {
   readonly nextBlock: number;
   readonly nextLog: number;
-  /** The last block that AdvanceChain has named, and its hash; absent until the first one. Facts of later blocks may follow it. */
+  /** The block of the last AdvanceChain, and its hash; absent until the first AdvanceChain. Facts of later blocks may be recorded already. */
   readonly block?: number;
   readonly blockHash?: string;
 }
 
-/** Columns that the engine keeps beside the book's own for every order. */
+/** Values per order that the engine needs and the book does not. */
 export interface OrderColumns {
   readonly trader: Column;
   readonly sizeHi: Column;
@@ -92,9 +92,9 @@ export interface OrderColumns {
   readonly diesAt: Column;
   readonly status: Column;
   readonly unsettled: Column;
-  /** 1 once the deadline has passed and the slot waits only for its last fill to settle. */
+  /** 1 once the deadline has passed and the slot is kept only until the order's last fill settles. */
   readonly overdue: Column;
-  /** Neighbours in the trader's list of open orders, as slot + 1; 0 is none. */
+  /** Neighbours in the trader's list of open orders, as slot + 1; 0 means no neighbour. */
   readonly previousOpen: Column;
   readonly nextOpen: Column;
 }
@@ -106,7 +106,7 @@ export interface State {
   now: number;
   readonly markets: Market[];
   readonly marketIndex: Map<string, number>;
-  /** ERC-1155 ids to what they are shares of. */
+  /** Market and market outcome by ERC-1155 id. */
   readonly tokens: Map<string, TokenMarket>;
   readonly chains: Map<number, ChainCursor>;
   /** Indices of markets that are not closed, by expiration and then by index. */
@@ -115,7 +115,7 @@ export interface State {
   readonly traderIndex: Map<string, number>;
   readonly orders: OrderPool;
   readonly columns: OrderColumns;
-  /** Live nonces: (trader, nonce) to slot. */
+  /** Taken nonces: (trader, nonce) to slot. */
   readonly nonces: HashIndex;
   readonly deadlines: Deadlines;
   readonly fills: PendingFills;
@@ -123,7 +123,7 @@ export interface State {
   sweeps: Sweep[];
   /** The slot of the order that is being matched: FillMatched's taker. */
   incoming: number;
-  /** Where decimal text is read to as [hi, lo], so that nothing is allocated for it; means nothing between two reads. */
+  /** A scratch array for reading decimal text as [hi, lo] without an allocation. Its content is valid only right after a read. */
   readonly halves: Uint32Array;
 }
 
@@ -132,7 +132,7 @@ export function emptyState(): State {
   return stateOf(new OrderPool());
 }
 
-/** A state around a pool that has no orders yet, or that a snapshot has brought back (then the caller fills in the rest). */
+/** A state around a pool that has no orders yet, or that was restored from a snapshot; then the caller fills in the rest. */
 export function stateOf(orders: OrderPool): State {
   const columns: OrderColumns = {
     trader: orders.column(Uint32Array),
@@ -163,7 +163,7 @@ export function diesBefore(orders: OrderPool, columns: OrderColumns): (a: number
   };
 }
 
-/** When an order with this expiration (Unix seconds, decimal) stops living, in milliseconds; at most 2^53, which time never reaches. */
+/** When an order with this expiration (Unix seconds, decimal) stops living, in milliseconds; at most 2^53, a time that is never reached. */
 export function deathOf(expiration: string): number {
   return Math.min(Number(expiration) * 1_000 - EXPIRY_MARGIN_MS, Number.MAX_SAFE_INTEGER + 1);
 }
@@ -172,12 +172,12 @@ export function isOpenMarket(state: State, market: Market): boolean {
   return !market.closed && state.now < market.expiration * 1_000;
 }
 
-/** Makes a market known by its tokens, if it has any. */
+/** Adds a market's tokens to the index, if it has any. */
 export function indexTokens({ tokens }: State, market: Market): void {
   market.tokens?.forEach((token, outcome) => tokens.set(token, { market, outcome: outcome as MarketOutcome }));
 }
 
-/** The market and outcome of an ERC-1155 id (32 bytes as lower-case hex with `0x`); undefined where no market has said it is its. */
+/** The market and outcome of an ERC-1155 id (32 bytes as lower-case hex with `0x`); undefined when it belongs to no known market. */
 export function marketOfToken(state: State, token: string): TokenMarket | undefined {
   return state.tokens.get(token);
 }
@@ -186,13 +186,13 @@ export function lives(state: State, slot: number): boolean {
   return state.now < state.columns.diesAt.get(slot);
 }
 
-/** The slot of an order that is known and not forgotten, or -1. What is forgotten may or may not have left the memory already. */
+/** The slot of an order that is known and not forgotten, or -1. A forgotten order may still be in memory. */
 export function findOrder(state: State, orderHash: string): number {
   const slot = state.orders.find(orderHash);
   return slot >= 0 && !isForgotten(state, slot) ? slot : -1;
 }
 
-/** A closed order is forgotten when it could not be placed again and none of its fills can come back. */
+/** A closed order is forgotten when its deadline has passed, so that it cannot be placed again, and it has no unsettled fill. */
 export function isForgotten(state: State, slot: number): boolean {
   const { status, unsettled } = state.columns;
   return status.get(slot) !== OPEN && unsettled.get(slot) === 0 && !lives(state, slot);
@@ -202,7 +202,7 @@ export function nonceHash(trader: number, hi: number, lo: number): number {
   return mix32(mix32(mix32(trader) ^ hi) ^ lo);
 }
 
-/** The slot of the order that has taken this nonce of the trader, or -1. */
+/** The slot of the order that has this nonce of the trader, or -1. */
 export function findNonce(state: State, nonce: Nonce & { readonly trader: number }): number {
   const { trader, nonceHi, nonceLo } = state.columns;
   const hash = nonceHash(nonce.trader, nonce.hi, nonce.lo);
@@ -222,16 +222,26 @@ function isBelow(hi: number, lo: number, bound: Nonce): boolean {
   return hi < bound.hi || (hi === bound.hi && lo < bound.lo);
 }
 
-/** The pool's book number of an order is its market's index. */
+/** The market with this id, open or closed; undefined for an unknown id. */
+export function findMarket(state: State, marketId: string): Market | undefined {
+  return state.markets[state.marketIndex.get(marketId) ?? -1];
+}
+
+/** The market of an order: its index is the order's book number in the pool. */
 export function marketOf(state: State, slot: number): Market {
   return state.markets[state.orders.book(slot)]!;
+}
+
+/** The trader of an order. */
+export function ownerOf(state: State, slot: number): Trader {
+  return state.traders[state.columns.trader.get(slot)]!;
 }
 
 export function bookOf(state: State, slot: number): Book {
   return marketOf(state, slot).books[state.orders.outcome(slot)];
 }
 
-/** Whether an open order is among those that a pull takes. */
+/** Whether a pull cancels an open order. */
 export function isPulledBy(state: State, pull: Pull, slot: number): boolean {
   const { orders, columns } = state;
   if (columns.trader.get(slot) !== pull.trader || orders.number(slot) >= pull.before) return false;
@@ -254,19 +264,19 @@ export function* restingOrders(state: State, market: Market): Generator<number> 
   }
 }
 
-/** The open orders that a pull takes, lowest number first. */
+/** The open orders that a pull cancels, lowest number first. */
 export function* pulledOrders(state: State, pull: Pull): Generator<number> {
   for (let slot = state.traders[pull.trader]!.firstOpen; slot >= 0; slot = state.columns.nextOpen.get(slot) - 1) {
     if (isPulledBy(state, pull, slot)) yield slot;
   }
 }
 
-/** What a sweep still has to cancel, in its order. */
+/** The orders that a sweep still has to cancel, in the sweep's order. */
 export function sweptOrders(state: State, sweep: Sweep): Generator<number> {
   return sweep.kind === 'market' ? restingOrders(state, state.markets[sweep.market]!) : pulledOrders(state, sweep);
 }
 
-/** When the clock has work to do next, in milliseconds: an AdvanceClock at that time or later does it. Infinity: never. */
+/** When the clock has work to do next, in milliseconds: an AdvanceClock at that time or later does the work. Infinity: there is no work. */
 export function nextDue(state: State): number {
   if (state.sweeps.length > 0) return state.now;
   const order = state.deadlines.first();

@@ -1,4 +1,4 @@
-/** Compares the digests of a replica's steps with the outcomes that an engine elsewhere records, and reports a difference. */
+/** Compares the digests of a replica's steps with the outcomes that another process records, and reports a difference. */
 import { LogUnavailable, type Log } from '../log/log.js';
 import { decodeOutcome } from '../records/codec.js';
 import { pause } from '../waiting.js';
@@ -8,15 +8,15 @@ import type { StepSink } from './step-sink.js';
 export interface CheckerOptions {
   readonly log: Pick<Log, 'length' | 'read'>;
   readonly signal: AbortSignal;
-  /** Told once of a difference, or of another error that ends the checks. */
+  /** Called once, with a difference or another error that ends the checks. */
   readonly failed: (error: Error) => void;
   /** Time between two comparisons. Default 250 ms. */
   readonly everyMs?: number;
 }
 
 /**
- * A digest covers the whole history before it. So comparing the newest step that has a recorded outcome, a few times per second, checks
- * every step; the steps in between cost nothing.
+ * A digest covers the whole history before it. So the checker compares only the newest step that has a recorded outcome, a few times per
+ * second, and that checks every step.
  */
 export function createChecker({ log, signal, failed, everyMs = 250 }: CheckerOptions): StepSink {
   const trail = createDigestTrail();
@@ -25,7 +25,7 @@ export function createChecker({ log, signal, failed, everyMs = 250 }: CheckerOpt
       try {
         await compareNewest(log, trail);
       } catch (error) {
-        // Outcomes that cannot be read now are compared later.
+        // When the log is unavailable, the next round compares.
         if (!(error instanceof LogUnavailable)) return failed(error as Error);
       }
       await pause(everyMs, signal);
@@ -57,15 +57,15 @@ interface PlacedDigest {
 export interface DigestTrail {
   /** Positions ascend. */
   add(position: number, digest: string): void;
-  /** The digest of the highest position that is kept and below `length`. */
+  /** The kept digest with the highest position below `length`. */
   newestBelow(length: number): PlacedDigest | undefined;
   dropUpTo(position: number): void;
   size(): number;
 }
 
 /**
- * Digests that have not been compared yet, at most `most`. Beyond that every second one is dropped, the newest excepted: while no engine
- * records outcomes, a replica may go on for long, and any later digest covers those dropped.
+ * Digests that have not been compared yet, at most `most`. Beyond `most`, every second digest is dropped, but never the newest. A replica
+ * may run for a long time while no engine records outcomes, and any later digest covers the dropped ones.
  */
 export function createDigestTrail(most = 65_536): DigestTrail {
   let kept: PlacedDigest[] = [];

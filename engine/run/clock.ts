@@ -1,4 +1,4 @@
-/** Carries time into quiet markets: appends AdvanceClock whenever the engine has something that is due. */
+/** The clock: appends AdvanceClock whenever an order or a market is due to expire, also when no other command comes. */
 import { encodeCommand, recordId } from '../records/codec.js';
 import { LogUnavailable, type Log } from '../log/log.js';
 import { pause } from '../waiting.js';
@@ -6,20 +6,20 @@ import type { Replica } from './replica.js';
 
 export interface ClockOptions {
   readonly log: Log;
-  /** A replica that records. */
+  /** A replica that records outcomes. */
   readonly replica: Pick<Replica, 'view' | 'ready' | 'recording' | 'outcomeOf'>;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
   readonly signal: AbortSignal;
   readonly tickMs?: number;
-  /** What is due for so long is done by an engine that stands by, too: the other one must be gone. Default 5 s. */
+  /** A standby engine also acts on work that has been due for this long, because the active engine must be gone. Default 5 s. */
   readonly standbyMs?: number;
   readonly report?: (message: string) => void;
 }
 
 /**
- * Ticks until `signal` aborts. What is due and more than one command can do is carried on with at once. A log that cannot be reached
- * only delays a tick. Rejects when the engine has stopped.
+ * Ticks until `signal` aborts. When one command cannot do all the due work, the next one follows at once. A tick waits while the log
+ * cannot be reached. Rejects when the engine has stopped.
  */
 export async function runClock(options: ClockOptions): Promise<void> {
   const { replica, now, signal, tickMs = 1_000, standbyMs = 5_000, report } = options;
@@ -38,7 +38,7 @@ export async function runClock(options: ClockOptions): Promise<void> {
   }
 }
 
-/** Whether the command did something: there may be more. */
+/** Appends AdvanceClock; returns whether the command caused events, in which case more work may be due. */
 async function advanceClock({ log, replica }: ClockOptions, at: number): Promise<boolean> {
   const data = encodeCommand({ kind: 'AdvanceClock', v: 1, at });
   const position = await log.append('commands', [{ id: recordId(`clock:${at}:${replica.view.position}`), data }]);

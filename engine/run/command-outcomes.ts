@@ -1,4 +1,4 @@
-/** Outcomes as they are computed, for those who wait for one: the writers that answer clients, and the projections' wake-up. */
+/** Outcomes as they are computed, for the code that waits for one: the writers that answer clients, and the projections' wake-up. */
 import { decodeOutcome, type CommandOutcome } from '../records/codec.js';
 import type { Step } from './engine.js';
 import { LogUnavailable, type Log } from '../log/log.js';
@@ -7,15 +7,15 @@ import { LogUnavailable, type Log } from '../log/log.js';
 const KEPT = 4_096;
 
 export interface CommandOutcomes {
-  /** What is before this position is in the log; outcomes are published from here on. */
+  /** Outcomes before this position are in the log; outcomes from this position on are published. */
   begin(position: number): void;
   publish(step: Step): void;
   /**
    * The outcome of the command at a position: now, or as soon as the engine has computed it. Rejects when the engine has stopped, and with
-   * LogUnavailable for one that is neither among the latest nor recorded yet.
+   * LogUnavailable when the outcome is computed but is neither in memory nor recorded yet.
    */
   outcomeOf(position: number): Promise<CommandOutcome>;
-  /** The engine will publish no more: everyone who waits is told why. */
+  /** The engine has stopped: rejects every waiting promise with `reason`. */
   close(reason: Error): void;
 }
 
@@ -57,7 +57,9 @@ export function createCommandOutcomes(log: Log): CommandOutcomes {
 
 async function recordedOutcome(log: Log, position: number): Promise<CommandOutcome> {
   const [record] = await log.read('outcomes', position, 1);
-  if (record === undefined) throw new LogUnavailable(false, { cause: new Error(`outcome ${position} is computed, and not recorded yet: no engine records outcomes`) });
+  if (record === undefined) {
+    throw new LogUnavailable(false, { cause: new Error(`outcome ${position} is computed but not recorded yet: no engine records outcomes`) });
+  }
   const { at, events } = decodeOutcome(record.data);
   return { at, events };
 }

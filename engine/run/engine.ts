@@ -8,7 +8,7 @@ import { outcomeText } from '../records/event-text.js';
 import { advance, evolve } from '../rules/evolve.js';
 import { emptyState, type State } from '../rules/state.js';
 
-/** What a command caused, as it is recorded: the text that the digest covers, and the digest of the whole history up to here. */
+/** A command's outcome, with the text that the digest covers, and the digest of the whole history up to this position. */
 export interface Step {
   readonly position: number;
   readonly outcome: CommandOutcome;
@@ -21,13 +21,13 @@ export interface Engine {
   /** The digest up to the last step; 32 bytes. */
   readonly digest: Uint8Array;
   /**
-   * Takes the next command's recorded bytes; `command` saves decoding them to whoever has both. Throws MalformedRecord, and then
-   * nothing has changed.
+   * Decides and applies the next command, given as recorded bytes. A caller that has decoded the bytes passes `command` too, so that they
+   * are not decoded twice. Throws MalformedRecord; then nothing has changed.
    */
   step(data: Uint8Array, command?: Command): Step;
 }
 
-/** An engine at the start of history, or where a snapshot left off. */
+/** An engine at the start of the history, or at the position of a snapshot. */
 export function createEngine(state: State = emptyState(), lastDigest?: Uint8Array): Engine {
   const chain = new DigestChain(lastDigest);
   return {

@@ -1,4 +1,4 @@
-/** A trader's open orders, read from the engine's state: what an exposure check adds up. */
+/** A trader's open orders, read from the engine's state, for exposure checks. */
 import type { MarketOutcome, Side } from '../records/fields.js';
 import { marketOf, type State } from '../rules/state.js';
 
@@ -14,14 +14,14 @@ export interface OpenOrder {
 }
 
 /**
- * The open orders of an address (lower-case hex with `0x`), lowest number first; none for an unknown one. Orders that are being swept
- * count until they are cancelled. To be read to its end, or left, before the next command.
+ * The open orders of an address (lower-case hex with `0x`), lowest number first; none for an unknown address. Orders that a sweep will
+ * cancel count until they are cancelled. Use the generator only until the next command.
  */
 export function* openOrdersOf(state: State, address: string): Generator<OpenOrder> {
-  const trader = state.traderIndex.get(address);
+  const trader = state.traders[state.traderIndex.get(address) ?? -1];
   if (trader === undefined) return;
   const { orders, columns } = state;
-  for (let slot = state.traders[trader]!.firstOpen; slot >= 0; slot = columns.nextOpen.get(slot) - 1) {
+  for (let slot = trader.firstOpen; slot >= 0; slot = columns.nextOpen.get(slot) - 1) {
     const { chainId, marketId } = marketOf(state, slot);
     yield {
       chainId, marketId, outcome: orders.outcome(slot), side: orders.side(slot), price: orders.price(slot), remaining: orders.remaining(slot),

@@ -1,4 +1,4 @@
-/** Appends outcomes in order, each at its own position: the append that fences out a second engine, whose loser stands by. */
+/** Appends outcomes in order, each at exactly its position. So of two engines only one can write; the other one stands by. */
 import { fittingRecords } from '../log/append-size.js';
 import { BrokenSequence, LogUnavailable, WrongPosition, type Log, type NewRecord } from '../log/log.js';
 import { decodeOutcome } from '../records/codec.js';
@@ -11,15 +11,17 @@ export interface OutcomeRecord extends NewRecord {
 }
 
 export interface OutcomeWriter {
-  /** Queues the next outcome; it is appended with whatever else is waiting when the append before it is done. */
+  /** Queues the next outcome. After the running append, all queued outcomes that fit go into the next one. */
   add(record: OutcomeRecord): void;
-  /** Resolves when everything added so far is durable; rejects when it cannot be. */
+  /** Resolves when every added outcome is durable. Rejects when the writer has failed. */
   drained(): Promise<void>;
   throwIfFailed(): void;
-  /** Outcomes that wait, and their bytes. */
+  /** The number of outcomes that are not durable yet; `unwrittenBytes` gives their bytes. */
   readonly unwritten: number;
   unwrittenBytes(): number;
+  /** The position after the last durable outcome that this writer knows. */
   readonly written: number;
+  /** Whether another engine writes the outcomes. */
   readonly standby: boolean;
 }
 
@@ -27,17 +29,17 @@ export interface OutcomeWriterOptions {
   readonly log: Log;
   /** The position of the first outcome that will be added. */
   readonly from: number;
-  /** How long the outcomes must stand still before a standby engine takes over. */
+  /** A standby engine takes over when no outcome was written for this time. */
   readonly takeoverMs: number;
   readonly signal: AbortSignal;
   readonly report: (message: string, details: Record<string, unknown>) => void;
-  /** Told once of an error after which nothing more can be written; the writer's other functions throw it too. */
+  /** Called once, with the error after which the writer cannot write any more. The writer's other functions throw it too. */
   readonly failed?: (error: Error) => void;
 }
 
-/** Nobody waits for an outcome's append, so under load appends keep this distance, and gather more each. */
+/** Under load, the pause between appends, so that each takes more outcomes. Nobody waits for the append of an outcome. */
 const GATHER_MS = 20;
-/** How often a standby engine looks whether the other one still writes, and an engine without a log whether it is back. */
+/** How often a standby engine checks whether the other one still writes, and how often an unavailable log is tried again. */
 const POLL_MS = 250;
 
 interface Writing {
@@ -96,8 +98,8 @@ async function writeQueue(writing: Writing): Promise<void> {
 }
 
 /**
- * Whether the batch is written now, rather than another engine's outcomes at its place. After an unknown outcome the same batch goes
- * again, although more outcomes may be waiting by then: put together in another way it would not be found.
+ * Appends the batch; returns false when another engine's outcomes have its positions. When the result of an append is unknown, the same
+ * batch is appended again, although more outcomes may be waiting by then: the log finds only the same batch.
  */
 async function append({ options, queue, written }: Writing, batch: readonly OutcomeRecord[]): Promise<boolean> {
   const { log, signal, report } = options;
@@ -109,13 +111,13 @@ async function append({ options, queue, written }: Writing, batch: readonly Outc
       if (error instanceof WrongPosition && error.actual > written) return false;
       if (!isUnavailable(error)) throw error;
     }
-    report('the log is unavailable: outcomes wait', { position: written, waiting: queue.length });
+    report('the log is unavailable: outcomes wait to be written', { position: written, waiting: queue.length });
     await pause(POLL_MS, signal);
     signal.throwIfAborted();
   }
 }
 
-/** Lets the other engine write until it falls silent. */
+/** Waits while the other engine writes, and returns when that engine has written nothing for `takeoverMs`. */
 async function standBy(writing: Writing): Promise<void> {
   const { signal, report, takeoverMs } = writing.options;
   writing.standby = true;
@@ -130,10 +132,10 @@ async function standBy(writing: Writing): Promise<void> {
   }
   await skipTo(writing, length);
   writing.standby = false;
-  report('the other engine is silent: taking over', { position: writing.written });
+  report('the other engine has stopped writing: taking over', { position: writing.written });
 }
 
-/** Drops what the other engine has written, after making sure that it computed the same. Throws when it did not. */
+/** Drops the outcomes that the other engine has written, once their digest is equal to this engine's. Throws HistoryDiffers. */
 async function skipTo(writing: Writing, length: number): Promise<void> {
   const { log, signal } = writing.options;
   const skipped = Math.min(length - writing.written, writing.queue.length);
@@ -153,7 +155,7 @@ function recordedLength({ options: { log, signal } }: Writing): Promise<number> 
   return withLog(() => log.length('outcomes'), signal);
 }
 
-/** The work's result, however long the log cannot be reached. Rejects when the signal aborts. */
+/** Repeats the work while the log is unavailable. Rejects when the signal aborts. */
 function withLog<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return retrying(work, { backoff: { firstMs: POLL_MS, longestMs: POLL_MS }, signal, canPass: isUnavailable });
 }

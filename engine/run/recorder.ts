@@ -1,4 +1,4 @@
-/** Records the outcomes of a replica's steps in the log, or stands by while another engine does. */
+/** Records the outcomes of a replica's steps in the log, or stands by while another engine records them. */
 import { encodeOutcome, recordId } from '../records/codec.js';
 import type { Step } from './engine.js';
 import { createOutcomeWriter, type OutcomeRecord, type OutcomeWriterOptions } from './outcome-writer.js';
@@ -7,16 +7,16 @@ import type { StepSink } from './step-sink.js';
 export interface Recorder extends StepSink {
   /** Whether another engine writes the outcomes at the moment. */
   readonly standby: boolean;
-  /** Length of the outcomes, as far as this engine knows: what is below this position is durable. */
+  /** Outcomes below this position are durable, as far as this engine knows. */
   readonly written: number;
 }
 
 export interface RecorderOptions extends OutcomeWriterOptions {
-  /** Different for each process and start: part of the outcomes' ids, so that two engines never take each other's records for their own. */
+  /** Different for each start of each process. Part of the outcomes' ids, so that an engine never mistakes another engine's records for its own. */
   readonly writerId: string;
 }
 
-/** Outcomes that may wait for their append before the replica pauses: so many, or so many bytes of them. */
+/** The replica pauses when more outcomes, or more bytes of outcomes, wait for their append. */
 const MAX_UNWRITTEN = 20_000;
 const MAX_UNWRITTEN_BYTES = 64 * 1024 * 1024;
 

@@ -1,6 +1,6 @@
 /**
- * The replica: follows the recorded commands, steps the engine with each, and so knows every outcome as soon as its command is in the log.
- * With a recorder it also writes the outcomes; without one it compares them with those that an engine elsewhere writes.
+ * The replica follows the recorded commands and steps the engine with each, so it knows every outcome as soon as the command is in the log.
+ * With a recorder it also writes the outcomes. Without one it compares them with the outcomes that another process writes.
  */
 import { decodeOutcome, type CommandOutcome } from '../records/codec.js';
 import { formatDigest } from '../records/digest.js';
@@ -16,38 +16,38 @@ import type { StepSink } from './step-sink.js';
 import { viewOf, type EngineView } from './view.js';
 
 export interface Replica {
-  /** The engine's state, for questions; only the replica changes it, between two turns of the event loop. */
+  /** The engine's state, read-only. Only the replica changes the state, between two turns of the event loop. */
   readonly view: EngineView;
-  /** The outcome of the command at a position: now, or as soon as it is computed. Rejects when the replica has stopped. */
+  /** The outcome of the command at a position: now, or as soon as the engine has computed it. Rejects when the replica has stopped. */
   outcomeOf(position: number): Promise<CommandOutcome>;
-  /** Calls `listener` with every step from now on, in order, in the turn in which the engine takes it. */
+  /** Calls `listener` with every later step, in order, in the same turn of the event loop as the step. */
   onStep(listener: (step: Step) => void): void;
-  /** Resolves when every command that was in the log at the start is decided; rejects when the replica ends before. */
+  /** Resolves when the engine has decided every command that was in the log at the start. Rejects when the replica ends before that. */
   readonly caughtUp: Promise<void>;
   /** Whether `caughtUp` has resolved. */
   readonly ready: boolean;
   /** The recorder's state; undefined for a replica that does not record. */
   readonly recording: Pick<Recorder, 'standby' | 'written'> | undefined;
-  /** Settles when the replica has ended: resolved after `signal`, otherwise rejected with what went wrong. */
+  /** Settles when the replica has ended: resolves after `signal` has aborted, otherwise rejects with the error. */
   readonly done: Promise<void>;
 }
 
 export interface ReplicaOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Present: this replica records outcomes, or stands by while another one does. */
+  /** Present: this replica records outcomes, or stands by while another one records them. */
   readonly record?: { readonly writerId: string; readonly takeoverMs?: number };
-  /** Where snapshots are kept; absent: none are read or written. */
+  /** The folder for snapshots; absent: no snapshots are read or written. */
   readonly snapshotDirectory?: string;
   /** Commands between two snapshots. */
   readonly snapshotEvery?: number;
   readonly report?: (message: string, details: Record<string, unknown>) => void;
 }
 
-/** How long the outcomes must stand still before a standby engine takes over. */
+/** A standby engine takes over when no outcome was written for this time. */
 const TAKEOVER_MS = 5_000;
 
-/** Restores the newest snapshot that belongs to this history, replays the rest, and goes on live: one code for both. */
+/** Restores the newest snapshot of this history, replays the later commands, and continues live, with the same code for replay and live. */
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const { log, snapshotDirectory, report = () => undefined } = options;
   const [commands, recorded] = [await log.length('commands'), await log.length('outcomes')];
@@ -90,7 +90,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   };
 }
 
-/** Resolves when the work has ended after a stop; rejects with the failure, or with what the work threw. */
+/** Resolves when the work has ended after a stop. Rejects with the failure, or with the error that the work threw. */
 async function runToEnd(work: () => Promise<void>, { stopped, failure, ended }: {
   readonly stopped: AbortSignal; readonly failure: AbortSignal; readonly ended: (reason: Error) => void;
 }): Promise<void> {
@@ -104,7 +104,7 @@ async function runToEnd(work: () => Promise<void>, { stopped, failure, ended }: 
   }
 }
 
-/** When the engine has decided everything that was in the log at the start. */
+/** Tells when the engine has decided every command that was in the log at the start. */
 function createBeginning({ state }: Engine, length: number) {
   let over = false;
   let look = (): void => undefined;
@@ -130,7 +130,7 @@ interface Following {
   readonly recorded: number;
   readonly signal: AbortSignal;
   readonly snapshots: ReturnType<typeof snapshotTaker>;
-  /** Told of every step that had no recorded outcome at the start. */
+  /** Called with every step that had no recorded outcome at the start. */
   readonly stepped: (step: Step) => void;
   readonly batchDone: () => void;
 }
@@ -161,24 +161,24 @@ async function compare(log: Log, { position, digest: computed }: Step): Promise<
   if (recorded !== computed) throw new HistoryDiffers({ position, recorded, computed });
 }
 
-/** Whether the snapshot is of this very history: its digest is the one recorded at its position. */
+/** Whether the snapshot belongs to this history: the log has its digest at its position. */
 async function belongs(log: Log, { state, digest }: Restored, recorded: number): Promise<boolean> {
   if (state.position > recorded) return false;
   const [record] = await log.read('outcomes', state.position - 1, 1);
   return record !== undefined && decodeOutcome(record.data).digest === formatDigest(digest);
 }
 
-/** Takes a snapshot every so many commands, one write at a time, and a last one at a graceful stop. */
+/** Takes a snapshot every `snapshotEvery` commands, one write at a time, and a last one at a graceful stop. */
 function snapshotTaker(engine: Engine, { snapshotDirectory, snapshotEvery = 200_000, report }: ReplicaOptions) {
   let last = engine.state.position;
   let writing: Promise<void> | undefined;
-  /** Several processes may share the folder: one snapshot is enough for all. */
+  /** Does nothing when another process that shares the folder has written a snapshot as new as `newerThan`. */
   const write = async (directory: string, newerThan: number): Promise<void> => {
     try {
       if (await newestSnapshot(directory) >= newerThan) return;
       await saveSnapshot(directory, engine.state.position, encodeSnapshot(engine));
     } catch (error) {
-      report?.('a snapshot could not be written; a restart replays more', { position: engine.state.position, error });
+      report?.('a snapshot could not be written; the next start replays more commands', { position: engine.state.position, error });
     }
   };
   const take = (newerThan: number): void => {

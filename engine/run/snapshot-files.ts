@@ -1,4 +1,4 @@
-/** Snapshots in a folder: written beside and renamed, so that a crash leaves the old ones; the newest good one is read. */
+/** Snapshots in a folder. Each is written to a temporary file and renamed, so a crash damages none; the newest undamaged one is read. */
 import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeSnapshot, type Restored } from './snapshot.js';
@@ -6,16 +6,16 @@ import { decodeSnapshot, type Restored } from './snapshot.js';
 const NAME = /^snapshot-(\d{16})\.bin$/;
 const UNFINISHED = /^snapshot-.*\.new$/;
 const KEPT = 2;
-/** A file that is not finished after this time was left by a process that was killed. */
+/** A killed process left a temporary file that is older than this. */
 const ABANDONED_MS = 3_600_000;
 
-/** The position of the newest snapshot, whether or not it can be read; -1 when there is none. */
+/** The position of the newest snapshot, also of an unreadable one; -1 when there is none. */
 export async function newestSnapshot(directory: string): Promise<number> {
   const [newest] = await snapshotNames(directory);
   return newest === undefined ? -1 : Number(NAME.exec(newest)?.[1]);
 }
 
-/** Durably writes a snapshot's bytes under its position and forgets all but the newest two. Several processes may share the folder. */
+/** Writes a snapshot durably and deletes all but the newest two. Several processes may share the folder. */
 export async function saveSnapshot(directory: string, position: number, data: Uint8Array): Promise<void> {
   await mkdir(directory, { recursive: true });
   const path = join(directory, `snapshot-${String(position).padStart(16, '0')}.bin`);
@@ -40,10 +40,10 @@ async function removeAbandoned(directory: string, nowMs: number): Promise<void> 
   }
 }
 
-/** The newest snapshot that can be read and that `accept` agrees to; undefined when there is none. Damaged ones are passed over. */
+/** The newest undamaged snapshot that `accept` accepts; undefined when there is none. */
 export async function loadSnapshot(directory: string, accept: (restored: Restored) => Promise<boolean>): Promise<Restored | undefined> {
   for (const name of await snapshotNames(directory)) {
-    // Another process may have removed it just now.
+    // Another process may have just deleted the file.
     const data = await readFile(join(directory, name)).catch(() => undefined);
     const restored = data === undefined ? undefined : decodeSnapshot(data);
     if (restored !== undefined && await accept(restored)) return restored;

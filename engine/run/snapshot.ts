@@ -1,4 +1,4 @@
-/** The engine's state as bytes and back: an optimisation only, since a replay from position 0 gives the same state. */
+/** The engine's state as bytes and back. Snapshots only save time: a replay from position 0 gives the same state. */
 import { createHash } from 'node:crypto';
 import { deserialize, serialize } from 'node:v8';
 import { Book, type BookDump } from '../book/book.js';
@@ -11,7 +11,7 @@ import {
   CANCELLED, FILLED, diesBefore, indexTokens, nonceHash, stateOf, type ChainCursor, type Market, type State, type Sweep, type Trader,
 } from '../rules/state.js';
 
-/** The layout below; a snapshot of another one is not read. */
+/** The version of the layout below. A snapshot with another layout is not used. */
 const FORMAT = 2;
 const CHECKSUM_BYTES = 32;
 
@@ -22,7 +22,7 @@ interface Dump {
   readonly digest: Uint8Array;
   readonly now: number;
   readonly nextFill: number;
-  readonly markets: readonly (Omit<Market, 'books'> & { readonly books: readonly BookDump[] })[];
+  readonly markets: readonly (Omit<Market, 'books'> & { readonly books: readonly [BookDump, BookDump] })[];
   readonly chains: ReadonlyMap<number, ChainCursor>;
   readonly closings: readonly number[];
   readonly traders: readonly Trader[];
@@ -38,12 +38,12 @@ export interface Restored {
   readonly digest: Uint8Array;
 }
 
-/** The snapshot's bytes: a SHA-256 checksum, then the state. Two engines with the same history have equal states in them. */
+/** The snapshot's bytes: a SHA-256 checksum, then the state. Engines with the same history encode equal states. */
 export function encodeSnapshot(engine: Engine): Buffer {
   const { state, digest } = engine;
   const dump: Dump = {
     format: FORMAT, rules: RULES_VERSION, position: state.position, digest: Uint8Array.from(digest), now: state.now, nextFill: state.nextFill,
-    markets: state.markets.map((market) => ({ ...market, books: market.books.map((book) => book.dump()) })),
+    markets: state.markets.map(({ books: [yes, no], ...market }) => ({ ...market, books: [yes.dump(), no.dump()] })),
     chains: state.chains, closings: state.closings, traders: state.traders, orders: state.orders.dump(), deadlines: state.deadlines.dump(),
     fills: state.fills.dump(), sweeps: state.sweeps,
   };
@@ -51,7 +51,7 @@ export function encodeSnapshot(engine: Engine): Buffer {
   return Buffer.concat([createHash('sha256').update(body).digest(), body]);
 }
 
-/** The state in a snapshot's bytes; undefined when they are damaged, or of another layout or other rules. */
+/** The state in a snapshot's bytes; undefined when the bytes are damaged or have another layout or other rules. */
 export function decodeSnapshot(data: Buffer): Restored | undefined {
   const body = data.subarray(CHECKSUM_BYTES);
   if (!createHash('sha256').update(body).digest().equals(data.subarray(0, CHECKSUM_BYTES))) return undefined;
@@ -66,7 +66,7 @@ function restore(dump: Dump): State {
     ...fresh,
     position: dump.position, now: dump.now, nextFill: dump.nextFill, sweeps: [...dump.sweeps], closings: [...dump.closings],
     markets: dump.markets.map(({ books: [yes, no], ...market }) => (
-      { ...market, books: [Book.restore(orders, yes!), Book.restore(orders, no!)] as const })),
+      { ...market, books: [Book.restore(orders, yes), Book.restore(orders, no)] as const })),
     marketIndex: new Map(dump.markets.map((market) => [market.marketId, market.index])),
     chains: new Map(dump.chains),
     traders: [...dump.traders],

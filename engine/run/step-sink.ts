@@ -1,11 +1,11 @@
-/** What a replica hands its steps to: the recorder, which writes their outcomes, or the checker, which compares them with those recorded. */
+/** The receiver of a replica's steps: the recorder, which writes their outcomes, or the checker, which compares them with recorded ones. */
 import type { Step } from './engine.js';
 
 export interface StepSink {
-  /** Takes the steps that the history had no outcome for when the replica started: each once, in order. */
+  /** Takes every step that had no recorded outcome when the replica started: each once, in order. */
   take(step: Step): void;
   /** Resolves when further steps may be taken. Awaited between two batches of commands. */
   room(): Promise<void>;
-  /** Resolves when everything that was taken is dealt with, after a stop. Rejects when it cannot be. */
+  /** After a stop: resolves when every step that was taken is written or compared. Rejects when that is not possible. */
   finish(): Promise<void>;
 }

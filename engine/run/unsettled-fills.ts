@@ -1,7 +1,7 @@
-/** The fills that still have to be settled on a chain, read from the engine's state: what a settlement worker works off. */
+/** The fills that are not settled on a chain yet, read from the engine's state, for the settlement worker. */
 import { costOf } from '../records/amounts.js';
 import type { MarketOutcome } from '../records/fields.js';
-import { marketOf, type State } from '../rules/state.js';
+import { marketOf, ownerOf, type State } from '../rules/state.js';
 
 export interface UnsettledFill {
   readonly fill: number;
@@ -22,20 +22,22 @@ export interface UnsettledFill {
 }
 
 /**
- * The chain's unsettled fills with numbers of `from` and higher, ascending. To be read to its end, or left, before the next command.
- * Costs next to nothing where there is no such fill.
+ * The chain's unsettled fills with numbers from `from` on, ascending. Use the generator only until the next command. Cheap when there is
+ * no such fill.
  */
 export function* unsettledFills(state: State, { chainId, from }: { chainId: number; from: number }): Generator<UnsettledFill> {
   if (from >= state.nextFill) return;
-  const { orders, columns, traders } = state;
+  const { orders } = state;
   for (const fill of state.fills.numbers(from)) {
-    const { buySlot, sellSlot, price, size } = state.fills.get(fill)!;
+    const pending = state.fills.get(fill);
+    if (pending === undefined) continue;
+    const { buySlot, sellSlot, price, size } = pending;
     const market = marketOf(state, buySlot);
     if (market.chainId !== chainId) continue;
     yield {
       fill, marketId: market.marketId, chainId, outcome: orders.outcome(buySlot), price, size, cost: costOf(size, price),
       buyNumber: orders.number(buySlot), sellNumber: orders.number(sellSlot),
-      buyer: traders[columns.trader.get(buySlot)]!.address, seller: traders[columns.trader.get(sellSlot)]!.address,
+      buyer: ownerOf(state, buySlot).address, seller: ownerOf(state, sellSlot).address,
     };
   }
 }

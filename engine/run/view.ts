@@ -1,8 +1,8 @@
-/** The engine's state as everybody outside the engine sees it: questions with answers that are true now, and nothing that can change it. */
+/** The read-only view of the engine's state, for all code outside the engine. Every answer is the state at this moment. */
 import { formatUint64 } from '../book/uint64.js';
 import type { MarketOutcome, Side } from '../records/fields.js';
 import { chainCursor } from '../rules/chain-cursor.js';
-import { FILLED, OPEN, marketOf, marketOfToken, nextDue, type ChainCursor, type State } from '../rules/state.js';
+import { FILLED, OPEN, findMarket, marketOf, marketOfToken, nextDue, ownerOf, type ChainCursor, type State } from '../rules/state.js';
 import type { Engine } from './engine.js';
 import { openOrdersOf, type OpenOrder } from './open-orders.js';
 import { unsettledFills, type UnsettledFill } from './unsettled-fills.js';
@@ -14,16 +14,16 @@ export interface MarketView {
   readonly chainId: number;
   /** Unix seconds. */
   readonly expiration: number;
-  /** It takes no more orders: its expiration was seen to pass, or it is resolved. */
+  /** The market takes no more orders: MarketClosed has come, after its expiration or with its resolution. */
   readonly closed: boolean;
-  /** The final outcome; undefined until the chain has it. */
+  /** The final outcome; undefined until the market is resolved. */
   readonly winner: MarketOutcome | undefined;
-  /** ERC-1155 ids of the YES and the NO shares; undefined where no chain has told them. */
+  /** ERC-1155 ids of the YES and the NO shares; undefined for a market that was opened without them. */
   readonly tokens: readonly [string, string] | undefined;
 }
 
 export interface OrderView {
-  /** The log position of its PlaceOrder. */
+  /** The log position of the order's PlaceOrder. */
   readonly orderNumber: number;
   readonly marketId: string;
   readonly chainId: number;
@@ -34,36 +34,36 @@ export interface OrderView {
   readonly size: string;
   readonly remaining: string;
   readonly status: 'open' | 'filled' | 'cancelled';
-  /** The last log position that this includes. */
+  /** The last log position that the answer includes. */
   readonly asOf: number;
 }
 
-/** Answers are of one moment when asked in one turn of the event loop. Iterables are read to their end, or left, before the next turn. */
+/** Answers within one turn of the event loop are of one state. Use an iterable only until the next turn. */
 export interface EngineView {
-  /** Commands that are decided: the log position of the next one. */
+  /** The number of decided commands, which is the log position of the next command. */
   readonly position: number;
   /** The digest of the history up to the last decided command; 32 bytes. */
   readonly digest: Uint8Array;
-  /** Milliseconds since the Unix epoch at which the clock has work to do; Infinity while there is none. */
+  /** When the clock has work to do next, in milliseconds since the Unix epoch; Infinity while there is no such work. */
   nextDue(): number;
   /** A market, open or closed. */
   market(marketId: string): MarketView | undefined;
   markets(): Iterable<MarketView>;
-  /** Whether an ERC-1155 id (32 bytes as lower-case hex) is that of a market's shares. */
+  /** Whether an ERC-1155 id (32 bytes as lower-case hex) belongs to a market's shares. */
   isKnownToken(token: string): boolean;
-  /** Undefined for an order that never was, or that the engine has forgotten: ask the read models then. */
+  /** Undefined for an unknown order, and for an order that the engine has forgotten; the read models have forgotten orders. */
   order(orderHash: string): OrderView | undefined;
-  /** The trader of an order that the engine has in memory. Throws for another one. */
+  /** The trader of an order. Throws Error when the engine does not have the order in memory. */
   traderOf(orderHash: string): string;
   /** Every open order with its trader. */
   openOrders(): Iterable<OpenOrder & { readonly trader: string }>;
-  /** The number of some order on the chain that the engine has in memory; undefined when there is none. */
+  /** The number of any one order on the chain that the engine has in memory; undefined when there is none. */
   rememberedOrder(chainId: number): number | undefined;
   /** The number that the next fill gets. */
   readonly nextFill: number;
-  /** The chain's unsettled fills with numbers of `from` and higher, ascending. Costs next to nothing where there are none. */
+  /** The chain's unsettled fills with numbers from `from` on, ascending. Cheap when there are none. */
   unsettledFills(asked: { readonly chainId: number; readonly from: number }): Iterable<UnsettledFill>;
-  /** How far a chain is recorded; undefined before its first fact. */
+  /** How far a chain is recorded; undefined before the chain's first fact. */
   cursor(chainId: number): ChainCursor | undefined;
   /** Chains with recorded facts. */
   chains(): Iterable<number>;
@@ -76,7 +76,7 @@ export function viewOf(engine: Engine): EngineView {
     get digest() { return engine.digest; },
     get nextFill() { return state.nextFill; },
     nextDue: () => nextDue(state),
-    market: (marketId) => state.markets[state.marketIndex.get(marketId) ?? -1],
+    market: (marketId) => findMarket(state, marketId),
     markets: () => state.markets.values(),
     isKnownToken: (token) => marketOfToken(state, token) !== undefined,
     order: (orderHash) => orderView(state, orderHash),
@@ -89,7 +89,7 @@ export function viewOf(engine: Engine): EngineView {
   };
 }
 
-/** The last block whose facts are all recorded; undefined before the first, and while the facts of a later block come in. */
+/** The last block whose facts are all recorded; undefined before the first one, and while facts of a later block are being recorded. */
 export function recordedBlock(view: Pick<EngineView, 'cursor'>, chainId: number): number | undefined {
   const { block, nextBlock, nextLog } = view.cursor(chainId) ?? {};
   return block !== undefined && nextBlock === block + 1 && nextLog === 0 ? block : undefined;
@@ -101,7 +101,7 @@ function orderView(state: State, orderHash: string): OrderView | undefined {
   if (slot < 0) return undefined;
   const { marketId, chainId } = marketOf(state, slot);
   return {
-    orderNumber: orders.number(slot), marketId, chainId, trader: traderAt(state, slot), side: orders.side(slot),
+    orderNumber: orders.number(slot), marketId, chainId, trader: ownerOf(state, slot).address, side: orders.side(slot),
     size: formatUint64(columns.sizeHi.get(slot), columns.sizeLo.get(slot)), remaining: orders.remaining(slot).toString(),
     status: statusOf(columns.status.get(slot)), asOf: state.position - 1,
   };
@@ -118,11 +118,7 @@ function statusOf(status: number): OrderView['status'] {
 function traderOf(state: State, orderHash: string): string {
   const slot = state.orders.find(orderHash);
   if (slot < 0) throw new Error(`order ${orderHash} is not known to the engine`);
-  return traderAt(state, slot);
-}
-
-function traderAt(state: State, slot: number): string {
-  return state.traders[state.columns.trader.get(slot)]!.address;
+  return ownerOf(state, slot).address;
 }
 
 function* openOrders(state: State): Generator<OpenOrder & { readonly trader: string }> {

@@ -1,10 +1,10 @@
-/** The fields that answers are made of, each with its meaning. A named schema is one of the document's components. */
+/** The fields of answers, each with its description. A named schema becomes a component of the OpenAPI document. */
 import Type, { type TObjectOptions, type TProperties } from 'typebox';
 import * as recorded from '../../engine/records/fields.js';
 import { ADDRESS, BYTES32 } from '../../engine/records/hex.js';
 import { named } from '../../engine/records/named-schema.js';
 
-/** Answers may gain fields within a version, so their schemas name the fields without closing the object. */
+/** An object of an answer. Answers may gain fields within a version, so the schema allows further fields. */
 export const answer = <T extends TProperties>(name: string, properties: T, options: TObjectOptions = {}) =>
   named(name, Type.Object(properties, options));
 
@@ -19,18 +19,18 @@ export const Outcome = named('Outcome', Type.Integer({ minimum: 0, maximum: 1, d
 export const Price = named('Price', Type.Integer({
   minimum: 1, maximum: 999_999, description: 'Price of one share in collateral, 6 decimals: 1000000 = 1.00.',
 }));
-export const PriceOrNone = Type.Integer({ minimum: 0, maximum: 999_999, description: 'As a price; 0 = there is none.' });
+export const PriceOrNone = Type.Integer({ minimum: 0, maximum: 999_999, description: 'As a price; 0 = no price.' });
 export const Seconds = integer('Unix seconds.');
 export const Question = Type.String({ description: 'The market\'s question.' });
 export const Count = integer('Number of entries.');
 export const LogPosition = integer('Position in the log.');
 export const ChainId = integer('Chain identifier.', 1);
-export const Next = Type.Optional(integer('Only on a full page: send it as `before` for the next page.'));
+export const Next = Type.Optional(integer('Only on a full page. For the next page, send this value as `before`.'));
 export const TxHash = named('SettlementTxHash', Type.String({
-  pattern: `^(${BYTES32.text})?$`, description: 'Hash of the settlement transaction; empty until it is sent.',
+  pattern: `^(${BYTES32.text})?$`, description: 'Hash of the settlement transaction; empty until a transaction is sent.',
 }));
 export const SettlementStatus = named('SettlementStatus',
-  oneOf(['matched', 'pending', 'confirmed', 'failed'], 'How far the settlement of the trade on the chain is.'));
+  oneOf(['matched', 'pending', 'confirmed', 'failed'], 'State of the trade\'s settlement on the chain.'));
 export const FailureReason = named('FailureReason',
   oneOf(recorded.FailureReason.anyOf.map((each) => each.const), 'Why the chain refused the fill.'));
 
@@ -40,23 +40,23 @@ export const Invested = integer('Stablecoin invested, 6 decimals.', MIN);
 export const yesCost = integer('Average-cost basis of the YES shares, 6 decimals.', MIN);
 export const noCost = integer('Average-cost basis of the NO shares, 6 decimals.', MIN);
 
-/** Null where there is none; the description says when that is. */
+/** A schema that also allows null; the description says when the value is null. */
 export const orNull = <T extends Type.TSchema>(schema: T, description: string) => Type.Union([schema, Type.Null()], { description });
 
 /** RFC 9457 problem document: every error of every endpoint that has this error shape. */
 export const Problem = answer('Problem', {
-  type: Type.String({ description: 'Where this error is described.' }),
-  title: Type.String({ description: 'What the error is, always the same text.' }),
+  type: Type.String({ description: 'Reference to the description of this error.' }),
+  title: Type.String({ description: 'Short description of the error; the same text for every occurrence.' }),
   status: Type.Integer({ description: 'The HTTP status.' }),
   detail: Type.Optional(Type.String({ description: 'What is wrong with this request.' })),
-  instance: Type.Optional(Type.String({ description: 'The id of this occurrence in the log of the service.' })),
+  instance: Type.Optional(Type.String({ description: 'The id of this occurrence in the service\'s log lines.' })),
   error: Type.String({ description: 'Title and detail as one text.' }),
-  code: Type.String({ description: 'The name of the error; it does not change.' }),
+  code: Type.String({ description: 'The name of the error. Names do not change.' }),
   errors: Type.Optional(Type.Array(answer('FieldError', {
     field: Type.String({ description: 'JSON pointer to the field, or the name of the parameter or header.' }),
     message: Type.String({ description: 'What was expected.' }),
   }), { description: 'What is wrong with each field.' })),
   required: Type.Optional(amount('`insufficient_…`: what the order needs, in stablecoin or shares')),
   available: Type.Optional(amount('`insufficient_…`: what the trader has, or has approved, in total')),
-  reserved: Type.Optional(amount('`insufficient_…`: the part of it that other open orders and unsettled fills of the trader need')),
+  reserved: Type.Optional(amount('`insufficient_…`: the part of `available` that other open orders and unsettled fills of the trader need')),
 });

@@ -1,4 +1,4 @@
-/** Who may call an endpoint: what the request must carry, for the OpenAPI document and for the answer to a request without it. */
+/** Who may call an endpoint: what the request must carry, as the OpenAPI document and a 401 answer state it. */
 
 /** A security scheme as OpenAPI describes it. */
 export type SecurityScheme = { readonly description: string } & (
@@ -6,22 +6,22 @@ export type SecurityScheme = { readonly description: string } & (
 );
 
 export interface Authority {
-  /** All that a request needs, by the names of the schemes; none: anybody may call. */
+  /** The schemes that a request must satisfy, by name: all of them. Empty: anybody may call. */
   readonly schemes: Readonly<Record<string, SecurityScheme>>;
-  /** `WWW-Authenticate` of a 401 (RFC 9110): what would be accepted. */
+  /** `WWW-Authenticate` of a 401 answer (RFC 9110): what would be accepted. */
   readonly challenge?: string;
 }
 
-/** Nothing is needed, or the body carries its own signature. */
+/** The request needs no headers for authentication: the endpoint is public, or the body carries a signature. */
 export const anybody: Authority = { schemes: {} };
 
-/** The trader's EIP-712 signature of the cancel, in two headers. No registered scheme fits that, so the challenge is our own. */
+/** The trader's EIP-712 signature of the cancel, in two headers. No registered scheme fits, so the challenge's scheme is our own. */
 export const cancelSignature: Authority = {
   schemes: {
     CancelSignature: {
       type: 'apiKey', in: 'header', name: 'X-Cancel-Signature',
       description: 'The trader\'s EIP-712 signature of CancelOrder(bytes32 orderHash,address trader,uint64 deadline) in the chain\'s orderDomain: '
-        + 'every cancel needs a signature of its own. Not needed where /api/v1/config says cancelAuth = open.',
+        + 'every cancel needs its own signature. Not needed when cancelAuth in /api/v1/config is open.',
     },
     CancelDeadline: {
       type: 'apiKey', in: 'header', name: 'X-Cancel-Deadline', description: 'The deadline in the signed CancelOrder, in Unix seconds.',

@@ -1,26 +1,26 @@
-/** Request bodies: the schema that documents a body, and what its bytes become. */
+/** Request bodies: the schema that documents a body, and the parser of its bytes. */
 import Type, { type TSchema } from 'typebox';
 import { parseJsonObject } from '../../command/orders/exact-json.js';
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import { record } from '../../engine/records/fields.js';
 import type { ParameterKind } from '../../query/parameters.js';
 
-/** `T` is what the handler is given. */
+/** `T` is the parsed value that the handler receives. */
 export interface Body<T = unknown> {
   readonly schema: TSchema;
   readonly examples: Readonly<Record<string, unknown>>;
   readonly limitBytes: number;
-  /** A request without a body is taken too. */
+  /** Whether a request without a body is accepted. */
   readonly optional: boolean;
   /** The errors that `parse` throws. */
   readonly errors: readonly ErrorCode[];
-  /** The body of these bytes; no bytes where there is none. Throws RequestError. */
+  /** Parses the bytes, of which there are none without a body. Throws RequestError. */
   readonly parse: (bytes: Buffer) => T;
 }
 
 type Told = Pick<Body, 'examples' | 'limitBytes'>;
 
-/** A body whose bytes are handed on as they came: whoever takes them has the schema's parser. */
+/** A body whose bytes the handler receives unparsed: the handler parses them by the schema. */
 export function bytesOf(schema: TSchema, told: Told): Body<Buffer> {
   return { schema, ...told, optional: false, errors: [], parse: (bytes) => bytes };
 }
@@ -28,7 +28,7 @@ export function bytesOf(schema: TSchema, told: Told): Body<Buffer> {
 type Kinds = Readonly<Record<string, ParameterKind<unknown>>>;
 type Fields<K extends Kinds> = { readonly [Name in keyof K]: ReturnType<K[Name]['parse']> };
 
-/** A JSON object of these fields and no others, each documented and parsed by its kind. Without a body all fields are absent. */
+/** A JSON object with these fields and no others, each documented and parsed by its kind. Without a body, all fields are absent. */
 export function objectOf<const K extends Kinds>(kinds: K, { optional, ...told }: Told & { readonly optional: boolean }): Body<Fields<K>> {
   const entries = Object.entries(kinds);
   const schema = record(Object.fromEntries(entries.map(([name, kind]) => [name, kind.required ? kind.schema : Type.Optional(kind.schema)])));

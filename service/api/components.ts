@@ -1,16 +1,16 @@
-/** The named schemas of an OpenAPI document: every place that uses one refers to it, so that generated clients have a type for it. */
+/** The named schemas of an OpenAPI document. Every use of a named schema is a reference, so generated clients have one type for it. */
 import { nameOf } from '../../engine/records/named-schema.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
 export interface Components {
-  /** The schema as it stands in the document: a reference where it has a name. Throws where two schemas have one name. */
+  /** The schema as it appears in the document: a reference if the schema has a name. Throws when two schemas have the same name. */
   refer(schema: object): Json;
   /** The schemas referred to so far, by name. */
   readonly schemas: Json;
 }
 
-/** Components without any schema yet. */
+/** Components without schemas. */
 export function createComponents(): Components {
   const schemas: Record<string, Json> = {};
   const originals = new Map<string, string>();

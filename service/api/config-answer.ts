@@ -14,7 +14,7 @@ import { orderDomain, orderDomains } from './order-domains.js';
 /** The EIP-712 types of what traders sign. */
 export const signedTypes = { ...orderTypes, ...cancelTypes };
 
-/** A chain that is settled on; `collateral` is undefined until the stablecoin has been read. */
+/** A chain on which orders settle; `collateral` is undefined until the stablecoin has been read. */
 interface SettlingChain {
   readonly chain: Chain;
   readonly collateral: () => Collateral | undefined;
@@ -22,7 +22,7 @@ interface SettlingChain {
 
 export interface ConfigParts {
   readonly config: Config;
-  /** None with CHAINS=none. */
+  /** Empty with CHAINS=none. */
   readonly chains: readonly SettlingChain[];
   /** The wall clock in milliseconds. */
   readonly now: () => number;
@@ -33,7 +33,7 @@ const NO_CONTRACTS: Readonly<Record<keyof Contracts, null>> = {
   multicall: null,
 };
 
-/** The answer's handler. */
+/** The handler of `GET /api/v1/config`. */
 export function configHandler({ config, chains, now }: ConfigParts): () => Reply {
   const { cancelAuth } = config;
   const limits = {
@@ -50,7 +50,7 @@ export function configHandler({ config, chains, now }: ConfigParts): () => Reply
   });
 }
 
-/** Other nodes' URLs than the public one may hold secrets, and are not told. */
+/** A chain as clients see it. Only the public node URL is shown: the other URLs may hold secrets. */
 function shown(chain: Chain, collateral: Collateral | null) {
   const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, exposureCheck } = chain;
   return { chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, exposureCheck, orderDomain: orderDomain(chain) };

@@ -1,4 +1,4 @@
-/** What an endpoint is: the one entry that routes it, parses its requests, limits it and documents it; and how a handler is bound to it. */
+/** The definition of an endpoint (its route, parameters, limits and documentation), and how a handler is bound to an endpoint. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../../engine/records/errors.js';
@@ -7,15 +7,15 @@ import type { Body } from './body.js';
 import type { ErrorShape } from './error-shape.js';
 import type { Parameter } from './parameter.js';
 
-/** Which processes serve an endpoint: those that take orders, those that read, or each one for itself. */
+/** Which processes serve an endpoint: those with the role `api`, those with the role `query`, or every process for itself. */
 export type Role = 'api' | 'query' | 'every';
 
-/** What endpoints are grouped by in the document, in its order, with a sentence each. */
+/** The groups of endpoints in the OpenAPI document, in its order, each with a description. */
 export const tags = {
   Orders: 'Placing, cancelling and looking up orders.',
   Users: 'One user\'s orders, positions and activity.',
   Markets: 'Markets, their books, trades and holders.',
-  Settlement: 'Trades on their way to the chain.',
+  Settlement: 'Settlement of trades on the chain.',
   History: 'The recorded history, for auditors.',
   Service: 'The service itself: configuration, health, metrics.',
 } as const;
@@ -26,16 +26,16 @@ export type Examples = Readonly<Record<string, unknown>>;
 /** An answer with status 200. */
 export interface AnswerEntry {
   readonly description: string;
-  /** Of the body; of one event where it is a stream. */
+  /** The schema of the body; of one event for a stream. */
   readonly schema: TSchema;
   readonly examples: Examples;
   /** `application/json` when absent. */
   readonly contentType?: string;
-  /** Whether it is sent piece by piece, for as long as the client listens. */
+  /** Set when the answer is a stream, which is sent piece by piece while the client listens. */
   readonly stream?: true;
-  /** Content types that the client may ask for instead (`Accept`), each described in a sentence. */
+  /** Other content types that the client may request with `Accept`, each with a description. */
   readonly alternatives?: Readonly<Record<string, string>>;
-  /** Other statuses with the same schema. */
+  /** Other statuses with the same schema, each with a description. */
   readonly statuses?: Readonly<Record<number, string>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -50,71 +50,71 @@ export interface Endpoint {
   readonly tag: keyof typeof tags;
   readonly summary: string;
   readonly description: string;
-  /** By the names that the handler knows them by; parsed in this order, after the body. */
+  /** By the names that the handler uses; parsed in this order, after the body. */
   readonly parameters: Readonly<Record<string, Parameter>>;
   readonly body?: Body;
   readonly authority: Authority;
   readonly errorShape: ErrorShape;
   readonly answer: AnswerEntry;
-  /** The table's errors that the handler can answer with; those of parameters, body and shell are added: see `errorsOf`. */
+  /** The errors that the handler itself can throw. `errorsOf` adds those of the parameters, the body and the shell. */
   readonly errors: readonly ErrorCode[];
-  /** Which rate limit counts it. */
+  /** The rate limit that counts requests to this endpoint. */
   readonly limit: 'orders' | 'reads' | 'none';
-  /** Reads a read model: waits for `X-Min-Log-Position` and says its own `X-Log-Position`. */
+  /** Whether the endpoint reads read models: it then waits for `X-Min-Log-Position` and answers with `X-Log-Position`. */
   readonly consistent: boolean;
 }
 
-/** An entry of the table, with the types of its parameters and its body kept. */
+/** Defines an endpoint and keeps the types of its parameters and its body. */
 export function defineEndpoint<const E extends Endpoint>(endpoint: E): E {
   return endpoint;
 }
 
-/** The errors that an endpoint can answer with, those of its parameters, its body and the shell included. */
+/** All errors that an endpoint can answer with, including those of its parameters, its body and the shell. */
 export function errorsOf({ errors, parameters, body, consistent, limit, path }: Endpoint): ErrorCode[] {
   const codes = new Set<ErrorCode>([...Object.values(parameters).flatMap((each) => each.errors), ...body?.errors ?? [], ...errors]);
   if (body !== undefined) codes.add('body_too_large').add('unsupported_media_type');
   if (consistent) codes.add('invalid_request').add('not_caught_up');
   if (limit !== 'none') codes.add('rate_limited');
-  // A path parameter that is empty makes another path.
+  // With an empty path parameter, the request's path is a different path.
   if (path.includes('{')) codes.add('not_found');
   return [...codes.add('method_not_allowed').add('request_timeout').add('internal')];
 }
 
-/** What the shell hands over. Everything but `params` is worked out when it is first asked for. */
+/** A request as the shell passes it on. All properties but `params` are computed at first use. */
 export interface ApiRequest extends Context {
   /** Path parameters, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
   /** Query parameters, each at most once. Reading it throws RequestError when one is repeated. */
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly headers: IncomingHttpHeaders;
-  /** The body, for endpoints that have one; otherwise empty. */
+  /** The body; empty for endpoints without a body. */
   readonly rawBody: Buffer;
 }
 
-/** What a handler may need of a request besides what was asked. */
+/** What a handler may need to know of a request besides the parsed values. */
 export interface Context {
-  /** The client's address, seen through the trusted proxies. */
+  /** The client's address, as the trusted proxies report it. */
   readonly ip: string;
-  /** Aborts when the client's connection closes. It outlives the request: whoever listens to it also stops listening. */
+  /** Aborts when the client's connection closes. The signal outlives the request: remove listeners when the request is done. */
   readonly signal: AbortSignal;
 }
 
 interface ReplyHead {
   /** 200 when absent. */
   readonly status?: number;
-  /** Log position that the answer is true at, for `X-Log-Position`. */
+  /** Log position at which the answer is true, for `X-Log-Position`. */
   readonly position?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The entry's when absent. */
+  /** The endpoint's content type when absent. */
   readonly contentType?: string;
 }
 
-/** A finished answer: text that is sent as it is. */
+/** A complete answer: text that is sent unchanged. */
 export interface Reply extends ReplyHead {
   readonly body: string;
 }
 
-/** An answer that is sent piece by piece. The source is ended early, by `return()`, with the first piece after the client has gone. */
+/** An answer that is sent piece by piece. When the client has gone, the source is ended by `return()` at the next piece. */
 export interface StreamReply extends ReplyHead {
   readonly stream: AsyncIterable<string>;
 }
@@ -123,10 +123,10 @@ type Values<P extends Endpoint['parameters']> = { readonly [K in keyof P]: Retur
 type BodyOf<E> = E extends { readonly body: { readonly parse: (bytes: Buffer) => infer T } } ? { readonly body: T } : unknown;
 type TypeOf<E> = E extends { readonly answer: { readonly alternatives: infer A } } ? { readonly contentType: 'application/json' | keyof A } : unknown;
 
-/** What a handler is asked: every parameter by its name, `body` where there is one, `contentType` where the client may choose. */
+/** The parsed values for a handler: every parameter by its name, `body` if there is one, `contentType` if the client may choose. */
 export type Asked<E extends Endpoint> = Values<E['parameters']> & BodyOf<E> & TypeOf<E>;
 
-/** Answers an endpoint's requests. Throws RequestError for what is answered as an error. */
+/** Answers an endpoint's requests. Throws RequestError for errors that the client may see. */
 export type Handle<E extends Endpoint> = (asked: Asked<E>, context: Context) => ReplyOf<E> | Promise<ReplyOf<E>>;
 type ReplyOf<E extends Endpoint> = E['answer'] extends { readonly stream: true } ? StreamReply : Reply;
 
@@ -136,7 +136,7 @@ export interface Route {
   readonly handler: (request: ApiRequest) => Reply | StreamReply | Promise<Reply | StreamReply>;
 }
 
-/** The endpoint served by this handler, which is given parsed values. */
+/** Binds a handler to an endpoint; the handler receives parsed values. */
 export function bind<E extends Endpoint>(endpoint: E, handle: Handle<E>): Route {
   const parse = parserOf(endpoint);
   const handler: Route['handler'] = (request) => handle(parse(request) as Asked<E>, request);
@@ -148,9 +148,9 @@ export type Endpoints = Readonly<Record<string, Endpoint>>;
 /** A handler for each endpoint of a group, by the endpoint's id. */
 export type Handlers<G extends Endpoints> = { readonly [K in keyof G]: Handle<G[K]> };
 
-/** A group of endpoints, each bound to the handler of its name. */
+/** Binds each endpoint of a group to the handler of the same name. */
 export function bindAll<G extends Endpoints>(group: G, handlers: Handlers<G>): Route[] {
-  return Object.keys(group).map((id: keyof G) => bind(group[id]!, handlers[id]));
+  return (Object.entries(group) as [keyof G, G[keyof G]][]).map(([id, endpoint]) => bind(endpoint, handlers[id]));
 }
 
 function parserOf(endpoint: Endpoint): (request: ApiRequest) => Record<string, unknown> {

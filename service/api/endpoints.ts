@@ -1,4 +1,4 @@
-/** The table of all endpoints: three groups, each served by the processes of one role, and how handlers are bound to a group. */
+/** The table of all endpoints, in three groups by the role that serves them, and the binding of handlers to a group. */
 import { bindAll, type Endpoint, type Handlers, type Role, type Route } from './endpoint.js';
 import { listEvents } from './endpoints/history.js';
 import {
@@ -12,40 +12,40 @@ import { syncHandler, syncPosition, type SyncPosition } from './endpoints/sync-p
 import { getPosition, getUserActivity, listUserPositions } from './endpoints/users.js';
 import { openapiDocument } from './openapi.js';
 
-/** Role `api`: what writes. The endpoint that is called most comes first: they are tried in this order. */
+/** Role `api`: writes. Routes are tried in this order, so the endpoint with the most calls comes first. */
 const orderGroup = { placeOrder, cancelOrder, syncPosition };
 
-/** Role `query`: what reads. */
+/** Role `query`: reads. Routes are tried in this order. */
 const readGroup = {
   getOrderbook, listOrders, getOrder, listMarkets, getPlatformStats, getMarketStats, getHolders, getMarketActivity, listTrades, getResolution,
   listUserOrders, listUserPositions, getUserActivity, getPosition, listPendingTrades, listFailedTrades, getSettlement, listEvents,
 };
 
-/** Role `every`: what each process says of itself. */
+/** Served by every process, about itself. */
 const serviceGroup = { getConfig, getOpenapi, getLiveness, getReadiness, getMetrics };
 
-/** Every endpoint of the service, whichever process serves it. */
+/** All endpoints of the service, of all roles. */
 export const allEndpoints: readonly Endpoint[] = [orderGroup, readGroup, serviceGroup].flatMap((group) => Object.values<Endpoint>(group));
 
-/** Pages that are no endpoints of the API, with all that is below their paths. */
+/** Pages that are not endpoints of the API, with all paths below them, and the role that serves each. */
 export const pages: Readonly<Record<string, Role>> = { '/docs': 'query' };
 
 export type OrderHandlers = Omit<Handlers<typeof orderGroup>, 'syncPosition'> & { readonly syncPosition: SyncPosition };
-/** Each gives finished JSON and the log position that it is true at. */
+/** Each handler returns complete JSON and the log position at which the answer is true. */
 export type ReadHandlers = Handlers<typeof readGroup>;
 export type ServiceHandlers = Omit<Handlers<typeof serviceGroup>, 'getOpenapi'>;
 
-/** The endpoints of role `api`. */
+/** The routes of role `api`. */
 export function orderEndpoints({ placeOrder: place, cancelOrder: cancel, syncPosition: sync }: OrderHandlers): Route[] {
   return bindAll(orderGroup, { placeOrder: place, cancelOrder: cancel, syncPosition: syncHandler(sync) });
 }
 
-/** The endpoints of role `query`. */
+/** The routes of role `query`. */
 export function readEndpoints(handlers: ReadHandlers): Route[] {
   return bindAll(readGroup, handlers);
 }
 
-/** The endpoints of role `every`; `version` is the service's, for the OpenAPI document. */
+/** The routes that every process serves; `version` is the service's version in the OpenAPI document. */
 export function serviceEndpoints(handlers: ServiceHandlers, version: string): Route[] {
   const body = JSON.stringify(openapiDocument(allEndpoints, version));
   const { getConfig: config, getLiveness: live, getReadiness: ready, getMetrics: metrics } = handlers;

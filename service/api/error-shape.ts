@@ -1,4 +1,4 @@
-/** How an endpoint answers with errors: the body's shape, its documentation, and the answer itself. */
+/** How an endpoint answers with errors: the shape and documentation of the body, and the answer. */
 import type { TSchema } from 'typebox';
 import type { ErrorCode, RequestError } from '../../engine/records/errors.js';
 
@@ -10,16 +10,16 @@ export interface ErrorAnswer {
 }
 
 export interface Occurrence {
-  /** Names this one occurrence: for an unexpected error, what its log line says. */
+  /** Id of this occurrence of an unexpected error; the log line of the error has the same id. */
   readonly instance?: string | undefined;
-  /** Another status than the table's, for what only the HTTP parser can meet. */
+  /** Replaces the status of the error table, for faults that only the HTTP parser finds. */
   readonly status?: number | undefined;
-  /** `WWW-Authenticate`, where the error is a 401. */
+  /** `WWW-Authenticate`, if the status is 401. */
   readonly challenge?: string | undefined;
 }
 
 export interface ErrorShape {
-  /** Without parameters, as the document names it. */
+  /** The media type without parameters, as in the OpenAPI document. */
   readonly contentType: string;
   readonly schema: TSchema;
   /** The body of an error without a detail. */

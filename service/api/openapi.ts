@@ -11,9 +11,9 @@ import { minLogPosition } from './parameters.js';
 type Json = Record<string, unknown>;
 
 const INTRODUCTION = 'Order-book exchange for binary prediction markets. Prices, sizes and volumes have 6 decimals. JSON integers are exact, also beyond 2^53. '
-  + 'Any origin may call it: orders and cancels are authorised by their signatures, and there are no cookies. Every GET endpoint also takes HEAD.';
+  + 'Any origin may call the API: orders and cancels are authorised by their signatures, and there are no cookies. Every GET endpoint also accepts HEAD.';
 
-/** The document as an object of plain JSON. */
+/** The document as plain JSON values. */
 export function openapiDocument(endpoints: readonly Endpoint[], version: string): Json {
   const components = createComponents();
   const paths: Record<string, Json> = {};
@@ -50,7 +50,7 @@ function operation(endpoint: Endpoint, components: Components): Json {
   };
 }
 
-/** All schemes of an authority are needed together; an empty list says that nothing is. */
+/** All schemes of an authority are required together; an empty list means that nothing is required. */
 function securityOf({ schemes }: Authority): Json[] {
   const names = Object.keys(schemes);
   return names.length === 0 ? [] : [Object.fromEntries(names.map((name) => [name, []]))];
@@ -62,7 +62,7 @@ function describeParameter({ name, in: place, required, description, schema, exa
 
 function answerOf({ answer, consistent }: Endpoint, description: string, components: Components): Json {
   const headers: Record<string, string> = {
-    ...(consistent ? { 'X-Log-Position': 'Last log position that the answer includes; -1 while the read model is empty.' } : {}), ...answer.headers,
+    ...(consistent ? { 'X-Log-Position': 'Last log position that the answer includes; -1 while the read models are empty.' } : {}), ...answer.headers,
   };
   const content: Record<string, Json> = {
     [answer.contentType ?? 'application/json']: { schema: components.refer(answer.schema), examples: named(answer.examples) },
@@ -83,7 +83,7 @@ function otherStatuses(endpoint: Endpoint, components: Components): Json {
   return Object.fromEntries(statuses.map(([status, description]) => [status, answerOf(endpoint, description, components)]));
 }
 
-/** One response per status: errors that share a status are told apart by their code, so their examples stand side by side. */
+/** One response per status. Errors with the same status differ by their code, so their examples are in one response. */
 function errorResponses(endpoint: Endpoint, components: Components): Json {
   const { errorShape } = endpoint;
   const byStatus = new Map<number, ErrorCode[]>();
@@ -104,12 +104,12 @@ function errorContent({ contentType, schema }: ErrorShape, components: Component
   return { content: { [contentType]: { schema: components.refer(schema), ...(examples === undefined ? {} : { examples }) } } };
 }
 
-/** The problems' examples are components, since most of them are in many places. */
+/** The examples of problem documents are components, since many endpoints share them. */
 function exampleOf(code: ErrorCode, { example }: ErrorShape): Json {
   return example === problems.example ? { $ref: `#/components/examples/${code}` } : { value: example(code) };
 }
 
-/** What every problem's `type` points to: a response by the name of its code, each the same but for its description. */
+/** The responses to which a problem's `type` refers: one per error code, which differ only in their descriptions. */
 function problemComponents(components: Components): Json {
   const codes = Object.keys(errors) as ErrorCode[];
   const all = errorContent(problems, components);

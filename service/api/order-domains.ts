@@ -7,7 +7,7 @@ export function orderDomain({ domainName, chainId, contracts }: Pick<Chain, 'dom
   return { name: domainName, version: '1', chainId, verifyingContract: contracts.settlement };
 }
 
-/** Every chain's domain; with CHAINS=none the one of the settings. */
+/** The signing domain of each chain; with CHAINS=none, the domain that the settings describe. */
 export function orderDomains(
   { settlementDomainName: name, chainId, settlementAddress: verifyingContract }: Pick<Config, 'settlementDomainName' | 'chainId' | 'settlementAddress'>,
   chains: readonly { readonly chain: Chain }[],

@@ -1,11 +1,11 @@
-/** A parameter of an endpoint: where it stands, what it means, and what its text becomes. */
+/** A parameter of an endpoint: its place in the request, its documentation and its parser. */
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../../engine/records/errors.js';
 import type { ParameterKind } from '../../query/parameters.js';
 
-/** `T` is what the handler is given. */
+/** `T` is the parsed value that the handler receives. */
 export interface Parameter<T = unknown> {
-  /** As it is sent. */
+  /** The name in the request. */
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
@@ -14,7 +14,7 @@ export interface Parameter<T = unknown> {
   readonly example: string | number;
   /** The errors that `parse` throws. */
   readonly errors: readonly ErrorCode[];
-  /** The value of what was sent; undefined stands for a parameter that is absent. Throws RequestError. */
+  /** Parses the value that was sent; undefined means that the parameter is absent. Throws RequestError. */
   readonly parse: (value: unknown) => T;
 }
 

@@ -12,14 +12,14 @@ const chainIdTold = { description: 'Chain identifier.', example: 31_337 };
 export const chainId = inQuery('chain_id', kind.chainId, chainIdTold);
 export const optionalChainId = inQuery('chain_id', kind.optional(kind.chainId), chainIdTold);
 
-/** How many entries an answer has at most. */
+/** The highest number of entries in an answer. */
 export const limit = (bounds: { readonly byDefault: number; readonly max: number }) =>
   inQuery('limit', kind.limit(bounds), { description: 'The highest number of entries in the answer.', example: bounds.byDefault });
 
-/** Needs no parsing here: the shell waits for it before the handler is asked. */
+/** Not parsed here: the shell parses the position and waits for it before it calls the handler. */
 export const minLogPosition = inHeader('X-Min-Log-Position', {
   schema: Type.Integer({ minimum: -1 }), required: false, errors: ['not_caught_up'], parse: ({ value }) => value,
 }, {
-  description: 'Wait, for 2 seconds at most, until the answer includes this log position: send the X-Log-Position of a write to read it back.',
+  description: 'Wait for at most 2 seconds until the answer includes this log position. To read your own write, send the X-Log-Position of its answer.',
   example: 4_217,
 });

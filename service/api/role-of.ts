@@ -1,22 +1,22 @@
-/** Which processes a request belongs to, from the table alone: for a proxy in front of the roles. */
+/** Which role's processes serve a request, by the table of endpoints: for the proxy in front of the roles. */
 import { allEndpoints, pages } from './endpoints.js';
 import type { Endpoint, Role } from './endpoint.js';
 
 /**
- * The role of the processes that answer a request. `target` is a path, with or without a query. HEAD goes where GET goes. What no
- * endpoint takes goes where the path's other methods are served, else to any process (`every`): each refuses it alike.
+ * The role of the processes that answer a request. `target` is a path, with or without a query. HEAD is served like GET. When no endpoint
+ * has the path and the method, the role of the path's other methods counts; for an unknown path, every process gives the same refusal.
  */
 export function roleOf(method: string, target: string): Role {
-  const path = target.split('?', 1)[0]!;
+  const [path = ''] = target.split('?', 1);
   const here = paths.filter(({ pattern }) => pattern.test(path)).map(({ endpoint }) => endpoint);
   const wanted = method === 'HEAD' ? 'GET' : method;
   const endpoint = here.find((each) => each.method === wanted) ?? here[0];
   if (endpoint !== undefined) return endpoint.role;
-  const page = Object.keys(pages).find((root) => path === root || path.startsWith(`${root}/`));
-  return page === undefined ? 'every' : pages[page]!;
+  const [, role = 'every'] = Object.entries(pages).find(([root]) => path === root || path.startsWith(`${root}/`)) ?? [];
+  return role;
 }
 
-/** Whether a path is one of the endpoint's. */
+/** A pattern that matches the paths of an endpoint. */
 export function patternOf({ path }: Pick<Endpoint, 'path'>): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 }

@@ -54,8 +54,8 @@ export async function checkContracts({ chain, rpc: nodes }: { chain: Chain; rpc:
     await checkReferences(checked);
     collateral = await readCollateral(checked);
   }
-  if (problems.length > 0) throw new ContractMismatch(chain.chainId, problems);
-  return { collateral: collateral! };
+  if (collateral === undefined || problems.length > 0) throw new ContractMismatch(chain.chainId, problems);
+  return { collateral };
 }
 
 /** Nodes whose answers are texts or reverts: every other error is that of a node that cannot answer now. */

@@ -222,7 +222,8 @@ function isKey(key: string): boolean {
 /** The text that a source names; undefined when there is a fault. */
 async function readSource(at: string, source: unknown, { environment, folder, fault }: Reading, expected: string): Promise<string | undefined> {
   const entries = typeof source === 'object' && source !== null ? Object.entries(source) as [string, unknown][] : [];
-  const [kind, name] = entries.length === 1 && typeof entries[0]![1] === 'string' ? entries[0] as [string, string] : [];
+  const [entry] = entries;
+  const [kind, name] = entries.length === 1 && typeof entry?.[1] === 'string' ? entry as [string, string] : [];
   let text: string | undefined;
   if (kind === 'env' && name !== undefined) {
     text = environment[name]?.trim();

@@ -1,10 +1,10 @@
 /**
- * `npm run demo [URL]`: two wallets trade, the chain settles, and balances, positions and log prove what happened. Without a URL on the
- * service at the default address, or on a stack of its own where none is running. Exits non-zero when anything is off.
+ * `npm run demo [URL]`: two wallets trade, the chain settles the trade, and the demo checks balances, holdings and history. Without a URL,
+ * uses the service at the default address if one answers there, else starts its own stack. Exits non-zero when a check fails.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { Wallet } from 'ethers';
+import { pause } from '../../engine/waiting.js';
 import { Refused, createApi, type Api, type Book, type Chain, type Config, type Entry, type Market, type Order, type Position, type Trade } from './demo/api.js';
 import { startOwnStack } from './demo/stack.js';
 import { chainSide, type ChainSide } from './demo/wallets.js';
@@ -12,16 +12,17 @@ import { chainSide, type ChainSide } from './demo/wallets.js';
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 const SHARE = 1_000_000;
 const SETTLED_WITHIN_MS = 60_000;
+const POLL_MS = 50;
 
 await new Command('demo')
-  .description('Trades, settles and proves it, on a running service or on a stack of its own.')
-  .argument('[url]', `the service; ${DEFAULT_URL} where that answers, else a stack of its own`)
+  .description('Trades with two wallets and checks the settlement, on a running service or on its own stack.')
+  .argument('[url]', `URL of the service; default: ${DEFAULT_URL} if it answers, else a new stack`)
   .action(main)
   .parseAsync();
 
 async function main(given: string | undefined): Promise<void> {
   if (given !== undefined || await answers(DEFAULT_URL)) return demonstrate(given ?? DEFAULT_URL);
-  say(`Nothing answers at ${DEFAULT_URL}: starting a stack for the demonstration alone, which takes a moment.\n`);
+  say(`No service answers at ${DEFAULT_URL}: starting a stack for this demonstration, which takes a moment.\n`);
   const stack = await startOwnStack();
   try {
     await demonstrate(stack.url);
@@ -50,7 +51,7 @@ async function demonstrate(url: string): Promise<void> {
   const scene = { api, config, market, price: await freePrice(api, market.id) };
   const [chain] = config.chains;
   if (chain?.rpcUrl == null) {
-    say('\nThis service tells of no chain that the demonstration could use: the orders are matched, and that is all.');
+    say('\nThis service names no chain that the demonstration can use: the orders are matched, but the trade does not settle.');
     await trade(scene, { seller: { wallet: Wallet.createRandom() }, buyer: { wallet: Wallet.createRandom() } });
   } else {
     const side = chainSide(chain, config.serverTime);
@@ -64,9 +65,9 @@ async function tradeAndSettle(scene: Scene, chain: Chain, side: ChainSide): Prom
   const [seller, buyer] = [await side.fundedWallet(20 * SHARE), await side.fundedWallet(20 * SHARE)];
   say(`\nOn chain ${chain.chainId} two fresh wallets have 20 test USDC each\n  seller ${seller.address}\n  buyer  ${buyer.address}`);
   await side.splitAndApprove(seller, market, 10 * SHARE);
-  say('The seller splits 10 USDC into 10 YES and 10 NO, and lets the settlement contract move them');
+  say('The seller splits 10 USDC into 10 YES and 10 NO, and approves the settlement contract to move them');
   if (chain.exposureCheck) await showExposure(scene, buyer);
-  else say('The exposure check is off here (EXPOSURE_CHECK=true turns it on)');
+  else say('The exposure check is off (EXPOSURE_CHECK=true turns it on)');
 
   const permit = await side.permit(buyer, 20 * SHARE);
   const bid = await trade(scene, { seller: { wallet: seller }, buyer: { wallet: buyer, permit } });
@@ -83,7 +84,7 @@ async function tradeAndSettle(scene: Scene, chain: Chain, side: ChainSide): Prom
   expect('the history has the anchored digest', entry?.digest, anchor.digest);
 }
 
-/** What a trader without means or without approval is told. */
+/** Shows how the exposure check refuses a bid without enough balance, and a bid without allowance. */
 async function showExposure({ api, config, market: { id: marketId }, price }: Scene, wallet: Wallet): Promise<void> {
   for (const [size, code] of [[1_000 * SHARE, 'insufficient_balance'], [4 * SHARE, 'insufficient_allowance']] as const) {
     const refused = await api.place(config, { wallet, marketId, side: 0, price, size }).then(() => undefined, (error: unknown) => error);
@@ -96,7 +97,7 @@ async function showExposure({ api, config, market: { id: marketId }, price }: Sc
 
 type Side = Pick<Order, 'wallet' | 'permit'>;
 
-/** An ask of 10 and a bid for 4 that meets it; returns the bid. */
+/** Places an ask for 10 YES and a bid for 4 that matches it; returns the bid. */
 async function trade({ api, config, market: { id: marketId }, price }: Scene, { seller, buyer }: { seller: Side; buyer: Side }) {
   const ask = await api.place(config, { ...seller, marketId, side: 1, price, size: 10 * SHARE });
   say(`\nThe seller asks ${shown(price)} for 10 YES: position ${ask.position}, ${ask.matches} matches`);
@@ -107,12 +108,12 @@ async function trade({ api, config, market: { id: marketId }, price }: Scene, { 
   say('YES book');
   for (const { price: level, size } of book.asks.slice(0, 5).reverse()) say(`  ask ${shown(level)}  ${shown(size)}`);
   for (const { price: level, size } of book.bids.slice(0, 5)) say(`  bid ${shown(level)}  ${shown(size)}`);
-  expect('the rest of the ask stands on the book', book.asks.find((level) => level.price === price)?.size, 6 * SHARE);
+  expect('the rest of the ask rests in the book', book.asks.find((level) => level.price === price)?.size, 6 * SHARE);
   await prove({ api }, [ask.position]);
   return bid;
 }
 
-/** An ask price that nobody bids, so that the demonstration trades with itself only. */
+/** A price inside the spread, so that the demonstration trades only with itself. */
 async function freePrice(api: Api, marketId: string): Promise<number> {
   const { bids, asks } = await api.get<Book>(`/api/v1/orderbook/${marketId}?outcome=YES`);
   const [low, high] = [bids.at(0)?.price ?? 0, asks.at(0)?.price ?? 1_000_000];
@@ -122,20 +123,20 @@ async function freePrice(api: Api, marketId: string): Promise<number> {
 
 async function settledTrade({ api, market }: Scene, buyer: string): Promise<Trade> {
   let status = '';
-  for (let waitedMs = 0; waitedMs < SETTLED_WITHIN_MS; waitedMs += 50) {
+  for (let waitedMs = 0; waitedMs < SETTLED_WITHIN_MS; waitedMs += POLL_MS) {
     const { trades } = await api.get<{ trades: readonly Trade[] }>(`/api/v1/trades/${market.id}`);
     const found = trades.find((each) => each.buyer === buyer.toLowerCase());
     if (found !== undefined && found.settlementStatus !== status) say(`Fill of ${shown(found.size)} at ${shown(found.price)}: ${status = found.settlementStatus}`);
     if (found?.settlementStatus === 'confirmed') return found;
-    await sleep(50);
+    await pause(POLL_MS);
   }
-  throw new Error(`the fill has not settled within ${SETTLED_WITHIN_MS} ms; it is ${status || 'gone: see /api/v1/failed-trades'}`);
+  throw new Error(`the fill has not settled within ${SETTLED_WITHIN_MS} ms; its status is ${status || 'unknown: see /api/v1/failed-trades'}`);
 }
 
 interface Expected { readonly name: string; readonly wallet: Wallet; readonly yes: number; readonly no: number; readonly collateral: number }
 
 async function showBalances({ api, market }: Scene, side: ChainSide, wallets: readonly Expected[]): Promise<void> {
-  say('\nBalances on the chain, and positions here');
+  say('\nBalances on the chain, and positions on the exchange');
   for (const { name, wallet, yes, no, collateral } of wallets) {
     const balances = await side.balances(wallet, market);
     const position = await api.get<Position>(`/api/v1/positions/${market.contractAddress}?user=${wallet.address}`);
@@ -152,8 +153,9 @@ async function showBalances({ api, market }: Scene, side: ChainSide, wallets: re
 async function prove({ api }: Pick<Scene, 'api'>, positions: readonly number[]): Promise<void> {
   for (const position of positions) {
     const { events: [entry] } = await api.get<{ events: readonly Entry[] }>(`/api/v1/events?from=${position}&limit=1`, position);
-    expect('the history answers for the position', entry?.position, position);
-    say(`  history ${position}: ${entry!.outcome.events.map(({ type }) => type).join(', ')}, digest ${entry!.digest}`);
+    if (entry === undefined) throw new Error(`the history has no entry at position ${position}`);
+    expect('the history has the entry at the position', entry.position, position);
+    say(`  history ${position}: ${entry.outcome.events.map(({ type }) => type).join(', ')}, digest ${entry.digest}`);
   }
 }
 

@@ -1,9 +1,10 @@
-/** `npm run start:roles`: the same stack as `npm start`, with every role in a process of its own behind one address. */
+/** `npm run start:roles`: the same stack as `npm start`, with each role in its own process, behind one address. */
 import { fork } from 'node:child_process';
 import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { Command } from 'commander';
+import { pause } from '../../engine/waiting.js';
 import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from '../config.js';
 import { BAD_CONFIGURATION, isBadConfiguration } from '../exit-codes.js';
 import { openGrounds } from '../grounds.js';
@@ -19,10 +20,12 @@ import { stackReadiness } from '../supervision/stack-readiness.js';
 import { supervise, type LiveProcess, type Managed } from '../supervision/supervisor.js';
 import { welcome } from '../welcome.js';
 
+/** Time between two checks whether the stack is ready. */
+const READY_POLL_MS = 250;
 const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 
 await new Command('start:roles')
-  .description('Runs every role in a process of its own, starts again what dies, and serves clients at PORT. Settings are environment variables.')
+  .description('Runs each role in its own process, restarts processes that end, and serves clients at PORT. Settings are environment variables.')
   .addHelpText('after', `\nSettings:\n${settingsHelp()}`)
   .action(main)
   .parseAsync();
@@ -47,7 +50,7 @@ async function main(): Promise<void> {
   try {
     await run(config, logger, steps);
   } catch (error) {
-    logger.fatal({ error: inspect(error) }, `the stack cannot go on: ${error instanceof Error ? error.message : String(error)}`);
+    logger.fatal({ error: inspect(error) }, `the stack cannot continue: ${error instanceof Error ? error.message : String(error)}`);
     await stop(isBadConfiguration(error) ? BAD_CONFIGURATION : 1);
   }
 }
@@ -59,7 +62,7 @@ async function run(config: Config, logger: Logger, steps: StopStep[]): Promise<n
   const supervisor = supervise({
     managed: await places(config), changed: (live) => { file.write(live); }, hopeless: BAD_CONFIGURATION, stopTimeoutMs: config.stopTimeoutMs * 2,
     now: () => performance.now(), report: (level, line) => { logger[level](line, 'process'); },
-    // A session of its own: a terminal's Ctrl-C reaches the supervisor only, which stops the others in their order.
+    // Detached: Ctrl-C in a terminal then reaches only the supervisor, which stops the other processes in order.
     spawn: ({ role, port }) => fork(PROGRAM, {
       env: { ...environment, ROLES: role.replaceAll('+', ' '), PORT: String(port) }, execArgv: ['--enable-source-maps'], detached: true,
     }),
@@ -79,7 +82,7 @@ async function openFront(
 ): Promise<string> {
   const metrics = createMetrics();
   metrics.show([{
-    name: 'exchange_processes', help: 'Live processes by role', read: () => config.processes.map((group) => group.join('+')).map((role) => (
+    name: 'exchange_processes', help: 'Number of live processes by role', read: () => config.processes.map((group) => group.join('+')).map((role) => (
       { labels: { role }, value: live().filter((each) => each.role === role).length })),
   }]);
   const wanted = config.processes.map((group) => group.join('+'));
@@ -93,26 +96,23 @@ async function openFront(
   return `http://${config.host}:${port}`;
 }
 
-/** Each process with a free port of this machine, which it keeps over restarts. */
+/** Assigns each process a free port of this machine, which it keeps over restarts. */
 async function places(config: Config): Promise<Managed[]> {
   const held = await Promise.all(config.processes.map(async (group) => ({ role: group.join('+'), ...await holdPort() })));
   await Promise.all(held.map(({ release }) => release()));
   return held.map(({ role, port }) => ({ role, port }));
 }
 
-/** A free port, held so that the next one is another. */
+/** A free port, which is held until `release`, so that the next call finds another port. */
 async function holdPort(): Promise<{ readonly port: number; release(): Promise<void> }> {
   const holder = createSocketServer();
   await new Promise<void>((resolve, reject) => { holder.once('error', reject).listen(0, '127.0.0.1', resolve); });
   return { port: (holder.address() as AddressInfo).port, release: () => new Promise((resolve) => { holder.close(() => { resolve(); }); }) };
 }
 
-/** Shows where everything is, once reads are answered. */
+/** Prints the welcome text when the stack is ready. */
 async function greet(parts: Parameters<typeof welcome>[0]): Promise<void> {
-  for (;;) {
-    const ready = await fetch(`${parts.url}/health/ready`).then(({ ok }) => ok, () => false);
-    if (ready) break;
-    await new Promise((resolve) => setTimeout(resolve, 250));
-  }
+  const isReady = (): Promise<boolean> => fetch(`${parts.url}/health/ready`).then(({ ok }) => ok, () => false);
+  while (!await isReady()) await pause(READY_POLL_MS);
   process.stdout.write(await welcome(parts) ?? '');
 }

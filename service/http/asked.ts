@@ -1,11 +1,11 @@
-/** One request as an endpoint sees it: path, query, headers, body, and whether the client is still there. */
+/** One request as an endpoint sees it: path, query, headers, body, and whether the client is still connected. */
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { RequestError } from '../../engine/records/errors.js';
 import type { ApiRequest } from '../api/endpoint.js';
 
-/** Its parts are worked out on demand. */
+/** Each part is computed at first use. */
 export class Asked implements ApiRequest {
   private queryParts: Record<string, string> | undefined;
 
@@ -13,13 +13,13 @@ export class Asked implements ApiRequest {
 
   get params() { return (this.request as unknown as { params: Record<string, string> }).params; }
   get headers() { return this.request.headers; }
-  get query() { return this.queryParts ??= parseQuery(this.request.url!); }
+  get query() { return this.queryParts ??= parseQuery(this.request.url ?? ''); }
   get ip() { return (this.request as unknown as { ip?: string }).ip ?? ''; }
 
   get signal() { return this.connections.signalOf(this.request.socket); }
 }
 
-/** One abort signal per connection, made when it is first asked for: one per request would cost a fifth of the whole shell. */
+/** One abort signal per connection, created at first use: one signal per request would cost a fifth of the shell's time. */
 export class Connections {
   private readonly aborters = new WeakMap<Socket, AbortController>();
 
@@ -27,7 +27,7 @@ export class Connections {
     let aborter = this.aborters.get(socket);
     if (aborter === undefined) {
       const made = aborter = new AbortController();
-      // As many requests may wait as the client has pipelined.
+      // A client may pipeline any number of requests, and each may listen.
       setMaxListeners(0, made.signal);
       if (socket.destroyed) made.abort(); else socket.once('close', () => { made.abort(); });
       this.aborters.set(socket, made);
@@ -36,12 +36,13 @@ export class Connections {
   }
 }
 
-/** The path of a request, shortened: it is the client's text. */
+/** The path of a request, shortened to 200 characters, since the client chooses it. */
 export function pathOf(request: IncomingMessage): string {
-  return (request.url ?? '').split('?', 1)[0]!.slice(0, 200);
+  const [path = ''] = (request.url ?? '').split('?', 1);
+  return path.slice(0, 200);
 }
 
-/** A log position in `X-Min-Log-Position`; -1 is the position of an empty log. Throws RequestError. */
+/** Parses the log position in `X-Min-Log-Position`; -1 is the position of an empty log. Throws RequestError. */
 export function parsePosition(header: string | string[]): number {
   const position = typeof header === 'string' && /^(-1|\d{1,16})$/.test(header) ? Number(header) : NaN;
   if (Number.isSafeInteger(position)) return position;
@@ -49,7 +50,7 @@ export function parsePosition(header: string | string[]): number {
   throw new RequestError('invalid_request', `X-Min-Log-Position: ${message}`, [{ field: 'X-Min-Log-Position', message }]);
 }
 
-/** The query of a request target. Throws RequestError when a parameter is given twice: which one counts would be a guess. */
+/** Parses the query of a request target. Throws RequestError when a parameter is given twice: the intended value would be a guess. */
 function parseQuery(target: string): Record<string, string> {
   const parts = Object.create(null) as Record<string, string>;
   const mark = target.indexOf('?');

@@ -1,4 +1,4 @@
-/** Rate limits by client address: one counter a limit class and window, told in the RateLimit headers. */
+/** Rate limits per client address: one counter per limit class and window, reported in the RateLimit headers. */
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { ipKeyGenerator, rateLimit, type RateLimitInfo } from 'express-rate-limit';
@@ -7,22 +7,21 @@ import type { Endpoint } from '../api/endpoint.js';
 
 export interface RateLimits {
   readonly windowS: number;
-  /** Requests a client address may make in a window; 0 = no limit. */
+  /** Requests per client address and window; 0 = no limit. */
   readonly orders: number;
   readonly reads: number;
 }
 
-/** Middleware that counts a request against its limit, by class; none for a class without a limit. */
+/** Middleware by limit class, which counts a request against the limit; absent for a class without a limit. */
 export type Limiters = Readonly<Partial<Record<Endpoint['limit'], RequestHandler>>>;
 
-/** What a limiter leaves on the request that it has counted. */
+/** What a limiter adds to a request that it has counted. */
 interface Counted {
-  limiterName?: string;
-  limiterPolicy?: string;
+  limiter?: { readonly name: string; readonly policy: string };
   rateLimit?: RateLimitInfo;
 }
 
-/** The middleware of each class that has a limit. IPv6 clients count by their /56, since one subscriber has at least that. */
+/** The middleware of each class that has a limit. IPv6 clients are counted by their /56 prefix: a subscriber has at least one. */
 export function createLimiters({ windowS, orders, reads }: RateLimits): Limiters {
   return {
     ...(orders === 0 ? {} : { orders: limiter('orders', orders, windowS) }),
@@ -31,20 +30,20 @@ export function createLimiters({ windowS, orders, reads }: RateLimits): Limiters
 }
 
 /**
- * The headers of draft-ietf-httpapi-ratelimit-headers-08 for a counted request, as the flat list that `writeHead` takes; none for
- * an uncounted one. Not by the library: its `setHeader` a header and a SHA-256 a request cost as much as the whole rest of an
- * order's way through the shell.
+ * The headers of draft-ietf-httpapi-ratelimit-headers-08 for a counted request, as the flat list that `writeHead` takes; empty for a
+ * request that is not counted. Not written by the library: its `setHeader` per header and its SHA-256 per request cost as much time as
+ * the rest of the shell takes for an order.
  */
 export function limitHeaders(request: IncomingMessage): readonly string[] {
-  const { rateLimit: info, limiterName, limiterPolicy } = request as Counted;
-  if (info === undefined) return NONE;
-  return ['RateLimit', `"${limiterName!}"; r=${info.remaining}; t=${secondsLeft(info)}`, 'RateLimit-Policy', limiterPolicy!];
+  const { rateLimit: info, limiter: own } = request as Counted;
+  if (info === undefined || own === undefined) return NONE;
+  return ['RateLimit', `"${own.name}"; r=${info.remaining}; t=${secondsLeft(info)}`, 'RateLimit-Policy', own.policy];
 }
 
 const NONE: readonly string[] = [];
 
 function limiter(name: string, limit: number, windowS: number): RequestHandler {
-  const policy = `"${name}"; q=${limit}; w=${windowS}`;
+  const own = { name, policy: `"${name}"; q=${limit}; w=${windowS}` };
   const count = rateLimit({
     windowMs: windowS * 1_000,
     limit,
@@ -52,20 +51,20 @@ function limiter(name: string, limit: number, windowS: number): RequestHandler {
     legacyHeaders: false,
     keyGenerator: (request) => ipKeyGenerator(request.ip ?? ''),
     handler: (request, _response, next) => {
-      const retryAfterS = secondsLeft((request as Counted).rateLimit!);
+      const { rateLimit: info } = request as Counted;
+      const retryAfterS = info === undefined ? windowS : secondsLeft(info);
       next(new RequestError('rate_limited', `at most ${limit} ${name} in ${windowS} s`, [], { retryAfterS }));
     },
-    // Its checks compare Express' own trust-proxy setting with headers that anybody may send.
+    // The library's checks compare Express' trust-proxy setting with headers that any client may send.
     validate: false,
   });
   return (request, response, next) => {
-    (request as Counted).limiterName = name;
-    (request as Counted).limiterPolicy = policy;
+    (request as Counted).limiter = own;
     return count(request, response, next);
   };
 }
 
-/** Until the window ends, by the wall clock that the library's counters use. */
+/** Seconds until the window ends, at least 1, by the wall clock, which the library's counters use. */
 function secondsLeft({ resetTime }: RateLimitInfo): number {
   return Math.max(1, Math.ceil(((resetTime?.getTime() ?? 0) - Date.now()) / 1_000));
 }

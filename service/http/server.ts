@@ -2,6 +2,7 @@
 import http, { type Server } from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
+import { within } from '../../engine/waiting.js';
 import type { App } from './app.js';
 import { problemOf } from './problems.js';
 
@@ -66,15 +67,14 @@ export async function closeServer(app: App, server: Server, timeoutMs: number): 
   closeIdle();
   const idle = setInterval(closeIdle, 20);
   let cut = 0;
-  const deadline = setTimeout(() => {
+  if (await within(closed.then(() => true), timeoutMs) === undefined) {
     server.getConnections((_, count) => {
       cut = count;
       server.closeAllConnections();
     });
-  }, timeoutMs);
-  await closed;
+    await closed;
+  }
   clearInterval(idle);
-  clearTimeout(deadline);
   server.close();
   return cut;
 }

@@ -1,4 +1,4 @@
-/** What all endpoints have in common: reading a request, waiting for a log position, answering, and answering with errors. */
+/** What all endpoints share: reading a request, waiting for a log position, and sending an answer or an error. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { RequestError } from '../../engine/records/errors.js';
@@ -9,16 +9,16 @@ import { limitHeaders } from './limits.js';
 import { problems, requestErrorOf } from './problems.js';
 import { dataHeaders } from './security.js';
 
-/** What the shell tells about each answered request. */
+/** Is told about each answered request. */
 export interface Observer {
-  /** After the answer is handed to the socket. `seconds` since the request's headers arrived. */
+  /** Called after the answer is handed to the socket. `seconds`: time since the request's headers arrived. */
   answered(endpoint: Endpoint, status: number, seconds: number): void;
-  /** An unexpected error. Returns the id under which it was logged. */
+  /** Logs an unexpected error. Returns the id under which it is logged. */
   failed(error: unknown, what: string): string;
 }
 
 export interface ShellOptions {
-  /** Resolves when the read models have passed the position; rejects with `not_caught_up`. */
+  /** Resolves when the read models include the position; rejects with RequestError `not_caught_up`. */
   readonly waitForPosition: (position: number, signal: AbortSignal) => Promise<void>;
   readonly observer: Observer;
   /** A monotonic clock in milliseconds. */
@@ -29,7 +29,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const EXPOSED = 'X-Log-Position, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, Allow';
 const ALLOWED_HEADERS = 'Content-Type, Authorization, X-Min-Log-Position, X-Cancel-Signature, X-Cancel-Deadline';
 
-/** The content type of an endpoint's answers as it is sent. */
+/** The `Content-Type` header of an endpoint's answers. */
 const typeOf = ({ answer: { contentType } }: Endpoint) => contentType === undefined ? JSON_TYPE : `${contentType}; charset=utf-8`;
 
 /** The headers of every answer, as the flat list of names and values that `writeHead` takes. */
@@ -63,13 +63,13 @@ export class Shell {
     } catch (error) {
       if (error instanceof ClientGone) return;
       status = this.refuse(request, response, error, endpoint);
-      // A stream that broke off: its client is to see that it is not whole.
+      // A stream that broke off: destroy the connection, so that the client sees that the answer is incomplete.
       if (!response.writableEnded) response.destroy();
     }
     this.options.observer.answered(endpoint, status, (this.options.now() - started) / 1_000);
   }
 
-  /** Answers with an error, in the endpoint's shape or, outside of all endpoints, as a problem. Returns its status. */
+  /** Answers with an error, in the endpoint's error shape or, without an endpoint, as a problem document. Returns the status. */
   refuse(request: IncomingMessage, response: ServerResponse, error: unknown, endpoint?: Endpoint): number {
     let instance: string | undefined;
     let known = requestErrorOf(error);
@@ -102,17 +102,17 @@ export class Shell {
     if (!request.complete) discardBody(request);
   }
 
-  /** Those of this answer, to the flat list of names and values that `writeHead` takes. */
+  /** Adds the headers of this answer to the flat list of names and values that `writeHead` takes. */
   private addHeaders(headers: string[], request: IncomingMessage, { position, headers: own }: Omit<Reply, 'body'>): void {
     if (position !== undefined) headers.push('X-Log-Position', String(position));
-    if (own !== undefined) for (const name in own) headers.push(name, own[name]!);
+    if (own !== undefined) for (const [name, value] of Object.entries(own)) headers.push(name, value);
     headers.push(...limitHeaders(request));
     if (this.stopping) headers.push('Connection', 'close');
   }
 
   /**
-   * Sends piece by piece, no faster than the client reads. Resolves when the stream has ended or, with the next piece, when the client
-   * has gone; a source that may be silent for long listens to the context's `signal` itself.
+   * Sends a stream piece by piece, no faster than the client reads. Resolves when the stream has ended or, at the next piece, when the
+   * client has gone. A source that may be silent for long should listen to the context's `signal` itself.
    */
   private async stream(request: IncomingMessage, response: ServerResponse, reply: StreamReply, contentType: string): Promise<void> {
     const headers = [...this.base, 'Content-Type', contentType];
@@ -129,7 +129,7 @@ export class Shell {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Whether a body is to be read: an endpoint that can do without one does not ask for its type where there is none. */
+/** Whether to read a body: for an endpoint whose body is optional, only if the request has one. */
 function takesBody(body: Endpoint['body'], { headers }: IncomingMessage): body is NonNullable<Endpoint['body']> {
   if (body === undefined) return false;
   return !body.optional || headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

@@ -1,9 +1,9 @@
-/** How roles tell that they cannot go on: a promise that rejects, and never resolves. */
+/** How a role reports that it cannot continue: a promise that may reject and never resolves. */
 
-/** For roles that nothing can end. */
+/** For roles that cannot fail after their start. */
 export const neverFails = new Promise<never>(() => undefined);
 
-/** The work's end as a failure: a worker that ends by itself, even without an error, must not leave its process running without it. */
+/** The work's failure: rejects when the work rejects, and never resolves, not even when the work does. */
 export function failureOf(done: Promise<unknown>): Promise<never> {
   return done.then(() => neverFails);
 }

@@ -1,14 +1,14 @@
-/** Refuses a configuration under which the history's orders would mean something else: another chain, another signing domain. */
+/** Refuses settings that do not fit the recorded history: another chain, or another signing domain of its orders. */
 import { toHex } from '../../engine/records/hex.js';
 import type { PreparedDomain } from '../../command/signing/typed-data.js';
 import { decodeCommand } from '../../engine/records/codec.js';
 import type { Log } from '../../engine/log/log.js';
 import type { EngineView } from '../../engine/run/view.js';
 
-/** The history was written with other settings; the message says which to set back. */
+/** The history was written with other settings. The message names the setting to set back. */
 export class ForeignHistory extends Error {
   constructor(what: string) {
-    super(`${what}: set it back, or start with an empty database (and DATA_DIR)`);
+    super(`${what}: set it back, or start with an empty database and an empty DATA_DIR`);
     this.name = 'ForeignHistory';
   }
 }
@@ -18,30 +18,30 @@ export interface HistoryParts {
   readonly log: Log;
   /** The signing domain of each chain that the settings name. */
   readonly domains: readonly PreparedDomain[];
-  /** Whether orders settle: false with CHAINS=none. */
+  /** Whether orders settle on a chain; false with CHAINS=none. */
   readonly settles: boolean;
 }
 
 /**
- * Throws ForeignHistory when the history has markets on a chain that the settings do not name, when it settled on a chain and is not to
- * any more or the other way round, and when a chain's oldest remembered order does not have the hash that its domain gives it: the
- * order hash is the domain's and the order's digest.
+ * Throws ForeignHistory in three cases: the history has markets on a chain that the settings do not name; the history was settled on a
+ * chain and the settings name none, or the other way round; the oldest remembered order of a chain has another hash than the chain's
+ * signing domain gives it (the order hash is the EIP-712 digest of domain and order).
  */
 export async function checkHistory({ view, log, domains, settles }: HistoryParts): Promise<void> {
   const named = domains.map(({ domain }) => domain.chainId);
   const markets = [...view.markets()];
   const foreign = markets.find(({ chainId }) => !named.includes(chainId));
   if (foreign !== undefined) {
-    throw new ForeignHistory(`the history has markets on chain ${foreign.chainId}, and the settings (CHAINS, CHAIN_ID) name only ${named.join(', ')}`);
+    throw new ForeignHistory(`the history has markets on chain ${foreign.chainId}, but the settings (CHAINS, CHAIN_ID) name only ${named.join(', ')}`);
   }
-  // A chain tells of its markets with their tokens, the catalogue without.
+  // A market that was recorded from a chain has tokens; a market of the catalogue has none.
   const other = markets.find(({ tokens }) => (tokens !== undefined) !== settles);
   if (other !== undefined && settles) {
-    throw new ForeignHistory(`CHAINS names a chain to settle on, and market ${other.marketId} of the history was opened without one (CHAINS=none)`);
+    throw new ForeignHistory(`CHAINS names a chain to settle on, but market ${other.marketId} of the history was opened without a chain (CHAINS=none)`);
   }
   const settled = [...view.chains()];
   if (other !== undefined || (!settles && settled.length > 0)) {
-    throw new ForeignHistory(`CHAINS is none, and the history settles on chain ${other?.chainId ?? settled.join(', ')}`);
+    throw new ForeignHistory(`CHAINS is none, but the history settles on chain ${other?.chainId ?? settled.join(', ')}`);
   }
   for (const domain of domains) await checkOrder(domain, { view, log });
 }

@@ -19,27 +19,27 @@ import type { RunningRole } from '../roles/role.js';
 import { openSharedParts, type SharedParts, type Urls } from './shared-parts.js';
 
 const VERSION = '0.1.0';
-/** How long a read waits for X-Min-Log-Position. */
+/** How long a read waits for the position in X-Min-Log-Position. */
 const READ_WAIT_MS = 2_000;
 
 export interface ExchangeProcess {
   readonly url: string;
-  /** What ends it, in order. */
+  /** The steps that stop the process, in order. */
   readonly stopSteps: readonly StopStep[];
-  /** Rejects when a part has failed and the process should not go on. */
+  /** Rejects when a part has failed and the process should end. */
   readonly failed: Promise<never>;
 }
 
-/** What a process stands on. */
+/** The databases and chains of a process. */
 export interface Grounds {
   readonly urls: Urls;
-  /** Where orders settle; none: they are matched, and that is all. */
+  /** Where orders settle; empty: orders are matched and trades do not settle. */
   readonly chains: readonly ConfiguredChain[];
 }
 
 /**
- * Starts the roles in their order and listens. Resolves when each works: the history is caught up with, and the chains that can be reached
- * are read to their final blocks. When it rejects, nothing is left running.
+ * Starts the roles in their order, then listens. Resolves when each role works: the process has caught up with the history and, for each
+ * chain that can be reached, with its final blocks. When the promise rejects, nothing is left running.
  */
 export async function startProcess(config: Config, { urls, chains }: Grounds, logger: Logger): Promise<ExchangeProcess> {
   const roles = new Set(config.roles);
@@ -100,7 +100,7 @@ async function serve({ config, parts, running, metrics, logger }: Serving): Prom
   };
 }
 
-/** The answer of `/health/ready`: 503 when there is a reason not to send requests here. */
+/** The answer to `/health/ready`: status 503 when there is a reason not to send requests to the process. */
 export function readinessAnswer(roles: readonly string[], health: readonly ReadinessParts[]) {
   const { reasons, ...shown } = mergeReadiness(health);
   return { status: reasons.length === 0 ? 200 : 503, body: JSON.stringify({ ready: reasons.length === 0, roles, reasons, ...shown }) };

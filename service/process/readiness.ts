@@ -1,51 +1,51 @@
-/** Readiness: whether requests should be sent here, put together from what each role of a process, or each process of a stack, says. */
+/** Readiness: whether requests should be sent to a process or a stack, merged from what its roles or processes report. */
 
 export interface EngineHealth {
-  /** Commands that are decided here. */
+  /** Number of commands that this engine has decided. */
   readonly position: number;
-  /** Commands in the log. */
+  /** Number of commands in the log. */
   readonly logLength: number;
-  /** It records no outcomes at the moment, since another engine does. */
+  /** This engine does not record command outcomes at the moment: another engine does. */
   readonly standby: boolean;
 }
 
 export interface ProjectionHealth {
   readonly name: string;
-  /** Outcomes that are folded. */
+  /** Number of command outcomes that the read model includes. */
   readonly position: number;
-  /** Outcomes still to fold. */
+  /** Number of command outcomes that the read model does not include yet. */
   readonly lag: number;
 }
 
-/** How far a chain's indexer is. */
+/** The state of a chain's indexer. */
 export interface IndexerHealth {
   readonly chainId: number;
-  /** The last final block; null before the chain has answered. */
+  /** Number of the last final block; null before the chain has answered. */
   readonly finalBlock: number | null;
-  /** Final blocks that the history does not have yet. */
+  /** Number of final blocks that the history does not have yet. */
   readonly lagBlocks: number;
-  /** Whether the last look at the chain succeeded, and how often in a row it has not. */
+  /** Whether the last request to the chain succeeded; `failures` is the number of failures in a row. */
   readonly reachable: boolean;
   readonly failures: number;
-  /** Why the last look failed; null when it did not. Holds hosts, and nothing that is secret. */
+  /** Why the last request failed; null when it succeeded. May name hosts, but never holds a secret. */
   readonly lastError: string | null;
-  /** Seconds since a look succeeded; since the start, before one has. */
+  /** Seconds since a request succeeded, or since the start when none has. */
   readonly sinceLookS: number;
-  /** It has had no new block for too long. */
+  /** The chain has had no new block for too long. */
   readonly stalled: boolean;
-  /** Why nothing of this chain is recorded any more: it contradicts the history, and somebody must look. Else null. */
+  /** Why the chain is not recorded any more: it contradicts the history, and an operator must act. Null while it is recorded. */
   readonly stopped: string | null;
 }
 
-/** How far a chain's settlement is. */
+/** The state of a chain's settlement. */
 export interface SettlementHealth {
   readonly chainId: number;
-  /** Fills that wait to be sent, counted up to 10,000, and fills in transactions that are not over. */
+  /** Number of fills that wait to be sent (counted up to 10,000), and of fills in transactions that are neither confirmed nor failed. */
   readonly waitingFills: number;
   readonly sentFills: number;
-  /** Seconds that the first of those that wait has waited, as far as this process knows; null when none waits, or another process settles. */
+  /** How long the oldest waiting fill has waited, in seconds, as far as this process knows; null when none waits or another process settles. */
   readonly oldestWaitingS: number | null;
-  /** What keeps settlement from going on; null when nothing does. */
+  /** What blocks settlement; null when nothing does. */
   readonly settlementTrouble: string | null;
 }
 
@@ -56,27 +56,27 @@ export interface LaneHealth {
   readonly key: string;
   /** The key's address. */
   readonly address: string;
-  /** Another process holds the key. */
+  /** Another process sends with this key. */
   readonly standby: boolean;
-  /** What keeps it from going on; null when nothing does. */
+  /** What blocks the lane; null when nothing does. */
   readonly trouble: string | null;
 }
 
-/** What the parts of a chain say, as far as they are here. */
+/** The state of a chain: the fields of the roles that the process has. */
 export type ChainHealth = { readonly chainId: number } & Partial<IndexerHealth & SettlementHealth>;
 
 export interface ReadinessParts {
-  /** Why no requests should come here; none: they may. */
+  /** Why requests should not be sent here; empty when they may be. */
   readonly reasons: readonly string[];
   readonly engine?: EngineHealth;
   readonly projections?: readonly ProjectionHealth[];
-  /** Log position that reads include, and how many commands they are behind. */
+  /** Last log position that all reads include, and how many commands they are behind. */
   readonly readModels?: { readonly position: number; readonly lag: number };
   readonly chains?: readonly ChainHealth[];
   readonly lanes?: readonly LaneHealth[];
 }
 
-/** All parts as one. A reason that several give counts once; of the engine, the one furthest ahead is shown. */
+/** Merges all parts. A reason that several parts give appears once. Of several engines, the one that records and is furthest ahead is shown. */
 export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts {
   const engine = parts.flatMap((part) => part.engine ?? []).sort((a, b) => Number(a.standby) - Number(b.standby) || b.position - a.position)[0];
   const readModels = parts.flatMap((part) => part.readModels ?? []).sort((a, b) => b.lag - a.lag)[0];
@@ -93,7 +93,7 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
   };
 }
 
-/** What the parts have of it, which may be none; undefined where no part says anything of it. */
+/** The entries of all parts under the key, possibly none; undefined when no part has the key. */
 function listOf<K extends 'projections' | 'chains' | 'lanes'>(parts: readonly ReadinessParts[], key: K): NonNullable<ReadinessParts[K]>[number][] | undefined {
   const lists = parts.flatMap((part) => part[key] === undefined ? [] : [part[key]]);
   return lists.length === 0 ? undefined : lists.flat() as NonNullable<ReadinessParts[K]>[number][];
@@ -105,7 +105,7 @@ function mergeChains(chains: readonly ChainHealth[]): ChainHealth[] {
   return [...merged.values()];
 }
 
-/** A list with the reason why lag is too great; empty when it is not. */
+/** One reason when the lag exceeds `maxLag`, else none. */
 export function lagReasons(what: string, lag: number, maxLag: number): string[] {
   return lag > maxLag ? [`${what} is ${lag} records behind`] : [];
 }

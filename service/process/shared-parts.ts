@@ -1,4 +1,4 @@
-/** What the roles of one process share: one log, one replica, one access to each chain. Each is opened when a role first asks for it. */
+/** The parts that the roles of one process share: the log, the replica, the read models and the access to each chain. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createAdvanceRequests, type AdvanceRequests } from '../../command/indexer/advance-requests.js';
@@ -23,7 +23,7 @@ import { replicaFigures } from './replica-figures.js';
 import type { RoleName } from '../roles/role-names.js';
 import { neverFails } from './failure.js';
 
-/** The databases of a process; they may be one and the same. */
+/** The databases of a process. They may all be the same database. */
 export interface Urls {
   readonly log: string;
   readonly readModels: string;
@@ -36,36 +36,36 @@ export interface SharedParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly urls: Urls;
-  /** Names this process and start in the records that it writes. */
+  /** Identifies this start of the process in the records that it writes. */
   readonly writerId: string;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
   readonly log: Log;
-  /** Commands in the log, as of a moment ago. */
+  /** Number of commands in the log, at most about a second old. */
   logLength(): number;
   readonly keccak256: Keccak256;
   /** By chain id; empty with CHAINS=none. */
   readonly chains: ReadonlyMap<number, ChainAccess>;
   /** The signing domains of orders by chain id. */
   readonly domains: ReadonlyMap<number, PreparedDomain>;
-  /** Caught up with the history, which is checked against the settings. Throws ForeignHistory, HistoryDiffers. */
+  /** Started at the first call. Resolves when it has caught up and the history fits the settings. Throws ForeignHistory, HistoryDiffers. */
   replica(): Promise<Replica>;
-  /** What `/health/ready` says of the replica. */
+  /** The readiness of the replica. */
   replicaHealth(): ReadinessParts;
-  /** Waits until a process with the projections role has made them. */
+  /** Opens the read models at the first call. Waits until a process with the projections role has created them. */
   readModels(): Promise<Database>;
-  /** Whether the history follows a chain. */
+  /** A watch that tells whether the history keeps up with the chain; one per chain. */
   watch(access: ChainAccess): Promise<ChainWatch>;
   readonly advance: AdvanceRequests;
 }
 
 export interface OpenedParts {
   readonly parts: SharedParts;
-  /** Rejects when a shared part cannot go on. */
+  /** Rejects when a shared part has failed. */
   readonly failed: Promise<never>;
-  /** Breaks off what is asked of the chains, before the roles stop: a node may be silent for longer than a stop may take. */
+  /** Cancels all requests to chains. Runs before the roles stop: a node may stay silent for longer than a stop may take. */
   readonly leaveChains: StopStep;
-  /** What closes the rest, in order, after the roles have stopped. */
+  /** The steps that close the other parts, in order, after the roles have stopped. */
   readonly stopSteps: readonly StopStep[];
 }
 
@@ -78,7 +78,7 @@ export interface OpenOptions {
   readonly metrics: Metrics;
 }
 
-/** Time between two looks at the log's length, and between two tries to open read models. */
+/** Time between two reads of the log's length, and the longest time between two attempts to open the read models. */
 const LOOK_EVERY_MS = 1_000;
 
 export async function openSharedParts({ config, roles, urls, chains: configured, logger, metrics }: OpenOptions): Promise<OpenedParts> {
@@ -161,15 +161,15 @@ function replicaHealth(replica: Replica | undefined, { logLength, maxLag }: { lo
   };
 }
 
-/** The work, done once, when it is first asked for. */
+/** Does the work once, at the first call of `get`. */
 function once<T>(work: () => Promise<T>) {
   let started: Promise<T> | undefined;
   let result: T | undefined;
   return {
     get: () => started ??= work().then((value) => result = value),
-    /** The result if there is one by now. */
+    /** The result; undefined while there is none. */
     current: () => result,
-    /** The result when the work has ended; undefined if it failed or was never begun. */
+    /** Waits for the end of the work. Resolves with its result; with undefined when the work failed or was never started. */
     settled: async () => {
       await started?.catch(() => undefined);
       return result;
@@ -184,7 +184,7 @@ function rejection(): { readonly promise: Promise<never>; readonly reject: (reas
   return { promise: Promise.race([promise, neverFails]), reject };
 }
 
-/** How many commands the log has, asked for once per second. */
+/** The number of commands in the log, read once per second. */
 async function watchLength(log: Log): Promise<{ readonly current: () => number; readonly stop: () => void }> {
   let length = await log.length('commands');
   const timer = setInterval(() => {

@@ -1,7 +1,7 @@
-/** What the projections' thread and the rest of the process say to each other. */
+/** The messages between the projections' thread and the main thread. */
 
 export interface ProjectionThreadData {
-  /** Where the read models are, and where the log is. */
+  /** Postgres URLs of the read models and of the log. */
   readonly url: string;
   readonly logUrl: string;
 }
@@ -11,5 +11,5 @@ export type ProjectionMessage
   = | { readonly kind: 'progress'; readonly positions: ReadonlyMap<string, number> }
     | { readonly kind: 'trouble'; readonly message: string };
 
-/** To the thread: finish the batch in hand and end. */
+/** To the thread: finish the current batch, then end. */
 export const STOP = 'stop';

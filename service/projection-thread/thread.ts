@@ -1,15 +1,15 @@
-/** The projections in a thread of their own: started here, so that folding never delays an order. */
+/** Starts the projections in a separate thread, so that they never delay an order. */
 import { Worker } from 'node:worker_threads';
 import { STOP, type ProjectionMessage, type ProjectionThreadData } from './messages.js';
 
 export interface ProjectionThread {
-  /** The next outcome that each projection wants, by name; empty until the checkpoints have been read. */
+  /** The next log position of each projection, by name; empty until the checkpoints have been read. */
   readonly positions: ReadonlyMap<string, number>;
-  /** Resolves when the read models exist, empty or not. */
+  /** Resolves when the tables of the read models exist. */
   readonly started: Promise<void>;
-  /** Settles when the thread has ended: rejected if it was not told to. */
+  /** Resolves when the thread has ended after `stop`; rejects when it ended by itself or with an error. */
   readonly ended: Promise<void>;
-  /** Resolves when the thread has gone; also when it has failed before. */
+  /** Stops the thread. Resolves when it has ended, also when it had failed before. */
   stop(): Promise<void>;
 }
 

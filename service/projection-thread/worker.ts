@@ -1,4 +1,4 @@
-/** The thread that keeps the read models: its own connections, told to stop by a message. */
+/** The thread that keeps the read models up to date, with its own database connections, until a message tells it to stop. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { openLog } from '../../engine/log/open-log.js';
 import { projections } from '../../projections/catalogue.js';
@@ -6,7 +6,8 @@ import { runProjections } from '../../projections/runner.js';
 import type { ProjectionMessage, ProjectionThreadData } from './messages.js';
 
 const { url, logUrl } = workerData as ProjectionThreadData;
-const port = parentPort!;
+if (parentPort === null) throw new Error('this file runs as a worker thread only');
+const port = parentPort;
 const say = (message: ProjectionMessage): void => { port.postMessage(message); };
 const stop = new AbortController();
 port.once('message', () => { stop.abort(); });

@@ -12,6 +12,7 @@ import { ordersBench } from './orders.js';
 import { projectionsBench } from './projections.js';
 import { readsBench } from './reads.js';
 import { restartBench } from './restart.js';
+import { rolesBench } from './roles.js';
 import { settlementBench } from './settlement.js';
 import { signatureBench } from './signature.js';
 
@@ -25,6 +26,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   projections: () => onDatabase(projectionsBench),
   reads: () => onDatabase((url) => readsBench(url)),
   restart: () => onDatabase(restartBench),
+  roles: rolesBench,
   settlement: () => onDatabase(settlementBench),
 };
 

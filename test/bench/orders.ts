@@ -5,19 +5,16 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { OrderDomain } from '../../command/signing/typed-data.js';
 import { startEmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
 import type { BenchLine } from './line.js';
-import { runLoadInChild, type LoadResult } from './load.js';
-import { signedOrderRequests } from './signed-orders.js';
+import type { LoadResult } from './load.js';
+import { CONNECTIONS, get, load, orderSigner } from './order-load.js';
 
-const CONNECTIONS = 64;
 const MEASURED = 40_000;
 const WARM_UP = 15_000;
 const NAIVE = 1_500;
 
-interface Config { readonly serverTime: number; readonly chains: readonly { readonly orderDomain: OrderDomain }[] }
 interface Readiness { readonly engine: { readonly position: number }; readonly projections: readonly { readonly position: number }[] }
 
 /** Rate against the naive stack and against the same server without log and engine; latencies at half the rate; the read models' lag. */
@@ -26,17 +23,13 @@ export async function ordersBench(): Promise<BenchLine[]> {
   await chmod(directory, 0o755);
   const service = await startService({ DATA_DIR: join(directory, 'data'), LOG_LEVEL: 'info', CHAINS: 'none' });
   try {
-    const { serverTime, chains: [chain] } = await get<Config>(service, '/api/v1/config');
-    const { markets } = await get<{ markets: { id: string }[] }>(service, '/api/v1/markets');
-    const orders = (count: number, seed: number) => signedOrderRequests({
-      count, seed, marketIds: markets.map(({ id }) => id), domain: chain!.orderDomain, expiration: serverTime + 7_200,
-    });
+    const { orders, domain: signing } = await orderSigner(service.url);
     const full = await load(service.port, await orders(WARM_UP + MEASURED, 1), { warmUp: WARM_UP });
     const lagS = await untilCaughtUp(service);
     const half = full.ratePerS / 2;
     const paced = await load(service.port, await orders(WARM_UP + MEASURED / 2, 2), { warmUp: WARM_UP, ratePerS: half });
     await service.stop();
-    const domain = JSON.stringify(chain!.orderDomain);
+    const domain = JSON.stringify(signing);
     const floor = await withServer('intake-server.js', [domain], (port, requests) => load(port, requests, { warmUp: WARM_UP }), await orders(WARM_UP + MEASURED, 3));
     const naive = await naiveRate(directory, domain, await orders(NAIVE + 300, 4));
     return lines({ full, floor, naive, paced, lagS });
@@ -60,13 +53,6 @@ function lines({ full, floor, naive, paced, lagS }: Results): BenchLine[] {
     { name: `${at}: p99.9`, figure: p999, unit: 'ms', target: {} },
     { name: 'read models behind after the load stops', figure: lagS, unit: 's', target: { atMost: 2 } },
   ];
-}
-
-async function load(port: number, requests: Buffer[], options: { warmUp: number; ratePerS?: number }): Promise<LoadResult> {
-  const result = await runLoadInChild({ host: '127.0.0.1', port, connections: CONNECTIONS, requests, count: requests.length, ...options });
-  const refused = Object.entries(result.statuses).filter(([status]) => status !== '200');
-  if (refused.length > 0) throw new Error(`not all orders were accepted: ${JSON.stringify(result.statuses)}`);
-  return result;
 }
 
 async function naiveRate(directory: string, domain: string, requests: Buffer[]): Promise<LoadResult> {
@@ -94,12 +80,8 @@ async function withServer(
 async function untilCaughtUp(service: ServiceProcess): Promise<number> {
   const start = performance.now();
   for (;;) {
-    const { engine, projections } = await get<Readiness>(service, '/health/ready');
+    const { engine, projections } = await get<Readiness>(service.url, '/health/ready');
     if (projections.every(({ position }) => position >= engine.position)) return (performance.now() - start) / 1_000;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-}
-
-async function get<T>(service: ServiceProcess, path: string): Promise<T> {
-  return await (await fetch(`${service.url}${path}`)).json() as T;
 }

@@ -80,7 +80,7 @@ describe('the outcome writer', () => {
     writing.add(...records);
     await writing.writer.drained();
     deepEqual(writing.appends.map((append) => append.records), [1, 1, 6], 'the first goes at once, and again');
-    deepEqual(writing.reports, ['the log is unavailable: outcomes wait']);
+    deepEqual(writing.reports, ['the log is unavailable: outcomes wait to be written']);
     deepEqual(await readAll(log, 'outcomes'), placed(0, bare([...records, ...later])));
   });
 
@@ -96,7 +96,7 @@ describe('the outcome writer', () => {
     }, (...args) => flaky.append(...args), { takeoverMs: 250 });
     add(...outcomes(0, 7));
     await writer.drained();
-    deepEqual(reports, ['another engine writes the outcomes: standing by', 'the other engine is silent: taking over']);
+    deepEqual(reports, ['another engine writes the outcomes: standing by', 'the other engine has stopped writing: taking over']);
     const stored = await readAll(other, 'outcomes');
     deepEqual(stored.map(({ id }) => id), [...outcomes(0, 5, { writerId: 'b' }), ...outcomes(5, 2)].map(({ id }) => id));
   });
@@ -107,8 +107,8 @@ describe('the outcome writer', () => {
     await log.append('outcomes', [{ id: recordId('theirs'), data: encodeOutcome('{"at":1,"events":[]}', `0x${'f'.repeat(64)}`) }]);
     const { writer, add } = startWriter(log);
     add(mine!);
-    await rejects(writer.drained(), /another engine wrote digest 0xf+ at position 0, this one computed 0x0+: they differ/);
-    throws(() => { writer.throwIfFailed(); }, /they differ/);
+    await rejects(writer.drained(), /at position 0 the log has digest 0xf+, but this program computes 0x0+ /);
+    throws(() => { writer.throwIfFailed(); }, /but this program computes/);
   });
 
   it('writes what it has when it is stopped, unless the log cannot be reached', async () => {

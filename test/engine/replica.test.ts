@@ -129,7 +129,7 @@ describe('replica', () => {
     await altered.append('commands', [...records.slice(0, 120), second, first, ...records.slice(122)]);
     await altered.append('outcomes', outcomes.map(({ id, data }) => ({ id, data })));
     const deceived = await start(altered);
-    await rejects(deceived.replica.done, /at position 199 the history has digest 0x[0-9a-f]{64}, but its commands give 0x/);
+    await rejects(deceived.replica.done, /at position 199 the log has digest 0x[0-9a-f]{64}, but this program computes 0x/);
   });
 
   it('stops at a command that it cannot read, and writes no outcome for it or after it', async () => {
@@ -187,7 +187,7 @@ describe('replica', () => {
       const { text, digest } = engine.step(data);
       return { id, data: encodeOutcome(text, digest) };
     }));
-    await rejects(api.replica.done, /at position 99 the history has digest 0x[0-9a-f]{64}, but its commands give 0x/);
+    await rejects(api.replica.done, /at position 99 the log has digest 0x[0-9a-f]{64}, but this program computes 0x/);
     await rejects(api.replica.outcomeOf(100), /at position 99/);
   });
 

@@ -81,14 +81,14 @@ describe('service: what /api/v1/config says of the chains', () => {
         'JSON-RPC at http://127.0.0.1:8545', ...Object.entries(contracts).map(([name, address]) => `${name.padEnd(20)}${address}`),
         JSON.stringify({ ...orderDomain, chainId: 31_337 }), 'test test test test test test test test test test test junk', '1000000 test USDC',
         '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
-        'Everybody knows their keys', 'CANCEL_AUTH=open', 'Will it rain?', `${url}/docs`, 'npm run demo',
+        'These keys are public', 'CANCEL_AUTH=open', 'Will it rain?', `${url}/docs`, 'npm run demo',
       ]) assert.ok(text!.includes(part), `${part}\nis not in\n${text}`);
     });
 
     it('says that nothing settles without a chain, and is not there while the read models catch up', async () => {
       const config = parseConfig({ CHAINS: 'none', CANCEL_AUTH: 'required' });
       const text = await welcome({ url, config, dev: undefined });
-      assert.match(text!, /No chain: orders are matched and nothing settles \(CHAINS=none\)/);
+      assert.match(text!, /No chain \(CHAINS=none\): orders are matched, but trades do not settle/);
       assert.doesNotMatch(text!, /JSON-RPC|junk|CANCEL_AUTH/);
       caughtUp = false;
       assert.equal(await welcome({ url, config, dev: undefined }), undefined);

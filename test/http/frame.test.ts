@@ -101,7 +101,7 @@ describe('service: stop', () => {
 
   it('gives up after its time, and at once on a second signal', async () => {
     const hanging = step('hang', () => new Promise(() => undefined));
-    assert.deepEqual(await stopping([hanging], 1, 1), { codes: [1], lines: ['hang', 'gave up after 1 ms while it was to hang'] });
+    assert.deepEqual(await stopping([hanging], 1, 1), { codes: [1], lines: ['hang', 'gave up after 1 ms, during: hang'] });
     assert.deepEqual(await stopping([hanging], 2), { codes: [130], lines: ['hang', 'stopped at once by a second signal'] });
   });
 });

@@ -1,9 +1,9 @@
-/** Facts from logs, by a table of encoded logs: every event, every number at its bounds, and what is left out on purpose. */
+/** Facts from chain events, by a table of encoded events: every event, every number at its bounds, and what is left out on purpose. */
 import assert from 'node:assert/strict';
 import { AbiCoder, Interface, concat, hexlify, toBeHex, zeroPadValue, type InterfaceAbi } from 'ethers';
 import fc from 'fast-check';
 import type { Chain } from '../../command/chain/chain.js';
-import { logFilter, type ChainLog } from '../../command/indexer/chain-events.js';
+import { eventFilter, type RawChainEvent } from '../../command/indexer/chain-events.js';
 import { decodeEventData } from '../../command/indexer/event-data.js';
 import { factsOf, type FactsContext } from '../../command/indexer/facts.js';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
@@ -41,7 +41,7 @@ const context: FactsContext = {
   chain, at: AT, isKnownToken: (id) => id === token(10n) || id === token(11n), isKnownMarket: (id) => id === KNOWN_MARKET,
 };
 
-function logOf(contract: keyof typeof contracts, event: string, args: readonly unknown[], place: Partial<ChainLog> = {}): ChainLog {
+function eventOf(contract: keyof typeof contracts, event: string, args: readonly unknown[], place: Partial<RawChainEvent> = {}): RawChainEvent {
   const { topics, data } = abis[contract]!.encodeEventLog(event, args);
   return {
     address: contracts[contract], topics, data, block: 100, blockHash: word('e'), logIndex: 7, txHash: TX, removed: false, ...place,
@@ -51,9 +51,9 @@ function logOf(contract: keyof typeof contracts, event: string, args: readonly u
 const head = { v: 1, at: AT } as const;
 const fact = { chainId: 137, block: 100, logIndex: 7 };
 
-/** The commands of the logs; every one of them can be recorded. */
-function commandsOf(...logs: ChainLog[]): unknown[] {
-  const { facts, anchors, alarms } = factsOf(logs, context);
+/** The commands of the events; every one of them can be recorded. */
+function commandsOf(...events: RawChainEvent[]): unknown[] {
+  const { facts, anchors, alarms } = factsOf(events, context);
   assert.deepEqual({ anchors, alarms }, { anchors: [], alarms: [] });
   return facts.map(({ command }) => {
     encodeCommand(command);
@@ -69,52 +69,52 @@ const market = {
 };
 
 describe('facts of a chain', () => {
-  const table: readonly (readonly [string, ChainLog, unknown])[] = [
-    ['a market', logOf('marketFactory', 'MarketCreated', marketArgs()), market],
-    ['a quick market of the last expiration there is', logOf('marketFactory', 'MarketCreated', marketArgs({ 3: UINT64_MAX, 4: 1n, 5: 3n, 6: UINT256_MAX })),
+  const table: readonly (readonly [string, RawChainEvent, unknown])[] = [
+    ['a market', eventOf('marketFactory', 'MarketCreated', marketArgs()), market],
+    ['a quick market of the last expiration there is', eventOf('marketFactory', 'MarketCreated', marketArgs({ 3: UINT64_MAX, 4: 1n, 5: 3n, 6: UINT256_MAX })),
       { ...market, marketKind: 'quick', category: 'general', expiration: Number.MAX_SAFE_INTEGER, tokens: { yes: token(UINT256_MAX), no: token(21n) } }],
-    ['a market of an unknown category', logOf('marketFactory', 'MarketCreated', marketArgs({ 5: 200n })), { ...market, category: 'general' }],
-    ['a market with texts too long, counted in code points', logOf('marketFactory', 'MarketCreated', marketArgs({ 9: '😀'.repeat(1_001), 10: 'x'.repeat(10_001) })),
+    ['a market of an unknown category', eventOf('marketFactory', 'MarketCreated', marketArgs({ 5: 200n })), { ...market, category: 'general' }],
+    ['a market with texts too long, counted in code points', eventOf('marketFactory', 'MarketCreated', marketArgs({ 9: '😀'.repeat(1_001), 10: 'x'.repeat(10_001) })),
       { ...market, question: '😀'.repeat(1_000), description: 'x'.repeat(10_000) }],
-    ['a market without a question', logOf('marketFactory', 'MarketCreated', marketArgs({ 9: '', 10: '' })),
+    ['a market without a question', eventOf('marketFactory', 'MarketCreated', marketArgs({ 9: '', 10: '' })),
       { ...market, question: '(no question)', description: '' }],
-    ['a market with control characters', logOf('marketFactory', 'MarketCreated', marketArgs({ 9: '\uFEFFa\u0000\n', 10: '\u202e' })),
+    ['a market with control characters', eventOf('marketFactory', 'MarketCreated', marketArgs({ 9: '\uFEFFa\u0000\n', 10: '\u202e' })),
       { ...market, question: '\uFEFFa\u0000\n', description: '\u202e' }],
-    ['a transfer', logOf('conditionalTokens', 'TransferSingle', [ALICE, ALICE, BOB, 10n, 5n]),
+    ['a transfer', eventOf('conditionalTokens', 'TransferSingle', [ALICE, ALICE, BOB, 10n, 5n]),
       { ...head, kind: 'RecordTransfer', chainId: 137, from: ALICE, to: BOB, txHash: TX, items: [{ token: token(10n), amount: '5' }], fact }],
-    ['a split, all the settlement\'s doing', logOf('conditionalTokens', 'TransferBatch', [contracts.settlement, ZERO, BOB, [10n, 11n], [UINT256_MAX, 2n ** 53n + 1n]]),
+    ['a split, all the settlement\'s doing', eventOf('conditionalTokens', 'TransferBatch', [contracts.settlement, ZERO, BOB, [10n, 11n], [UINT256_MAX, 2n ** 53n + 1n]]),
       { ...head, kind: 'RecordTransfer', chainId: 137, from: ZERO, to: BOB, txHash: TX,
         items: [{ token: token(10n), amount: String(UINT256_MAX) }, { token: token(11n), amount: '9007199254740993' }], fact }],
-    ['a burn by the settlement', logOf('conditionalTokens', 'TransferSingle', [contracts.settlement, BOB, ZERO, 10n, 1n]),
+    ['a burn by the settlement', eventOf('conditionalTokens', 'TransferSingle', [contracts.settlement, BOB, ZERO, 10n, 1n]),
       { ...head, kind: 'RecordTransfer', chainId: 137, from: BOB, to: ZERO, txHash: TX, items: [{ token: token(10n), amount: '1' }], fact }],
     ['a batch by token, without zeros and without what is not ours',
-      logOf('conditionalTokens', 'TransferBatch', [BOB, ALICE, BOB, [11n, 99n, 10n, 11n, 10n], [1n, 7n, 0n, 2n, 0n]]),
+      eventOf('conditionalTokens', 'TransferBatch', [BOB, ALICE, BOB, [11n, 99n, 10n, 11n, 10n], [1n, 7n, 0n, 2n, 0n]]),
       { ...head, kind: 'RecordTransfer', chainId: 137, from: ALICE, to: BOB, txHash: TX, items: [{ token: token(11n), amount: '3' }], fact }],
-    ['a redemption', logOf('conditionalTokens', 'PayoutRedemption', [ALICE, contracts.collateral, ZERO_WORD, KNOWN_MARKET, [1n, 2n], UINT256_MAX]),
+    ['a redemption', eventOf('conditionalTokens', 'PayoutRedemption', [ALICE, contracts.collateral, ZERO_WORD, KNOWN_MARKET, [1n, 2n], UINT256_MAX]),
       { ...head, kind: 'RecordRedemption', marketId: KNOWN_MARKET, user: ALICE, payout: String(UINT256_MAX), txHash: TX, fact }],
-    ['a resolution to YES', logOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [1n, 0n]]),
+    ['a resolution to YES', eventOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [1n, 0n]]),
       { ...head, kind: 'ResolveMarket', marketId: KNOWN_MARKET, winningOutcome: 0, fact }],
-    ['a resolution to NO', logOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [0n, 1n]]),
+    ['a resolution to NO', eventOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [0n, 1n]]),
       { ...head, kind: 'ResolveMarket', marketId: KNOWN_MARKET, winningOutcome: 1, fact }],
-    ['a proposal of YES', logOf('oracleResolver', 'ResolutionProposed', [KNOWN_MARKET, word('2'), ALICE, true, UINT256_MAX, 1_800_000_000n, UINT64_MAX]),
+    ['a proposal of YES', eventOf('oracleResolver', 'ResolutionProposed', [KNOWN_MARKET, word('2'), ALICE, true, UINT256_MAX, 1_800_000_000n, UINT64_MAX]),
       { ...head, kind: 'RecordProposal', marketId: KNOWN_MARKET, assertionId: word('2'), proposer: ALICE, outcome: 0, bond: String(UINT256_MAX),
         assertionTime: 1_800_000_000, expirationTime: Number.MAX_SAFE_INTEGER, fact }],
-    ['a proposal of NO', logOf('oracleResolver', 'ResolutionProposed', [KNOWN_MARKET, word('2'), ALICE, false, 0n, 0n, 1n]),
+    ['a proposal of NO', eventOf('oracleResolver', 'ResolutionProposed', [KNOWN_MARKET, word('2'), ALICE, false, 0n, 0n, 1n]),
       { ...head, kind: 'RecordProposal', marketId: KNOWN_MARKET, assertionId: word('2'), proposer: ALICE, outcome: 1, bond: '0', assertionTime: 0,
         expirationTime: 1, fact }],
-    ['a dispute', logOf('oracleResolver', 'ResolutionDisputed', [KNOWN_MARKET, word('2'), BOB]),
+    ['a dispute', eventOf('oracleResolver', 'ResolutionDisputed', [KNOWN_MARKET, word('2'), BOB]),
       { ...head, kind: 'RecordDispute', marketId: KNOWN_MARKET, assertionId: word('2'), disputer: BOB, fact }],
-    ['a rejection', logOf('oracleResolver', 'ResolutionRejected', [KNOWN_MARKET, word('2')]),
+    ['a rejection', eventOf('oracleResolver', 'ResolutionRejected', [KNOWN_MARKET, word('2')]),
       { ...head, kind: 'RecordRejection', marketId: KNOWN_MARKET, assertionId: word('2'), fact }],
-    ['a settled fill', logOf('settlement', 'FillSettled', [2n ** 53n - 1n, word('2'), word('3'), 1n, UINT64_MAX, 1n]),
+    ['a settled fill', eventOf('settlement', 'FillSettled', [2n ** 53n - 1n, word('2'), word('3'), 1n, UINT64_MAX, 1n]),
       { ...head, kind: 'SettleFill', fill: Number.MAX_SAFE_INTEGER, txHash: TX, fact }],
-    ['an order cancelled', logOf('settlement', 'OrderCancelled', [word('2'), ALICE, KNOWN_MARKET, 1n]),
+    ['an order cancelled', eventOf('settlement', 'OrderCancelled', [word('2'), ALICE, KNOWN_MARKET, 1n]),
       { ...head, kind: 'CancelOrder', orderHash: word('2'), marketId: KNOWN_MARKET, trader: ALICE, fact }],
-    ['all orders cancelled', logOf('settlement', 'CancelScheduled', [ALICE, UINT64_MAX, 1n]),
+    ['all orders cancelled', eventOf('settlement', 'CancelScheduled', [ALICE, UINT64_MAX, 1n]),
       { ...head, kind: 'CancelOrdersBelow', chainId: 137, trader: ALICE, belowNonce: String(UINT64_MAX), fact }],
   ];
-  for (const [what, log, command] of table) {
-    it(`are told by ${what}`, () => { assert.deepEqual(commandsOf(log), [command]); });
+  for (const [what, raw, command] of table) {
+    it(`are told by ${what}`, () => { assert.deepEqual(commandsOf(raw), [command]); });
   }
 
   const reasons = [
@@ -122,91 +122,91 @@ describe('facts of a chain', () => {
     'order_cancelled', 'overfill', 'market_resolved', 'invalid_signature', 'transfer_rejected', 'transaction_reverted', 'unknown', 'unknown',
   ];
   it('are told by every way that a fill fails, also by ones of a later contract', () => {
-    const failed = (reason: number, culprit: number) => logOf('settlement', 'FillFailed', [3n, word('2'), word('3'), reason, culprit]);
+    const failed = (reason: number, culprit: number) => eventOf('settlement', 'FillFailed', [3n, word('2'), word('3'), reason, culprit]);
     assert.deepEqual(commandsOf(...reasons.map((_, i) => failed(i, i))), reasons.map((reason, i) => (
       { ...head, kind: 'FailFill', fill: 3, txHash: TX, reason, culprit: ['buyer', 'seller'][i] ?? 'both', fact })));
   });
 
-  const silent: readonly (readonly [string, ChainLog])[] = [
-    ['what the settlement moves, which FillSettled tells', logOf('conditionalTokens', 'TransferSingle', [contracts.settlement, ALICE, BOB, 10n, 5n])],
-    ['shares of no market of ours', logOf('conditionalTokens', 'TransferBatch', [ALICE, ZERO, ALICE, [98n, 99n], [5n, 5n]])],
-    ['nothing moved', logOf('conditionalTokens', 'TransferBatch', [ALICE, ALICE, BOB, [10n, 11n], [0n, 0n]])],
-    ['an empty batch', logOf('conditionalTokens', 'TransferBatch', [ALICE, ALICE, BOB, [], []])],
+  const silent: readonly (readonly [string, RawChainEvent])[] = [
+    ['what the settlement moves, which FillSettled tells', eventOf('conditionalTokens', 'TransferSingle', [contracts.settlement, ALICE, BOB, 10n, 5n])],
+    ['shares of no market of ours', eventOf('conditionalTokens', 'TransferBatch', [ALICE, ZERO, ALICE, [98n, 99n], [5n, 5n]])],
+    ['nothing moved', eventOf('conditionalTokens', 'TransferBatch', [ALICE, ALICE, BOB, [10n, 11n], [0n, 0n]])],
+    ['an empty batch', eventOf('conditionalTokens', 'TransferBatch', [ALICE, ALICE, BOB, [], []])],
     ['a transfer to oneself, whose sum no balance bounds',
-      logOf('conditionalTokens', 'TransferBatch', [ALICE, ALICE, ALICE, [10n, 10n], [UINT256_MAX, UINT256_MAX]])],
-    ['a redemption in a token of somebody\'s own', logOf('conditionalTokens', 'PayoutRedemption', [ALICE, BOB, ZERO_WORD, KNOWN_MARKET, [1n], 5n])],
-    ['a redemption of a nested position', logOf('conditionalTokens', 'PayoutRedemption', [ALICE, contracts.collateral, word('1'), KNOWN_MARKET, [1n], 5n])],
-    ['a redemption of no market of ours', logOf('conditionalTokens', 'PayoutRedemption', [ALICE, contracts.collateral, ZERO_WORD, word('1'), [1n], 5n])],
-    ['the resolution of no market of ours, whatever it pays', logOf('conditionalTokens', 'ConditionResolution', [word('1'), ALICE, word('2'), 3n, [1n, 1n, 1n]])],
-    ['an event that does not matter', logOf('conditionalTokens', 'ApprovalForAll', [ALICE, BOB, true])],
-    ['a topic that nobody knows', { ...logOf('settlement', 'OrderCancelled', [word('2'), ALICE, KNOWN_MARKET, 1n]), topics: [word('f')] }],
-    ['a log without topics', { ...logOf('settlement', 'OrderCancelled', [word('2'), ALICE, KNOWN_MARKET, 1n]), topics: [] }],
-    ['our event at another contract', logOf('settlement', 'OrderCancelled', [word('2'), ALICE, KNOWN_MARKET, 1n], { address: address('9') })],
-    ['one contract\'s event at another of ours', logOf('settlement', 'OrderCancelled', [word('2'), ALICE, KNOWN_MARKET, 1n], { address: contracts.marketFactory })],
-    ['a log that was taken back', logOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n], { removed: true })],
+      eventOf('conditionalTokens', 'TransferBatch', [ALICE, ALICE, ALICE, [10n, 10n], [UINT256_MAX, UINT256_MAX]])],
+    ['a redemption in a token of somebody\'s own', eventOf('conditionalTokens', 'PayoutRedemption', [ALICE, BOB, ZERO_WORD, KNOWN_MARKET, [1n], 5n])],
+    ['a redemption of a nested position', eventOf('conditionalTokens', 'PayoutRedemption', [ALICE, contracts.collateral, word('1'), KNOWN_MARKET, [1n], 5n])],
+    ['a redemption of no market of ours', eventOf('conditionalTokens', 'PayoutRedemption', [ALICE, contracts.collateral, ZERO_WORD, word('1'), [1n], 5n])],
+    ['the resolution of no market of ours, whatever it pays', eventOf('conditionalTokens', 'ConditionResolution', [word('1'), ALICE, word('2'), 3n, [1n, 1n, 1n]])],
+    ['an event that does not matter', eventOf('conditionalTokens', 'ApprovalForAll', [ALICE, BOB, true])],
+    ['a topic that nobody knows', { ...eventOf('settlement', 'OrderCancelled', [word('2'), ALICE, KNOWN_MARKET, 1n]), topics: [word('f')] }],
+    ['an event without topics', { ...eventOf('settlement', 'OrderCancelled', [word('2'), ALICE, KNOWN_MARKET, 1n]), topics: [] }],
+    ['our event at another contract', eventOf('settlement', 'OrderCancelled', [word('2'), ALICE, KNOWN_MARKET, 1n], { address: address('9') })],
+    ['one contract\'s event at another of ours', eventOf('settlement', 'OrderCancelled', [word('2'), ALICE, KNOWN_MARKET, 1n], { address: contracts.marketFactory })],
+    ['an event that was removed', eventOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n], { removed: true })],
   ];
-  for (const [what, log] of silent) {
-    it(`are none: ${what}`, () => { assert.deepEqual(factsOf([log], context), { facts: [], anchors: [], alarms: [] }); });
+  for (const [what, raw] of silent) {
+    it(`are none: ${what}`, () => { assert.deepEqual(factsOf([raw], context), { facts: [], anchors: [], alarms: [] }); });
   }
 
-  const fill = logOf('settlement', 'FillSettled', [3n, word('2'), word('3'), 1n, 2n, 1n]);
-  const transfer = logOf('conditionalTokens', 'TransferSingle', [ALICE, ALICE, BOB, 10n, 5n]);
+  const fill = eventOf('settlement', 'FillSettled', [3n, word('2'), word('3'), 1n, 2n, 1n]);
+  const transfer = eventOf('conditionalTokens', 'TransferSingle', [ALICE, ALICE, BOB, 10n, 5n]);
   const batch = abis['conditionalTokens']!.getEvent('TransferBatch')!;
-  const alarming: readonly (readonly [string, ChainLog, RegExp])[] = [
-    ['a fill number that cannot be', logOf('settlement', 'FillSettled', [2n ** 53n, word('2'), word('3'), 1n, 1n, 1n]), /fill 9007199254740992 was settled/],
-    ['a market resolved by halves', logOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [1n, 1n]]), /payouts \[1, 1\]/],
-    ['a market of an unknown kind', logOf('marketFactory', 'MarketCreated', marketArgs({ 4: 2n })), /a market of kind 2/],
+  const alarming: readonly (readonly [string, RawChainEvent, RegExp])[] = [
+    ['a fill number that cannot be', eventOf('settlement', 'FillSettled', [2n ** 53n, word('2'), word('3'), 1n, 1n, 1n]), /fill 9007199254740992 was settled/],
+    ['a market resolved by halves', eventOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [1n, 1n]]), /payouts \[1, 1\]/],
+    ['a market of an unknown kind', eventOf('marketFactory', 'MarketCreated', marketArgs({ 4: 2n })), /a market of kind 2/],
     ['too few topics', { ...fill, topics: fill.topics.slice(0, 3) }, /FillSettled cannot be decoded \(3 topics where 4 belong\)/],
     ['too many topics', { ...fill, topics: [...fill.topics, word('1')] }, /5 topics where 4 belong/],
     ['data cut short', { ...fill, data: fill.data.slice(0, -2) }, /FillSettled cannot be decoded/],
     ['no data', { ...fill, data: '0x' }, /FillSettled cannot be decoded/],
     ['an address of 32 bytes', { ...transfer, topics: transfer.topics.with(2, word('f')) }, /TransferSingle cannot be decoded/],
-    ['an array longer than the data', { ...logOf('conditionalTokens', 'TransferBatch', [ALICE, ALICE, BOB, [], []]),
+    ['an array longer than the data', { ...eventOf('conditionalTokens', 'TransferBatch', [ALICE, ALICE, BOB, [], []]),
       data: concat([toBeHex(64, 32), toBeHex(96, 32), word('f'), toBeHex(0, 32)]) }, /TransferBatch cannot be decoded/],
-    ['tokens without amounts', { ...logOf('conditionalTokens', 'TransferBatch', [ALICE, ALICE, BOB, [], []]),
+    ['tokens without amounts', { ...eventOf('conditionalTokens', 'TransferBatch', [ALICE, ALICE, BOB, [], []]),
       data: AbiCoder.defaultAbiCoder().encode(['uint256[]', 'uint256[]'], [[10n, 11n], [1n]]) }, /a transfer of 2 tokens and 1 amounts/],
   ];
-  for (const [what, log, pattern] of alarming) {
+  for (const [what, raw, pattern] of alarming) {
     it(`alarm, and go on behind, for ${what}`, () => {
-      const { facts, alarms } = factsOf([log, logOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n])], context);
+      const { facts, alarms } = factsOf([raw, eventOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n])], context);
       assert.deepEqual(facts.map(({ command }) => command.kind), ['CancelOrdersBelow']);
       assert.equal(alarms.length, 1);
       assert.match(alarms[0]!, pattern);
-      assert.ok(alarms[0]!.startsWith(`chain 137, block 100, log 7, transaction ${TX}: `) && alarms[0]!.endsWith('is the contract that the chain\'s settings say'));
+      assert.ok(alarms[0]!.startsWith(`chain 137, block 100, event 7, transaction ${TX}: `) && alarms[0]!.endsWith('is the contract that the chain\'s settings name'));
     });
   }
 
   it('alarm for more tokens at once than a command has room for', () => {
     const ids = Array.from({ length: 257 }, (_, i) => BigInt(1_000 + i));
-    const log = { ...transfer, ...batchOf(ids), topics: [batch.topicHash, ...transfer.topics.slice(1)] };
-    const { facts, alarms } = factsOf([log], { ...context, isKnownToken: () => true });
+    const raw = { ...transfer, ...batchOf(ids), topics: [batch.topicHash, ...transfer.topics.slice(1)] };
+    const { facts, alarms } = factsOf([raw], { ...context, isKnownToken: () => true });
     assert.deepEqual([facts.length, alarms.length], [0, 1]);
-    assert.equal(factsOf([log], context).alarms.length, 0, 'tokens of others do not count');
+    assert.equal(factsOf([raw], context).alarms.length, 0, 'tokens of others do not count');
   });
 
   it('are read also from texts that are not UTF-8', () => {
     const types = abis['marketFactory']!.getEvent('MarketCreated')!.inputs.filter(({ indexed }) => indexed !== true).map(({ type }) => type);
     const data = AbiCoder.defaultAbiCoder().encode(
       types.map((type) => type === 'string' ? 'bytes' : type), [...marketArgs().slice(3, 9), '0xff41c3', `0x${'80'.repeat(10_000)}`]);
-    const log = { ...logOf('marketFactory', 'MarketCreated', marketArgs()), data };
-    assert.deepEqual(commandsOf(log), [{ ...market, question: '\uFFFDA\uFFFD', description: '\uFFFD'.repeat(10_000) }]);
+    const raw = { ...eventOf('marketFactory', 'MarketCreated', marketArgs()), data };
+    assert.deepEqual(commandsOf(raw), [{ ...market, question: '\uFFFDA\uFFFD', description: '\uFFFD'.repeat(10_000) }]);
   });
 
-  it('know a market from its own log on, not before', () => {
-    const split = (logIndex: number) => logOf('conditionalTokens', 'TransferBatch', [ALICE, ZERO, ALICE, [20n, 21n], [5n, 5n]], { logIndex });
-    const resolved = (logIndex: number) => logOf('conditionalTokens', 'ConditionResolution', [word('9'), ALICE, word('2'), 2n, [1n, 0n]], { logIndex });
-    const logs = [split(1), resolved(2), logOf('marketFactory', 'MarketCreated', marketArgs(), { logIndex: 3 }), split(4), resolved(5)];
-    const { facts } = factsOf(logs, context);
+  it('know a market from its own event on, not before', () => {
+    const split = (logIndex: number) => eventOf('conditionalTokens', 'TransferBatch', [ALICE, ZERO, ALICE, [20n, 21n], [5n, 5n]], { logIndex });
+    const resolved = (logIndex: number) => eventOf('conditionalTokens', 'ConditionResolution', [word('9'), ALICE, word('2'), 2n, [1n, 0n]], { logIndex });
+    const events = [split(1), resolved(2), eventOf('marketFactory', 'MarketCreated', marketArgs(), { logIndex: 3 }), split(4), resolved(5)];
+    const { facts } = factsOf(events, context);
     assert.deepEqual(facts.map(({ command: { kind, fact: { logIndex } } }) => [kind, logIndex]), [['OpenMarket', 3], ['RecordTransfer', 4], ['ResolveMarket', 5]]);
   });
 
   it('give anchors to be checked, of any position', () => {
-    const { facts, anchors } = factsOf([logOf('settlement', 'HistoryAnchored', [UINT64_MAX, word('5')])], context);
+    const { facts, anchors } = factsOf([eventOf('settlement', 'HistoryAnchored', [UINT64_MAX, word('5')])], context);
     assert.deepEqual({ facts, anchors }, { facts: [], anchors: [{ position: UINT64_MAX, digest: word('5'), txHash: TX }] });
   });
 
   it('carry their block\'s hash', () => {
-    const [found] = factsOf([logOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n], { blockHash: word('4') })], context).facts;
+    const [found] = factsOf([eventOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n], { blockHash: word('4') })], context).facts;
     assert.equal(found!.blockHash, word('4'));
   });
 
@@ -224,19 +224,19 @@ describe('facts of a chain', () => {
     }), { numRuns: 300 });
   });
 
-  it('never throw, whatever topics and data the known contracts\' logs have', () => {
-    const filter = logFilter(contracts);
+  it('never throw, whatever topics and data the known contracts\' events have', () => {
+    const filter = eventFilter(contracts);
     const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length }).map((value) => hexlify(value));
-    const log = fc.record({
+    const raw = fc.record({
       address: fc.constantFrom(...filter.address), first: fc.constantFrom(...filter.topics[0]!), more: fc.array(bytes(32), { maxLength: 3 }),
       indexes: fc.array(fc.bigInt({ min: 0n, max: 300n }).map((value) => zeroPadValue(toBeHex(value, 2), 32)), { maxLength: 20 }), tail: bytes(5),
     });
-    fc.assert(fc.property(fc.array(log, { maxLength: 5 }), (logs) => {
-      const { facts, alarms } = factsOf(logs.map(({ address: at, first, more, indexes, tail }) => ({
+    fc.assert(fc.property(fc.array(raw, { maxLength: 5 }), (events) => {
+      const { facts, alarms } = factsOf(events.map(({ address: at, first, more, indexes, tail }) => ({
         ...fill, address: at, topics: [first, ...more], data: concat([...indexes, tail]),
       })), { ...context, isKnownToken: () => true, isKnownMarket: () => true });
       for (const { command } of facts) encodeCommand(command);
-      return facts.length + alarms.length <= logs.length;
+      return facts.length + alarms.length <= events.length;
     }), { numRuns: 500 });
   });
 });

@@ -118,12 +118,12 @@ describe('the indexer and nodes that fail', function () {
     address, topics: [ZeroHash], data: '0x', blockNumber: '0x5', blockHash: ZeroHash, logIndex: '0x0', transactionHash: ZeroHash, removed: false,
   });
   const malformed: readonly (readonly [string, unknown])[] = [
-    ['no array', { length: 1 }], ['a log that is null', [null]], ['no topics', [{ ...logs(ZeroHash.slice(0, 42)), topics: undefined }]],
+    ['no array', { length: 1 }], ['an event that is null', [null]], ['no topics', [{ ...logs(ZeroHash.slice(0, 42)), topics: undefined }]],
     ['a short address', [logs('0x12')]], ['odd data', [{ ...logs(ZeroHash.slice(0, 42)), data: '0x1' }]],
     ['a number for the block', [{ ...logs(ZeroHash.slice(0, 42)), blockNumber: 5 }]],
-    ['a pending log', [{ ...logs(ZeroHash.slice(0, 42)), blockNumber: null, blockHash: null, logIndex: null }]],
+    ['a pending event', [{ ...logs(ZeroHash.slice(0, 42)), blockNumber: null, blockHash: null, logIndex: null }]],
     ['a block beyond 2^53', [{ ...logs(ZeroHash.slice(0, 42)), blockNumber: '0x20000000000000' }]],
-    ['a log of a block that the chain does not have', [logs(ZeroHash.slice(0, 42))]],
+    ['an event of a block that the chain does not have', [logs(ZeroHash.slice(0, 42))]],
     ['a block that was not asked for', [{ ...logs(ZeroHash.slice(0, 42)), blockNumber: '0xffff' }]],
   ];
   for (const [what, answer] of malformed) {
@@ -141,8 +141,8 @@ describe('the indexer and nodes that fail', function () {
   }
 
   for (const [what, change, pattern] of [
-    ['a log marked as removed', (log: Log) => [{ ...log, removed: true }], /marked as removed/],
-    ['two logs at one place', (log: Log) => [log, { ...log, data: '0x' }], /has two logs of index/],
+    ['an event marked as removed', (log: Log) => [{ ...log, removed: true }], /marked as removed/],
+    ['two events with one index', (log: Log) => [log, { ...log, data: '0x' }], /has two events with logIndex/],
     ['two blocks of one number', (log: Log) => [log, { ...log, blockHash: ZeroHash }], /two different blocks/],
   ] as const) {
     it(`takes nothing from ${what}`, async () => {
@@ -231,7 +231,7 @@ describe('the indexer and nodes that fail', function () {
     const commands = store.records.commands.length;
     behind = true;
     await until('the report', () => stack.reports.length === 1);
-    assert.match(stack.reports[0]!, /^trouble: chain 31337: a node's latest block is 5, after \d+ was read; it is waited for/);
+    assert.match(stack.reports[0]!, /^trouble: chain 31337: a node's latest block is 5, but block \d+ was read before; waits until the node has it/);
     await stack.indexer.advanceNow();
     behind = false;
     await node.rpc('anvil_mine', ['0x3']);
@@ -258,8 +258,8 @@ describe('the indexer and nodes that fail', function () {
     await node.rpc('anvil_mine', ['0x1']);
     await until('it goes on', () => !stack.indexer.status().stalled);
     assert.deepEqual(stack.reports, [
-      `alarm: chain 31337: no new block for 60 s after block ${latestBlock}; fills wait until it goes on: look at the chain and at its nodes`,
-      `note: chain 31337: it goes on with block ${latestBlock! + 1}`,
+      `alarm: chain 31337: no new block for 60 s after block ${latestBlock}; fills wait until the chain goes on: check the chain and its nodes`,
+      `note: chain 31337: the chain goes on with block ${latestBlock! + 1}`,
     ]);
     await stack.stop();
   });

@@ -89,7 +89,7 @@ describe('the indexer on a chain', function () {
 
   /** What was reported, without the cancels of orders that this history does not have. */
   const newsOf = ({ reports }: IndexerStack): string[] =>
-    reports.filter((report) => !/^note: .* facts that concern nothing here: \d CancelOrder/.test(report));
+    reports.filter((report) => !/^note: .* facts were ignored .*: \d CancelOrder/.test(report));
 
   /** The history's shares are the chain's balances. */
   async function assertSharesEqualChain(store: MemoryStore, markets: readonly DeployedMarket[]): Promise<void> {
@@ -260,7 +260,7 @@ describe('the indexer on a chain', function () {
       assert.deepEqual(await kindsTaken(store), early.kinds);
       const news = newsOf(stack);
       assert.equal(news.length, 2);
-      assert.match(news[0]!, /^trouble: chain 31337: the node's answer cannot be used: (block \d+ changed|its logs are of another block)/);
+      assert.match(news[0]!, /^trouble: chain 31337: the node's answer cannot be used: (block \d+ changed|its events are from a block)/);
       assert.match(news[1]!, /^note: chain 31337: reading goes on after 1 failed tries$/);
     }
   });
@@ -305,7 +305,7 @@ describe('the indexer on a chain', function () {
     await stack.indexer.advanceNow();
     assert.ok((await takenFacts(store)).some((command) => command.kind === 'OpenMarket' && command.marketId === market.marketId));
     assert.equal(stack.indexer.status().stopped, undefined);
-    assert.ok(stack.reports.some((report) => /^trouble: .* changed although it was final; nothing was recorded of it/.test(report)));
+    assert.ok(stack.reports.some((report) => /^trouble: .* changed although it was final; nothing of it was recorded/.test(report)));
     await stack.stop();
   });
 
@@ -318,7 +318,8 @@ describe('the indexer on a chain', function () {
     const fresh = await deployedChain({ chain: { confirmations: CONFIRMATIONS } });
     const stack = await startIndexer({ ...options, chain: fresh.chain, rpc: quickRpc([fresh.url], TEST_CHAIN_ID), store });
     await until('the report', () => stack.reports.length > 0);
-    assert.match(stack.reports[0]!, /^trouble: .* a node's latest block is \d+, after \d+ was read; it is waited for. If the chain was reset, /);
+    const behind = /^trouble: .* a node's latest block is \d+, but block \d+ was read before; waits until the node has it. If the chain was reset, /;
+    assert.match(stack.reports[0]!, behind);
     await fresh.createMarket({ question: 'elsewhere' });
     await fresh.rpc('anvil_mine', ['0x64']);
     await stack.indexer.done;

@@ -139,21 +139,21 @@ describe('facts are written', () => {
 
     it('as one note, where anybody can cause it on the chain', async () => {
       assert.deepEqual(await write(noted), [
-        'note: chain 5: up to block 2 facts that concern nothing here: 2 CancelOrder (unknown_order), 1 CancelOrdersBelow (nonce_cancelled), '
+        'note: chain 5: up to block 2, facts were ignored that do not concern this exchange: 2 CancelOrder (unknown_order), 1 CancelOrdersBelow (nonce_cancelled), '
         + '1 RecordTransfer (unknown_token), 1 RecordRedemption (unknown_market), 1 RecordDispute (unknown_market), 1 ResolveMarket (unknown_market)',
       ]);
     });
 
     const alarming: readonly (readonly [FactCommand, string])[] = [
-      [{ ...head, kind: 'SettleFill', fill: 3, txHash, ...place(8) }, 'SettleFill as unknown_fill: 3. The chain settled what the history does not have'],
+      [{ ...head, kind: 'SettleFill', fill: 3, txHash, ...place(8) }, 'SettleFill as unknown_fill: 3. The chain settled a fill that the history does not have'],
       [{ ...head, kind: 'FailFill', fill: 4, txHash, reason: 'overfill', culprit: 'both', ...place(8) },
-        'FailFill as unknown_fill: 4. The chain settled what the history does not have'],
-      [{ ...market(0).command, ...place(8) }, `OpenMarket as market_exists: ${hash(0)}. The market or its tokens have these names already`],
+        'FailFill as unknown_fill: 4. The chain settled a fill that the history does not have'],
+      [{ ...market(0).command, ...place(8) }, `OpenMarket as market_exists: ${hash(0)}. A market with this id or these tokens exists already`],
     ];
     for (const [command, said] of alarming) {
       it(`as an alarm with its place: ${command.kind}`, async () => {
         const [alarm, ...rest] = await write([...noted, command]);
-        assert.ok(alarm!.startsWith(`alarm: chain 5, block 2, log 8: the history refused ${said}`), alarm);
+        assert.ok(alarm!.startsWith(`alarm: chain 5, block 2, event 8: the history refused ${said}`), alarm);
         assert.deepEqual(rest, await write(noted));
       });
     }
@@ -198,7 +198,7 @@ describe('facts are written', () => {
     await writer.write([bad, fact(1, 1)], { number: 1, hash: hash(1) });
     assert.deepEqual(kinds(), ['CancelOrdersBelow', 'AdvanceChain']);
     assert.equal(reports.length, 1);
-    assert.match(reports[0]!, /^alarm: chain 5, block 1, log 0: CancelOrdersBelow is malformed: .*belowNonce.*; it was left out/);
+    assert.match(reports[0]!, /^alarm: chain 5, block 1, event 0: CancelOrdersBelow is malformed: .*belowNonce.*; the event was not recorded/);
   });
 
   it('never again to an engine whose cursor stands', async () => {

@@ -15,7 +15,7 @@ describe('chain: lane under faults', () => {
       await on.automine(false);
       await on.chain.rpc('anvil_reorg', [Number(await on.chain.rpc('eth_blockNumber')), []]);
       assert.equal(await on.count(), 0);
-      await on.until('both reported', () => on.reports.filter((text) => /^trouble: .* nonce [01]: block \d was reorganised away; it is broadcast again$/.test(text)).length === 2);
+      await on.until('both reported', () => on.reports.filter((text) => /^trouble: .* nonce [01]: block \d was reorganised away; the transaction is broadcast again$/.test(text)).length === 2);
       await on.until('pooled again', async () => (await on.pooled()).length === 2);
       await on.mine(1);
       await on.mine(CONFIRMATIONS);

@@ -57,9 +57,9 @@ describe('lane: flights', () => {
   }
 
   const AT_LIMIT: Action = {
-    kind: 'report', level: 'alarm', text: 'nonce 5 is not mined, and the limit of 1000 wei for a unit of gas allows no higher fees',
+    kind: 'report', level: 'alarm', text: 'nonce 5 is not mined, and the limit of 1000 wei per unit of gas allows no higher fees',
   };
-  const AWAY: Action = { kind: 'report', level: 'trouble', text: 'nonce 5: block 98 was reorganised away; it is broadcast again' };
+  const AWAY: Action = { kind: 'report', level: 'trouble', text: 'nonce 5: block 98 was reorganised away; the transaction is broadcast again' };
   const broadcast: Action = { kind: 'broadcast', nonce: 5 };
   const front = { frontSince: LONG_AGO };
   const at = (block: number, ms: number) => ({ block, ms });
@@ -210,7 +210,7 @@ describe('lane: flights', () => {
       const alarm = (answer: BroadcastAnswer) => answered(flight(5), answer, { policy: POLICY, now }).alarm;
       assert.deepEqual((['taken', 'nonce too low', 'underpriced', 'unfunded', 'refused'] as const).map(alarm), [
         undefined, undefined, undefined, 'nonce 5: the key\'s account cannot pay for the gas: fund it',
-        'nonce 5 is refused by the node, and tried again until it is taken',
+        'nonce 5 was refused by the node and is broadcast again until a node accepts it',
       ]);
     });
 

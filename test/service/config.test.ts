@@ -62,7 +62,7 @@ describe('service: configuration', () => {
     assert.deepEqual(refused({ ...own, CHAINS: 'none', EXPOSURE_CHECK: 'true' }), ['EXPOSURE_CHECK']);
     assert.deepEqual(refused({ ...own, CHAINS: 'chains.json' }).sort(), Object.keys(own).sort());
     assert.throws(() => parseConfig({ SETTLEMENT_ADDRESS: `0x${'ab'.repeat(20)}` }),
-      /SETTLEMENT_ADDRESS: has no effect with CHAINS=dev, the development chain has its own: unset it, or set CHAINS$/m);
+      /SETTLEMENT_ADDRESS: has no effect with CHAINS=dev, since the development chain has its own values: unset it, or set CHAINS$/m);
   });
 
   it('stops with every fault at once, and never prints a secret', () => {

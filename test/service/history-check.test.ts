@@ -56,7 +56,7 @@ describe('a history under other settings', () => {
 
   it('is refused when the settings no longer name a chain that its markets are on', async () => {
     const check = await history({ withOrder: false, onChain: true });
-    const message = /^ForeignHistory: the history has markets on chain 31337, and the settings \(CHAINS, CHAIN_ID\) name only 1, 2: set it back, or/;
+    const message = /^ForeignHistory: the history has markets on chain 31337, but the settings \(CHAINS, CHAIN_ID\) name only 1, 2: set it back, or/;
     await rejects(check(true, other, { ...other, chainId: 2 }), message);
   });
 
@@ -69,12 +69,12 @@ describe('a history under other settings', () => {
 
   it('is refused when it settled on a chain and is not to any more, and the other way round', async () => {
     const settled = await history({ withOrder: false, onChain: true });
-    await rejects(settled(false, domain), /CHAINS is none, and the history settles on chain 31337: set it back/);
+    await rejects(settled(false, domain), /CHAINS is none, but the history settles on chain 31337: set it back/);
     const unsettled = await history({ withOrder: false, onChain: false });
     await rejects(unsettled(true, domain),
-      new RegExp(`CHAINS names a chain to settle on, and market ${marketId} of the history was opened without one \\(CHAINS=none\\): set it`));
+      new RegExp(`CHAINS names a chain to settle on, but market ${marketId} of the history was opened without a chain \\(CHAINS=none\\): set it`));
     const quiet = await history({ withOrder: false, onChain: 'without markets' });
     await quiet(true, domain);
-    await rejects(quiet(false, domain), /CHAINS is none, and the history settles on chain 31337: set it back/);
+    await rejects(quiet(false, domain), /CHAINS is none, but the history settles on chain 31337: set it back/);
   });
 });

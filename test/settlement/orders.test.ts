@@ -86,7 +86,7 @@ describe('settlement: orders', () => {
   });
 
   for (const [name, number, found] of [
-    ['a tick of the clock', 10, 'a command of kind AdvanceClock'], ['nothing', LENGTH, 'no record'], ['no command', LENGTH - 2, 'a record that is no command'],
+    ['a tick of the clock', 10, 'a command of kind AdvanceClock'], ['nothing', LENGTH, 'no record'], ['no command', LENGTH - 2, 'a record that is not a command'],
   ] as const) {
     it(`refuses a position with ${name}, and keeps what it has read beside it`, async () => {
       const { orders, reads } = ordersOf({ ...log, read: async (...asked) => (await log.read(...asked)).map((record) => (

@@ -284,9 +284,9 @@ describe('settlement: worker', () => {
     }
     deepEqual(tried, [[0, 1, 2, 3], [0, 1], [2, 3], [2], [3], [2], [2]]);
     deepEqual(scene.reports, [
-      'trouble: chain 5: a batch of 4 fills cannot be sent and goes in smaller ones: it is too large',
-      'trouble: chain 5: a batch of 2 fills cannot be sent and goes in smaller ones: it is too large',
-      'alarm: chain 5: fill 2 cannot be sent even alone; it is tried again ever more rarely: it is too large',
+      'trouble: chain 5: a batch of 4 fills cannot be sent; its fills go in smaller batches: it is too large',
+      'trouble: chain 5: a batch of 2 fills cannot be sent; its fills go in smaller batches: it is too large',
+      'alarm: chain 5: fill 2 cannot be sent even alone; it is tried again with growing pauses: it is too large',
     ]);
     await until('it waits', () => scene.settlement.status().waiting === 1);
     deepEqual([scene.settlement.status().troubled, scene.settlement.status().trouble], [4, undefined]);
@@ -310,7 +310,7 @@ describe('settlement: worker', () => {
     scene = await setScene({ fault: { lost }, options });
     scene.match(18);
     deepEqual(fillsOf(await asked(4)), [[0, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13, 14, 17]]);
-    const alarm = (fills: string, found: string) => `alarm: chain 5: fills ${fills} cannot be settled and are tried again ever more rarely; the others go on: `
+    const alarm = (fills: string, found: string) => `alarm: chain 5: fills ${fills} cannot be settled and are tried again with growing pauses; other fills go on: `
       + `fills name orders that are not in the log: ${found}; the log is not what the engine has read`;
     const alarms = [alarm('1', 'position 3 of the commands has a command of kind AdvanceClock'),
       alarm('15, 16', 'position 31 of the commands has a command of kind AdvanceClock (and 1 more)')];
@@ -367,7 +367,7 @@ describe('settlement: worker', () => {
     deepEqual(fillsOf(await asked(3)).slice(2), [[3]]);
     scene.nextBlock = 10;
     deepEqual(fillsOf(await asked(4))[3], [0]);
-    match(scene.reports[0]!, /^trouble: chain 5, settlement request a .* left 2 of 2 fills untouched/);
+    match(scene.reports[0]!, /^trouble: chain 5, settlement request a .* did not reach 2 of its 2 fills/);
     deepEqual([scene.listed.has('a'), scene.listed.has('b')], [false, true]);
   });
 

@@ -16,6 +16,8 @@ import { testDatabase, type TestDatabase } from './postgres.js';
 
 export interface ExchangeStack extends DocumentedClient {
   readonly url: string;
+  /** Its database; the read models' one where the settings name others for log and outbox. */
+  readonly databaseUrl: string;
   /** What `/api/v1/config` gave: all that a wallet needs on the first chain. */
   readonly signing: Signing;
   /** The same on a chain. */
@@ -102,7 +104,7 @@ async function start(grounds: Grounds): Promise<ExchangeStack> {
   const config = parseConfig({
     PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, CATALOGUE: join(directory, 'catalogue.json'), LOG_LEVEL: 'silent', ...settings,
   });
-  const urls = { log: database.url, readModels: database.url, outbox: database.url };
+  const urls = { log: config.logUrl || database.url, readModels: database.url, outbox: config.outboxUrl || database.url };
   const exchange = await startProcess(config, { urls, chains }, createLogger(config));
   const failed = exchange.failed.then(() => '', (error: Error) => error.message);
   const client = documentedClient(exchange.url);
@@ -116,7 +118,7 @@ async function start(grounds: Grounds): Promise<ExchangeStack> {
   let end: Promise<void> | undefined;
   const stop = () => end ??= stopped(exchange);
   return {
-    ...client, url: exchange.url, signing, signingOn, rain, sun, stop, failed,
+    ...client, url: exchange.url, databaseUrl: database.url, signing, signingOn, rain, sun, stop, failed,
     place: async (wallet, { marketId = rain.id, ...fields } = {}, { signing: of = signing, ...changes } = {}) => {
       const sent = await signedBody(of, wallet, { marketId, nonce: nextNonce(), ...fields }, changes);
       const answer = await client.request('POST', '/api/v1/orders', { body: sent });

@@ -1,12 +1,10 @@
 /** A stack of one process per role under `kill -9`: its supervisor starts again what dies; proxies before database and chain know the moments. */
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { lieInWait, type Question } from './crash-service.js';
 import { startRpcProxy, type RpcProxy } from './rpc-proxy.js';
+import { spawnStack } from './service-process.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 export interface StackProcess {
@@ -48,8 +46,7 @@ export interface MortalStackOptions {
 }
 
 /** A moment that has not come within this time does not come. */
-const PATIENCE_MS = 2_000;
-const LINES_KEPT = 40;
+const PATIENCE_MS = 5_000;
 
 /** Resolves when the whole stack is ready. */
 export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment }: MortalStackOptions): Promise<MortalStack> {
@@ -57,7 +54,7 @@ export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment 
   const tcp = await startTcpProxy({ host: database.hostname, port: Number(database.port) });
   const rpc = await startRpcProxy(chainUrl);
   database.host = `127.0.0.1:${tcp.port}`;
-  const supervisor = await spawnSupervisor({ DATA_DIR: dataDir, ...await environment({ databaseUrl: database.href, chainUrl: rpc.url }) });
+  const supervisor = await startSupervisor({ DATA_DIR: dataDir, ...await environment({ databaseUrl: database.href, chainUrl: rpc.url }) });
   const processes = (): readonly StackProcess[] => JSON.parse(readFileSync(join(dataDir, 'roles.json'), 'utf8')) as StackProcess[];
   const stack: MortalStack = {
     url: supervisor.url, processes, failed: supervisor.failed, stop: supervisor.stop,
@@ -67,6 +64,8 @@ export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment 
         return found.length > 0 ? found : undefined;
       });
       const victim = candidates[random() % candidates.length]!;
+      // A moment of its work comes only once it works.
+      if (moment.at !== 'any') await ready(`http://127.0.0.1:${victim.port}`);
       const atMoment = await comes(moment, { tcp, rpc }, () => { process.kill(victim.pid, 'SIGKILL'); });
       await until(`${moment.role} lives again`, () => processes().find(({ port, pid }) => port === victim.port && pid !== victim.pid));
       return { role: moment.role, moment, atMoment };
@@ -104,25 +103,14 @@ async function comes(moment: Moment, { tcp, rpc }: { tcp: TcpProxy; rpc: RpcProx
   return came;
 }
 
-async function spawnSupervisor(environment: Readonly<Record<string, string>>) {
-  const child = fork(fileURLToPath(new URL('../../service/cli/start-roles.js', import.meta.url)), {
-    env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'], execArgv: ['--enable-source-maps'],
-  });
-  const exited = once(child, 'exit').then(([code]) => code as number | null);
-  const lines: string[] = [];
+async function startSupervisor(environment: Readonly<Record<string, string>>) {
+  const { child, listening, exited, lastLines } = spawnStack(environment);
   let stopping = false;
-  const endError = (code: number | null) => new Error(`the supervisor ended with ${code}:\n${lines.join('\n')}`);
+  const endError = (code: number | null) => new Error(`the supervisor ended with ${code}:\n${lastLines().join('\n')}`);
   const failed = exited.then((code) => stopping ? new Promise<never>(() => undefined) : Promise.reject(endError(code)));
   failed.catch(() => undefined);
-  const url = await Promise.race([failed, new Promise<string>((resolve) => {
-    createInterface(child.stdout!).on('line', (line) => {
-      lines.push(line);
-      if (lines.length > LINES_KEPT) lines.shift();
-      if (line.includes('"msg":"serving')) resolve((JSON.parse(line) as { url: string }).url);
-    });
-  })]);
   return {
-    url, failed,
+    url: await listening, failed,
     async stop() {
       stopping = true;
       child.kill('SIGTERM');
@@ -143,7 +131,7 @@ function isOver({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 async function ready(url: string): Promise<void> {
-  await until('the stack is ready', async () => await fetch(`${url}/health/ready`).then(({ ok }) => ok, () => false) || undefined, 120_000);
+  await until(`${url} is ready`, async () => await fetch(`${url}/health/ready`).then(({ ok }) => ok, () => false) || undefined, 120_000);
 }
 
 export async function until<T>(what: string, find: () => T | undefined | Promise<T | undefined>, patienceMs = 60_000): Promise<T> {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const LINES_KEPT = 10;
+const LINES_KEPT = 40;
 
 /** A service that may not listen yet. */
 export interface SpawnedService {
@@ -44,9 +44,19 @@ export async function startService(environment: Readonly<Record<string, string>>
   };
 }
 
-/** Starts `service/main.ts`, compiled, on any free port. */
+/** Starts one process on any free port. */
 export function spawnService(environment: Readonly<Record<string, string>>): SpawnedService {
-  const child = fork(fileURLToPath(new URL('../../service/main.js', import.meta.url)), {
+  return spawnProgram({ program: 'main.js', says: '"msg":"listening"' }, environment);
+}
+
+/** Starts a stack of one process per role on any free port. It listens before its roles are ready. */
+export function spawnStack(environment: Readonly<Record<string, string>>): SpawnedService {
+  return spawnProgram({ program: 'cli/start-roles.js', says: '"msg":"serving' }, environment);
+}
+
+/** `says`: what its log line about its address has in it. */
+function spawnProgram({ program, says }: { program: string; says: string }, environment: Readonly<Record<string, string>>): SpawnedService {
+  const child = fork(fileURLToPath(new URL(`../../service/${program}`, import.meta.url)), {
     env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'], execArgv: ['--enable-source-maps'],
   });
   const exited = once(child, 'exit').then(([code]) => code as number | null);
@@ -55,7 +65,7 @@ export function spawnService(environment: Readonly<Record<string, string>>): Spa
     createInterface(child.stdout!).on('line', (line) => {
       lines.push(line);
       if (lines.length > LINES_KEPT) lines.shift();
-      if (line.includes('"msg":"listening"')) resolve((JSON.parse(line) as { url: string }).url);
+      if (line.includes(says)) resolve((JSON.parse(line) as { url: string }).url);
     });
     void exited.then(() => { reject(new Error(`the service ended before it listened:\n${lines.join('\n')}`)); });
   });

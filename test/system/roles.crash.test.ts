@@ -1,7 +1,7 @@
 /**
  * `kill -9` of single processes of a stack with one process per role, two engines among them, while traders trade on a real chain: nothing
  * acknowledged is lost, nothing is done twice, one process at a time writes, and in the end history, read models, clients and chain say the
- * same. `CRASH_SEED` chooses another run, `CRASH_ROLE_KILLS` (24 or more) how long it is.
+ * same. `CRASH_SEED` chooses another run, `CRASH_ROLE_KILLS` (28 or more) how long it is.
  */
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { projections } from '../../projections/catalogue.js';
+import { crashActs } from '../support/crash-acts.js';
 import { crashChain, type ChainMode, type CrashChain } from '../support/crash-chain.js';
 import {
   eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
@@ -36,7 +37,7 @@ const QUESTIONS = [
   ['api', 'database', '"kind":"PlaceOrder"'],
   ['engine', 'database', '"type":"FillMatched"'],
   ['lane+settlement', 'database', 'insert into lane.requests'],
-  ['lane+settlement', 'database', 'insert into lane.attempts'],
+  ['lane+settlement', 'database', 'insert into lane.transactions'],
   ['lane+settlement', 'database', '"kind":"SubmitSettlement"'],
   ['lane+settlement', 'chain', 'eth_sendRawTransaction'],
   ['lane+settlement', 'chain', 'eth_getTransactionReceipt'],
@@ -54,18 +55,17 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
   let chain: CrashChain;
   let stack: MortalStack;
   let traders: CrashTraders;
+  /** What traders do on the chain themselves. */
+  let act: (signal: AbortSignal) => Promise<void>;
   let history: History;
   const deaths: StackDeath[] = [];
-  /** Those who have not cancelled by nonce, and the questions asked so far. */
-  let floors: CrashChain['traders'][number][] = [];
-  let questions = 0;
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-crash-roles-'));
     database = await testDatabase();
     chain = await crashChain(random);
-    floors = [...chain.traders];
     traders = crashTraders({ chain, url: () => Promise.resolve(stack.url), seed: SEED });
+    act = crashActs({ chain, traders, random });
   });
   before(`lives through ${KILLS} kills`, async () => {
     const mining = new AbortController();
@@ -106,7 +106,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
 
   async function underLoad(moments: readonly Moment[]): Promise<void> {
     const stopping = new AbortController();
-    const trading = Promise.all([traders.trade(stopping.signal), actMeanwhile(stopping.signal)]);
+    const trading = Promise.all([traders.trade(stopping.signal), act(stopping.signal)]);
     trading.catch(() => undefined);
     try {
       for (const moment of moments) {
@@ -117,19 +117,6 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
       stopping.abort();
     }
     await trading;
-  }
-
-  /** What traders do on the chain themselves. */
-  async function actMeanwhile(signal: AbortSignal): Promise<void> {
-    const { cancel, cancelBelow, openMarket, ...acts } = chain.acts;
-    while (!signal.aborted) {
-      const [turn, recent] = [random() % 40, traders.recent()];
-      if (turn === 0 && questions < 2) await openMarket(`question ${questions++}`);
-      else if (turn < 3 && floors.length > 6) await cancelBelow(traders.nonce(), floors.pop()!);
-      else if (turn < 10 && recent !== undefined) await cancel(recent.order, recent.trader.wallet);
-      else await Object.values(acts)[random() % Object.values(acts).length]!();
-      await sleep(random() % 400);
-    }
   }
 
   /** Resolves when every fill and every transaction has ended. */

@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { projections } from '../../projections/catalogue.js';
+import { crashActs } from '../support/crash-acts.js';
 import { crashChain, type ChainMode, type CrashChain } from '../support/crash-chain.js';
 import {
   eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
@@ -58,6 +59,8 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
   let chain: CrashChain;
   let service: MortalService;
   let traders: CrashTraders;
+  /** What traders do on the chain themselves. */
+  let act: (signal: AbortSignal) => Promise<void>;
   let history: History;
   const deaths: Death[] = [];
 
@@ -76,6 +79,7 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
       },
     });
     traders = crashTraders({ chain, url: () => service.url(), seed: SEED });
+    act = crashActs({ chain, traders, random });
   });
   before(`lives through ${KILLS} kills`, async () => {
     const mining = new AbortController();
@@ -103,7 +107,7 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
   /** Stops the requests and leaves the service running. */
   async function dieOften(): Promise<void> {
     const stopping = new AbortController();
-    const trading = Promise.all([traders.trade(stopping.signal), actMeanwhile(stopping.signal)]);
+    const trading = Promise.all([traders.trade(stopping.signal), act(stopping.signal)]);
     trading.catch(() => undefined);
     try {
       const moments = momentsOf(KILLS, random);
@@ -116,21 +120,6 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
       stopping.abort();
     }
     await trading;
-  }
-
-  /** What traders do on the chain themselves. */
-  async function actMeanwhile(signal: AbortSignal): Promise<void> {
-    const { cancel, cancelBelow, openMarket, ...acts } = chain.acts;
-    const floors = [...chain.traders];
-    let questions = 0;
-    while (!signal.aborted) {
-      const [turn, recent] = [random() % 40, traders.recent()];
-      if (turn === 0 && questions < 3) await openMarket(`question ${questions++}`);
-      else if (turn < 3 && floors.length > 6) await cancelBelow(traders.nonce(), floors.pop()!);
-      else if (turn < 10 && recent !== undefined) await cancel(recent.order, recent.trader.wallet);
-      else await Object.values(acts)[random() % Object.values(acts).length]!();
-      await sleep(random() % 400);
-    }
   }
 
   /** Resolves when every fill and every transaction has ended. */

@@ -126,8 +126,8 @@ describe('the exchange on two chains', function () {
     last = await settled(exchange, (await place(main, bob, { marketId: rain.marketId, side: 1, size: 2 * ONE })).position);
     await assert.rejects(exchange.restart([main.configured()]), {
       name: 'ForeignHistory',
-      message: 'the history has markets on chain 4242, and the settings (CHAINS, CHAIN_ID) name only 31337: set it back, or start with an empty database (and '
-        + 'DATA_DIR)',
+      message: 'the history has markets on chain 4242, but the settings (CHAINS, CHAIN_ID) name only 31337: set it back, or start with an empty database '
+        + 'and an empty DATA_DIR',
     });
     exchange = await exchange.restart();
     assert.deepEqual((await exchange.get('/api/v1/pending-trades', last)), { pendingTrades: [], count: 0 });

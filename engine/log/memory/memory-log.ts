@@ -1,5 +1,5 @@
 /**
- * The log in memory: for tests and simulation. Handles over one store see the same records, as processes over one database do.
+ * The log in memory, for tests and simulations. Handles of one store see the same records, like processes that share a database.
  */
 import { createBell, type Bell } from '../../waiting.js';
 import { checkAppend, checkPosition } from '../append-check.js';
@@ -7,7 +7,7 @@ import { createAppender, TAKEN, type Attempted } from '../appender.js';
 import { LogUnavailable, type Log, type LogRecord, type NewRecord, type Stream } from '../log.js';
 import { PAGE_RECORDS } from '../tail.js';
 
-/** What outlives a handle. */
+/** The records of both streams; they outlive a handle. */
 export interface MemoryStore {
   readonly records: Readonly<Record<Stream, LogRecord[]>>;
   /** Rings after every append. */
@@ -18,17 +18,17 @@ export function createMemoryStore(): MemoryStore {
   return { records: { commands: [], outcomes: [] }, grown: createBell() };
 }
 
-/** What lies between a handle and its store: has the store make an attempt to append, and brings the answer. Throws AttemptFailed. */
+/** The connection between a handle and its store: makes the store attempt an append, and returns the answer. Throws AttemptFailed. */
 export type MemoryLink = (attempt: () => Attempted, timeoutMs: number) => Promise<Attempted>;
 
 export interface MemoryLogOptions {
-  /** Absent: nothing ever fails. */
+  /** Default: a link that never fails. */
   readonly link?: MemoryLink;
-  /** Records of one page at most. */
+  /** The most records per page. */
   readonly pageRecords?: number;
-  /** After this time without a known outcome an append ends with LogUnavailable. Default 30 s. */
+  /** An append without a known result ends with LogUnavailable after this time. Default 30 s. */
   readonly unknownAfterMs?: number;
-  /** After this time an attempt without an answer is given up. Default 10 s. */
+  /** An attempt without an answer is given up after this time. Default 10 s. */
   readonly attemptTimeoutMs?: number;
 }
 
@@ -83,7 +83,7 @@ export function createMemoryLog(store: MemoryStore = createMemoryStore(), option
   };
 }
 
-/** Writes the batch where the stream ends, or finds it, at exactly `at`. */
+/** Writes the batch at exactly `at`, if the stream ends there, or finds the batch there. */
 function attemptIn({ records: streams, grown }: MemoryStore, { stream, records, at }: {
   stream: Stream; records: readonly NewRecord[]; at: number;
 }): Attempted {

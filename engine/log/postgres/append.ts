@@ -1,11 +1,11 @@
-/** Attempts to append a batch to a stream in Postgres, over a connection of their own. */
+/** Attempts to append a batch to a stream in Postgres, over a connection for that stream only. */
 import type { NewRecord, Stream } from '../log.js';
 import { AttemptFailed, TAKEN, type Attempt, type Attempted } from '../appender.js';
 import { encodeData, encodeIds } from './binary.js';
-import { canPass, isStatementError, type Connection } from './connection.js';
+import { canPass, isStatementError, soleRow, type Connection } from './connection.js';
 import { APPEND_BATCH, STREAM_NUMBERS } from './schema.js';
 
-/** The attempts for a batch: it is encoded once. An attempt without an answer gives up the connection. */
+/** Encodes a batch once and returns its attempt. An attempt without an answer drops the connection. */
 export function attemptsOf(stream: Stream, connection: Connection, records: readonly NewRecord[]): Attempt {
   const batch = [STREAM_NUMBERS[stream], encodeIds(records), encodeData(records)];
 
@@ -16,9 +16,9 @@ export function attemptsOf(stream: Stream, connection: Connection, records: read
       sent = true;
       const query = { name: 'log_append', text: APPEND_BATCH, values: [...batch, at, exactly], rowMode: 'array' as const, query_timeout: timeoutMs };
       const { rows } = await client.query<Row>(query);
-      return answerOf(rows[0]!);
+      return answerOf(soleRow(rows));
     } catch (error) {
-      // A statement's error has undone the statement, and leaves the connection as it was.
+      // A statement error rolls back the statement and leaves the connection usable.
       const undone = isStatementError(error);
       if (!undone) connection.drop();
       throw new AttemptFailed(error, { maybeWritten: sent && !undone, canPass: canPass(error) });

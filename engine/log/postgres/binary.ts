@@ -1,6 +1,6 @@
 /**
- * The binary formats in which records travel to and from Postgres: hex text, which node-postgres would use, costs several times
- * as much.
+ * The binary formats of records on their way to and from Postgres. Hex text, which node-postgres would use, costs several times as
+ * much.
  *
  * Arrays: dimensions, has-nulls flag, element type, then length and lower bound of the one dimension, then each element after its
  * length, all in big-endian 32-bit integers (array_send in Postgres' arrayfuncs.c). COPY: "Binary Format" in Postgres'
@@ -38,10 +38,10 @@ export function encodeData(records: readonly NewRecord[]): Buffer {
   return buffer;
 }
 
-/** The records of what `copy (select position, id, data …) to stdout (format binary)` sends. Their data are views of `bytes`. */
+/** The records in the output of `copy (select position, id, data …) to stdout (format binary)`. Their data are views of `bytes`. */
 export function decodeCopy(bytes: Buffer): LogRecord[] {
   const records: LogRecord[] = [];
-  // A signature of 11 bytes, flags, an unused extension after its length; then the rows; a field count of -1 ends them.
+  // Layout: a signature of 11 bytes, flags, the length of an unused extension, the extension, the rows, a field count of -1.
   let at = 19 + bytes.readInt32BE(15);
   while (bytes.readInt16BE(at) === 3) {
     const position = Number(bytes.readBigInt64BE(at + 6));

@@ -1,13 +1,13 @@
-/** One connection to Postgres that is made anew when it is lost: for work that needs a connection of its own. */
+/** One connection to Postgres that reconnects after a loss: for work that needs its own connection. */
 import pg from 'pg';
 import { BrokenSequence } from '../log.js';
 
 export interface Connection {
   /** The live client, or a new one. Throws when Postgres cannot be reached. */
   get(): Promise<pg.Client>;
-  /** Forgets the client, whatever it is doing: the next get() connects anew. */
+  /** Forgets the client, even if it runs a query: the next get() makes a new connection. */
   drop(): void;
-  /** Ends the client after what it is doing. */
+  /** Ends the client after its running query. */
   end(): Promise<void>;
 }
 
@@ -16,15 +16,15 @@ export interface ConnectionOptions {
   /** Shown in pg_stat_activity. */
   readonly name: string;
   readonly connectTimeoutMs: number;
-  /** Postgres gives up a statement after this time, so that an abandoned connection does not keep waiting for a lock. */
+  /** Postgres cancels a statement after this time, so that an abandoned connection stops waiting for a lock. */
   readonly statementTimeoutMs: number;
-  /** Runs on every new client before anybody gets it. */
+  /** Runs on every new client before get() returns the client. */
   readonly prepare?: (client: pg.Client) => Promise<void>;
-  /** Called when a client that was in use is gone. */
+  /** Called when the connection of the current client is lost. */
   readonly lost?: () => void;
 }
 
-/** The settings of all connections: with a generic plan made while the table was small, Postgres would later scan all of it. */
+/** The settings of all connections. Without them a generic plan made for a small table would later scan the whole large table. */
 export function clientConfig({ url, name, connectTimeoutMs, statementTimeoutMs }: ConnectionOptions): pg.ClientConfig {
   return {
     connectionString: url, application_name: name, connectionTimeoutMillis: connectTimeoutMs, keepAlive: true,
@@ -61,7 +61,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     drop() {
       const client = current;
       current = undefined;
-      // While a query runs, end() cuts the connection at once.
+      // While a query runs, end() closes the socket at once.
       void client?.end().catch(() => undefined);
     },
     async end() {
@@ -72,12 +72,19 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 }
 
-/** Postgres answered with an error of the statement: it was rolled back, and the connection lives on. */
+/** Whether Postgres answered with a statement error: the statement was rolled back, and the connection is usable. */
 export function isStatementError(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity === 'ERROR';
 }
 
-/** Whether the same may succeed a little later: no connection, no resources, a conflict, a timeout, a server in recovery. */
+/** The row of a statement that always returns one. */
+export function soleRow<Row>(rows: readonly Row[]): Row {
+  const [row] = rows;
+  if (row === undefined) throw new TypeError('a statement that always returns a row returned none');
+  return row;
+}
+
+/** Whether the same work may succeed later: no connection, no resources, a conflict, a timeout, a server in recovery. */
 export function canPass(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {
     const code = error.code ?? '';

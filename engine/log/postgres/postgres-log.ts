@@ -1,4 +1,4 @@
-/** The log in Postgres: the embedded default. Gapless positions under concurrency from any number of processes. */
+/** The log in Postgres, the embedded default. Positions have no gaps, however many processes append at the same time. */
 import pg from 'pg';
 import { orAborted, retrying } from '../../waiting.js';
 import { checkAppend, checkPosition } from '../append-check.js';
@@ -6,19 +6,19 @@ import { createAppender } from '../appender.js';
 import { LogUnavailable, type Log, type LogRecord, type Stream } from '../log.js';
 import { createTail, PAGE_RECORDS } from '../tail.js';
 import { attemptsOf } from './append.js';
-import { canPass, clientConfig, createConnection, type ConnectionOptions } from './connection.js';
+import { canPass, clientConfig, createConnection, soleRow, type ConnectionOptions } from './connection.js';
 import { readPage } from './read.js';
 import { CREATE_SCHEMA, LENGTH, STREAM_NUMBERS } from './schema.js';
 import { createSignals } from './signals.js';
 
 export interface PostgresLogOptions {
-  /** `postgresql://…`; a direct connection, since LISTEN does not work through a transaction pooler. */
+  /** `postgresql://…`; must be a direct connection, because LISTEN does not work through a transaction pooler. */
   readonly url: string;
-  /** After this time without a known outcome an append ends with LogUnavailable. Default 30 s. */
+  /** An append without a known result ends with LogUnavailable after this time. Default 30 s. */
   readonly unknownAfterMs?: number;
-  /** After this time without an answer a connection is given up for a new one. Default 10 s. */
+  /** A connection without an answer is replaced after this time. Default 10 s. */
   readonly attemptTimeoutMs?: number;
-  /** How often a follower looks for itself, should a wake-up be lost. Default 1 s. */
+  /** A waiting follower reads the store this often, in case a wake-up was lost. Default 1 s. */
   readonly pollMs?: number;
 }
 
@@ -26,7 +26,7 @@ const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
 const READ_CONNECTIONS = 4;
 const AFTER_FAILED_READS = { firstMs: 20, longestMs: 2_000 };
 
-/** Opens the log and makes its tables where they are missing. Throws LogUnavailable when Postgres cannot be reached. */
+/** Opens the log and creates its missing tables. Throws LogUnavailable when Postgres cannot be reached. */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<Log> {
   const { url, unknownAfterMs = 30_000, attemptTimeoutMs = 10_000, pollMs = 1_000 } = options;
   const connectionOptions = (name: string): ConnectionOptions => (
@@ -36,7 +36,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
     ...clientConfig(connectionOptions('read')), max: READ_CONNECTIONS, query_timeout: attemptTimeoutMs, allowExitOnIdle: true,
   });
   pool.on('error', () => undefined);
-  // The pool reports errors of its idle clients only. The error of a busy client rejects its query, but is emitted as well.
+  // pg.Pool handles errors of idle clients only. The error of a busy client rejects its query, and the client emits it as well.
   pool.on('connect', (client) => { client.on('error', () => undefined); });
   const closed = new AbortController();
 
@@ -55,7 +55,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
     attemptsOf: (records) => attemptsOf(stream, connections[stream], records),
     length: tails[stream].length,
     appended({ first, records, length, written }) {
-      // The bytes of a batch that was found are the store's: followers read them there.
+      // A batch that was already stored keeps its stored bytes: followers read them from the store.
       if (written) tails[stream].push(first, records);
       else tails[stream].grown(length);
       signals.announce(stream, length);
@@ -106,10 +106,10 @@ async function createSchema(options: ConnectionOptions): Promise<void> {
 
 async function lengthOf(pool: pg.Pool, stream: Stream): Promise<number> {
   const { rows } = await pool.query<[string]>({ name: 'log_length', text: LENGTH, values: [STREAM_NUMBERS[stream]], rowMode: 'array' });
-  return Number(rows[0]![0]);
+  return Number(soleRow(rows)[0]);
 }
 
-/** A connection of the pool may have died unnoticed: one more try, then LogUnavailable. */
+/** Tries twice, because a pooled connection may be dead without the pool knowing. Then throws LogUnavailable. */
 async function onceMore<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work().catch((error: unknown) => {
@@ -121,7 +121,7 @@ async function onceMore<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** For followers, which outlive any outage. Empty when the signal aborts. */
+/** Retries until the read succeeds, for followers, which outlive every outage. Returns no records when the signal aborts. */
 async function readUntilAborted(readOnce: () => Promise<LogRecord[]>, signal: AbortSignal): Promise<LogRecord[]> {
   try {
     return await retrying(() => orAborted(readOnce(), signal), { backoff: AFTER_FAILED_READS, signal, canPass });

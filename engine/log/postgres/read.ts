@@ -1,6 +1,6 @@
 /**
- * Reads pages of the log as a binary COPY: node-postgres decodes every column as text, which would cost two bytes and a
- * conversion for each byte of data, but hands on the chunks of a COPY as they come.
+ * Reads pages of the log as a binary COPY. node-postgres decodes every column as text, which costs two bytes and a conversion per byte
+ * of data, but passes the chunks of a COPY on unchanged.
  */
 import pg from 'pg';
 import { BrokenSequence, type LogRecord, type Stream } from '../log.js';
@@ -9,7 +9,7 @@ import { copyPage, STREAM_NUMBERS } from './schema.js';
 
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Up to `limit` records from `from` on, or about 4 MB of them; empty at the end. Throws BrokenSequence at a gap. */
+/** Records from `from` on, at most `limit` and about 4 MB; empty at the end of the stream. Throws BrokenSequence at a gap. */
 export async function readPage(pool: pg.Pool, stream: Stream, from: number, limit: number): Promise<LogRecord[]> {
   if (limit <= 0) return [];
   const client = await pool.connect();
@@ -22,13 +22,13 @@ export async function readPage(pool: pg.Pool, stream: Stream, from: number, limi
   }
   client.release();
   const records = decodeCopy(bytes);
-  for (let i = 0; i < records.length; i++) {
-    if (records[i]!.position !== from + i) throw new BrokenSequence(stream, from + i, records[i]!.position);
+  for (const [i, { position }] of records.entries()) {
+    if (position !== from + i) throw new BrokenSequence(stream, from + i, position);
   }
   return records;
 }
 
-/** All that a `copy … to stdout` sends. */
+/** All bytes that a `copy … to stdout` sends. */
 function copyOut(client: pg.PoolClient, sql: string): Promise<Buffer> {
   let bytes = Buffer.allocUnsafe(4096);
   let used = 0;
@@ -37,7 +37,7 @@ function copyOut(client: pg.PoolClient, sql: string): Promise<Buffer> {
       if (error) reject(error);
       else resolve(bytes.subarray(0, used));
     });
-    // The chunk is a view of the socket's buffer, which is reused.
+    // The chunk is a view of the socket's buffer, which node reuses: its bytes are copied.
     const handleCopyData = ({ chunk }: { chunk: Buffer }): void => {
       if (used + chunk.length > bytes.length) {
         const larger = Buffer.allocUnsafe(Math.max(used + chunk.length, bytes.length * 4));

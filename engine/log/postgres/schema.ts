@@ -1,4 +1,4 @@
-/** The SQL objects of the log in Postgres, one constant each, and the statements that use them. */
+/** The SQL objects of the log in Postgres, one constant per object, and the statements that use them. */
 
 const STREAMS = `
 create table if not exists log.streams (
@@ -7,12 +7,12 @@ create table if not exists log.streams (
   length bigint not null
 ) with (fillfactor = 10)`;
 
-/** Not by `on conflict`, which would wait for a writer that has the row locked. */
+/** Does not use `on conflict`, which would wait for a writer that has locked the row. */
 const STREAM_ROWS = `
 insert into log.streams (stream, name, length)
 select * from (values (0, 'commands', 0), (1, 'outcomes', 0)) added where not exists (select from log.streams)`;
 
-/** Records of a few hundred bytes stay in the row; larger ones are kept apart uncompressed, which costs no time of the writer. */
+/** Records of a few hundred bytes stay in the row. Larger ones are stored outside it uncompressed, so the writer spends no time on compression. */
 const RECORDS = `
 create table if not exists log.records (
   stream smallint not null,
@@ -23,23 +23,24 @@ create table if not exists log.records (
 )`;
 
 /**
- * A batch that is not bound to one position is written at most so many records behind the position that its sender took for the
- * end. Larger: a sender who was far behind needs a second call more often. Smaller: a search holds up the other writers for less.
+ * A batch without an exact position is written at most this many records after the position that the caller took for the end.
+ * With a larger range, a caller that was far behind needs a second call less often; with a smaller one, a search blocks the other
+ * writers for a shorter time.
  */
 const RANGE = 4_000;
 
 /**
- * Appends a batch at the wanted position, or finds it there. `wanted` is a length that the stream has had. Positions are given under the lock
- * on the stream's row, which is held until the commit: they have no gaps, and they become visible in order.
+ * Appends a batch at the position `wanted`, or finds it there. `wanted` is a length that the stream has had. The function assigns positions
+ * under the lock on the stream's row and holds the lock until the commit: positions have no gaps, and become visible in order.
  *
- * Unless it is to be `exactly` there, the batch is written where the stream ends, but at most RANGE records behind; and it is
- * looked for in that whole range first. So whichever of a first attempt and its retries comes second, however late, finds what the
- * other wrote, or that the range is full. No index on id is needed, and a search has a bound.
+ * When `exactly` is false, the function writes the batch at the end of the stream, but at most RANGE records after `wanted`, and first
+ * looks for the batch in that whole range. So of an attempt and its retries, all but the first to run find the written batch, however late
+ * they run, or find that the range is full. The search is bounded and needs no index on id.
  *
- * written: true; false when the batch was found, whose data may be other than these; null when it is not there and never will be,
- * since others have the position, or the whole range.
+ * written: true when this call wrote the batch; false when the batch was already there, perhaps with other data; null when the batch is
+ * not there and never will be, because other records have the position or the whole range.
  *
- * The functions that earlier versions made, log.append and log.append_once, stay for their processes: they take the same lock.
+ * log.append and log.append_once, the functions of earlier versions, stay for processes of those versions: they take the same lock.
  */
 const APPEND = `
 create or replace function log.append_at(
@@ -69,7 +70,7 @@ begin
   written := true;
 end $$`;
 
-/** Where the whole batch is that begins in a range; null when it is not there. */
+/** The position of the whole batch, if it begins within a range; otherwise null. */
 const FIND = `
 create or replace function log.find(of_stream smallint, ids uuid[], from_position bigint, to_position bigint) returns bigint
 language plpgsql stable as $$
@@ -89,19 +90,19 @@ create or replace function log.ids(of_stream smallint, first_position bigint, ma
 $$`;
 
 /**
- * Makes what is missing, in one transaction; the lock lets several processes do so at the same time. Nothing here waits for
- * writers, or makes them wait, when all is there. For Postgres 16 and later.
+ * Creates what is missing, in one transaction. The advisory lock makes processes that start at the same time take turns. When nothing is
+ * missing, no statement waits for writers or makes them wait. For Postgres 16 and later.
  */
 export const CREATE_SCHEMA = [
   'begin', 'select pg_advisory_xact_lock(7263510842)', 'create schema if not exists log',
   STREAMS, STREAM_ROWS, RECORDS, IDS, FIND, APPEND, 'commit',
 ].join(';\n');
 
-/** Stream, ids, data, position, whether exactly there. */
+/** Parameters: stream, ids, data, position, whether exactly at that position. */
 export const APPEND_BATCH = 'select first_position, stream_length, written from log.append_at($1, $2, $3, $4, $5)';
 
 /**
- * A page as a COPY. The record that passes `maxBytes` is the last one, so that a page is never empty for its size. COPY takes no
+ * A page as a COPY. The record that exceeds `maxBytes` is the last one, so a large record cannot make a page empty. COPY takes no
  * parameters: the arguments are checked numbers.
  */
 export function copyPage({ stream, from, limit, maxBytes }: {
@@ -119,7 +120,7 @@ export function copyPage({ stream, from, limit, maxBytes }: {
 
 export const LENGTH = 'select length from log.streams where stream = $1';
 
-/** The channel whose messages say `STREAM LENGTH`. */
+/** The channel of the messages `STREAM LENGTH`. */
 export const CHANNEL = 'prediction_exchange_log';
 
 /** The streams' numbers in the tables. */

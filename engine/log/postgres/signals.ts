@@ -1,9 +1,9 @@
 /**
- * Tells other processes that a stream has grown, and hears it from them, by LISTEN and NOTIFY on a connection of its own.
+ * Tells other processes that a stream has grown, and receives such messages, by LISTEN and NOTIFY on its own connection.
  *
- * The NOTIFY is not part of the append's transaction: Postgres lets transactions that notify commit only one after the other,
- * sync to disk included, so commands and outcomes would wait for each other. A message lost with the process is made up for by
- * polling.
+ * The NOTIFY is not part of the append's transaction. Postgres commits transactions that notify one after the other, including the
+ * sync to disk, so appends of commands and of outcomes would wait for each other. When a message is lost with its process, followers
+ * find the records by polling.
  */
 import { pause, retrying } from '../../waiting.js';
 import type { Stream } from '../log.js';
@@ -13,7 +13,7 @@ import { CHANNEL } from './schema.js';
 export interface Signals {
   /** Connects and stays connected, until close(). */
   listen(): void;
-  /** Tells the others, at once or a few milliseconds after the last message. */
+  /** Tells the other processes, at once or BETWEEN_MESSAGES_MS after the last message. */
   announce(stream: Stream, length: number): void;
   close(): Promise<void>;
 }
@@ -21,14 +21,14 @@ export interface Signals {
 export interface SignalsOptions {
   readonly connection: Omit<ConnectionOptions, 'prepare' | 'lost'>;
   readonly grown: (stream: Stream, length: number) => void;
-  /** Connected, for the first time or again: messages may have been missed. */
+  /** Called after every connection, the first one and each new one: messages may have been lost before. */
   readonly connected: () => void;
 }
 
 const MESSAGE = /^(commands|outcomes) (\d{1,16})$/;
 const AFTER_LOST_CONNECTIONS = { firstMs: 20, longestMs: 2_000 };
 
-/** One message per append would cost a small batch a third of its speed. */
+/** One message per append would make appends of small batches a third slower. */
 const BETWEEN_MESSAGES_MS = 10;
 
 export function createSignals({ connection: options, grown, connected }: SignalsOptions): Signals {
@@ -58,7 +58,7 @@ export function createSignals({ connection: options, grown, connected }: Signals
       await connection.get();
       connected();
     };
-    // It ends by an error only when this closes.
+    // The retrying ends with an error only when `closing` aborts.
     await retrying(connect, { backoff: AFTER_LOST_CONNECTIONS, signal: closing.signal, canPass: () => true }).catch(() => undefined);
   }
 
@@ -70,7 +70,7 @@ export function createSignals({ connection: options, grown, connected }: Signals
         const client = await connection.get();
         await client.query(announcement(messages));
       } catch {
-        // Followers elsewhere find it at their next poll.
+        // Followers in other processes find the records at their next poll.
         break;
       }
       await pause(BETWEEN_MESSAGES_MS, closing.signal);

@@ -24,10 +24,10 @@ const entry = {
 
 export const listEvents = defineEndpoint({
   id: 'listEvents', role: 'query', method: 'GET', path: '/api/v1/events', tag: 'History',
-  summary: 'The history: every command and everything that it caused',
-  description: 'Contiguous positions from `from` on. Each digest is SHA-256(the digest before, 32 zero bytes at first | the '
-    + 'command\'s byte length as uint32 big-endian | the command | the outcome), over the very bytes shown. A page may have fewer than `limit` '
-    + `entries; only an empty page is the end. Send \`Accept: ${NDJSON}\` for one entry per line.`,
+  summary: 'The recorded history: every command with its outcome',
+  description: 'Consecutive log positions, starting at `from`. Each digest is SHA-256(previous digest | byte length of the command as uint32 '
+    + 'big-endian | command | outcome), over the exact bytes shown; the digest before the first entry is 32 zero bytes. A page may have fewer than '
+    + `\`limit\` entries: only an empty page means the end. Send \`Accept: ${NDJSON}\` for one entry per line.`,
   parameters: {
     from: inQuery('from', kind.withDefault(kind.position, 0), { description: 'First log position of the page.', example: 0 }),
     limit: parameter.limit(EVENTS_LIMIT),
@@ -41,12 +41,12 @@ export const listEvents = defineEndpoint({
         id: Type.String({ description: 'The UUID of the command.' }),
         command: Type.Object({}, { additionalProperties: true, description: 'The command as recorded.' }),
         outcome: field.answer('RecordedOutcome', {
-          at: field.integer('Engine time in milliseconds.'), events: Type.Array(Type.Object({}, { additionalProperties: true }), { description: 'Everything that it caused, in order.' }),
+          at: field.integer('Engine time in milliseconds.'), events: Type.Array(Type.Object({}, { additionalProperties: true }), { description: 'All events that the command caused, in order.' }),
         }, { description: 'The outcome as recorded.' }),
-        digest: { ...field.Bytes32, description: 'SHA-256 chain over the whole history up to here.' },
+        digest: { ...field.Bytes32, description: 'SHA-256 hash chain over the whole history up to and including this entry.' },
       })),
       count: field.Count,
-      next: field.integer('Position to send as `from` for the next page.'),
+      next: field.integer('For the next page, send this value as `from`.'),
     }),
     examples: { 'one entry': { events: [entry], count: 1, next: 4_218 }, 'the end': { events: [], count: 0, next: 4_218 } },
     alternatives: { [NDJSON]: 'The entries of `events`, one per line.' },

@@ -15,11 +15,11 @@ const reading = {
   role: 'query', method: 'GET', tag: 'Markets', authority: anybody, errorShape: problems, limit: 'reads', consistent: true,
 } as const;
 
-/** A read of one market that must exist, by its id and nothing else. */
+/** A read of one market, whose id is the only parameter; the market must exist. */
 const ofMarket = { ...reading, parameters: { marketId: parameter.marketIdInPath }, errors: ['unknown_market', 'unavailable'] } as const;
 
 const levels = (description: string) =>
-  Type.Array(field.answer('PriceLevel', { price: field.Price, size: field.amount('All shares at this price') }), { description });
+  Type.Array(field.answer('PriceLevel', { price: field.Price, size: field.amount('Total shares at this price') }), { description });
 const sides = { bids: levels('Highest price first.'), asks: levels('Lowest price first.') };
 const Book = field.answer('Book', sides, { description: 'The price levels of one outcome.' });
 const bids = [{ price: 580_000, size: 40_000_000 }, { price: 570_000, size: 12_000_000 }];
@@ -33,13 +33,13 @@ export const getOrderbook = defineEndpoint({
   parameters: {
     marketId: parameter.marketIdInPath,
     outcome: inQuery('outcome', kind.optional(kind.outcome), {
-      description: 'YES or 0, NO or 1. Without it the sizes of both books are summed by price.', example: 'YES',
+      description: 'YES or 0, NO or 1. Without this parameter, the sizes of both books are added by price.', example: 'YES',
     }),
   },
   answer: {
     description: 'The levels.',
     schema: field.answer('Orderbook', {
-      marketId: field.Bytes32, ...sides, lastUpdate: field.integer('Unix seconds; 0 = there was never an order.'),
+      marketId: field.Bytes32, ...sides, lastUpdate: field.integer('Unix seconds; 0 = the market has never had an order.'),
       yes: Type.Optional({ ...Book, description: 'Only without `outcome`: the YES book.' }),
       no: Type.Optional({ ...Book, description: 'Only without `outcome`: the NO book.' }),
     }),
@@ -54,7 +54,7 @@ export const getOrderbook = defineEndpoint({
 
 export const listMarkets = defineEndpoint({
   ...reading,
-  id: 'listMarkets', path: '/api/v1/markets', summary: 'Active markets', description: 'Every standard market that is not resolved, newest first.',
+  id: 'listMarkets', path: '/api/v1/markets', summary: 'Active markets', description: 'All standard markets that are not resolved, newest first.',
   parameters: { chainId: parameter.optionalChainId },
   answer: {
     description: 'The markets.',
@@ -62,7 +62,7 @@ export const listMarkets = defineEndpoint({
       markets: Type.Array(field.answer('Market', {
         id: field.Bytes32, question: field.Question, description: Type.String(),
         category: field.oneOf(['defi', 'protocol', 'stablecoin', 'general'], 'What the market is about.'),
-        contractAddress: field.Address, maker: field.Address, expiration: field.Seconds, chainId: field.integer('Chain that it settles on.', 1),
+        contractAddress: field.Address, maker: field.Address, expiration: field.Seconds, chainId: field.integer('Chain on which the market settles.', 1),
         resolved: Type.Boolean(), bestAskPrice: field.PriceOrNone, createdAt: field.Seconds,
       })),
       count: field.Count,
@@ -82,21 +82,21 @@ export const listMarkets = defineEndpoint({
 });
 
 const chainTotals = field.answer('ChainTotals', {
-  chainId: field.ChainId, totalVolume: field.amount('Stablecoin traded ever'), totalTrades: field.integer('Trades ever.'),
-}, { description: 'Of one chain: with chain_id, the whole answer.' });
+  chainId: field.ChainId, totalVolume: field.amount('Stablecoin traded since the start'), totalTrades: field.integer('Number of trades since the start.'),
+}, { description: 'Totals of one chain. With chain_id, this is the whole answer.' });
 const totals = { chainId: 31_337, totalVolume: 81_500_000, totalTrades: 311 };
 
 export const getPlatformStats = defineEndpoint({
   ...reading,
   id: 'getPlatformStats', path: '/api/v1/platform/stats', summary: 'Volume and trades of the platform',
-  description: 'By chain and in total, or of one chain.',
+  description: 'Without chain_id: per chain and in total. With chain_id: of that chain.',
   parameters: { chainId: parameter.optionalChainId },
   answer: {
     description: 'The totals.',
     schema: Type.Union([
       field.answer('PlatformTotals', {
-        chains: Type.Array(chainTotals), total_volume: field.amount('Stablecoin traded ever, on all chains'),
-        total_trades: field.integer('Trades ever, on all chains.'),
+        chains: Type.Array(chainTotals), total_volume: field.amount('Stablecoin traded since the start, on all chains'),
+        total_trades: field.integer('Number of trades since the start, on all chains.'),
       }, { description: 'The answer without chain_id.' }),
       chainTotals,
     ]),
@@ -108,12 +108,12 @@ export const getPlatformStats = defineEndpoint({
 export const getMarketStats = defineEndpoint({
   ...ofMarket,
   id: 'getMarketStats', path: '/api/v1/stats/{marketId}', summary: 'Statistics of a market',
-  description: 'The 24 hours slide. A trade that failed to settle does not count.',
+  description: '`volume24h` covers the 24 hours before the request. Trades that failed to settle are not counted.',
   answer: {
     description: 'The statistics.',
     schema: field.answer('MarketStatistics', {
       marketId: field.Bytes32, contractAddress: field.Address, volume24h: field.amount('Stablecoin traded in the last 24 hours'),
-      totalVolume: field.amount('Stablecoin traded ever'), lastPrice: field.PriceOrNone,
+      totalVolume: field.amount('Stablecoin traded since the start'), lastPrice: field.PriceOrNone,
     }),
     examples: {
       traded: {
@@ -125,15 +125,15 @@ export const getMarketStats = defineEndpoint({
 
 export const getHolders = defineEndpoint({
   ...ofMarket,
-  id: 'getHolders', path: '/api/v1/holders/{marketId}', summary: 'The ten largest holders of a market', description: 'Sorted by the size of their position.',
+  id: 'getHolders', path: '/api/v1/holders/{marketId}', summary: 'The ten largest holders of a market', description: 'Sorted by the size of their positions, largest first.',
   answer: {
     description: 'The holders.',
     schema: field.answer('Holders', {
       marketId: field.Bytes32,
       topHolders: Type.Array(field.answer('Holder', { userAddress: field.Address, ...field.shares }), {
-        maxItems: HOLDER_ENTRIES, description: 'By size of their position.',
+        maxItems: HOLDER_ENTRIES, description: 'Sorted by the size of their positions, largest first.',
       }),
-      totalHolders: field.integer('Unique holders.'),
+      totalHolders: field.integer('Number of holders.'),
     }),
     examples: {
       'two holders': {
@@ -157,7 +157,7 @@ const trade = {
 export const getMarketActivity = defineEndpoint({
   ...ofMarket,
   id: 'getMarketActivity', path: '/api/v1/activity/{marketId}', summary: 'The 50 latest trades of a market',
-  description: 'Newest first. `txHash` is empty until the settlement is sent.',
+  description: 'Newest first. `txHash` is empty until a settlement transaction is sent.',
   answer: {
     description: 'The trades.',
     schema: field.answer('MarketActivity', {
@@ -170,7 +170,7 @@ export const getMarketActivity = defineEndpoint({
 export const listTrades = defineEndpoint({
   ...ofMarket,
   id: 'listTrades', path: '/api/v1/trades/{marketId}', summary: 'The 100 latest trades of a market',
-  description: 'Newest first, with their outcomes. `txHash` is empty until the settlement is sent.',
+  description: 'Newest first, with the outcome traded. `txHash` is empty until a settlement transaction is sent.',
   answer: {
     description: 'The trades.',
     schema: field.answer('Trades', {
@@ -189,21 +189,21 @@ const assertion = {
 export const getResolution = defineEndpoint({
   ...ofMarket,
   id: 'getResolution', path: '/api/v1/resolution/{marketId}', summary: 'The state of a market\'s resolution',
-  description: '`assertion` is present while an assertion stands: it disappears when the oracle finds it untrue. `settlementResolution` has the oracle\'s '
-    + 'own meaning: whether the assertion held; the winner is `winningOutcome`. `bondAmount` is in units of 1e-6 of the stablecoin.',
+  description: '`assertion` is present while an assertion is open or was upheld; it is absent after the oracle has rejected it. `settlementResolution` is '
+    + 'the oracle\'s value: whether the assertion was upheld. The winner is `winningOutcome`. `bondAmount` is in units of 1e-6 of the stablecoin.',
   answer: {
     description: 'The resolution.',
     schema: field.answer('Resolution', {
       marketId: field.Bytes32,
-      expired: Type.Boolean({ description: 'Whether the expiration of the market has passed.' }),
-      resolved: Type.Boolean({ description: 'Whether the market has been settled.' }),
+      expired: Type.Boolean({ description: 'Whether the market\'s expiration has passed.' }),
+      resolved: Type.Boolean({ description: 'Whether the market is resolved.' }),
       winningOutcome: Type.Optional(field.Outcome),
       assertion: Type.Optional(field.answer('Assertion', {
         id: field.Bytes32, proposer: field.Address, proposedOutcome: Type.Boolean({ description: 'True = YES.' }),
         bondAmount: Type.String({ pattern: '^(0|[1-9][0-9]*)$', description: 'Bond in the stablecoin, 6 decimals.' }),
         assertionTime: field.Seconds, expirationTime: field.integer('End of the dispute window, Unix seconds.'),
         settled: Type.Boolean({ description: 'Whether the oracle has decided.' }),
-        settlementResolution: Type.Boolean({ description: 'Whether the assertion held; false until it is settled.' }),
+        settlementResolution: Type.Boolean({ description: 'Whether the oracle upheld the assertion; false until `settled`.' }),
         disputed: Type.Boolean(),
       })),
     }),

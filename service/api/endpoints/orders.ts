@@ -21,8 +21,8 @@ const order = {
 
 export const placeOrder = defineEndpoint({
   id: 'placeOrder', role: 'api', method: 'POST', path: '/api/v1/orders', tag: 'Orders', summary: 'Submit a signed order',
-  description: 'The order is matched at once against the resting orders of the same outcome, by price, then time; the unfilled remainder rests. The answer '
-    + 'comes when the order is durable. Sending the same signed order again is not an error: it gets the first answer, with `Idempotent-Replayed: true`.',
+  description: 'The order is matched at once against the resting orders of the same outcome, by price, then time. The unfilled remainder rests in the book. '
+    + 'The answer is sent when the order is durable. Sending the same signed order again is safe: it gets the first answer, with `Idempotent-Replayed: true`.',
   parameters: {},
   body: bytesOf(PlaceOrderRequest, {
     limitBytes: MAX_BODY_BYTES,
@@ -38,10 +38,10 @@ export const placeOrder = defineEndpoint({
   answer: {
     description: 'The order is accepted.',
     schema: field.answer('PlacedOrder', {
-      orderHash: field.Bytes32, status: Type.Literal('accepted'), matches: field.integer('Trades that the order made at once.'), timestamp: field.Seconds,
+      orderHash: field.Bytes32, status: Type.Literal('accepted'), matches: field.integer('Number of trades that the order made at once.'), timestamp: field.Seconds,
     }),
     examples: { accepted: { orderHash: example.orderHash, status: 'accepted', matches: 1, timestamp: example.placedAt } },
-    headers: { 'X-Log-Position': 'The order\'s position in the log.', 'Idempotent-Replayed': '`true` when this order had been submitted before.' },
+    headers: { 'X-Log-Position': 'Log position of the order.', 'Idempotent-Replayed': '`true` when the same order was submitted before.' },
   },
   errors: [
     'invalid_json', 'invalid_request', 'invalid_price', 'invalid_size', 'invalid_expiration', 'invalid_signature', 'invalid_permit', 'unknown_market',
@@ -51,22 +51,22 @@ export const placeOrder = defineEndpoint({
   limit: 'orders', consistent: false,
 });
 
-/** Its texts are handed on as they are: the command side checks them, since who may cancel is a part of the same check. */
+/** The parameters are passed on unparsed: the command side checks them together with the right to cancel. */
 export const cancelOrder = defineEndpoint({
   id: 'cancelOrder', role: 'api', method: 'DELETE', path: '/api/v1/orders/{hash}', tag: 'Orders', summary: 'Cancel an order',
-  description: 'Cancels the unfilled remainder of an open order. An order that is already cancelled gets the same answer; a filled order gets an error.',
+  description: 'Cancels the unfilled remainder of an open order. Cancelling a cancelled order gives the same answer; cancelling a filled order is an error.',
   parameters: {
     orderHash: inPath('hash', kind.text(AnyCaseBytes32), parameter.orderHashTold),
-    // A missing one is refused as invalid_market_id.
+    // Optional for the parser: a missing id is refused as invalid_market_id.
     marketId: inQuery('marketId', { ...kind.optional(kind.text(AnyCaseBytes32)), required: true }, {
       description: 'Market identifier.', example: example.marketId,
     }),
     side: inQuery('side', kind.optional(kind.text(Type.Union([Type.Literal('buy'), Type.Literal('sell')]))), {
-      description: '`buy` or `sell`. Without it, `buy` is tried first, then `sell`.', example: 'buy',
+      description: '`buy` or `sell`. Without this parameter, `buy` is tried first, then `sell`.', example: 'buy',
     }),
     signature: inHeader('X-Cancel-Signature', kind.optional(kind.text(AnyCaseSignature)), {
-      description: 'The trader\'s EIP-712 signature of CancelOrder(bytes32 orderHash,address trader,uint64 deadline). Needed unless /api/v1/config says '
-        + 'cancelAuth = open.',
+      description: 'The trader\'s EIP-712 signature of CancelOrder(bytes32 orderHash,address trader,uint64 deadline). Needed unless '
+        + 'cancelAuth in /api/v1/config is open.',
       example: example.signature,
     }),
     deadline: inHeader('X-Cancel-Deadline', kind.optional(kind.text(Type.Integer({ minimum: 0 }))), {
@@ -77,11 +77,11 @@ export const cancelOrder = defineEndpoint({
   answer: {
     description: 'The order is cancelled.',
     schema: field.answer('CancelledOrder', {
-      status: Type.Literal('cancelled'), orderHash: field.Bytes32, filledSize: field.amount('The part that had been filled'),
-      remainingSize: field.amount('The part that was left and is cancelled'),
+      status: Type.Literal('cancelled'), orderHash: field.Bytes32, filledSize: field.amount('Shares that were filled before the cancel'),
+      remainingSize: field.amount('Shares that were not filled and are now cancelled'),
     }),
     examples: { cancelled: { status: 'cancelled', orderHash: example.orderHash, filledSize: 10_000_000, remainingSize: 15_000_000 } },
-    headers: { 'X-Log-Position': 'The cancel\'s position in the log.' },
+    headers: { 'X-Log-Position': 'Log position of the cancel.' },
   },
   errors: [
     'invalid_order_hash', 'invalid_market_id', 'cancel_signature_required', 'invalid_cancel_signature', 'not_order_owner', 'unknown_order',
@@ -99,7 +99,7 @@ const openOrder = {
 const page = {
   limit: parameter.limit({ byDefault: MAX_ORDERS, max: MAX_ORDERS }),
   before: inQuery('before', kind.optional(kind.position), {
-    description: 'Only orders placed before this log position: `next` of the page before.', example: 4_200,
+    description: 'Only orders placed before this log position. Send `next` of the previous page.', example: 4_200,
   }),
 };
 
@@ -155,20 +155,20 @@ export const listUserOrders = defineEndpoint({
 const HistoryEntry = field.answer('OrderHistoryEntry', {
   position: field.LogPosition,
   type: field.oneOf(['accepted', 'fill', 'fill_failed', 'filled', 'cancelled'], 'What happened to the order.'),
-  size: field.amount('Shares that this entry is about'),
-  timestamp: field.orNull(field.Seconds, 'Unix seconds; null where the read model does not keep it.'),
+  size: field.amount('Shares of this entry'),
+  timestamp: field.orNull(field.Seconds, 'Unix seconds; null if the read model does not keep the time.'),
   fill: Type.Optional(field.integer('Number of the fill.')),
-  role: Type.Optional(field.oneOf(['maker', 'taker'], 'Which side of the fill the order was.')),
+  role: Type.Optional(field.oneOf(['maker', 'taker'], 'Whether the order was the maker or the taker of the fill.')),
   price: Type.Optional(field.Price),
   settlementStatus: Type.Optional(field.SettlementStatus),
   txHash: Type.Optional(field.TxHash),
-  reason: Type.Optional(field.orNull(Type.String(), 'Why it was cancelled or failed.')),
+  reason: Type.Optional(field.orNull(Type.String(), 'Why the order was cancelled or the fill failed.')),
 });
 
 export const getOrder = defineEndpoint({
   ...reading,
   id: 'getOrder', path: '/api/v1/orders/{hash}', tag: 'Orders', summary: 'One order, open or closed, with its history',
-  description: 'Every entry of the history names the log position that proves it: see /api/v1/events.',
+  description: 'Every entry of the history has the log position of its record: see /api/v1/events.',
   parameters: { orderHash: inPath('hash', kind.orderHash, parameter.orderHashTold) },
   answer: {
     description: 'The order.',
@@ -176,7 +176,7 @@ export const getOrder = defineEndpoint({
       ...openOrder, trader: field.Address, outcome: field.Outcome, filledSize: field.amount('Filled part'),
       nonce: field.integer('uint64.'), expiration: field.integer('Unix seconds, uint64.'),
       status: field.oneOf(['open', 'filled', 'cancelled'], 'The state of the order.'),
-      cancelReason: field.orNull(Type.String(), 'Why it was cancelled; null otherwise.'),
+      cancelReason: field.orNull(Type.String(), 'Why the order was cancelled; null if it was not.'),
       history: Type.Array(HistoryEntry, { description: 'What happened to the order, oldest first; at most the latest 1,000 fills.' }),
     }),
     examples: {

@@ -1,4 +1,4 @@
-/** The endpoint that says whether a process should be sent requests. */
+/** The endpoint that tells whether requests should be sent to a process. */
 import Type from 'typebox';
 import { problems } from '../../http/problems.js';
 import * as field from '../answer-fields.js';
@@ -8,37 +8,38 @@ import * as example from '../examples.js';
 
 const Readiness = field.answer('Readiness', {
   ready: Type.Boolean(),
-  reasons: Type.Array(Type.String(), { description: 'Why it is not ready; empty when it is.' }),
-  roles: Type.Array(Type.String(), { description: 'What this process does; of a stack of several, what they do together.' }),
+  reasons: Type.Array(Type.String(), { description: 'Why the service is not ready; empty when it is ready.' }),
+  roles: Type.Array(Type.String(), { description: 'Roles of the process; for a stack of several processes, the roles of all of them.' }),
   engine: Type.Optional(field.answer('EngineReadiness', {
-    position: field.integer('Commands that are decided here.'), logLength: field.integer('Commands in the log.'),
-    standby: Type.Boolean({ description: 'This engine stands by: another one records the outcomes.' }),
+    position: field.integer('Number of commands that this engine has decided.'), logLength: field.integer('Number of commands in the log.'),
+    standby: Type.Boolean({ description: 'This engine is on standby: another engine records the command outcomes.' }),
   })),
   projections: Type.Optional(Type.Array(field.answer('ProjectionReadiness', {
-    name: Type.String(), position: field.integer('Outcomes folded.'), lag: field.integer('Outcomes still to fold.'),
-  }), { description: 'Where the projections role is.' })),
+    name: Type.String(), position: field.integer('Number of command outcomes that the read model includes.'),
+    lag: field.integer('Number of command outcomes that the read model does not include yet.'),
+  }), { description: 'State of the projections role.' })),
   readModels: Type.Optional(field.answer('ReadModelsReadiness', {
-    position: Type.Integer({ minimum: -1, description: 'Last log position that every read includes; -1 for none.' }),
-    lag: field.integer('Commands after it.'),
-  }, { description: 'Where the query role is.' })),
+    position: Type.Integer({ minimum: -1, description: 'Last log position that all reads include; -1 for none.' }),
+    lag: field.integer('Number of commands after that position.'),
+  }, { description: 'State of the query role.' })),
   lanes: Type.Optional(Type.Array(field.answer('LaneReadiness', {
     chainId: field.ChainId, key: Type.String({ description: 'Name of the key in the settings.' }), address: field.Address,
-    standby: Type.Boolean({ description: 'Another process sends with this key.' }), trouble: field.orNull(Type.String(), 'What keeps the lane from going on.'),
-  }), { description: 'Where the lane role is.' })),
+    standby: Type.Boolean({ description: 'Another process sends with this key.' }), trouble: field.orNull(Type.String(), 'What blocks the lane; null when nothing does.'),
+  }), { description: 'State of the lane role.' })),
   chains: Type.Optional(Type.Array(Type.Partial(field.answer('ChainReadiness', {
-    chainId: field.ChainId, finalBlock: field.orNull(field.integer('Number of the block.'), 'The last final block of the chain; null before it has answered.'),
-    lagBlocks: field.integer('Final blocks that the history does not have yet.'),
-    reachable: Type.Boolean({ description: 'Whether the last request to the chain succeeded. Orders are accepted without it, and fills wait.' }),
-    failures: field.integer('Requests to the chain that failed in a row.'),
-    lastError: field.orNull(Type.String(), 'Why the last request failed.'),
+    chainId: field.ChainId, finalBlock: field.orNull(field.integer('Number of the block.'), 'The last final block of the chain; null before the chain has answered.'),
+    lagBlocks: field.integer('Number of final blocks that the history does not have yet.'),
+    reachable: Type.Boolean({ description: 'Whether the last request to the chain succeeded. While the chain is unreachable, orders are accepted and fills wait.' }),
+    failures: field.integer('Number of requests to the chain that failed in a row.'),
+    lastError: field.orNull(Type.String(), 'Why the last request failed; null when it succeeded.'),
     sinceLookS: field.integer('Seconds since a request succeeded, or since the start.'),
     stalled: Type.Boolean({ description: 'The chain has had no new block for too long.' }),
-    waitingFills: field.integer('Fills that wait to be sent, counted up to 10,000.'),
-    sentFills: field.integer('Fills in transactions that are not over.'),
+    waitingFills: field.integer('Number of fills that wait to be sent, counted up to 10,000.'),
+    sentFills: field.integer('Number of fills in transactions that are neither confirmed nor failed.'),
     oldestWaitingS: field.orNull(field.integer('Seconds.'), 'How long the oldest waiting fill has waited, in seconds; null when none waits.'),
-    settlementTrouble: field.orNull(Type.String(), 'What keeps settlement from going on.'),
-    stopped: field.orNull(Type.String(), 'Why nothing of this chain is recorded any more.'),
-  })), { description: 'Where the indexer and settlement roles are, each with its own fields.' })),
+    settlementTrouble: field.orNull(Type.String(), 'What blocks settlement; null when nothing does.'),
+    stopped: field.orNull(Type.String(), 'Why the chain is not recorded any more; null while it is recorded.'),
+  })), { description: 'State of the indexer and settlement roles; each has its own fields.' })),
 });
 
 const readiness = {
@@ -52,8 +53,8 @@ const readiness = {
 };
 
 export const getReadiness = defineEndpoint({
-  id: 'getReadiness', role: 'every', method: 'GET', path: '/health/ready', tag: 'Service', summary: 'Whether the service should be sent requests',
-  description: 'Ready once the engine has decided all commands and every read model has nearly caught up; with the lag of each in records.',
+  id: 'getReadiness', role: 'every', method: 'GET', path: '/health/ready', tag: 'Service', summary: 'Whether requests should be sent to the service',
+  description: 'Ready when the engine has decided nearly all commands and every read model has nearly caught up. Lags are in records.',
   parameters: {}, authority: anybody, errorShape: problems,
   answer: {
     description: 'Ready.', schema: Readiness,

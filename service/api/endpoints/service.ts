@@ -1,4 +1,4 @@
-/** The endpoints about the service itself that every process has: configuration, documentation, liveness, metrics. */
+/** The endpoints about the service itself, which every process serves: configuration, documentation, liveness, metrics. */
 import Type from 'typebox';
 import { problems } from '../../http/problems.js';
 import * as field from '../answer-fields.js';
@@ -9,12 +9,13 @@ import * as example from '../examples.js';
 
 const plain = { role: 'every', method: 'GET', tag: 'Service', parameters: {}, authority: anybody, errorShape: problems, errors: [], consistent: false } as const;
 
-const contract = (what: string) => field.orNull(field.Address, `${what}; null while it is not deployed.`);
+const contract = (what: string) => field.orNull(field.Address, `${what}; null if there is no such contract.`);
 const typedData = Type.Array(field.answer('TypedDataField', { name: Type.String(), type: Type.String() }));
 
 const Collateral = field.answer('Collateral', {
-  name: Type.String({ description: 'Of the permit\'s EIP-712 domain.' }), version: Type.String({ description: 'Of the permit\'s EIP-712 domain.' }),
-  symbol: Type.String(), decimals: field.integer('The decimals of the token.'), address: field.Address,
+  name: Type.String({ description: 'Name in the permit\'s EIP-712 domain.' }),
+  version: Type.String({ description: 'Version in the permit\'s EIP-712 domain.' }),
+  symbol: Type.String(), decimals: field.integer('Decimals of the token.'), address: field.Address,
 });
 
 const Chain = field.answer('Chain', {
@@ -25,9 +26,9 @@ const Chain = field.answer('Chain', {
     marketFactory: contract('Market factory'), oracle: contract('Optimistic oracle'), oracleResolver: contract('Oracle resolver'),
     quickResolver: contract('Quick resolver'), multicall: contract('Multicall'),
   }),
-  collateral: field.orNull(Collateral, 'The stablecoin, as a wallet needs it to sign permits; null while the service has no chain.'),
-  confirmations: field.integer('How many blocks deep a fact of the chain is final.'),
-  exposureCheck: Type.Boolean({ description: 'Whether an order is compared with its trader\'s balance and allowance before it is accepted.' }),
+  collateral: field.orNull(Collateral, 'The stablecoin, with what a wallet needs to sign permits; null if there is no chain or the stablecoin has not been read yet.'),
+  confirmations: field.integer('Number of blocks on top of a block that make the block final.'),
+  exposureCheck: Type.Boolean({ description: 'Whether an order is checked against its trader\'s balance and allowance before it is accepted.' }),
   orderDomain: field.answer('OrderDomain', {
     name: Type.String(), version: Type.Literal('1'), chainId: field.ChainId, verifyingContract: field.Address,
   }, { description: 'EIP-712 domain of orders and cancels.' }),
@@ -38,13 +39,13 @@ export const Configuration = field.answer('Configuration', {
   chains: Type.Array(Chain),
   orderTypes: field.answer('OrderTypes', { Order: typedData, CancelOrder: typedData }, { description: 'EIP-712 types of orders and cancels.' }),
   cancelAuth: field.oneOf(['required', 'open'], 'Whether a cancel needs the trader\'s signature.'),
-  limits: Type.Record(Type.String(), Type.Number(), { description: 'Every limit by name, its unit last.' }),
+  limits: Type.Record(Type.String(), Type.Number(), { description: 'All limits by name; a name ends with its unit.' }),
 });
 
 export const getConfig = defineEndpoint({
   ...plain,
   id: 'getConfig', path: '/api/v1/config', summary: 'Chains, signing domains, limits, server time',
-  description: 'Everything that a client needs to sign orders and permits. Parts that the service does not have are null.',
+  description: 'Everything that a client needs to sign orders and permits. Values that the service does not have are null.',
   answer: {
     description: 'The configuration.', schema: Configuration,
     examples: {
@@ -71,7 +72,7 @@ export const getConfig = defineEndpoint({
 
 export const getOpenapi = defineEndpoint({
   ...plain,
-  id: 'getOpenapi', path: '/openapi.json', summary: 'This document', description: 'The API as OpenAPI 3.1; /docs shows it.',
+  id: 'getOpenapi', path: '/openapi.json', summary: 'This document', description: 'The API as an OpenAPI 3.1 document; /docs shows it as a page.',
   answer: {
     description: 'The document.', schema: Type.Object({ openapi: Type.String() }), examples: { document: { openapi: '3.1.0' } },
   },
@@ -80,9 +81,9 @@ export const getOpenapi = defineEndpoint({
 
 export const getLiveness = defineEndpoint({
   ...plain,
-  id: 'getLiveness', path: '/health/live', summary: 'Whether the process answers', description: 'A process that fails this should be restarted.',
+  id: 'getLiveness', path: '/health/live', summary: 'Whether the process answers', description: 'A process that does not answer should be restarted.',
   answer: {
-    description: 'It does.', schema: field.answer('Liveness', { live: Type.Literal(true) }), examples: { live: { live: true } },
+    description: 'The process answers.', schema: field.answer('Liveness', { live: Type.Literal(true) }), examples: { live: { live: true } },
   },
   limit: 'none',
 });

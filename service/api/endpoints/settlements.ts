@@ -1,4 +1,4 @@
-/** The endpoints about settlement: trades that wait for the chain, trades that failed there, one transaction. */
+/** The endpoints about settlement: trades that are not settled yet, trades that failed to settle, one transaction. */
 import Type from 'typebox';
 import * as kind from '../../../query/parameters.js';
 import { MAX_SETTLEMENTS } from '../../../query/settlements.js';
@@ -15,7 +15,7 @@ const reading = {
 } as const;
 
 const IsoTime = (what: string) => Type.String({ pattern: '^\\d{4,6}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$', description: `${what}, ISO 8601 in UTC.` });
-const BatchIndex = field.integer('Place in the batch of the transaction, from 0.');
+const BatchIndex = field.integer('Index of the trade in the transaction\'s batch, from 0.');
 const IsBatch = Type.Boolean({ description: 'Whether the transaction settles several trades.' });
 const parties = {
   marketId: field.Bytes32, buyerAddress: field.Address, sellerAddress: field.Address, fillSize: field.amount('Shares'), fillPrice: field.Price,
@@ -28,22 +28,22 @@ const limit = parameter.limit({ byDefault: MAX_SETTLEMENTS, max: MAX_SETTLEMENTS
 export const listPendingTrades = defineEndpoint({
   ...reading,
   id: 'listPendingTrades', path: '/api/v1/pending-trades', summary: 'Trades awaiting chain confirmation',
-  description: 'Oldest first; `timestamp` is when they matched. `txHash` is empty until a transaction is sent; after that it is the hash of the latest '
-    + 'transaction: one that waits too long is replaced by one with a higher fee.',
+  description: 'Oldest first. `timestamp` is the time of the match. `txHash` is empty until a transaction is sent; then it is the hash of the latest '
+    + 'transaction. A transaction that waits too long is replaced by a transaction with a higher fee.',
   parameters: {
     limit,
     next: inQuery('after', kind.optional(kind.position), {
-      description: 'Only trades with a higher fill number: `next` of the page before.', example: 310,
+      description: 'Only trades with a higher fill number. Send `next` of the previous page.', example: 310,
     }),
   },
   answer: {
     description: 'The trades.',
     schema: field.answer('PendingTrades', {
       pendingTrades: Type.Array(field.answer('PendingTrade', {
-        ...parties, txHash: field.TxHash, timestamp: IsoTime('When it matched'), isBatch: IsBatch, batchIndex: BatchIndex,
+        ...parties, txHash: field.TxHash, timestamp: IsoTime('Time of the match'), isBatch: IsBatch, batchIndex: BatchIndex,
         settlementStatus: field.SettlementStatus,
       })),
-      count: field.Count, next: Type.Optional(field.integer('Only on a full page: send it as `after` for the next page.')),
+      count: field.Count, next: Type.Optional(field.integer('Only on a full page. For the next page, send this value as `after`.')),
     }),
     examples: {
       'one sent, one not': {
@@ -61,18 +61,18 @@ export const listPendingTrades = defineEndpoint({
 export const listFailedTrades = defineEndpoint({
   ...reading,
   id: 'listFailedTrades', path: '/api/v1/failed-trades', summary: 'Trades that failed settlement in the last 24 hours',
-  description: 'The latest failure first; `timestamp` is when it failed. A failed trade is taken back: it is in no list of trades and in no volume.',
+  description: 'Latest failure first. `timestamp` is the time of the failure. A failed trade is undone: no list of trades and no volume includes it.',
   parameters: {
     limit,
     next: inQuery('before', kind.optional(kind.position), {
-      description: 'Only trades that failed before this log position: `next` of the page before.', example: 4_200,
+      description: 'Only trades that failed before this log position. Send `next` of the previous page.', example: 4_200,
     }),
   },
   answer: {
     description: 'The trades.',
     schema: field.answer('FailedTrades', {
       failedTrades: Type.Array(field.answer('FailedTrade', {
-        ...parties, txHash: field.Bytes32, reason: field.FailureReason, timestamp: IsoTime('When it failed'), batchIndex: BatchIndex,
+        ...parties, txHash: field.Bytes32, reason: field.FailureReason, timestamp: IsoTime('Time of the failure'), batchIndex: BatchIndex,
       })),
       count: field.Count, next: field.Next,
     }),
@@ -90,9 +90,9 @@ export const listFailedTrades = defineEndpoint({
 });
 
 const settlement = {
-  ...parties, timestamp: IsoTime('When it was confirmed, failed or sent'), batchIndex: BatchIndex,
-  reason: field.orNull(field.FailureReason, 'Why the chain refused it; null where it has not.'),
-  replacedBy: field.orNull(field.Bytes32, 'The transaction that the fill is in now, where that is another one.'),
+  ...parties, timestamp: IsoTime('Time at which the fill was confirmed, failed or, while it is pending, sent'), batchIndex: BatchIndex,
+  reason: field.orNull(field.FailureReason, 'Why the chain refused the fill; null if it did not.'),
+  replacedBy: field.orNull(field.Bytes32, 'Hash of the transaction that now contains the fill, if this one was replaced; else null.'),
   status: field.oneOf(['pending', 'confirmed', 'failed'], 'The state of the fill.'),
 };
 const fill = {
@@ -104,8 +104,8 @@ const recordOf = (...fills: object[]) => ({ found: true, txHash: example.txHash,
 export const getSettlement = defineEndpoint({
   ...reading,
   id: 'getSettlement', path: '/api/v1/settlements/{txHash}', summary: 'Settlement status of a transaction',
-  description: 'The first fill of the transaction at top level, all of them in `fills`, each with its own status: one may fail while the others settle. '
-    + '`replacedBy` is the transaction that a fill is in now, where this one was replaced. For an unknown transaction: `found` false and nothing else.',
+  description: '`fills` has every fill of the transaction, each with its own status: one fill may fail while the others settle. The first fill is also at '
+    + 'top level. `replacedBy` is the transaction that now contains a fill, if this one was replaced. For an unknown transaction: only `found`, false.',
   parameters: {
     txHash: inPath('txHash', kind.transactionHash, { description: 'Hash of a settlement transaction.', example: example.txHash }),
   },
@@ -115,10 +115,10 @@ export const getSettlement = defineEndpoint({
       field.answer('Settlement', {
         found: Type.Literal(true), txHash: field.Bytes32, ...settlement, isBatch: IsBatch,
         fills: Type.Array(field.answer('SettledFill', settlement), {
-          description: 'Every fill of the transaction, in its order; the first is also at top level.',
+          description: 'All fills of the transaction, in its order; the first is also at top level.',
         }),
-      }, { description: 'Of a settlement transaction.' }),
-      field.answer('UnknownSettlement', { found: Type.Literal(false) }, { description: 'Of any other hash.' }),
+      }, { description: 'The answer for a settlement transaction.' }),
+      field.answer('UnknownSettlement', { found: Type.Literal(false) }, { description: 'The answer for any other hash.' }),
     ]),
     examples: {
       'confirmed': recordOf(fill),

@@ -1,4 +1,4 @@
-/** The endpoint that corrects a user's position by the chain's balances. */
+/** The endpoint that sets a user's position to the balances on the chain. */
 import Type from 'typebox';
 import { RequestError } from '../../../engine/records/errors.js';
 import * as kind from '../../../query/parameters.js';
@@ -13,12 +13,12 @@ import { inPath, inQuery } from '../parameter.js';
 
 export const syncPosition = defineEndpoint({
   id: 'syncPosition', role: 'api', method: 'POST', path: '/api/v1/positions/{marketId}/sync', tag: 'Users',
-  summary: 'Correct a user\'s position by the chain\'s balances',
-  description: 'Reads the user\'s shares from the chain and records them where the exchange has other numbers. The user is named in the body or in the query. '
+  summary: 'Set a user\'s position to the balances on the chain',
+  description: 'Reads the user\'s shares from the chain, and records them if the exchange has other numbers. The user is given in the body or in the query. '
     + 'Shares that the exchange did not know of have no cost.',
   parameters: {
     user: inQuery('userAddress', kind.optional(kind.address), {
-      description: 'Owner of the position, where the body does not name one.', example: example.alice,
+      description: 'Owner of the position, if the body does not name one.', example: example.alice,
     }),
     market: inPath('marketId', kind.marketReference, {
       description: 'Market identifier, or the address of the market\'s contract.', example: example.marketId,
@@ -29,7 +29,7 @@ export const syncPosition = defineEndpoint({
   }),
   authority: anybody, errorShape: problems,
   answer: {
-    description: 'The position, as the chain has it.',
+    description: 'The position, equal to the balances on the chain.',
     schema: field.answer('PositionSync', {
       success: Type.Boolean(), position: field.answer('SyncedPosition', { ...field.shares, totalInvested: field.Invested }),
       message: Type.String({ description: 'What was done.' }),
@@ -39,25 +39,25 @@ export const syncPosition = defineEndpoint({
         success: true, position: { yesShares: 10_000_000, noShares: 0, totalInvested: 6_000_000 }, message: 'Position synced from on-chain balances',
       },
     },
-    headers: { 'X-Log-Position': 'Log position that the answer is true at: the position of the correction, where there was one, or a later one.' },
+    headers: { 'X-Log-Position': 'Log position at which the answer is true: the position of the correction, if there was one, or a later position.' },
   },
   errors: ['unknown_market', 'chain_unavailable', 'overloaded', 'outcome_unknown', 'not_caught_up', 'unavailable'],
   limit: 'orders', consistent: false,
 });
 
-/** A position as the chain has it; shares and stablecoin in units of 1e-6. */
+/** A position that equals the balances on the chain; shares and stablecoin in units of 1e-6. */
 export interface SyncedPosition {
   readonly success: boolean;
   readonly position: { readonly yesShares: bigint; readonly noShares: bigint; readonly totalInvested: bigint };
   readonly message: string;
-  /** Log position that it is true at, for `X-Log-Position`: the correction's or a later one. */
+  /** Log position at which the answer is true, for `X-Log-Position`: that of the correction, or a later position. */
   readonly logPosition: number;
 }
 
-/** Throws RequestError `unknown_market`, `chain_unavailable`, and those of a command that is written. */
+/** Throws RequestError `unknown_market`, `chain_unavailable`, and the errors of writing a command. */
 export type SyncPosition = (asked: { readonly market: kind.MarketReference; readonly user: string }) => Promise<SyncedPosition>;
 
-/** The endpoint's handler: one user, however named, and amounts as JSON integers that are exact at any size. */
+/** The handler of the endpoint. Amounts are JSON integers that are exact at any size. */
 export function syncHandler(sync: SyncPosition): Handle<typeof syncPosition> {
   return async (asked) => {
     const { success, position, message, logPosition } = await sync({ market: asked.market, user: userOf(asked) });
@@ -68,7 +68,7 @@ export function syncHandler(sync: SyncPosition): Handle<typeof syncPosition> {
   };
 }
 
-/** The user, from the body, the query or both alike. */
+/** The user in the body or the query; both may name the same user. Throws RequestError. */
 function userOf({ body: { userAddress }, user }: Asked<typeof syncPosition>): string {
   if (userAddress !== undefined && user !== undefined && userAddress !== user) {
     const message = 'not one user in the body and another in the query';

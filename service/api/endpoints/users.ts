@@ -17,7 +17,7 @@ const reading = {
 export const listUserPositions = defineEndpoint({
   ...reading,
   id: 'listUserPositions', path: '/api/v1/users/{address}/positions', summary: 'All positions of a user on a chain',
-  description: 'One entry per market, with what is invested in it.',
+  description: 'One entry per market, with the amount invested.',
   parameters: { user: parameter.userInPath, chainId: parameter.chainId },
   answer: {
     description: 'The positions.',
@@ -42,7 +42,7 @@ export const listUserPositions = defineEndpoint({
 export const getUserActivity = defineEndpoint({
   ...reading,
   id: 'getUserActivity', path: '/api/v1/users/{address}/activity', summary: 'Latest trades and payouts of a user on a chain',
-  description: 'Newest first. `settlements` are payouts of resolved markets; `limit` applies to each of the two lists.',
+  description: 'Newest first. `settlements` has the payouts of resolved markets. `limit` applies to each of the two lists.',
   parameters: { user: parameter.userInPath, chainId: parameter.chainId, limit: parameter.limit(USER_ACTIVITY_LIMIT) },
   answer: {
     description: 'The activity.',
@@ -54,7 +54,7 @@ export const getUserActivity = defineEndpoint({
       })),
       settlements: Type.Array(field.answer('Payout', {
         marketId: field.Bytes32, marketQuestion: field.Question, payout: field.amount('Stablecoin paid out'),
-        winningOutcome: field.orNull(field.Outcome, '0 = YES, 1 = NO; null where the chain has paid without naming the winner.'),
+        winningOutcome: field.orNull(field.Outcome, '0 = YES, 1 = NO; null if the chain paid without naming a winner.'),
         timestamp: field.Seconds, txHash: field.Bytes32,
       })),
     }),
@@ -77,7 +77,7 @@ export const getUserActivity = defineEndpoint({
 export const getPosition = defineEndpoint({
   ...reading,
   id: 'getPosition', path: '/api/v1/positions/{marketAddress}', summary: 'A user\'s position in one market',
-  description: 'Cost is average cost. Without a position the answer has `yesShares` 0 and `noShares` 0 only.',
+  description: 'Costs are average costs. Without a position, the answer has only `yesShares` and `noShares`, both 0.',
   parameters: {
     market: inPath('marketAddress', kind.marketReference, {
       description: 'The address of the market\'s contract, or the market identifier.', example: example.contractAddress,
@@ -89,7 +89,7 @@ export const getPosition = defineEndpoint({
     schema: field.answer('Position', {
       ...field.shares,
       totalInvested: Type.Optional(field.Invested), yesCost: Type.Optional(field.yesCost), noCost: Type.Optional(field.noCost),
-    }, { description: 'Without a position: yesShares and noShares, both 0, and nothing else.' }),
+    }, { description: 'Without a position: only yesShares and noShares, both 0.' }),
     examples: {
       position: { yesShares: 10_000_000, noShares: 0, totalInvested: 6_000_000, yesCost: 6_000_000, noCost: 0 },
       none: { yesShares: 0, noShares: 0 },

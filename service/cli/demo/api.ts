@@ -1,11 +1,11 @@
-/** The demonstration's side of the API: signed orders out, checked answers in. */
+/** The demonstration's client of the API: sends signed orders, and checks the answers' statuses. */
 import type { Signature, TypedDataField } from 'ethers';
 
 interface Domain { readonly name: string; readonly version: string; readonly chainId: number; readonly verifyingContract: string }
 
 export interface Chain {
   readonly chainId: number;
-  /** Null where nothing settles, or where others run the nodes. */
+  /** Null when nothing settles, and when the service does not publish its node. */
   readonly rpcUrl: string | null;
   readonly contracts: Readonly<Record<string, string | null>>;
   readonly collateral: { readonly name: string; readonly version: string; readonly address: string } | null;
@@ -49,7 +49,7 @@ export interface Order {
 
 export interface Placed { readonly orderHash: string; readonly matches: number; readonly position: number }
 
-/** What the service refused, with its reason. */
+/** The service refused a request. `problem` is the body of its answer. */
 export class Refused extends Error {
   constructor(path: string, readonly status: number, readonly problem: Readonly<Record<string, unknown>>) {
     super(`${path} answered ${status}: ${String(problem['error'] ?? JSON.stringify(problem))}`);
@@ -73,17 +73,18 @@ export function createApi(base: string) {
   }
 
   return {
-    /** `position`: the read waits until the read models include it. Throws Refused. */
+    /** Reads a path. With `position`, waits until the read models include that log position. Throws Refused. */
     get,
 
     /** Signs an order for YES and posts it. Throws Refused. */
     async place({ chains: [chain], orderTypes, serverTime }: Config, order: Order): Promise<Placed> {
+      if (chain === undefined) throw new Error('the service names no chain');
       const { wallet, marketId, side, price, size, permit } = order;
       const fields = {
         marketId, trader: wallet.address, side, outcome: 0, price, size, nonce: nonce++, expiration: serverTime + 3_600,
         makerFeeRecipient: `0x${'0'.repeat(40)}`,
       };
-      const signature = await wallet.signTypedData(chain!.orderDomain, { Order: orderTypes.Order }, fields);
+      const signature = await wallet.signTypedData(chain.orderDomain, { Order: orderTypes.Order }, fields);
       const response = await fetch(`${base}/api/v1/orders`, {
         method: 'POST', headers: { 'Content-Type': 'application/json' },
         body: JSON.stringify({ order: fields, signature, ...(permit === undefined ? {} : { permitSignature: permitFields(permit) }) }),

@@ -1,4 +1,4 @@
-/** A development stack of the demonstration's own, where none is running: in a temporary directory, with the exposure check on. */
+/** Starts a development stack for the demonstration, in a temporary directory and with the exposure check on. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -9,11 +9,11 @@ import { fileURLToPath } from 'node:url';
 
 export interface OwnStack {
   readonly url: string;
-  /** Stops it and removes its data. */
+  /** Stops the stack and removes its data. */
   stop(): Promise<void>;
 }
 
-/** Starts the service as `npm start` does, on free ports. Rejects with its last lines when it ends before it listens. */
+/** Starts the service as `npm start` does, on free ports. Rejects with the service's last lines when it ends before it listens. */
 export async function startOwnStack(): Promise<OwnStack> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-demo-'));
   // The account that runs Postgres must be able to enter.
@@ -21,10 +21,12 @@ export async function startOwnStack(): Promise<OwnStack> {
   const child = fork(fileURLToPath(new URL('../../main.js', import.meta.url)), {
     env: { PORT: '0', CHAIN_PORT: '0', DATA_DIR: join(directory, 'data'), EXPOSURE_CHECK: 'true' }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
+  const { stdout } = child;
+  if (stdout === null) throw new Error('the output of the service cannot be read');
   const exited = once(child, 'exit');
   const lines: string[] = [];
   const listening = new Promise<string>((resolve) => {
-    createInterface(child.stdout!).on('line', (line) => {
+    createInterface(stdout).on('line', (line) => {
       lines.push(line);
       if (line.includes('"msg":"listening"')) resolve((JSON.parse(line) as { url: string }).url);
     });

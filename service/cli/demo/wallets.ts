@@ -1,4 +1,4 @@
-/** The demonstration's side of the chain: wallets with means, and what they do and have there. */
+/** The demonstration's client of the chain: funds wallets, sends their transactions and reads their balances. */
 import { Contract, JsonRpcProvider, NonceManager, Signature, Wallet, parseEther, type ContractTransactionResponse, type InterfaceAbi } from 'ethers';
 import { conditionalTokens } from '../../../contracts-abi/conditional-tokens.js';
 import { market as marketArtifact } from '../../../contracts-abi/market.js';
@@ -8,7 +8,7 @@ import { testUsdc } from '../../../contracts-abi/test-usdc.js';
 import { developmentAccounts } from '../../embedded/chain/dev-contracts.js';
 import type { Chain, Market, Permit } from './api.js';
 
-/** What an account has of a market, in units of 1e-6. */
+/** An account's shares of a market and its collateral, in units of 1e-6. */
 export interface Balances {
   readonly yesShares: bigint;
   readonly noShares: bigint;
@@ -18,9 +18,9 @@ export interface Balances {
 export interface ChainSide {
   /** A fresh wallet with some ether and `collateral` test USDC. */
   fundedWallet(collateral: number): Promise<Wallet>;
-  /** Turns collateral into as many YES and NO shares, and lets the settlement contract move the wallet's shares. */
+  /** Splits `amount` of collateral into equal amounts of YES and NO shares, and approves the settlement contract to move the shares. */
   splitAndApprove(wallet: Wallet, market: Market, amount: number): Promise<void>;
-  /** Lets the settlement contract take `value` of the wallet's collateral, without a transaction of the wallet's. */
+  /** Signs a permit for the settlement contract to take `value` of the wallet's collateral; the wallet sends no transaction. */
   permit(wallet: Wallet, value: number): Promise<Permit>;
   balances(wallet: Wallet, market: Market): Promise<Balances>;
   /** The log position and digest that a settlement transaction anchored. */
@@ -33,8 +33,8 @@ const PERMIT_LIFETIME_S = 3_600;
 
 /** The development chain that a service names in its configuration. */
 export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, serverTime: number): ChainSide {
-  const provider = new JsonRpcProvider(rpcUrl!, chainId, { staticNetwork: true, polling: true, pollingInterval: 50, cacheTimeout: -1 });
-  const at = (name: string, abi: unknown) => new Contract(contracts[name]!, abi as InterfaceAbi, provider);
+  const provider = new JsonRpcProvider(given(rpcUrl, 'the chain\'s rpcUrl'), chainId, { staticNetwork: true, polling: true, pollingInterval: 50, cacheTimeout: -1 });
+  const at = (name: string, abi: unknown) => new Contract(given(contracts[name], `the address of ${name}`), abi as InterfaceAbi, provider);
   const usdc = at('collateral', testUsdc.abi);
   const tokens = at('conditionalTokens', conditionalTokens.abi);
   const settlementContract = at('settlement', settlement.abi);
@@ -45,7 +45,7 @@ export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, ser
   const read = (contract: Contract, method: string, ...values: unknown[]) => contract.getFunction(method)(...values) as Promise<unknown>;
   return {
     async fundedWallet(amount) {
-      const bank = new NonceManager(developmentAccounts().at(-1)!.connect(provider));
+      const bank = new NonceManager(given(developmentAccounts().at(-1), 'a development account').connect(provider));
       const wallet = new Wallet(Wallet.createRandom().privateKey);
       await (await bank.sendTransaction({ to: wallet.address, value: parseEther('1') })).wait();
       await send(usdc, bank, 'mint', wallet.address, amount);
@@ -59,7 +59,8 @@ export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, ser
     async permit({ address, privateKey }, value) {
       const nonce = String(await read(usdc, 'nonces', address));
       const deadline = serverTime + PERMIT_LIFETIME_S;
-      const domain = { name: collateral!.name, version: collateral!.version, chainId, verifyingContract: collateral!.address };
+      const { name, version, address: verifyingContract } = given(collateral, 'the chain\'s collateral');
+      const domain = { name, version, chainId, verifyingContract };
       const message = { owner: address, spender: contracts['settlement'], value, nonce, deadline };
       const signature = await new Wallet(privateKey).signTypedData(domain, { Permit: [...permitTypes.Permit] }, message);
       return { nonce, value: String(value), deadline, signature: Signature.from(signature) };
@@ -69,15 +70,22 @@ export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, ser
       const [yesId, noId] = await Promise.all([read(market, 'yesId'), read(market, 'noId')]);
       const [yesShares, noShares, left] = await Promise.all([
         read(tokens, 'balanceOf(address,uint256)', address, yesId), read(tokens, 'balanceOf(address,uint256)', address, noId), read(usdc, 'balanceOf', address),
-      ]) as bigint[];
-      return { yesShares: yesShares!, noShares: noShares!, collateral: left! };
+      ]) as [bigint, bigint, bigint];
+      return { yesShares, noShares, collateral: left };
     },
     async anchored(txHash) {
-      const receipt = await provider.getTransactionReceipt(txHash);
-      const logs = receipt!.logs.filter(({ address }) => address.toLowerCase() === contracts['settlement']);
-      const anchor = logs.map((log) => settlementContract.interface.parseLog(log)).find((event) => event?.name === 'HistoryAnchored');
-      return { position: Number(anchor!.args['position']), digest: String(anchor!.args['digest']) };
+      const receipt = given(await provider.getTransactionReceipt(txHash), `the receipt of ${txHash}`);
+      const ofSettlement = receipt.logs.filter(({ address }) => address.toLowerCase() === contracts['settlement']);
+      const events = ofSettlement.map((each) => settlementContract.interface.parseLog(each));
+      const { args } = given(events.find((event) => event?.name === 'HistoryAnchored'), `the HistoryAnchored event of ${txHash}`);
+      return { position: Number(args['position']), digest: String(args['digest']) };
     },
     close() { provider.destroy(); },
   };
+}
+
+/** The value. Throws an error that names it when it is missing. */
+function given<T>(value: T | null | undefined, what: string): T {
+  if (value === null || value === undefined) throw new Error(`${what} is missing`);
+  return value;
 }

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { pause } from '../../../engine/waiting.js';
+import { pause, within } from '../../../engine/waiting.js';
 import { keepAlive } from '../keep-alive.js';
 import { readOutput } from '../process-output.js';
 
@@ -62,9 +62,8 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
       stopping = true;
       keepAlive(child, true);
       child.kill('SIGTERM');
-      const late = setTimeout(() => { child.kill('SIGKILL'); }, STOP_TIMEOUT_MS);
+      if (await within(exited.then(() => true), STOP_TIMEOUT_MS) === undefined) child.kill('SIGKILL');
       await exited;
-      clearTimeout(late);
     },
   };
 }
