@@ -200,13 +200,13 @@ describe('chain: JSON-RPC under faults', () => {
       assert.deepEqual([first.calls, second.calls], [['eth_chainId'], ['eth_chainId']]);
     });
 
-    it('one on another chain and one down is no proof of wrong settings', async () => {
+    it('one node on another chain and one down do not prove wrong settings', async () => {
       first.fate = () => OTHER_CHAIN;
       second.fate = () => 'drop';
       await assert.rejects(block(open()), (error: unknown) => error instanceof ChainUnavailable && !(error instanceof WrongChain));
     });
 
-    it('a chain id that is no number, or refused, is a failure', async () => {
+    it('a chain id that is not a number, or refused, is a failure', async () => {
       first.fate = () => answering({ result: 'mainnet' });
       second.fate = () => answering({ error: { code: -32601, message: 'no such method' } });
       await assert.rejects(block(open()), new ChainUnavailable(TEST_CHAIN_ID,

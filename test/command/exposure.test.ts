@@ -158,7 +158,7 @@ describe('exposure', () => {
     assert.deepEqual(chain.reads, ['5:', '6:']);
   });
 
-  it('looks at the latest final block before it refuses, since a deposit is no fact of the history', async () => {
+  it('looks at the latest final block before it refuses, since deposits are not recorded in the history', async () => {
     const { exposure, chain } = stack({ blocks: { 5: { ...rich, collateral: 0n }, 8: rich }, recorded: 5, final: 8 });
     (await exposure.hold(order()))();
     assert.deepEqual(chain.reads, ['5:', '8:']);

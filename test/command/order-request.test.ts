@@ -97,7 +97,7 @@ describe('an order\'s body', () => {
     it(`refuses ${name}`, () => { refuses(() => parse(body), 'invalid_request', [field]); });
   }
 
-  it('tells the first fault: shape, price, size, expiration', () => {
+  it('names the first fault, in this order: shape, price, size, expiration', () => {
     const faults: [string, unknown, ErrorCode][] = [
       ['makerFeeRecipient', 'x', 'invalid_request'], ['side', 2, 'invalid_request'], ['outcome', 2, 'invalid_request'], ['nonce', -1, 'invalid_request'],
       ['price', 0, 'invalid_price'], ['size', 0, 'invalid_size'], ['expiration', 'never', 'invalid_expiration'],
@@ -171,7 +171,7 @@ describe('a permit', () => {
     });
   }
 
-  it('is refused unless it is an object of just these fields, and every fault is told', () => {
+  it('is refused unless it is an object of exactly these fields, and every fault is named', () => {
     for (const value of [null, 'permit', 1, [], [permit]]) refuses(() => parsePermit(value, START_MS), 'invalid_permit', ['/permitSignature']);
     refuses(() => parsePermit({ ...permit, owner: '0x' }, START_MS), 'invalid_permit', ['/permitSignature']);
     refuses(() => parsePermit({}, START_MS), 'invalid_permit', ['nonce', 'value', 'deadline', 'v', 'r', 's'].map((name) => `/permitSignature/${name}`));

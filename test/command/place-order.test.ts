@@ -105,7 +105,7 @@ describe('placing an order again', () => {
     }
   });
 
-  it('says that it was accepted when the log cannot tell the answer', async () => {
+  it('says that it was accepted when the log cannot give the first answer', async () => {
     await stack.place(body);
     stack.originalOutcome = () => Promise.reject(new LogUnavailable(false));
     const error = await refused(stack.place(body), 'unavailable');
@@ -164,7 +164,7 @@ describe('an order that is refused', () => {
     });
   }
 
-  it('is told the digest, the recovered signer and the domain when somebody else signed it', async () => {
+  it('gets the digest, the recovered signer and the domain when somebody else signed it', async () => {
     const order = anOrder();
     const error = await refused(stack.place(bodyOf({ order, signature: await signOrder(order, bob) })), 'invalid_signature', ['/signature']);
     const recoveredSigner = bob.address.toLowerCase();

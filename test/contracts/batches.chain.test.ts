@@ -28,7 +28,7 @@ describe('contracts: batches', function () {
   ];
   const fillsOf = (...seqs: bigint[]) => seqs.map((seq) => ({ ...FILL, seq }));
 
-  it('settles no number twice: in one batch, in another, next to others in its word', async () => {
+  it('settles no number twice: in one batch, in a later batch, next to other numbers in the same bitmap word', async () => {
     const orders = await pair();
     assert.deepEqual(results(await contracts.settle({ orders, fills: fillsOf(255n, 256n, 255n, 0n, 2n ** 64n - 1n) })),
       ['255 settled', '256 settled', '0 settled', `${2n ** 64n - 1n} settled`]);

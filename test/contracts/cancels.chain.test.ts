@@ -1,4 +1,4 @@
-/** What time does to orders on the chain: expiry, cancels that take effect after their delay, and a market resolved before its fills settle. */
+/** Orders on the chain as time passes: expiry, cancels that take effect after their delay, and a market resolved before its fills settle. */
 import assert from 'node:assert/strict';
 import { MAX_UINT256, SELL, USDC, results, settlementContracts, walletOf, type SettlementContracts, type SignedOrder } from '../support/settlement-contracts.js';
 import type { Order } from '../../contracts-abi/settlement.js';
@@ -28,7 +28,7 @@ describe('contracts: orders over time', function () {
 
   const bid = (fields: Partial<Order> = {}) => contracts.order(buyer, { marketId: contracts.marketId, size: 5n * USDC, ...fields });
   const ask = (fields: Partial<Order> = {}) => contracts.order(seller, { marketId: contracts.marketId, side: SELL, size: 5n * USDC, ...fields });
-  /** What comes of a fill of one share in a block of that time. */
+  /** The result of a fill of one share in a block of that time. */
   const at = async (seconds: number, buy: SignedOrder, sell: SignedOrder): Promise<string> => {
     seq += 1n;
     await contracts.nextBlockAt(seconds);

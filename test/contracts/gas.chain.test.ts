@@ -9,7 +9,7 @@ const PRICE = 600_000n;
 const SIZE = 5n * USDC;
 const NONCE = 1_700_000_000_000n;
 
-/** As docs/performance.md tells them, and the most that a fill may take. */
+/** The figures of docs/performance.md, and the most gas that a fill may take. */
 const BOUNDS = {
   'one taker, 10 makers': 76_800,
   'one taker, 40 makers': 68_200,

@@ -78,7 +78,7 @@ describe('the market factory', () => {
     const proxy = `0x363d3d373d3d3d363d73${implementation.slice(2).toLowerCase()}5af43d82803e903d91602b57fd5bf3`;
     for (const { address } of [market, other]) equal(dataSlice(await contracts.chain.provider.getCode(address), 0, 45), proxy);
     deepEqual(marketArtifact.abi.filter((entry) => entry.type === 'function' && entry.stateMutability !== 'view'), []);
-    // The implementation is no market: it has no facts.
+    // The implementation is not a market: it has no data of one.
     deepEqual(await contracts.refusal(contracts.admin, targetAt('Market', implementation, marketArtifact), 'facts'), { error: '', args: {} });
     equal(await contracts.read(contracts.factory, 'marketIdOf', [implementation]), zeroPadValue('0x', 32));
   });

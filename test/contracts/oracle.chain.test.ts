@@ -181,7 +181,7 @@ describe('the optimistic oracle', () => {
     equal(await contracts.read(contracts.oracle, 'getAssertionResult', [assertionId]), false);
   });
 
-  it('refuses a dispute that comes too late, twice, for nobody, without a bond, or of nothing', async () => {
+  it('refuses a dispute that is late, for the zero address, without a bond, or of an unknown assertion', async () => {
     const assertionId = await assertTruth();
     const expirationTime = BigInt(await contracts.now()) + LIVENESS;
     deepEqual(await refused(caller, 'disputeAssertion', assertionId, ZeroAddress), { error: 'DisputerIsZero', args: {} });

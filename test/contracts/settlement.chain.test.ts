@@ -147,7 +147,7 @@ describe('contracts: a fill', function () {
     assert.deepEqual(results(await contracts.settle({ orders: [{ ...good, signature: '0x' }, unsigned], fills: [{ ...FILL, seq: 101n }] })), ['101 invalid_signature of both']);
   });
 
-  it('tells the first of many reasons, in order', async () => {
+  it('gives the first of many reasons, in order', async () => {
     const { send, settle, settlement, tokens, usdc, now, timeIs, resolve, marketId } = contracts;
     const start = await now();
     const expiring = { expiration: BigInt(start + 500) };

@@ -1,4 +1,4 @@
-/** Conditional tokens on the chain: split, merge, redeem and approve, each also by signature; and who may do what. */
+/** Conditional tokens on the chain: split, merge, redeem and approve, each also by signature; and who is allowed to. */
 import assert from 'node:assert/strict';
 import { AbiCoder, ZeroAddress, ZeroHash, id, keccak256, recoverAddress, solidityPackedKeccak256 } from 'ethers';
 import { MAX_UINT256, USDC, settlementContracts, walletOf, type SettlementContracts } from '../support/settlement-contracts.js';

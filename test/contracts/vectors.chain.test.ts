@@ -84,7 +84,7 @@ describe('contracts: vectors', function () {
     assert.deepEqual(await Promise.all(['name', 'symbol', 'decimals', 'totalSupply'].map((view) => read(usdc, view))), ['USD Coin (test)', 'USDC', 6n, 5n * USDC]);
   });
 
-  it('many calls in one: a failure is told where it is allowed, and undoes all where it is not', async () => {
+  it('many calls in one: an allowed failure is reported, any other failure reverts all calls', async () => {
     const { deployed, usdc, operator } = contracts;
     const multicall = { name: 'Multicall3', address: deployed.multicall, abi: new Interface(multicall3.abi) };
     const good = { target: usdc.address, callData: usdc.abi.encodeFunctionData('decimals') };

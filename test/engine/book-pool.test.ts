@@ -36,7 +36,7 @@ describe('order pool', () => {
     assert.deepEqual(values(slot), { ...zero, hash: hash(3) });
   });
 
-  it('tells hashes apart that differ in one digit only, wherever it is', () => {
+  it('distinguishes hashes that differ in one digit only, at any place', () => {
     const pool = new OrderPool();
     const hashes = Array.from({ length: 64 }, (_, digit) => `0x${'a'.repeat(digit)}b${'a'.repeat(63 - digit)}`);
     const slots = hashes.map((each) => pool.allocate(each));
@@ -44,7 +44,7 @@ describe('order pool', () => {
     assert.equal(pool.find(`0x${'a'.repeat(64)}`), -1);
   });
 
-  it('tells hashes apart whose index hashes are the same', () => {
+  it('distinguishes hashes whose index hashes are the same', () => {
     // The index hashes the first and last words only: these differ in between.
     const pool = new OrderPool();
     const hashes = Array.from({ length: 50 }, (_, i) => `0x${'0'.repeat(30)}${i.toString(16).padStart(4, '0')}${'0'.repeat(30)}`);

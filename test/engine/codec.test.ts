@@ -58,7 +58,7 @@ describe('the codec', () => {
     });
   }
 
-  it('refuses bytes that are no JSON object', () => {
+  it('refuses bytes that are not a JSON object', () => {
     for (const text of ['', '{', 'null', '[]', '7', '"PlaceOrder"']) throws(() => decodeCommand(Buffer.from(text)), MalformedRecord, text);
     for (const text of ['{}', '{"at":1,"events":[]}', '{"at":1,"events":{},"digest":"0x"}']) throws(() => decodeOutcome(Buffer.from(text)), MalformedRecord, text);
     throws(() => decodeOutcome(Buffer.from('{"at":1,"events":[{"type":"Miracle","v":1}],"digest":"0x"}')), /unknown kind of record: "Miracle"/);

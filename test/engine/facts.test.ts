@@ -1,4 +1,4 @@
-/** What chains tell, as scenarios: each fact once, tokens and transfers, settlements, resolutions, balances. They hold for both engines. */
+/** Facts from chains, as scenarios: each fact once, tokens and transfers, settlements, resolutions, balances. They hold for both engines. */
 import type { RecordTransfer, SyncPosition } from '../../engine/records/commands.js';
 import { NO, YES } from '../../engine/records/fields.js';
 import { engines } from '../reference/compared-engines.js';

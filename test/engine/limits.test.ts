@@ -1,4 +1,4 @@
-/** The limits of work a command, to the very piece; what is left to the next AdvanceClock; the size of the longest outcome. */
+/** The limits of work per command, exactly; the work left to the next AdvanceClock; the size of the longest outcome. */
 import { deepEqual, ok } from 'node:assert/strict';
 import { encodeCommand, encodeOutcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';

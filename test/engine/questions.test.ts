@@ -1,4 +1,4 @@
-/** What is asked of the engine's state from outside: unsettled fills, a trader's open orders, tokens, cursors; the real engine only. */
+/** Questions to the engine's state from other parts: unsettled fills, a trader's open orders, tokens, cursors; the real engine only. */
 import { deepEqual, equal } from 'node:assert/strict';
 import { chainCursor } from '../../engine/rules/chain-cursor.js';
 import { encodeCommand } from '../../engine/records/codec.js';
@@ -47,7 +47,7 @@ function trades(n: number, first: number, market = 'M'): Line[] {
 const numbers = ({ state }: Engine, chainId: number, from = 0) => [...unsettledFills(state, { chainId, from })].map(({ fill }) => fill);
 
 describe('unsettled fills', () => {
-  it('are told with their orders and all that settling takes', () => {
+  it('are listed with their orders and everything that settling needs', () => {
     const engine = after([
       P, M, [sell('ask', 'anna', 10, 600_000, { outcome: NO }), accepted('ask'), rested('ask', 10)],
       [buy('bid', 'ben', 4, 650_000, { outcome: NO }), accepted('bid'), filled(0, 'bid', 'ask', 4, 3)],
@@ -85,7 +85,7 @@ describe('unsettled fills', () => {
 });
 
 describe('a trader\'s open orders', () => {
-  it('are told by number, of every chain, with what remains of them', () => {
+  it('are listed by order number, on every chain, with their remaining sizes', () => {
     const engine = after([
       M, P, [sell('a', 'anna', 10, 900_000), accepted('a'), rested('a', 10)],
       [buy('b', 'anna', 5, 100_000, { outcome: NO, market: 'P' }), accepted('b'), rested('b', 5)],

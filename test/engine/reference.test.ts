@@ -42,7 +42,7 @@ describe('the engine and the reference engine', () => {
     }
   });
 
-  it('would be told apart by a single event or digest', () => {
+  it('are found to differ by a single event or digest', () => {
     const reference = createReferenceEngine();
     const forgetful: ComparedEngine = {
       step(command, data) {

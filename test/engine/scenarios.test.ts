@@ -1,4 +1,4 @@
-/** The matching rules told as scenarios: placing, matching, cancelling, and the passing of time. They hold for both engines. */
+/** The matching rules as scenarios: placing, matching, cancelling, and the passing of time. They hold for both engines. */
 import { BUY, NO, SELL } from '../../engine/records/fields.js';
 import { engines } from '../reference/compared-engines.js';
 import {

@@ -1,4 +1,4 @@
-/** What the chain's word on a fill causes, told as scenarios: settled, or failed and taken back. They hold for both engines. */
+/** What a fill's result on the chain causes, as scenarios: settled, or failed and taken back. They hold for both engines. */
 import { NO, type FailureReason } from '../../engine/records/fields.js';
 import { engines } from '../reference/compared-engines.js';
 import {

@@ -21,7 +21,7 @@ const shown = {
   chainId: 137, name: 'Polygon', testnet: false, rpcUrl: null, contracts, confirmations: 64, exposureCheck: true, orderDomain, collateral: null,
 };
 
-describe('service: what is told of the chains', () => {
+describe('service: what /api/v1/config says of the chains', () => {
   const validate = compileSchema(Configuration);
 
   function chainsOf(handler: ReturnType<typeof configHandler>): readonly { rpcUrl: string | null }[] {

@@ -123,7 +123,7 @@ describe('service: a stream', () => {
     await shell.stop();
   });
 
-  it('is given up when the client goes, and its source is told', async () => {
+  it('ends when the client goes away, and its source is aborted', async () => {
     const told = new EventEmitter();
     async function* endless() {
       try {

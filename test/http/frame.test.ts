@@ -70,7 +70,7 @@ describe('service: stop', () => {
     await wire.closed;
   });
 
-  /** Runs a stop and tells its exit codes and what it logged. */
+  /** Runs a stop and returns its exit codes and log lines. */
   const stopping = async (steps: StopStep[], signals: number, timeoutMs = 5_000) => {
     const source = new EventEmitter();
     const codes: number[] = [];

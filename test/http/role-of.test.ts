@@ -1,4 +1,4 @@
-/** Which processes a request belongs to: every endpoint, every page, and what neither is. */
+/** Which process gets a request: every endpoint, every page, and every other path. */
 import assert from 'node:assert/strict';
 import { allEndpoints, pages } from '../../service/api/endpoints.js';
 import { roleOf } from '../../service/api/role-of.js';

@@ -184,7 +184,7 @@ describe('facts of a chain', () => {
     assert.equal(factsOf([raw], context).alarms.length, 0, 'tokens of others do not count');
   });
 
-  it('survive texts that are no UTF-8', () => {
+  it('are read also from texts that are not UTF-8', () => {
     const types = abis['marketFactory']!.getEvent('MarketCreated')!.inputs.filter(({ indexed }) => indexed !== true).map(({ type }) => type);
     const data = AbiCoder.defaultAbiCoder().encode(
       types.map((type) => type === 'string' ? 'bytes' : type), [...marketArgs().slice(3, 9), '0xff41c3', `0x${'80'.repeat(10_000)}`]);

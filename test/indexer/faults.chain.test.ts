@@ -308,7 +308,7 @@ describe('the indexer and nodes that fail', function () {
     await assert.rejects(stack.indexer.advanceNow(), { name: 'ChainUnavailable', message: /its indexer has stopped/ });
   });
 
-  it('ends while a node is silent, and its callers hear of it', async () => {
+  it('ends while a node is silent, and rejects the waiting calls', async () => {
     proxy.fate = () => 'hang';
     const stack = await startIndexer({ ...options, rpc: quickRpc([proxy.url], TEST_CHAIN_ID, 60_000), store: newStore() });
     const asked = stack.indexer.advanceNow();

@@ -48,7 +48,7 @@ describe('the indexer on a chain', function () {
   };
   const head = async () => Number(await node.rpc('eth_blockNumber'));
 
-  /** A market and what may happen in it, a transaction a block; resolves with the kinds of facts to expect. */
+  /** A market and every kind of event in it, one transaction per block; resolves with the kinds of facts to expect. */
   async function activity(question = 'Will it rain?'): Promise<{ market: DeployedMarket; kinds: string[] }> {
     const [, alice, bob] = node.accounts as [unknown, Account, Account];
     const market = await node.createMarket({ question });
@@ -58,7 +58,7 @@ describe('the indexer on a chain', function () {
     await node.send(alice, 'conditionalTokens', 'safeBatchTransferFrom', [alice.address, bob.address, [market.yesId, market.noId], [0n, 100n], '0x']);
     await node.send(alice, 'conditionalTokens', 'mergePositions', [chain.contracts.collateral, ZeroHash, market.marketId, [1n, 2n], 50n]);
     await node.send(node.accounts[4 + activities++]!, 'settlement', 'scheduleCancelAll', [7n]);
-    // A condition of nobody's market: its shares do not matter.
+    // A condition without a market: its shares do not matter.
     const foreign = [alice.address, id(question), 2n];
     await node.send(alice, 'conditionalTokens', 'prepareCondition', foreign);
     await node.split(alice, { marketId: await node.read('conditionalTokens', 'getConditionId', foreign) as string }, 10n);

@@ -180,7 +180,7 @@ describe('facts are written', () => {
       assert.equal(view.position, 4);
     });
 
-    it('not at all, where it is a fact that another process has told', async () => {
+    it('not at all, when it is a fact that another process has recorded', async () => {
       const { writer, parts, reports, engine, view } = harness();
       const { append } = parts;
       parts.append = async (records) => {
@@ -192,7 +192,7 @@ describe('facts are written', () => {
     });
   });
 
-  it('without one that no record can hold, which is told of', async () => {
+  it('without a fact that is too large for a record, which is reported', async () => {
     const { writer, kinds, reports } = harness();
     const bad = fact(1, 0, { belowNonce: '18446744073709551616' });
     await writer.write([bad, fact(1, 1)], { number: 1, hash: hash(1) });

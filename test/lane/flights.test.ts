@@ -142,7 +142,7 @@ describe('lane: flights', () => {
       name: 'a receipt beyond the head that was read before it: followed', flight: flight(4), view: view({ receipts: [receipt('4.0', 101)] }),
       actions: [], after: { minedIn: 101 },
     },
-    // Used by nobody that we know.
+    // Used by an unknown sender.
     { name: 'no receipt: unexplained', flight: flight(4), nowMs: 7, actions: [], after: { unexplained: at(100, 7) } },
     {
       name: 'should be final, but the receipt is gone: unexplained', flight: flight(4, { minedIn: 97 }), nowMs: 7,
@@ -266,7 +266,7 @@ describe('lane: flights', () => {
     });
   });
 
-  it('whatever chain and nodes do, in the end each request is mined once and told of once', () => {
+  it('whatever chain and nodes do, in the end each request is mined once and reported once', () => {
     const event = fc.oneof(
       fc.record({ kind: fc.constant('mine' as const), fullness: fc.nat(3), baseFee: fc.bigInt({ min: 1n, max: 400n }) }),
       fc.record({ kind: fc.constant('drop' as const), nonce: fc.nat(9) }),

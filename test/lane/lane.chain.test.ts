@@ -22,7 +22,7 @@ describe('chain: lane', () => {
     on.proxy.fate = ({ method }) => method === 'eth_sendRawTransaction' && wants() ? answering({ result: `0x${'00'.repeat(32)}` }) : 'pass';
   };
 
-  it('sends in order, tells the history of each attempt before its broadcast, and the asker of each end at final depth', async () => {
+  it('sends in order, records each attempt before its broadcast, and reports each end at final depth', async () => {
     const lane = await on.start();
     const untold: unknown[] = [];
     on.proxy.fate = ({ method, params }) => {
@@ -55,7 +55,7 @@ describe('chain: lane', () => {
     assert.deepEqual((await on.tracked()).get(1)?.status, { kind: 'ended', ending: { kind: 'mined', txHash: on.announced[0], block: 1, succeeded: false } });
   });
 
-  it('refuses what no node would take, with the reason, and goes on', async () => {
+  it('refuses requests that every node would refuse, with the reason, and sends the next one', async () => {
     const bad: readonly (readonly [Partial<LaneRequest>, RegExp])[] = [
       [{ to: '0x12' }, /`to` is not an address/], [{ data: '0x123' }, /`data` is not hex/],
       [{ gasLimit: 21_000n }, /its gas limit 21000 is below the 21350 that its data alone costs/],
@@ -74,7 +74,7 @@ describe('chain: lane', () => {
     assert.deepEqual([await on.nonces(9), (await on.rows()).length], [[0], 1]);
   });
 
-  it('refuses what no block could hold, and tells how much a block holds', async () => {
+  it('refuses a request that needs more gas than a block has, and says how much a block has', async () => {
     await on.chain.rpc('evm_setBlockGasLimit', ['0x100000']);
     await on.mine(1);
     await on.user.ask([on.request(1, { gasLimit: 0x100001n }), on.request(2, { gasLimit: 0x100000n })]);

@@ -19,7 +19,7 @@ interface Look {
   readonly nodes?: readonly number[];
   readonly open?: readonly number[];
   readonly next?: number;
-  /** Of those that are open, the first so many are mined. */
+  /** The first `mined` of the open transactions are mined. */
   readonly mined?: number;
 }
 

@@ -100,7 +100,7 @@ describe('lane: requests', () => {
     assert.deepEqual(rows, [['ended', '', null], ['refused', '', null]]);
   });
 
-  it('wakes the lane when something is asked, and the user when something is told', async () => {
+  it('wakes the lane when a request is made, and the user when a request changes', async () => {
     const [asker, worker] = [await user(), await lane()];
     const asked = worker.bell.wait(never, 20_000);
     await asker.ask([request(401)]);

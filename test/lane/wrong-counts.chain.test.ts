@@ -64,7 +64,7 @@ describe('chain: lane and wrong counts', function () {
     }
   }
 
-  it('too high for ever at the latest block only: goes on when the final block has shown that it is wrong', async () => {
+  it('too high at the latest block only, always: continues when the final block has shown that it is wrong', async () => {
     await begin('over', PATIENT);
     counting({ told: 1_003, looks: Infinity });
     await on.ask(4);

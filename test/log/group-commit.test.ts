@@ -76,7 +76,7 @@ describe('group commit', () => {
     assert.deepEqual(sizes, [2, 1, 1, 3, 1]);
   });
 
-  it('fills an append with what the log takes, unless it is told less', async () => {
+  it('fills an append up to the log\'s limit, or to a lower limit if one is given', async () => {
     const { commit, sizes, end } = setUp({ maxQueued: 2_000 });
     const large = [400_000, 600_000, MAX_RECORD_BYTES, 1].map((length) => commit.append(newRecord(Buffer.alloc(length))));
     const small = newRecords(MAX_APPEND_RECORDS).map((record) => commit.append(record));
@@ -112,7 +112,7 @@ describe('group commit', () => {
     assert.deepEqual(await memory.read('commands', 0, 100), placed(0, [good]));
   });
 
-  it('tells all of a batch that its outcome is unknown, and goes on', async () => {
+  it('rejects every request of a batch with outcome_unknown, and takes further requests', async () => {
     const { commit, end, untilSent } = setUp();
     const lost = newRecords(2).map((record) => commit.append(record));
     await untilSent();
@@ -123,7 +123,7 @@ describe('group commit', () => {
     assert.equal(await next, 2);
   });
 
-  it('refuses for certain what waited too long behind a log that hangs', async () => {
+  it('refuses requests that waited too long behind a log that hangs, and never writes them', async () => {
     const { commit, memory, end, untilSent } = setUp({ refuseAfterMs: 30 });
     const [hanging, late] = newRecords(2);
     const sent = commit.append(hanging!);

@@ -169,7 +169,7 @@ describe('log: Postgres under faults', () => {
       assert.deepEqual(await followed, placed(0, [next!]));
     });
 
-    it('finds by itself what nobody announced', async () => {
+    it('finds records without a notification', async () => {
       const record = newRecord();
       const log = await open({ url: database.url, pollMs: 50 });
       const followed = take(follow(log), 1);

@@ -7,7 +7,7 @@ export interface HandleOptions {
   readonly attemptTimeoutMs?: number;
 }
 
-/** What a test finds: a store of its own and a handle on it. Further handles and links are closed after the test. */
+/** What each test starts with: its own store and a handle on it. Further handles and links are closed after the test. */
 export interface Scene {
   readonly log: Log;
   open(): Promise<Log>;

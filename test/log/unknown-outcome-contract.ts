@@ -5,7 +5,7 @@ import { appendAll, newRecord, newRecords, placed, readAll, take } from '../supp
 import type { Fate } from '../support/tcp-proxy.js';
 import type { Scene } from './scene.js';
 
-/** More than any adapter looks through at once for a batch. */
+/** More records than any adapter searches at once for a batch. */
 const MANY = 5_003;
 
 const unavailable = (outcomeUnknown: boolean) => (error: unknown) => error instanceof LogUnavailable && error.outcomeUnknown === outcomeUnknown;
@@ -112,7 +112,7 @@ function laterCalls(scene: Scene): void {
     });
   }
 
-  it('gets WrongPosition when its request was lost and others have the place; then nothing of it is there', async () => {
+  it('gets WrongPosition when its request was lost and another batch has the position; none of its records is in the log', async () => {
     const [other, ...batch] = newRecords(3);
     const { log, link } = await scene.openFaulty();
     const lost = new Promise<void>((resolve) => {

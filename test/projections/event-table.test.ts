@@ -12,13 +12,13 @@ describe('event table', () => {
   it('does not compile without an entry for every event type, nor with one that does not fit', () => {
     const { ChainAdvanced, ...others } = nothing;
     assert.equal(ChainAdvanced, 'ignored');
-    // @ts-expect-error An event type without an entry: whoever adds one decides on it in every projection.
+    // @ts-expect-error An event type without an entry: a new type needs a decision in every projection.
     const incomplete: EventTable<unknown> = others;
     // @ts-expect-error An entry for an event that there is not.
     const superfluous: EventTable<unknown> = { ...others, ChainAdvanced: 'ignored', OrderForgotten: 'ignored' };
     // @ts-expect-error A handler of another event's fields.
     const mistaken: EventTable<unknown> = { ...others, ChainAdvanced: (_, { orderNumber }) => orderNumber };
-    // @ts-expect-error Neither a handler nor the word.
+    // @ts-expect-error Neither a handler nor 'ignored'.
     const undecided: EventTable<unknown> = { ...others, ChainAdvanced: undefined };
     assert.ok([incomplete, superfluous, mistaken, undecided].every((table) => typeof table === 'object'));
   });
@@ -37,18 +37,18 @@ describe('event table', () => {
     assert.deepEqual(foldEvents(table, batch, []), [['block', ChainAdvanced.block, 7], ['market', MarketOpened.marketId, 70], ['block', 99, 9]]);
   });
 
-  it('does not pass over an event that it has no entry for', () => {
+  it('does not skip an event that it has no entry for', () => {
     const unknown = { type: 'OrderForgotten' } as unknown as Event;
     assert.throws(() => foldEvents(nothing, [{ position: 0, at: 0, events: [unknown] }], []), TypeError);
   });
 
-  it('tells which types several tables all ignore', () => {
+  it('lists the types that several tables all ignore', () => {
     const handling = (type: EventType) => ({ ...nothing, [type]: () => undefined });
     const left = types.filter((type) => type !== 'OrderRested' && type !== 'FillMatched');
     assert.deepEqual(ignoredBy(handling('OrderRested'), handling('FillMatched')), new Set(left));
   });
 
-  it('is not empty in any projection, and no event is for none of them but those without rows', () => {
+  it('is not empty in any projection, and every event that has rows is handled by one', () => {
     for (const { name, ignored } of projections) assert.ok(ignored.size < types.length, name);
     assert.deepEqual(types.filter((type) => projections.every(({ ignored }) => ignored.has(type))),
       ['MarketTokenized', 'NonceFloorRaised', 'ChainAdvanced', 'OrderRepeated', 'CancelRepeated', 'CommandRejected']);

@@ -135,7 +135,7 @@ describe('projections: faults', () => {
     assert.deepEqual(await readTables(url), expected);
   });
 
-  it('tells readers of each batch that was committed, once they can see it', async () => {
+  it('notifies readers of each committed batch, once they can see it', async () => {
     const listener = new pg.Client({ connectionString: url });
     await listener.connect();
     try {

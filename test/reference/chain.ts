@@ -1,11 +1,11 @@
-/** What else a chain tells the reference engine: facts once each, transfers, cancelled nonces, resolutions, balances. */
+/** The chain's facts in the reference engine: each once, transfers, cancelled nonces, resolutions, balances. */
 import type {
   CancelOrdersBelow, Command, RecordDispute, RecordProposal, RecordRedemption, RecordRejection, RecordTransfer, ResolveMarket, SyncPosition,
 } from '../../engine/records/commands.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { cancelAll, floorOf, reject, sweptBy, type State, type Turn } from './state.js';
 
-/** Where a command's fact stands and where the next one may; undefined for a command that no chain has told. */
+/** The place of a command's fact on its chain, and the first place for the next one; undefined for a command that is not from a chain. */
 interface Place {
   readonly name: string;
   readonly chainId: number;

@@ -15,7 +15,7 @@ function names({ anyOf }: { anyOf: readonly { const: string }[] }): string[] {
   return anyOf.map((literal) => literal.const);
 }
 
-/** Throws where the engines differ, and when one of `expected` came fewer than `times` times: such a history is too tame to prove anything. */
+/** Throws where the engines differ, and when an event of `expected` came fewer than `times` times: such a history tests too little. */
 export function compareHistories(
   generator: RandomCommands, { commands, expected = [], times = 1 }: { commands: number; expected?: readonly string[]; times?: number },
 ): void {

@@ -1,4 +1,4 @@
-/** What the chain's word on a fill does in the reference engine. */
+/** What a fill's result on the chain changes in the reference engine. */
 import type { FailFill, SettleFill, SubmitSettlement } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';
 import { BUY } from '../../engine/records/fields.js';

@@ -26,7 +26,7 @@ const FLIGHT_POLICY: FlightPolicy = {
 };
 const NONCE_POLICY: NoncePolicy = { confirmations: 3, looks: 3, looksApartMs: 400, gapAfterMs: 2_000, maxInFlight: 4, maxOpen: 6 };
 
-/** A transaction's hash tells its nonce, and the order in which all were signed. */
+/** A transaction's hash contains its nonce and its number in the order of signing. */
 export class LaneModel {
   private nowMs = 0;
   private baseFeePerGas = 5n;
@@ -46,7 +46,7 @@ export class LaneModel {
   private readonly requests = new Map<string, number>();
   private readonly ended: number[] = [];
 
-  /** Every request was mined once and was told of once, and nothing is left. */
+  /** Every request was mined once and reported once, and nothing is left. */
   checkAll(): void {
     const all = Array.from({ length: this.asked }, (_, number) => number);
     const mined = this.blocks.flat().flatMap((txHash) => this.requests.get(txHash) ?? []);

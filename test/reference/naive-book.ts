@@ -30,7 +30,7 @@ export interface AnyBook {
   reduce(hash: string, size: bigint): void;
   increase(hash: string, size: bigint): void;
   remove(hash: string): void;
-  /** The fills of an order that comes in, without changing anything. */
+  /** The fills that an incoming order would have. Changes nothing. */
   walk(side: Side, price: number, size: bigint): Fill[];
   /** Levels, best first, each with its orders, oldest first. */
   levels(side: Side): Level[];

@@ -43,7 +43,7 @@ describe('service: a chain\'s status', () => {
     assert.deepEqual(statusOf({})(9_000), wellAt9s);
   });
 
-  it('tells an outage: since when, how often, why', () => {
+  it('describes an outage: since when, how many failures, why', () => {
     const away = statusOf({
       indexer: () => ({ ...following, failures: 3, lastError: 'no node answers', stalled: true }),
       settlement: () => ({ ...settling, trouble: { text: 'x'.repeat(600), sinceMs: START_MS } }),
@@ -113,19 +113,19 @@ describe('service: a chain\'s alarms', () => {
   const alarm = (s: number) => `alarm: chain 5 could not be followed for ${s} s: nobody answers; orders are taken and fills wait: `
     + 'look at its nodes and at the RPC URLs of the settings';
 
-  it('call once for each time that it is away for long', () => {
+  it('are raised once for each long outage', () => {
     assert.deepEqual(saidOf([well, away(59)]), []);
     assert.deepEqual(saidOf([away(59), away(60), away(61), away(900), well, away(5), away(61)]), [alarm(60), 'note: chain 5 can be followed again', alarm(61)]);
   });
 
-  it('leave it to the indexer, where it tells of a chain without new blocks', () => {
+  it('are not raised where the indexer itself reports a chain without new blocks', () => {
     assert.deepEqual(saidOf([away(60), away(119)], { stallsAreTold: true }), []);
     assert.deepEqual(saidOf([away(60), away(900, { stalled: true })], { stallsAreTold: true }), []);
     assert.deepEqual(saidOf([away(60), away(120)], { stallsAreTold: true }), [alarm(120)]);
     assert.deepEqual(saidOf([away(60, { finalBlock: null })], { stallsAreTold: true }), [alarm(60)], 'there is no indexer yet');
   });
 
-  it('call once for fills that wait for more than five minutes, and say why', () => {
+  it('are raised once for fills that wait for more than five minutes, with the reason', () => {
     const waits = (oldestWaitingS: number | null, settlementTrouble: string | null = null) => ({ ...well, oldestWaitingS, settlementTrouble });
     assert.deepEqual(saidOf([waits(300)]), []);
     assert.deepEqual(saidOf([waits(301), waits(310), waits(3), waits(null), waits(400, 'no funds')]), [
@@ -134,7 +134,7 @@ describe('service: a chain\'s alarms', () => {
     ]);
   });
 
-  it('are silent of a chain that was given up, which has been told', () => {
+  it('are not raised for a chain that is not followed any more, which was reported', () => {
     assert.deepEqual(saidOf([away(900, { stopped: 'it was reset' })]), []);
   });
 });

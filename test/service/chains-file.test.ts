@@ -166,7 +166,7 @@ describe('service: chains file', () => {
     ]);
   });
 
-  it('is refused when it is no chains file at all', async () => {
+  it('is refused when it is not a chains file at all', async () => {
     assert.deepEqual(await problemsOf('{"chains": [\n {"operatorKey": "hunter2"\n'), ['it is not JSON from line 3 on']);
     assert.deepEqual(await problemsOf([]), ['/: must be object']);
     assert.deepEqual(await problemsOf({}), ['/chains: is missing']);

@@ -55,7 +55,7 @@ describe('directory lock', () => {
     for (const release of releases) release();
   });
 
-  it('takes a file that nobody has locked for what it is, whatever number is in it', async () => {
+  it('takes a lock file that nobody has locked as free, whatever process number is in it', async () => {
     writeFileSync(join(directory, 'lock'), String(process.ppid));
     (await lockDirectory(directory))();
   });

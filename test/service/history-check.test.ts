@@ -1,4 +1,4 @@
-/** A history is not gone on with under another chain or signing domain. */
+/** The service refuses to continue a history under another chain or signing domain. */
 import { rejects } from 'node:assert/strict';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { createPlaceOrder } from '../../command/orders/place-order.js';
@@ -45,7 +45,7 @@ describe('a history under other settings', () => {
 
   const other = { ...domain, chainId: 1, verifyingContract: `0x${'11'.repeat(20)}` };
 
-  it('goes on under its own, with orders and without, whatever other chains there are', async () => {
+  it('continues under its own settings, with orders and without, whatever other chains there are', async () => {
     for (const withOrder of [true, false]) {
       const check = await history({ withOrder, onChain: true });
       await check(true, domain);

@@ -12,7 +12,7 @@ const indexing: IndexerHealth = {
 const settling: SettlementHealth = { chainId: 5, waitingFills: 4, sentFills: 3, oldestWaitingS: 59, settlementTrouble: null };
 
 describe('service: readiness', () => {
-  it('shows a chain as one, whoever says what of it, and each reason once', () => {
+  it('merges what several roles say of a chain into one entry, and shows each reason once', () => {
     assert.deepEqual(mergeReadiness([
       { reasons: ['late'], engine, chains: [indexing] }, { reasons: ['late'], engine, chains: [settling, { ...settling, chainId: 6 }] },
       { reasons: [], projections: [{ name: 'orders', position: 9, lag: 1 }] }, { reasons: [], readModels: { position: 8, lag: 1 } },

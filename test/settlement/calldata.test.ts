@@ -62,7 +62,7 @@ describe('settlement: calldata', () => {
     }), { numRuns: 200 });
   });
 
-  it('has the size that was told beforehand', () => {
+  it('has the size that was calculated beforehand', () => {
     fc.assert(fc.property(batch, (given) => {
       const { orders, permits, fills } = given;
       equal((encodeSettleBatch(given).length - 2) / 2, settleBytes({ orders: orders.length, permits: permits.length, fills: fills.length }));

@@ -1,4 +1,4 @@
-/** Which fills are settled next: stories of what the worker is told and which batches come of it. */
+/** Which fills are settled next: sequences of events for the worker, and the batches that follow. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { Ending } from '../../command/lane/requests.js';
 import { QUEUE_RULES, SettlementQueue, type QueueRules } from '../../command/settlement/settlement-queue.js';
@@ -183,7 +183,7 @@ describe('settlement: queue: in hand', () => {
     deepEqual([due(5), queue.status()], [range(0, 50), { transactions: 0, inHand: 0, troubled: 0, slow: false, oldestWaitingSinceMs: 5 }]);
   });
 
-  it('a transaction can be over before anybody has said that it is sent', () => {
+  it('a transaction can end before it was reported as sent', () => {
     const { queue, match, take, settle, due } = story();
     match(50, 0);
     const id = take(range(0, 50));
@@ -194,7 +194,7 @@ describe('settlement: queue: in hand', () => {
     deepEqual(due(2), [49]);
   });
 
-  it('told again that a transaction is over, it changes nothing', () => {
+  it('a second report that a transaction has ended changes nothing', () => {
     const { queue, match, send, end, settle, conclude, due } = story();
     match(2, 0);
     const first = send(250);

@@ -1,4 +1,4 @@
-/** The settlement queue in any story: no fill is in two hands, none is forgotten, and all settle in the end. */
+/** The settlement queue under random events: no fill is in two transactions, none is forgotten, and all settle in the end. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Ending } from '../../command/lane/requests.js';

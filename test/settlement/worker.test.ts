@@ -1,4 +1,4 @@
-/** The settlement worker around its queue: what it asks of the lane in which order, what it makes of the answers, and how it bears what fails. */
+/** The settlement worker around its queue: its requests to the lane and their order, what it does with the answers, and failures. */
 import { deepEqual, equal, match, ok, throws } from 'node:assert/strict';
 import { Interface } from 'ethers';
 import { ChainUnavailable } from '../../command/chain/chain.js';
@@ -248,7 +248,7 @@ describe('settlement: worker', () => {
     });
   }
 
-  it('asked and not answered: what the outbox lists is in hand, and nothing is asked twice', async () => {
+  it('asked and not answered: requests listed in the outbox count as sent, and no request is made twice', async () => {
     scene = await setScene();
     scene.losesAnswers = true;
     scene.match(2);
@@ -304,7 +304,7 @@ describe('settlement: worker', () => {
     deepEqual(batches.flatMap(({ note }) => note.fills), Array.from({ length: sizes.reduce((a, b) => a + b) }, (_, i) => i), 'none is left out');
   });
 
-  it('sets fills aside whose orders are missing from the log, tells it once, and settles them when they are found', async () => {
+  it('sets fills aside whose orders are missing from the log, reports it once, and settles them when the orders are found', async () => {
     const lost = [3, 31, 33];
     const options = { rules: { maxFills: 4, gatherMs: 5, pauseMs: 500 }, timings: { pollMs: 1, maxAsked: 10 } };
     scene = await setScene({ fault: { lost }, options });

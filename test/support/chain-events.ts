@@ -1,4 +1,4 @@
-/** What a chain tells, strewn over a history of outcomes: every kind of event, often about the same few users, sometimes twice or absurd. */
+/** Facts of a chain, spread over a history of outcomes: every kind of event, often about the same few users, sometimes twice or absurd. */
 import type { CommandOutcome as Recorded } from '../../engine/records/codec.js';
 import type { Event } from '../../engine/records/events.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';

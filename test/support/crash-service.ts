@@ -14,7 +14,7 @@ export type Moment
 /** How a life ended. */
 export interface Death {
   readonly moment: Moment;
-  /** Whether it had got as far as to listen. */
+  /** Whether it listened already. */
   readonly listened: boolean;
   /** False when the moment had not come for so long that it was killed just then. */
   readonly atMoment: boolean;
@@ -133,7 +133,7 @@ interface Life {
   isOver: boolean;
 }
 
-/** A question to the database or the chain: the so many-th that has this text in it, before it has got there, or when it has been answered. */
+/** The nth request to the database or the chain with this text in it: before it arrives there, or when it has been answered. */
 export interface Question {
   readonly at: 'database' | 'chain';
   readonly text: string;

@@ -47,7 +47,7 @@ export interface CrashTradersParts {
   readonly seed: number;
 }
 
-/** The longest rest between two requests of a trader. */
+/** The longest pause between two requests of a trader. */
 const REST_MS = 80;
 const EXPIRATION = 4_000_000_000;
 /** Whoever lacks something does not get it by trading the other way. */

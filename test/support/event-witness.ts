@@ -19,7 +19,7 @@ export interface Witness {
   see(command: Command, outcome: CommandOutcome): void;
   /** Totals over the whole history: shares conserved, levels as their orders. Slow. */
   audit(): void;
-  /** Fails unless the reference engine holds just what the events tell. Slow. */
+  /** Fails unless the reference engine's state is exactly what the events say. Slow. */
   agreeWith(engine: ReferenceEngine): void;
 }
 

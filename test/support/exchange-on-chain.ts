@@ -13,7 +13,7 @@ import type { ExchangeStack, Fields } from './exchange-stack.js';
 export const ONE = 1_000_000;
 
 export interface TradedChain extends DeployedChain {
-  /** How the exchange is told of it. */
+  /** Its entry in the exchange's settings. */
   configured(changes?: Partial<ConfiguredChain>): ConfiguredChain;
 }
 
@@ -30,7 +30,7 @@ export async function tradedChain(options: DeployedChainOptions = {}): Promise<T
   };
 }
 
-/** A chain as a process shows it that has all its roles. */
+/** A chain as a process with all roles shows it. */
 export type ChainState = IndexerHealth & SettlementHealth;
 
 interface Readiness {

@@ -2,7 +2,7 @@
 import type { Fate } from './tcp-proxy.js';
 
 export interface FaultyLink {
-  /** What becomes of the next appends' requests, in this order; those after them pass. */
+  /** What happens to the requests of the next appends, in this order; later requests pass. */
   next(...fates: Fate[]): void;
   /** Called when a request meets a fate other than `pass`, before its sender notices. */
   met: () => void;

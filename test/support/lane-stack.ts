@@ -45,7 +45,7 @@ class LaneStack {
   /** Owns purpose `settlement`. */
   user!: HeldLaneUser;
   readonly reports: string[] = [];
-  /** Hashes that the history was told, in order. */
+  /** The hashes recorded in the history, in order. */
   readonly announced: string[] = [];
   private readonly lanes: Lane[] = [];
   private readonly users: HeldLaneUser[] = [];
@@ -140,7 +140,7 @@ class LaneStack {
     return new Map((await this.user.list()).map((request) => [(request.note as { number: number }).number, request]));
   }
 
-  /** What has become of the user's requests, in the order of asking: number, then status or ending. */
+  /** The state of the user's requests, in the order of asking: number, then status or ending. */
   async fates(): Promise<(readonly [number: number, fate: string])[]> {
     return [...await this.tracked()].map(([number, { status }]) => [number, status.kind === 'ended' ? status.ending.kind : status.kind] as const);
   }
@@ -165,7 +165,7 @@ class LaneStack {
     return this.chain.rpc('anvil_setBalance', [this.address, `0x${wei.toString(16)}`]);
   }
 
-  /** Looks until it is so: at the chain, which calls nobody, and at what the lane tells. */
+  /** Polls the chain and the lane until the condition holds. */
   async until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
     const endMs = performance.now() + NEVER_MS;
     while (!await isSo()) {

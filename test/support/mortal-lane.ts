@@ -1,4 +1,4 @@
-/** Options of a lane that does nothing more from a step on, as if its process had been killed there; what was done stays done. */
+/** Options of a lane that stops at a chosen step, as if its process had been killed there; its earlier effects remain. */
 import type { HeldLane } from '../../command/lane/outbox.js';
 import type { LaneOptions } from '../../command/lane/lane-options.js';
 import type { LaneStack } from './lane-stack.js';

@@ -19,7 +19,7 @@ interface Cluster { readonly directory: string; readonly server: EmbeddedPostgre
 const PREFIX = 'prediction-exchange-test-';
 let running: Promise<Cluster> | undefined;
 
-/** A new, empty database. Call it in a `before` hook, once a test file. */
+/** A new, empty database. Call it in a `before` hook, once per test file. */
 export async function testDatabase(): Promise<TestDatabase> {
   running ??= startCluster();
   const { server } = await running;

@@ -146,7 +146,7 @@ function at({ now, once, below }: Memory): number {
   return once(20) ? now - below(5_000) : now;
 }
 
-/** The first whole second after the 60 that an order must have ahead. */
+/** The first whole second after the 60 s that an order must at least last. */
 function soon({ now }: Memory): number {
   return Math.floor(now / 1_000) + 60;
 }

@@ -1,4 +1,4 @@
-/** Histories in which chains have their say: random commands, most of them told by a chain, with facts that come again or out of order. */
+/** Random commands, most of them facts from chains, some repeated or out of order. */
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Command, OpenMarket } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';

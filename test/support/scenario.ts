@@ -97,7 +97,7 @@ export interface Terms extends When {
   readonly outcome?: 0 | 1;
   /** Seconds after second 0, or a full uint64 as it is. Default: an hour. */
   readonly expiration?: Amount;
-  /** Default: one that nobody else has. */
+  /** Default: a new, unique one. */
   readonly nonce?: Amount;
 }
 
@@ -157,7 +157,7 @@ export function tell(command: Untimed<Command>, when: When = {}): Deed {
 
 type Untimed<T> = T extends Command ? Omit<T, 'v' | 'at'> : never;
 
-/** An event that is told in full. */
+/** An event with all its fields. */
 export function says(event: Unversioned<Event>): Expected {
   return () => ({ ...event, v: 1 }) as Event;
 }

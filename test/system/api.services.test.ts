@@ -6,7 +6,7 @@ import { alice, bob, cancelHeaders, carol, exchangeStack, EXPIRATION, lower, typ
 
 const CHAIN = 'chain_id=31337';
 const SHARE = 1_000_000;
-/** The transaction that is to settle all, and the one with a higher fee that takes its place. */
+/** The transaction that is to settle all fills, and its replacement with a higher fee. */
 const [FIRST_TX, BUMPED_TX] = [id('first'), id('bumped')];
 const iso = (seconds: number) => new RegExp(`^${new Date(seconds * 1_000).toISOString().slice(0, 19)}\\.\\d{3}Z$`);
 
@@ -89,7 +89,7 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read(`/api/v1/users/${carol.address}/orders?chain_id=1`), { orders: [] });
   });
 
-  it('shows each order with what became of it', async () => {
+  it('shows each order with its final state', async () => {
     const { rain } = exchange;
     const entry = { marketId: rain.id, expiration: EXPIRATION, cancelReason: null };
     const accepted = ({ position, timestamp }: Placed, size: number) => ({ position, type: 'accepted', size, timestamp });
@@ -234,7 +234,7 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read(`/api/v1/events?from=${next}`), { events: [], count: 0, next });
   });
 
-  it('tells how it is', async () => {
+  it('shows its health', async () => {
     const progress = { position: last + 1, lag: 0 };
     assert.deepEqual(await exchange.get('/health/live'), { live: true });
     type Readiness = { projections: { position: number }[] };
@@ -251,7 +251,7 @@ describe('the exchange, end to end', () => {
     await exchange.get('/openapi.json');
   });
 
-  it('takes back what failed on the chain, and tells of it for a day', async () => {
+  it('takes back fills that failed on the chain, and lists them for a day', async () => {
     const { rain } = exchange;
     const sale = await exchange.place(alice, { side: 1, price: 400_000, size: SHARE });
     await exchange.place(bob, { price: 400_000, size: SHARE });
@@ -275,7 +275,7 @@ describe('the exchange, end to end', () => {
     assert.deepEqual([status, cancelReason], ['cancelled', 'settlement_failed']);
   });
 
-  it('tells who has won, who was paid and what is asserted, and syncs nobody without a chain', async () => {
+  it('shows the winner, the payouts and the assertion of a market, and refuses to sync without a chain', async () => {
     const { rain, sun } = exchange;
     const at = Date.now();
     last = await exchange.record({ kind: 'ResolveMarket', v: 1, at, marketId: sun.id, winningOutcome: 1 },

@@ -266,7 +266,7 @@ describe('the exchange and a chain that fails', function () {
     };
     const settlerNonce = () => node.rpc('eth_getTransactionCount', [node.accounts[9]!.address, 'latest']);
 
-    it('of blocks that are not final it goes on as if nothing had been', async () => {
+    it('of blocks that are not final changes nothing', async () => {
       const before = await node.usdcOf(alice);
       await trade();
       await eventually('the fill is paid in a block that is not final', async () => await node.usdcOf(alice) < before ? true : undefined);

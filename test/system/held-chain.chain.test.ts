@@ -86,7 +86,7 @@ describe('held chain', () => {
       }
     });
 
-    it('refuses what is no JSON-RPC by itself, and goes on', async () => {
+    it('refuses requests that are not JSON-RPC without asking the node, and serves the next one', async () => {
       const { url } = await serve();
       const refusal = async (answer: Promise<Response>) => {
         const response = await answer;

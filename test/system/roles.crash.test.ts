@@ -55,7 +55,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
   let chain: CrashChain;
   let stack: MortalStack;
   let traders: CrashTraders;
-  /** Traders' own doings on the chain. */
+  /** What traders do on the chain themselves. */
   let act: (signal: AbortSignal) => Promise<void>;
   let history: History;
   const deaths: StackDeath[] = [];
@@ -119,7 +119,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
     await trading;
   }
 
-  /** Resolves when nothing is on its way any more: every fill has ended, and every transaction. */
+  /** Resolves when every fill and every transaction has ended. */
   async function quiet(): Promise<void> {
     let known = await whole();
     await until('every fill and every transaction has ended', async () => {
@@ -144,7 +144,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
     }
   }
 
-  /** All of it, once the last blocks that say something are final and read. */
+  /** The whole history, once the last blocks with events are final and read. */
   async function settledHistory(): Promise<History> {
     const { confirmations } = MODES.at(-1)!;
     await chain.rpc('anvil_mine', [confirmations]);
@@ -239,7 +239,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
   });
 });
 
-/** Whom to kill when: every other time at one of the questions in turn; else a process in turn, at random. */
+/** Which process is killed when: every second kill is at one of the questions in turn, the others are of each process in turn at a random time. */
 function momentsOf(kills: number, random: () => number): Moment[] {
   return Array.from({ length: kills }, (_, i): Moment => {
     if (i % 2 === 0) return { at: 'any', role: PROCESSES[(i >> 1) % PROCESSES.length]!, afterMs: random() % 600 };

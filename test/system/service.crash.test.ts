@@ -59,7 +59,7 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
   let chain: CrashChain;
   let service: MortalService;
   let traders: CrashTraders;
-  /** Traders' own doings on the chain. */
+  /** What traders do on the chain themselves. */
   let act: (signal: AbortSignal) => Promise<void>;
   let history: History;
   const deaths: Death[] = [];
@@ -104,7 +104,7 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
     await rm(directory, { recursive: true });
   });
 
-  /** Leaves it alive, with nobody who asks it for more. */
+  /** Stops the requests and leaves the service running. */
   async function dieOften(): Promise<void> {
     const stopping = new AbortController();
     const trading = Promise.all([traders.trade(stopping.signal), act(stopping.signal)]);
@@ -122,13 +122,13 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
     await trading;
   }
 
-  /** Resolves when nothing is on its way any more: every fill has ended, and every transaction. */
+  /** Resolves when every fill and every transaction has ended. */
   async function quiet(): Promise<void> {
     const url = await service.url();
     for (let known = await readHistory(url); !isSettled(known) || (await outbox()).open > 0; known = await readHistory(url, known)) await sleep(100);
   }
 
-  /** All of it, once the last blocks that say something are final and read. */
+  /** The whole history, once the last blocks with events are final and read. */
   async function settledHistory(): Promise<History> {
     const url = await service.url();
     await chain.rpc('anvil_mine', [MODES.at(-1)!.confirmations]);
@@ -153,7 +153,7 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
     }
   }
 
-  it('has died at every moment, and met all that it should', () => {
+  it('was killed at every moment, and traders, fills and the chain did all that the test needs', () => {
     deepEqual(new Set(deaths.flatMap(({ moment, atMoment }) => atMoment && 'text' in moment ? [moment.text] : [])), new Set(QUESTIONS.map(([, text]) => text)));
     for (const listened of [true, false]) ok(deaths.filter((death) => death.listened === listened).length > KILLS / 10);
     const reasons = new Set(eventsOf(history, 'FillFailed').map(({ reason }) => reason));
