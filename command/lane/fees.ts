@@ -20,7 +20,7 @@ export interface FeeMarket {
   readonly priorityFeePerGas: bigint;
 }
 
-/** Fees of a new transaction. They stay sufficient for almost six full blocks in a row, each of which raises the base fee by an eighth. */
+/** Fees of a new transaction. They pay the base fee for five full blocks in a row: each raises it by an eighth. */
 export function freshFees({ baseFeePerGas, priorityFeePerGas }: FeeMarket, limits: FeeLimits): Fees {
   const priority = larger(priorityFeePerGas, limits.minPriorityFeePerGas);
   const maxFeePerGas = smaller(2n * baseFeePerGas + priority, limits.maxFeePerGas);

@@ -1,4 +1,4 @@
-/** Sends the transactions of one key: what users ask for is signed and recorded before it is broadcast, and followed until it is final. */
+/** Sends the transactions of one key: signs and records each request before it is broadcast, and follows it until it is final. */
 import { pause } from '../../engine/waiting.js';
 import { createKeccak256 } from '../signing/keccak.js';
 import { broadcast, lookAt, type LaneView } from './chain-view.js';
@@ -11,8 +11,8 @@ import { OutboxUnavailable, UnsendableTransaction, type HeldRequest } from './re
 import { checkRequest, createSigner, type Payload, type Signer } from './signer.js';
 
 /**
- * Starts a lane. It stands by while another process holds it, and takes what is recorded from the outbox; whatever fails is reported and
- * tried again. Throws an error for a key that is none, which does not show the key.
+ * Starts a lane. It stands by while another process holds it, then continues with what the outbox has recorded. Failures are reported and
+ * retried. Throws an error for an invalid private key; the error does not show the key.
  */
 export async function createLane({ privateKey, policy, signal, ...options }: LaneOptions): Promise<Lane> {
   const signer = createSigner({ chainId: options.chain.chainId, privateKey, keccak256: await createKeccak256() });
@@ -35,17 +35,17 @@ interface RunOptions extends Omit<LaneOptions, 'privateKey' | 'policy' | 'signal
   readonly policy: LanePolicy;
 }
 
-/** More than an empty transaction needs: some chains count the price of its bytes on another chain as gas. What is not used is not paid. */
+/** More than an empty transaction needs, since some chains add the cost of its bytes on another chain as gas. Unused gas is not paid for. */
 const FILLER_GAS = 200_000n;
 
-/** What an address that had the key's name before has open. It cannot be signed anew: its fees stay. */
+/** An earlier address of the key's name, with its open transactions. They cannot be signed again, so their fees stay the same. */
 interface Former {
   readonly address: string;
   readonly held: HeldLane;
   flights: readonly Flight[];
 }
 
-/** One round at a time, and nothing beside it. */
+/** The running lane. It does one round after the other, and nothing in parallel. */
 class LaneRun {
   private held: HeldLane | undefined;
   private flights: readonly Flight[] = [];
@@ -53,9 +53,9 @@ class LaneRun {
   private nonces: NonceMemory = NO_MEMORY;
   private former: Former[] = [];
   private blockGasLimit: bigint | undefined;
-  /** Hashes of attempts that the history has. */
+  /** Hashes of the attempts that were announced. */
   private readonly announced = new Set<string>();
-  /** What a node has refused and why; undefined when nothing is refused. */
+  /** The last refusal by a node; undefined when none is open. */
   private refusal: string | undefined;
   private failure: string | undefined;
   private published = { text: '', atMs: -Infinity };
@@ -78,7 +78,7 @@ class LaneRun {
     this.stopping.abort(new Error('the lane has stopped'));
   }
 
-  /** Resolves when the lane has stopped. Whatever fails is reported and tried again: recorded transactions must not be left. */
+  /** Resolves when the lane has stopped. Failures are reported and retried, since recorded transactions must not be abandoned. */
   async keepRunning(): Promise<void> {
     const { signal } = this.stopping;
     const { policy: { backoffMs, pollMs } } = this.options;
@@ -102,7 +102,7 @@ class LaneRun {
     this.held = undefined;
   }
 
-  /** The same failure is reported once in a row. */
+  /** Reports a failure, once when it repeats, and lets the lane go when the outbox is not available. */
   private async failed(error: unknown): Promise<void> {
     const text = error instanceof Error ? error.message : String(error);
     if (text !== this.failure) this.report('trouble', text);
@@ -110,14 +110,14 @@ class LaneRun {
     try {
       if (this.held !== undefined && !(error instanceof OutboxUnavailable)) return await this.publish(this.held);
     } catch {
-      // Then the outbox is away, too, and held anew.
+      // The outbox is not available either: hold it again.
     }
     const lost = this.held;
     this.held = undefined;
     await lost?.close();
   }
 
-  /** Takes the lane and reads what is open. */
+  /** Takes the lane and reads its open transactions. */
   private async hold(): Promise<HeldLane> {
     const { outbox, chain: { chainId }, key, now } = this.options;
     const { address } = this.signer;
@@ -127,7 +127,7 @@ class LaneRun {
     try {
       const { open, nextNonce, formerAddresses, earlier } = await held.load();
       if (earlier > 0 && nextNonce === 0) {
-        this.report('trouble', `${earlier} transactions of an earlier version (schema sender) are not over: they may still be mined, and what they carry is asked for anew`);
+        this.report('trouble', `${earlier} transactions of an earlier version (schema sender) are not over: they may still be mined, and their users ask for them again`);
       }
       this.former = [];
       for (const former of formerAddresses) {
@@ -236,7 +236,7 @@ class LaneRun {
     }
   }
 
-  /** Signs and records what is asked for the places. Returns the nonces. */
+  /** Signs and records transactions at the places. Returns their nonces. */
   private async recordNew(held: HeldLane, places: Places, view: LaneView): Promise<readonly number[]> {
     if (places.kind === 'none' || (places.kind === 'fill' && places.nonces.length === 0)) return [];
     const most = places.kind === 'fill' ? places.nonces.length : places.count;
@@ -255,7 +255,7 @@ class LaneRun {
     return nonces;
   }
 
-  /** The next requests that can become transactions; the others before them are refused. */
+  /** The next requests that can be sent. Requests that can never be sent are refused. */
   private async sendable(held: HeldLane, { most, blockGasLimit }: { most: number; blockGasLimit: bigint }): Promise<readonly HeldRequest[]> {
     for (;;) {
       const requests = await held.waiting(most);
@@ -283,7 +283,7 @@ class LaneRun {
     return request ?? { to: this.signer.address, data: '0x', gasLimit: FILLER_GAS };
   }
 
-  /** Tells the history of attempts that it may not know, then broadcasts; those behind one that it did not take wait with it. */
+  /** Announces the attempts, then broadcasts them. When an announcement fails, its attempt and all later nonces wait. */
   private async launch(held: HeldLane, flights: readonly Flight[], head: number): Promise<void> {
     const { rpc, now } = this.options;
     const told = await Promise.allSettled(flights.map((flight) => this.announce(flight)));
@@ -292,7 +292,7 @@ class LaneRun {
     const taken: string[] = [];
     try {
       for (const flight of ready) {
-        // Each may take as long as a node may be silent; what is recorded is broadcast at the next start.
+        // Each broadcast can take as long as the nodes' timeouts; recorded transactions are broadcast at the next start.
         if (this.stopping.signal.aborted) break;
         const attempt = flight.transaction.attempts.at(-1);
         if (attempt === undefined) continue;
@@ -337,7 +337,7 @@ class LaneRun {
     return this.failure ?? this.refusal ?? doubtOf(this.nonces);
   }
 
-  /** When something has changed, and from time to time, so that users know that a process works on the lane. */
+  /** Publishes the state after each change and from time to time, so that users see that a process works on the lane. */
   private async publish(held: HeldLane): Promise<void> {
     const { policy: { publishMs }, now } = this.options;
     const { blockGasLimit } = this;

@@ -1,24 +1,24 @@
 /**
- * Which nonces new transactions take, as a pure function: those after what is recorded. One wrong answer of a node must neither part
- * the lane from its chain nor stop it, so a count that jumps ahead has to prove itself, and a gap that lasts is filled.
+ * Decides, as a pure function, which nonces new transactions take: normally the nonces after the recorded ones. A node's wrong answer must
+ * not stop the lane or make it skip nonces. So a transaction count above the recorded nonces must be proved, and a gap that lasts is filled.
  */
 import type { Flight, Moment, Proof, View } from './flights.js';
 
 export interface NoncePolicy {
   readonly confirmations: number;
-  /** A count that nobody has recorded is believed after so many looks that agree, */
+  /** A count above the recorded nonces is believed after this many looks in agreement. */
   readonly looks: number;
-  /** each so long after the one before, in milliseconds. */
+  /** The least time between two such looks, in milliseconds. */
   readonly looksApartMs: number;
-  /** A nonce that is wanted for so long, though it is not on its way, is filled. */
+  /** A gap is filled after this time, in milliseconds. */
   readonly gapAfterMs: number;
-  /** Transactions that are recorded and not mined, at most. */
+  /** The most transactions that are recorded but not mined. */
   readonly maxInFlight: number;
-  /** Transactions that are not over, at most. */
+  /** The most transactions that are not over. */
   readonly maxOpen: number;
 }
 
-/** A number that has been the same at several looks. */
+/** A transaction count that several looks in a row have shown. */
 interface Seen {
   readonly count: number;
   readonly since: Moment;
@@ -27,25 +27,25 @@ interface Seen {
   readonly countedAtMs: number;
 }
 
-/** What is remembered from look to look, and not from process to process. */
+/** What is remembered between looks. A new process starts without it. */
 export interface NonceMemory {
-  /** Nonces below this are used, though not by what is recorded; 0 where the records tell all. */
+  /** Nonces below this one are used, by transactions that are not recorded; 0 when there are none. */
   readonly believed: number;
-  /** A count beyond what is known, until it has proved itself or has been disproved. */
+  /** A count above the known nonces that is not proved yet. */
   readonly claim: (Seen & { readonly disproved: boolean }) | undefined;
-  /** The nonce that the chain wants though nothing is on its way with it; when it `lasts`, gaps are filled from it on. */
+  /** The chain's next nonce when no open transaction has it. Once it `lasts`, gaps are filled from it on. */
   readonly gap: (Seen & { readonly lasts: boolean }) | undefined;
 }
 
 export const NO_MEMORY: NonceMemory = { believed: 0, claim: undefined, gap: undefined };
 
-/** Where new transactions go. */
+/** The nonces of new transactions. */
 export type Places
-  /** Nowhere at this look: there is no room, or a doubt. */
+  /** None at this look: there is no room, or the count is in doubt. */
   = | { readonly kind: 'none' }
-    /** At `count` nonces from `first` on, as far as there are requests. */
+    /** Up to `count` nonces from `first` on, one per request. */
     | { readonly kind: 'next'; readonly first: number; readonly count: number }
-    /** At each of these nonces: with requests, else empty. */
+    /** Each of these nonces: with requests first, then with empty transactions. */
     | { readonly kind: 'fill'; readonly nonces: readonly number[] };
 
 export interface NonceDecision {
@@ -57,16 +57,16 @@ export interface NonceDecision {
 export interface NonceRecords {
   /** The nonce after the last recorded one. */
   readonly nextNonce: number;
-  /** What is not over, by nonce, after this look. */
+  /** The transactions that are not over after this look, by nonce. */
   readonly flights: readonly Flight[];
 }
 
-/** Whether a count has to be proved before anything is concluded from it. */
+/** Whether a count must be proved before anything is concluded from it. */
 export function isDoubtful(count: number, { believed }: NonceMemory, { nextNonce, flights }: NonceRecords): boolean {
   return count > Math.max(nextNonce, believed) || flights.some(({ unexplained }) => unexplained !== undefined) || isGap(count, nextNonce, flights);
 }
 
-/** The places of new transactions after a look at the chain. */
+/** The nonces of new transactions after a look at the chain, the new memory, and what to report. */
 export function decideNonces(
   before: NonceMemory, { view, records, policy, nowMs }: { view: View; records: NonceRecords; policy: NoncePolicy; nowMs: number },
 ): NonceDecision {
@@ -98,7 +98,7 @@ interface Claiming {
   readonly nowMs: number;
 }
 
-/** The chain counts further than what is recorded: somebody else has used the key, or a node is wrong. Nothing is sent until that is known. */
+/** The count is above the recorded nonces: somebody else used the key, or a node is wrong. No new transaction is made until that is known. */
 function decideClaim(before: NonceMemory, { view, next, records: { flights }, policy, nowMs }: Claiming): NonceDecision {
   const known = before.claim !== undefined && before.claim.count <= view.count ? before.claim : undefined;
   const claim = known ?? { count: view.count, since: { block: view.head, ms: nowMs }, looks: 0, countedAtMs: -Infinity, disproved: false };
@@ -117,38 +117,38 @@ function decideClaim(before: NonceMemory, { view, next, records: { flights }, po
   const reports = known === undefined
     ? [{ level: 'trouble' as const, text: `a node counts ${claim.count} transactions of the key, ${next} are known: waits until it is certain` }]
     : [];
-  // A nonce that turns out used costs a request another try; one that is left out would stop all that come after it.
+  // A nonce that turns out to be used costs its request another try; a nonce that is left out would stop all later ones.
   const places: Places = disproved ? placesFrom(next, flights, policy) : { kind: 'none' };
   return { memory: { ...before, claim: { ...counted, disproved } }, places, reports };
 }
 
-/** Whether this look supports the claim: at final depth; and where nobody can tell that, by having lasted for as many blocks. */
+/** Whether this look supports the claim: the final block shows the count, or, without its state, the claim has lasted `confirmations` blocks. */
 function doesAgree({ count, since }: Seen, { head, proof }: View, { confirmations, gapAfterMs }: NoncePolicy, nowMs: number): boolean {
   if (proof === undefined || isContradicted(count, proof)) return false;
   if (proof.finalCount !== undefined && proof.finalCount >= count) return true;
   if (proof.finalCount === undefined) return head - since.block >= confirmations;
-  // On a chain that makes blocks on demand the next one may be ours.
+  // On a chain with blocks on demand, no further block may come before this lane sends something.
   return head === since.block && nowMs - since.ms >= gapAfterMs;
 }
 
-/** Whether the final block is past the first look by now, and still does not show it or another node does not. */
+/** Whether the final block is later than the claim's first look, and the final block or another node does not show the count. */
 function isDisproved({ count, since }: Seen, { head, proof }: View, { confirmations }: NoncePolicy): boolean {
-  // One more, since the count may be of a later block than the head that was read beside it.
+  // One block more, since the count may come from a later block than the head of the same look.
   if (proof === undefined || head - since.block <= confirmations) return false;
   return (proof.finalCount ?? Infinity) < count || isContradicted(count, proof);
 }
 
-/** Whether one node says so against another. */
+/** Whether there are several nodes and at most one of them shows the claimed count. */
 function isContradicted(claimed: number, { nodeCounts }: Proof): boolean {
   return nodeCounts.length >= 2 && nodeCounts.filter((count) => count >= claimed).length < 2;
 }
 
-/** Counts this look if it is far enough from the one before. */
+/** Counts this look if enough time has passed since the last counted one. */
 function counting<T extends Seen>(seen: T, { looksApartMs }: NoncePolicy, nowMs: number): T {
   return nowMs - seen.countedAtMs >= looksApartMs ? { ...seen, looks: seen.looks + 1, countedAtMs: nowMs } : seen;
 }
 
-/** The gap at which the chain waits, or that is being filled. */
+/** The gap at which the chain waits, or which is being filled; undefined when there is none. */
 function gapAt(
   before: NonceMemory['gap'],
   { view, next, flights, policy, nowMs }: { view: View; next: number; flights: readonly Flight[]; policy: NoncePolicy; nowMs: number },
@@ -165,12 +165,12 @@ function gapAt(
   return { ...gap, lasts: gap.looks >= policy.looks && nowMs - gap.since.ms >= policy.gapAfterMs };
 }
 
-/** Whether nothing is on its way with the nonce that the chain wants, though later ones are recorded. A node that lags shows that, too. */
+/** Whether later nonces are recorded but no open transaction has the chain's next nonce. A node that lags shows that as well. */
 function isGap(count: number, next: number, flights: readonly Flight[]): boolean {
   return count < next && !flights.some(({ transaction }) => transaction.nonce === count);
 }
 
-/** The recorded nonces from `from` on with which nothing is on its way. */
+/** The recorded nonces from `from` on that no open transaction has. */
 function holes(from: number, next: number, flights: readonly Flight[]): number[] {
   const open = new Set(flights.map(({ transaction }) => transaction.nonce));
   const found: number[] = [];
@@ -178,14 +178,14 @@ function holes(from: number, next: number, flights: readonly Flight[]): number[]
   return found;
 }
 
-/** As many nonces as there is room for. What is mined and not yet final does not count as in flight. */
+/** As many nonces as there is room for. Transactions that are mined but not final do not count as in flight. */
 function placesFrom(first: number, flights: readonly Flight[], { maxInFlight, maxOpen }: NoncePolicy): Places {
   const unmined = flights.filter(({ minedIn }) => minedIn === undefined).length;
   const count = Math.min(maxInFlight - unmined, maxOpen - flights.length);
   return count > 0 ? { kind: 'next', first, count } : { kind: 'none' };
 }
 
-/** What the operator should know of while it lasts; undefined when all is well. */
+/** The present doubt about nonces, for the lane's status; undefined when there is none. */
 export function doubtOf({ claim, gap }: NonceMemory): string | undefined {
   if (claim !== undefined && !claim.disproved) return `a node counts ${claim.count} transactions of the key, more than are known`;
   if (gap !== undefined) return `the chain wants nonce ${gap.count}, with which nothing is on its way`;

@@ -1,4 +1,4 @@
-/** The lane's durable memory in Postgres: what is asked of it, and every transaction before it is broadcast until it is over. */
+/** A lane's durable state in Postgres: its requests, and every transaction from before its broadcast until it is over. */
 import type { Bell } from '../../engine/waiting.js';
 import type { Fees } from './fees.js';
 import type { LaneTransaction, RecordedAttempt } from './flights.js';
@@ -29,33 +29,33 @@ export interface NonceEnding {
 }
 
 export interface Loaded {
-  /** What is not over, by nonce. */
+  /** The transactions that are not over, by nonce. */
   readonly open: readonly LaneTransaction[];
   /** The nonce after the last recorded one. */
   readonly nextNonce: number;
-  /** Other addresses that had the key's name, and have something open. */
+  /** Earlier addresses of the key's name that have open transactions. */
   readonly formerAddresses: readonly string[];
-  /** Transactions of the key that a version with schema `sender` has left open. */
+  /** The number of open transactions that a version with schema `sender` left behind. */
   readonly earlier: number;
 }
 
-/** A lane that this process holds, until a call has thrown OutboxUnavailable: then all later ones do. */
+/** A lane that this process holds. Once a call has thrown OutboxUnavailable, all later calls do. */
 export interface HeldLane {
-  /** Rings when something was asked, and when the session has ended. A wake-up may be lost. */
+  /** Rings when a user asked for something, and when the session has ended. A ring may be lost. */
   readonly bell: Bell;
   /** Throws OutboxUnavailable once the session is known to have ended. */
   check(): void;
   load(): Promise<Loaded>;
-  /** What the key's name has of an address that it had before, through the same session. */
+  /** The same key's name with an earlier address, through the same session. */
   former(address: string): HeldLane;
-  /** The requests that are next, at most so many. */
+  /** The next requests, `limit` at most. */
   waiting(limit: number): Promise<readonly HeldRequest[]>;
   refuse(refusals: readonly { readonly request: HeldRequest; readonly reason: string }[]): Promise<void>;
-  /** All or none; their requests are `sent` with it. */
+  /** Records all transactions or none; in the same statement their requests become `sent`. */
   record(transactions: readonly LaneTransaction[]): Promise<void>;
   recordAttempt(transaction: LaneTransaction, attempt: RecordedAttempt): Promise<void>;
   markBroadcast(txHashes: readonly string[]): Promise<void>;
-  /** Their endings are kept; their bytes, which the chain has now, are not. */
+  /** Keeps the endings and deletes the signed bytes, which are not needed any more. */
   markOver(endings: readonly NonceEnding[], purposes: ReadonlySet<Purpose>): Promise<void>;
   publish(state: Pick<LaneState, 'blockGasLimit'> & { readonly trouble: string | undefined }): Promise<void>;
   /** Lets the lane go. */
@@ -65,20 +65,20 @@ export interface HeldLane {
 export interface OutboxOptions {
   /** `postgresql://…`; a direct connection, since locks and LISTEN are the session's. */
   readonly url: string;
-  /** How often a process that stands by tries again. Default 500 ms. */
+  /** How often a standby process tries to take the lane. Default 500 ms. */
   readonly standByMs?: number;
-  /** After this time without an answer a statement is given up. Default 10 s. */
+  /** The time limit of a statement. Default 10 s. */
   readonly statementTimeoutMs?: number;
 }
 
-/** An outbox in schema `lane`, which is made where it is missing. Connects when a lane is held. */
+/** An outbox in schema `lane`, which is created when it is missing. Connects at `hold`. */
 export function createOutbox({ url, standByMs, statementTimeoutMs }: OutboxOptions): Outbox {
   return {
     async hold(lane, { signal, standingBy }) {
       const { chainId, key, address } = lane;
       const session = await openSession({
         url, name: `lane ${chainId}`, signal, standingBy, standByMs, statementTimeoutMs,
-        // By name, so that one process takes the requests; by address, so that one process takes the nonces.
+        // By name, so that one process handles the requests; by address, so that one process uses the nonces.
         locks: [`lane:${chainId}:${key}`, `lane:${chainId}:${address}`], hears: { channel: 'lane_asked', payload: `${chainId}:${key}` },
       });
       return heldLane(session, lane);

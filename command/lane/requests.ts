@@ -1,31 +1,31 @@
-/** What is asked of a lane and what it tells: the vocabulary that a lane and its users share, and the port of a user. */
+/** The types that a lane and its users share: requests, their statuses, and the port of a user. */
 
-/** What the asker wants done. */
+/** The transaction that a user asks for. */
 export interface TransactionRequest {
   readonly to: string;
   readonly data: string;
   readonly gasLimit: bigint;
-  /** The asker's own JSON about the transaction: kept with the request and handed back with its status. */
+  /** The user's own JSON about the transaction: stored with the request and returned with its status. */
   readonly note: unknown;
 }
 
-/** Who asks: each purpose has one owner, who alone asks, lists and forgets its requests on a chain. */
+/** What requests are for. One process at a time owns a purpose on a chain; only the owner asks, lists and forgets its requests. */
 export type Purpose = 'settlement' | 'relay' | 'quick_market';
 
-/** A request as it is asked. */
+/** A request as a user asks for it. */
 export interface LaneRequest extends TransactionRequest {
-  /** A UUID that the asker chose: the same id again is the same request and changes nothing. */
+  /** A UUID that the user chose. Asking again with the same id changes nothing. */
   readonly id: string;
-  /** Higher ones go first, then the order of asking. Default 0. */
+  /** Requests with a higher priority go first; with the same priority, in the order of asking. Default 0. */
   readonly priority?: number;
 }
 
-/** A request as the lane has it. */
+/** A request as the lane reads it. */
 export interface HeldRequest extends LaneRequest {
   readonly purpose: Purpose;
 }
 
-/** One signed form of a transaction; raised fees make another one. */
+/** One signed form of a transaction. A replacement with higher fees is another attempt. */
 export interface Attempt {
   readonly txHash: string;
   readonly raw: string;
@@ -37,15 +37,15 @@ export type Ending
     | { readonly kind: 'lost' };
 
 export type RequestStatus
-  /** The lane has not come to it. */
+  /** The lane has not taken it yet. */
   = | { readonly kind: 'waiting' }
-    /** It is signed and recorded, and followed until it has ended. */
+    /** It is signed and recorded; the lane follows it until it has ended. */
     | { readonly kind: 'sent' }
-    /** It can never become a transaction; nothing was sent. */
+    /** It can never be sent, and was not. */
     | { readonly kind: 'refused'; readonly reason: string }
     | { readonly kind: 'ended'; readonly ending: Ending };
 
-/** A request as its asker sees it. */
+/** A request as its user sees it. */
 export interface TrackedRequest {
   readonly id: string;
   readonly note: unknown;
@@ -56,15 +56,15 @@ export interface TrackedRequest {
   readonly askedAtMs: number;
 }
 
-/** What a lane publishes of itself. */
+/** The state that a lane publishes. */
 export interface LaneState {
   /** The key's address, in lower-case hex. */
   readonly address: string;
-  /** A block's gas when the chain was looked at last; undefined before that. */
+  /** The block gas limit at the last look at the chain; undefined before the first. */
   readonly blockGasLimit: bigint | undefined;
-  /** What keeps the lane from going on, and since when, in milliseconds since the Unix epoch; undefined when nothing does. */
+  /** What stops the lane at present, and since when, in milliseconds since the Unix epoch; undefined when nothing does. */
   readonly trouble: { readonly text: string; readonly sinceMs: number } | undefined;
-  /** When a process last said that it works on the lane, in milliseconds since the Unix epoch, by the database's clock. */
+  /** When a process that works on the lane last published this state, in milliseconds since the Unix epoch, by the database's clock. */
   readonly seenAtMs: number;
 }
 
@@ -78,35 +78,35 @@ export interface LaneUser {
 }
 
 /**
- * The owner's side of a lane. The ownership belongs to the session that writes: once a call has thrown OutboxUnavailable all later ones
- * do, and whether that call was carried out is found by holding and listing anew.
+ * The owner's side of a lane. The ownership belongs to the database session: once a call has thrown OutboxUnavailable, all later calls do.
+ * To find out whether that call took effect, hold again and list the requests.
  */
 export interface HeldLaneUser {
-  /** Resolves when the requests are durable. Those whose ids are known already change nothing. */
+  /** Resolves when the requests are durable. Requests with a known id change nothing. */
   ask(requests: readonly LaneRequest[]): Promise<void>;
-  /** The requests that the lane has changed since the last call and that are not forgotten, oldest first; at the first call all of them. */
+  /** The requests that the lane changed since the last call, oldest first, without forgotten ones; at the first call all requests. */
   changes(): Promise<readonly TrackedRequest[]>;
   /** All requests that are not forgotten, in the order of asking. */
   list(): Promise<readonly TrackedRequest[]>;
-  /** Gives up requests that were refused or have ended: they are not listed any more, and their bytes go. Others stay as they are. */
+  /** Forgets requests that were refused or have ended: they are not listed any more, and their data is deleted. Others do not change. */
   forget(ids: readonly string[]): Promise<void>;
-  /** Undefined when no lane has ever worked on the key. */
+  /** The lane's last published state; undefined when no lane has ever worked on the key. */
   state(): Promise<LaneState | undefined>;
-  /** Resolves when the lane has told something since the last changes(), after `timeoutMs`, or when the signal aborts. A wake-up may be lost. */
+  /** Resolves when the lane changed something since the last changes(), after `timeoutMs`, or when the signal aborts. A wake-up may be lost. */
   wait(signal: AbortSignal, timeoutMs: number): Promise<'rung' | 'timeout' | 'aborted'>;
-  /** Lets another process own it. */
+  /** Gives up the ownership. */
   close(): Promise<void>;
 }
 
-/** The request can never become a transaction. */
+/** The request can never be sent. */
 export class UnsendableTransaction extends Error {
   constructor(detail: string) {
-    super(`this transaction would block all that come after it: ${detail}`);
+    super(`this transaction would block all later ones: ${detail}`);
     this.name = 'UnsendableTransaction';
   }
 }
 
-/** Postgres cannot be reached, refused, or has broken off: whether the last call was carried out is found by holding anew. */
+/** Postgres cannot be reached, refused a statement or closed the connection. Hold again to find out whether the last call took effect. */
 export class OutboxUnavailable extends Error {
   constructor(cause: unknown) {
     super(`the outbox is not available: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });

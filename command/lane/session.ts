@@ -1,4 +1,4 @@
-/** A session with Postgres that holds locks, hears of changes and ends at its first failure: what a lane and its users write through. */
+/** A Postgres session for a lane or its user: it holds locks, receives notifications, and ends at the first failed statement. */
 import pg from 'pg';
 import { createBell, pause, within, type Bell } from '../../engine/waiting.js';
 import { OutboxUnavailable } from './requests.js';
@@ -9,16 +9,16 @@ export interface SessionOptions {
   readonly url: string;
   /** Shown in pg_stat_activity. */
   readonly name: string;
-  /** Held from the beginning to the end of the session, taken in this order. */
+  /** Advisory locks, taken in this order and held until the session ends. */
   readonly locks: readonly string[];
-  /** What is heard: notifications of this channel with this payload ring the bell. */
+  /** Notifications of this channel with this payload ring the bell. */
   readonly hears: Wake;
   readonly signal: AbortSignal;
   /** Called once when another session holds one of the locks. */
   readonly standingBy: () => void;
-  /** How often a session that stands by tries again. Default 500 ms. */
+  /** How often a standby session tries to take the lock. Default 500 ms. */
   readonly standByMs?: number | undefined;
-  /** After this time without an answer a statement is given up, and the session with it. Default 10 s. */
+  /** The time limit of a statement; the session ends when a statement takes longer. Default 10 s. */
   readonly statementTimeoutMs?: number | undefined;
 }
 
@@ -27,27 +27,27 @@ export interface Wake {
   readonly payload: string;
 }
 
-/** The locks are the session's: when it has ended, nothing more is written by it, and whoever holds them next finds what was written. */
+/** The locks belong to the session. Once it has ended it writes nothing more, so the next holder sees everything that it wrote. */
 export interface Session {
   readonly bell: Bell;
   /** Throws OutboxUnavailable once the session is known to have ended. */
   check(): void;
-  /** Throws OutboxUnavailable and ends: after a failed statement nobody knows what is recorded before the locks are held anew. */
+  /** Throws OutboxUnavailable and ends the session on failure: what the statement wrote is known only once the locks are held again. */
   query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]>;
   /**
-   * Tells other sessions that something has changed. In a transaction of its own and not waited for: Postgres lets transactions that
-   * notify commit only one after the other, and a wake-up that is lost is made good by looking from time to time.
+   * Notifies other sessions of a change, in its own transaction and without waiting for it: Postgres commits transactions with NOTIFY one
+   * after the other. A lost wake-up does no harm, since listeners also look from time to time.
    */
   wake(wake: Wake): void;
   close(): Promise<void>;
 }
 
-/** Postgres lets go of the locks 25 s after this machine has vanished. */
+/** With these settings, Postgres releases the locks 25 s after this machine disappears. */
 const SETTINGS = ['synchronous_commit=on', 'tcp_keepalives_idle=10', 'tcp_keepalives_interval=5', 'tcp_keepalives_count=3'];
-/** A session that does not say goodbye within this time is left to end by itself. */
+/** How long to wait for the connection to close. */
 const GOODBYE_MS = 2_000;
 
-/** Resolves when the locks are held; makes schema `lane` where it is missing. Throws OutboxUnavailable, and the signal's reason. */
+/** Resolves when the locks are held; creates schema `lane` when it is missing. Throws OutboxUnavailable, and the signal's reason. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { url, name, hears, signal, statementTimeoutMs = 10_000 } = options;
   const client = new pg.Client({
@@ -57,7 +57,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   });
   const bell = createBell();
   let ended = false;
-  // What is lost with a session is noticed at once: whoever waits looks again.
+  // When the session ends, the bell rings, so that a waiting caller looks again at once.
   client.on('error', () => undefined);
   client.on('end', () => {
     ended = true;
@@ -76,7 +76,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     if (signal.aborted) throw signal.reason;
     throw new OutboxUnavailable(error);
   }
-  // One statement at a time: the driver gives up queueing them itself.
+  // One statement at a time: the driver will not queue them itself in future versions.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]> => {
     const turn = last.then(async () => (await client.query<Row>(text, [...values])).rows);

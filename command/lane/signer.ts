@@ -1,4 +1,4 @@
-/** Signs a key's transactions, and refuses those that no node would ever take: a recorded one cannot be taken back. */
+/** Signs a key's transactions, and checks requests: a recorded transaction that no node accepts would block all later nonces. */
 import { SigningKey, computeAddress } from 'ethers';
 import { isAddress, isHexBytes, toHex } from '../../engine/records/hex.js';
 import type { Keccak256 } from '../signing/keccak.js';
@@ -6,7 +6,7 @@ import { serializeTransaction } from './eip1559.js';
 import type { Fees } from './fees.js';
 import { UnsendableTransaction, type Attempt, type TransactionRequest } from './requests.js';
 
-/** What is signed of a request. */
+/** The part of a request that is signed. */
 export type Payload = Pick<TransactionRequest, 'to' | 'data' | 'gasLimit'>;
 
 export interface Signer {
@@ -16,16 +16,16 @@ export interface Signer {
   sign(transaction: { readonly nonce: number; readonly request: Payload; readonly fees: Fees }): Attempt;
 }
 
-/** Nodes' pools refuse larger transactions; the signature and the other fields take the rest of 128 KiB. */
+/** Nodes refuse transactions above 128 KiB; the signature and the other fields need the rest. */
 export const MAX_DATA_BYTES = 127 * 1024;
 
-/** Throws an error that does not show the key. */
+/** Throws an error for an invalid private key; the error does not show the key. */
 export function createSigner({ chainId, privateKey, keccak256 }: { chainId: number; privateKey: string; keccak256: Keccak256 }): Signer {
   let key: SigningKey;
   try {
     key = new SigningKey(privateKey);
   } catch {
-    throw new Error(`the private key for chain ${chainId} is not one: it must be 32 bytes as 0x and 64 hex digits`);
+    throw new Error(`the private key for chain ${chainId} is invalid: it must be 32 bytes as 0x and 64 hex digits`);
   }
   return {
     address: computeAddress(key).toLowerCase(),
@@ -38,7 +38,7 @@ export function createSigner({ chainId, privateKey, keccak256 }: { chainId: numb
   };
 }
 
-/** Throws UnsendableTransaction. */
+/** Throws UnsendableTransaction for a request that no node would accept. */
 export function checkRequest({ to, data, gasLimit }: Payload, maxGasLimit: bigint): void {
   if (!isAddress(to)) throw new UnsendableTransaction('`to` is not an address');
   if (!isHexBytes(data)) throw new UnsendableTransaction('`data` is not hex');
@@ -49,7 +49,7 @@ export function checkRequest({ to, data, gasLimit }: Payload, maxGasLimit: bigin
   if (gasLimit > maxGasLimit) throw new UnsendableTransaction(`its gas limit ${gasLimit} is above ${maxGasLimit}: make the batch smaller`);
 }
 
-/** The gas below which nodes refuse a transaction: EIP-2028's price of data, and EIP-7623's floor. */
+/** The gas limit below which nodes refuse a transaction: EIP-7623's floor, which is above EIP-2028's cost of data. */
 function leastGas(data: string): bigint {
   let tokens = 0;
   for (let i = 2; i < data.length; i += 2) tokens += data[i] === '0' && data[i + 1] === '0' ? 1 : 4;
