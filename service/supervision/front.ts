@@ -1,6 +1,6 @@
 /**
- * The one address of a stack whose roles are processes of their own: sends each request to a process of the role that serves it, and says so
- * when there is none at the moment.
+ * The proxy in front of a stack whose roles are separate processes: sends each request to a process of the role that serves it, and answers
+ * `unavailable` when no such process runs.
  */
 import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
 import { ProxyServer } from 'httpxy';
@@ -15,23 +15,23 @@ import { problemOf } from '../http/problems.js';
 import type { Metrics } from '../metrics.js';
 import type { RoleName } from '../roles/role-names.js';
 
-/** Where the processes of a role listen, on this machine; empty while there are none. */
+/** The ports on this machine at which the processes of a role listen; empty when none runs. */
 export type PortsOf = (role: RoleName) => readonly number[];
 
 export interface FrontOptions {
   readonly portsOf: PortsOf;
-  /** The readiness of the whole stack, as an answer. */
+  /** The answer to `/health/ready` for the whole stack. */
   readonly readiness: () => Promise<{ readonly status: number; readonly body: string }>;
   readonly metrics: Metrics;
   readonly observer: Observer;
-  /** Proxies of ours in front of this one. */
+  /** Number of trusted proxies in front of this one. */
   readonly trustProxy: number;
 }
 
-/** A role's answer that does not begin within this time is given up: its own waits are shorter. */
+/** A request whose answer does not begin within this time is given up. The waits within a role are shorter. */
 const ANSWER_WITHIN_MS = 60_000;
 
-/** The app answers health and metrics itself, and hands everything else on. */
+/** The proxy as an App: answers health and metrics itself, and passes on all other requests. */
 export function createFront({ portsOf, readiness, metrics, observer, trustProxy }: FrontOptions): App {
   const app = createApp({
     routes: bindAll({ getLiveness, getReadiness, getMetrics }, {
@@ -51,7 +51,7 @@ export function createFront({ portsOf, readiness, metrics, observer, trustProxy 
   };
 }
 
-/** What every process serves is asked of those that read: they have the most to say. */
+/** Endpoints that every process serves are passed to a query process, whose answers are the most complete. */
 function servedBy(role: ReturnType<typeof roleOf>): RoleName {
   return role === 'every' ? 'query' : role;
 }
@@ -74,7 +74,7 @@ function createPass(portsOf: PortsOf): Pass {
   };
 }
 
-/** Nothing was sent over a connection that was never made. Otherwise an order may have been taken, which its repeat tells. */
+/** The error for the client. Without a connection nothing was sent; otherwise a write may have been recorded, so its outcome is unknown. */
 function failureOf({ method }: IncomingMessage, role: string, error: unknown): RequestError {
   const notSent = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
   if (notSent || method === 'GET' || method === 'HEAD') return new RequestError('unavailable', `the ${role} process did not answer`);
