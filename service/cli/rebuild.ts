@@ -25,7 +25,7 @@ async function rebuildAll(asked: readonly string[]): Promise<void> {
   try {
     for (const projection of projections.filter(({ name }) => asked.includes(name))) {
       const { position, differingRows } = await rebuild({ url: database.url, log, projection });
-      const compared = differingRows === null ? 'there was no old one to compare with' : `${differingRows} rows differed from the old one`;
+      const compared = differingRows === null ? 'there was no old read model to compare with' : `${differingRows} rows differed from the old read model`;
       process.stdout.write(`${projection.name}: rebuilt from ${position} command outcomes; ${compared}\n`);
       if (differingRows !== null && differingRows > 0) process.exitCode = 1;
     }

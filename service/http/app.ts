@@ -1,4 +1,4 @@
-/** The Express application: the routes of the endpoints, the pages beside them, and every other request refused. */
+/** The Express application: serves the endpoints and pages, and refuses every other request. */
 import { type IncomingMessage, type ServerResponse, IncomingMessage as Incoming, ServerResponse as Outgoing } from 'node:http';
 import type { Socket } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
@@ -8,14 +8,14 @@ import type { Limiters } from './limits.js';
 import { Shell, type ShellOptions } from './shell.js';
 
 export interface AppOptions extends ShellOptions {
-  /** The hot ones first: they are tried in this order. */
+  /** Tried in this order: the most used routes first. */
   readonly routes: readonly Route[];
-  /** All endpoints of the service, where other processes serve the rest: what `Allow` is told from. The routes' own when absent. */
+  /** All endpoints of the service, if other processes serve some of them: the source of `Allow`. Absent: the endpoints of `routes`. */
   readonly endpoints?: readonly Endpoint[];
   readonly limiters: Limiters;
-  /** Pages that bring their own middleware, by path: the documentation. */
+  /** Pages with their own middleware, by path: the documentation. */
   readonly pages: Readonly<Record<string, RequestHandler>>;
-  /** Proxies of ours in front. */
+  /** Number of trusted proxies in front of the service. */
   readonly trustProxy: number;
 }
 
@@ -24,18 +24,18 @@ export interface App {
   readonly express: Express;
   readonly IncomingMessage: typeof Incoming;
   readonly ServerResponse: typeof Outgoing;
-  /** Answers one request, whatever it is. */
+  /** Answers any request. */
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** Its server's open connections. */
+  /** The open connections of the server. */
   readonly connections: Set<Socket>;
   /** From now on every answer closes its connection: the service is stopping. */
   closeConnections(): void;
 }
 
-/** What an Express application also is: a function that hands what no route answered, or failed at, to its last argument. */
+/** An Express application as a function: requests that no route answered, and errors, go to the last argument. */
 type Dispatch = (request: IncomingMessage, response: ServerResponse, unanswered: (error?: unknown) => void) => void;
 
-/** Builds the application. Its routes are fixed from here on. */
+/** Builds the application; its routes cannot change later. */
 export function createApp(options: AppOptions): App {
   const app = express();
   app.disable('x-powered-by').disable('etag').disable('query parser');
@@ -56,7 +56,7 @@ export function createApp(options: AppOptions): App {
   };
 }
 
-/** Path by path, in the order of the routes. */
+/** Adds the routes, path by path, in their order. */
 function addRoutes(app: Express, shell: Shell, { routes, endpoints = routes.map((each) => each.endpoint), limiters }: AppOptions): void {
   for (const path of new Set(routes.map(({ endpoint }) => endpoint.path))) {
     const entry = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
@@ -76,7 +76,7 @@ function addRoutes(app: Express, shell: Shell, { routes, endpoints = routes.map(
     entry.options((request, response) => { shell.preflight(request, response, allow); });
     entry.all((request, response) => {
       const elsewhere = methods.includes(request.method);
-      shell.refuse(request, response, elsewhere ? new RequestError('not_found', 'another process of the service serves it') : notAllowed(allow));
+      shell.refuse(request, response, elsewhere ? new RequestError('not_found', 'another process of the service serves this endpoint') : notAllowed(allow));
     });
   }
 }
@@ -90,8 +90,8 @@ function methodsOf(endpoints: readonly Endpoint[]): string[] {
 }
 
 /**
- * Express sets the prototype of every request and response, which costs more than all the rest of it: V8 gives up on the object's
- * shape. Objects made by these classes already have just that prototype, and then setting it is a no-op.
+ * Express sets the prototype of every request and response. That costs more than all other work of Express, because V8 then drops the
+ * object's shape. Objects of these classes already have the prototype, so setting it has no effect.
  */
 function tunedClasses(app: Express): Pick<App, 'IncomingMessage' | 'ServerResponse'> {
   class TunedRequest extends Incoming {}

@@ -1,14 +1,14 @@
-/** Reads a request's body directly from its stream, within a limit; clients may stop, dawdle or send too much. */
+/** Reads a request's body from its stream, within a limit. Clients may stop, be slow or send too much. */
 import type { IncomingMessage } from 'node:http';
 import { RequestError } from '../../engine/records/errors.js';
 
 /** The largest body of an ordinary endpoint. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
-/** How much of an unwanted body is read and dropped, so that the client can read the answer on a connection still open. */
+/** How much of an unwanted body is read and dropped, so that the connection stays open and the client can read the answer. */
 const MAX_DISCARDED_BYTES = 1024 * 1024;
 
-/** The client went away before its request was complete: there is nobody to answer. */
+/** The client closed the connection before its request was complete, so no answer can be sent. */
 export class ClientGone extends Error {
   constructor() {
     super('the client closed the connection before its request was complete');
@@ -18,7 +18,7 @@ export class ClientGone extends Error {
 
 /**
  * The whole body as bytes. Rejects with RequestError `unsupported_media_type` or `body_too_large` before reading more than
- * `limitBytes`, and with ClientGone when the connection ends first. How long a body may take is the server's `requestTimeout`.
+ * `limitBytes`, and with ClientGone when the connection ends first. The server's `requestTimeout` limits the time.
  */
 export function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -43,13 +43,13 @@ export function readBody(request: IncomingMessage, limitBytes: number): Promise<
   });
 }
 
-/** Why a body will not be read, from its headers alone. */
+/** Why a body is refused by its headers alone; undefined if they are acceptable. */
 function refuse(request: IncomingMessage, limitBytes: number): RequestError | undefined {
   const headers = request.headers;
   if (!isJson(headers['content-type'])) return new RequestError('unsupported_media_type');
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return new RequestError('unsupported_media_type', `Content-Encoding ${encoding} is not taken`);
+    return new RequestError('unsupported_media_type', `Content-Encoding ${encoding} is not supported`);
   }
   const length = headers['content-length'];
   if (length !== undefined && Number(length) > limitBytes) return tooLarge(limitBytes);
@@ -67,8 +67,8 @@ function tooLarge(limitBytes: number): RequestError {
 }
 
 /**
- * Drops what is still to come of a request that has been answered. A client that sends on and on is cut off: reading for ever
- * costs as much as the body would have.
+ * Reads and drops the rest of a request that has been answered. Beyond 1 MiB the connection is destroyed: reading without end would cost
+ * as much as the refused body.
  */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;

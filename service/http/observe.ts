@@ -1,4 +1,4 @@
-/** What the metrics and the log are told of requests and orders. */
+/** Reports requests and orders to the metrics and the logger. */
 import { randomUUID } from 'node:crypto';
 import type { CancelOrderHandler } from '../../command/orders/cancel-order.js';
 import type { PlaceOrderHandler } from '../../command/orders/place-order.js';
@@ -8,7 +8,7 @@ import type { Observer } from './shell.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
 
-/** The command side's handlers as route handlers, each result counted. */
+/** The command side's handlers as route handlers that count each result. */
 export function observedOrders(
   metrics: Metrics, { placeOrder, cancelOrder }: { placeOrder: PlaceOrderHandler; cancelOrder: CancelOrderHandler },
 ): Pick<OrderHandlers, 'placeOrder' | 'cancelOrder'> {
@@ -28,7 +28,7 @@ export function observedOrders(
   };
 }
 
-/** Counts every answer; logs requests at debug, and unexpected errors under an id that the client is given. */
+/** Counts every answer. Logs requests at level debug, and unexpected errors under an id that the client receives. */
 export function requestObserver(metrics: Metrics, logger: Logger): Observer {
   const debug = logger.isLevelEnabled('debug');
   return {

@@ -1,19 +1,19 @@
-/** Errors as answers: `application/problem+json` (RFC 9457) from the error table, and nothing of an unexpected error's inside. */
+/** Errors as `application/problem+json` answers (RFC 9457), from the error table. Details of unexpected errors are never sent. */
 import { errors, type ErrorCode, RequestError } from '../../engine/records/errors.js';
 import { Problem } from '../api/answer-fields.js';
 import type { ErrorAnswer, ErrorShape, Occurrence } from '../api/error-shape.js';
 
-/** Where the OpenAPI document describes an error: its `type`. */
+/** The `type` of an error's problem document: a reference to its description in the OpenAPI document. */
 export function problemType(code: ErrorCode): string {
   return `/openapi.json#/components/responses/${code}`;
 }
 
-/** Seconds after which a request that can succeed later is worth repeating, unless the error's `retryAfterS` knows better. */
+/** `Retry-After` in seconds, for errors that may pass and have no `retryAfterS`. */
 const RETRY_AFTER_S = '1';
 
 /**
- * The answer to a failed request: never more than the table and the request's own fault. Fields of the error's `extra` come along,
- * but never over the standard ones.
+ * The answer to a failed request. It has only the text of the error table and the faults of the request. Fields of the error's `extra`
+ * are included, but never replace the standard fields.
  */
 export function problemOf(error: RequestError, { instance, status = error.kind.status, challenge }: Occurrence = {}): ErrorAnswer {
   const { kind, code, detail, fields, extra } = error;
@@ -31,7 +31,7 @@ export function problemOf(error: RequestError, { instance, status = error.kind.s
   return { status, body, headers: problemHeaders(error, challenge) };
 }
 
-/** JSON with bigints as integers, exact at any size. */
+/** JSON in which bigints are integers, exact at any size. */
 function jsonOf(value: unknown): string {
   const text = JSON.stringify(value, (_, part: unknown) => typeof part === 'bigint' ? `\u0000${part}\u0000` : part);
   return text.replaceAll(/"\\u0000(-?\d+)\\u0000"/g, '$1');
@@ -48,8 +48,8 @@ function problemHeaders(error: RequestError, challenge: string | undefined): Rec
 }
 
 /**
- * Any thrown value as a RequestError: one of the table stays; a path that is not percent-encoding is the client's; undefined for
- * everything else, which the client is told nothing of.
+ * A thrown value as a RequestError: a RequestError itself, or `invalid_request` for a path that is not valid percent-encoding. Undefined
+ * for any other value: the client learns nothing about such errors.
  */
 export function requestErrorOf(error: unknown): RequestError | undefined {
   if (error instanceof RequestError) return error;
@@ -57,7 +57,7 @@ export function requestErrorOf(error: unknown): RequestError | undefined {
   return undefined;
 }
 
-/** A problem without a detail, as the document shows it. */
+/** A problem document without a detail, as an example for the OpenAPI document. */
 export const problemExample = (code: ErrorCode): Record<string, unknown> => ({
   type: problemType(code), title: errors[code].text, status: errors[code].status, error: errors[code].text, code,
 });

@@ -1,13 +1,13 @@
-/** The security headers of every answer, from helmet: worked out once, since for an API they are constants. */
+/** The security headers of every answer, from helmet. Computed once: for an API they are constants. */
 import helmet, { type HelmetOptions } from 'helmet';
 import type { RequestHandler } from 'express';
 
-/** An answer is data, never a page: it may load nothing and be framed nowhere, but any origin may read it. */
+/** Answers are data, not pages: they may not load anything and may not be framed, but any origin may read them. */
 const forData: HelmetOptions = {
   contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ['\'none\''], frameAncestors: ['\'none\''] } },
   crossOriginResourcePolicy: { policy: 'cross-origin' },
   frameguard: { action: 'deny' },
-  // Meant for pages, without effect on data.
+  // These headers are for pages and have no effect on data.
   crossOriginOpenerPolicy: false, originAgentCluster: false, dnsPrefetchControl: false, ieNoOpen: false,
   permittedCrossDomainPolicies: false, xssFilter: false, hidePoweredBy: false,
 };
@@ -21,8 +21,8 @@ export function dataHeaders(): readonly string[] {
 }
 
 /**
- * Headers for the documentation page: helmet's own, which let it load what is served beside it. Not upgrade-insecure-requests:
- * the service itself speaks plain HTTP, and a page that may not would show nothing.
+ * Headers for the documentation page: helmet's defaults, which let the page load its assets from the same origin. Without
+ * upgrade-insecure-requests: the service speaks plain HTTP, so the upgraded requests would fail and the page would stay empty.
  */
 export function pageHeaders(): RequestHandler {
   return helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } });

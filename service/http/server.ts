@@ -1,4 +1,4 @@
-/** The HTTP server under the application: its limits, the answers to what is not HTTP, and its graceful end. */
+/** The HTTP server of the application: its limits, the answers to bytes that are not HTTP, and the graceful close. */
 import http, { type Server } from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
@@ -13,10 +13,10 @@ export interface ServerLimits {
   readonly maxConnections: number;
 }
 
-/** All header lines of a request together. */
+/** Limit for all header lines of a request together. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** A server for the application, not yet listening. */
+/** A server for the application. It does not listen yet. */
 export function createServer(app: App, limits: ServerLimits): Server {
   const server = http.createServer({
     IncomingMessage: app.IncomingMessage,
@@ -37,7 +37,7 @@ export function createServer(app: App, limits: ServerLimits): Server {
   return server;
 }
 
-/** Listens, and returns the port: the given one, or a free one for 0. */
+/** Listens, and returns the port: the given port, or a free port for 0. Rejects with an error that says what to do when the port is in use. */
 export async function listen(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
@@ -52,11 +52,11 @@ export async function listen(server: Server, { host, port }: { host: string; por
 }
 
 /**
- * Takes no more connections, lets the requests in flight be answered for up to `timeoutMs`, then cuts what is left. Returns how
- * many connections had to be cut.
+ * Accepts no new connections, waits up to `timeoutMs` until the requests in flight are answered, then destroys the remaining connections.
+ * Returns the number of connections that were destroyed.
  *
- * Not by the HTTP server's own `close`, which takes a connection for idle as soon as its answer is written, and destroys it with
- * what of that answer the client has still to read: connections are closed once nothing is left to send.
+ * Does not use the HTTP server's own `close`: it treats a connection as idle as soon as the answer is written, and destroys it while part
+ * of the answer is still to be sent. Here connections are closed when nothing is left to send.
  */
 export async function closeServer(app: App, server: Server, timeoutMs: number): Promise<number> {
   app.closeConnections();
@@ -79,7 +79,7 @@ export async function closeServer(app: App, server: Server, timeoutMs: number): 
   return cut;
 }
 
-/** Answers bytes that are no request, or no whole one in time: the parser has given the connection up. */
+/** Answers bytes that are not a request, and requests that did not arrive in time. The HTTP parser has given up the connection. */
 function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -95,6 +95,6 @@ function parserFault(code: string | undefined): { status: number; code: ErrorCod
   switch (code) {
     case 'HPE_HEADER_OVERFLOW': return { status: 431, code: 'invalid_request', detail: `the header lines have more than ${MAX_HEADER_BYTES} bytes` };
     case 'ERR_HTTP_REQUEST_TIMEOUT': return { status: 408, code: 'request_timeout', detail: '' };
-    default: return { status: 400, code: 'invalid_request', detail: 'this is not HTTP/1.1' };
+    default: return { status: 400, code: 'invalid_request', detail: 'the bytes received are not an HTTP/1.1 request' };
   }
 }

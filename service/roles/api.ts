@@ -1,4 +1,4 @@
-/** The api role: takes orders and cancels, and corrects positions from a chain; it answers from the replica of its process. */
+/** The api role: takes orders and cancels, and sets positions to the balances on a chain. Answers from the replica of its process. */
 import { createCancelOrder } from '../../command/orders/cancel-order.js';
 import { createCommandWriter } from '../../command/orders/command-writer.js';
 import { createPlaceOrder } from '../../command/orders/place-order.js';
@@ -14,7 +14,7 @@ import { neverFails } from '../process/failure.js';
 import type { Role } from './role.js';
 import type { SharedParts } from '../process/shared-parts.js';
 
-/** After this time a client whose command has no outcome yet is told so. */
+/** A client whose command has no outcome within this time gets `outcome_unknown`. */
 const ANSWER_WITHIN_MS = 30_000;
 
 export const api: Role = {
@@ -43,15 +43,15 @@ export const api: Role = {
       routes: orderEndpoints({ ...orders, syncPosition: createPositionSync({ view, db, chains, submit, now, watch: parts.watch }) }),
       health: replicaHealth, failed: neverFails,
       figures: [
-        { name: 'exchange_queued_orders', help: 'Orders waiting for the log', read: () => commits.queued() },
-        { name: 'exchange_recovery_backend_info', help: 'What recovers signatures', read: () => [{ labels: { backend: recovery.backend }, value: 1 }] },
+        { name: 'exchange_queued_orders', help: 'Number of orders that wait for the log', read: () => commits.queued() },
+        { name: 'exchange_recovery_backend_info', help: 'Library that recovers the signers of orders', read: () => [{ labels: { backend: recovery.backend }, value: 1 }] },
       ],
       stop: () => commits.drain(),
     };
   },
 };
 
-/** The exposure checks by chain id, of the chains that ask for it. Begins with chains that can be reached; permits need their stablecoins. */
+/** The exposure checks by chain id, for chains with the check on. Begins with every chain, also without the check: permits need its stablecoin. */
 async function startExposures({ chains, watch }: SharedParts, replica: Replica) {
   const exposures = new Map<number, NonNullable<ReturnType<typeof createExposures>>>();
   for (const [chainId, access] of chains) {

@@ -1,4 +1,4 @@
-/** The engine role: records the outcome of every command, and appends the clock's commands. Of two of them one works, one stands by. */
+/** The engine role: records the outcome of every command, and appends the clock's commands. Of several engines one records; the others stand by. */
 import { runClock } from '../../engine/run/clock.js';
 import { failureOf } from '../process/failure.js';
 import type { Role } from './role.js';

@@ -1,4 +1,4 @@
-/** The indexer role: records what the exchange's contracts did on each chain, at final depth. Without a chain it opens the catalogue's markets. */
+/** The indexer role: records what the exchange's contracts did in the final blocks of each chain. Without a chain, opens the catalogue's markets. */
 import { runIndexer, type Indexer } from '../../command/indexer/indexer.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
@@ -15,7 +15,7 @@ import type { SharedParts } from '../process/shared-parts.js';
 
 export const indexer: Role = {
   name: 'indexer',
-  reads: 'the chains, each from its cursor in the engine\'s state on',
+  reads: 'the chains, each from the block after the last recorded one',
   writes: 'facts of the chains, as commands',
   async start(parts) {
     const replica = await parts.replica();
@@ -27,7 +27,7 @@ export const indexer: Role = {
       routes: [], figures: indexerFigures(chains), failed: neverFails,
       health() {
         const now = chains();
-        // A chain that is away or late passes: orders can be taken, and their fills wait.
+        // A chain that is unreachable or late is not a reason: orders can be taken, and their fills wait.
         const reasons = now.flatMap(({ chainId, stopped }) => stopped === null ? [] : `chain ${chainId} is not followed any more: ${stopped}`);
         const { engine, reasons: replicaReasons } = parts.replicaHealth();
         return { reasons: [...replicaReasons, ...reasons], chains: now, ...engine === undefined ? {} : { engine } };
@@ -48,18 +48,18 @@ async function openCatalogue({ config, log, keccak256, now }: SharedParts, { vie
 interface RunningIndexer {
   readonly chainId: number;
   health(): IndexerHealth;
-  /** Records now how far the chain is. */
+  /** Looks at the chain now, and records up to its final block. */
   advance(): void;
   stop(): Promise<void>;
 }
 
-/** After this time without the chain somebody is called, where there is no other time to go by. */
+/** An alarm is raised when the chain was unreachable for this time, unless `stalledAfterMs` sets another time. */
 const AWAY_AFTER_MS = 120_000;
 const WATCH_MS = 5_000;
-/** An outcome that another process computes is recorded within moments. */
+/** Time between two reads of an outcome that another process records. */
 const OUTCOME_POLL_MS = 50;
 
-/** Resolves when the chain's final blocks are in the history, or at once when the chain cannot be reached. */
+/** Resolves when the chain's final blocks are recorded, or at once when the chain cannot be reached. */
 async function startIndexer(access: ChainAccess, replica: Replica, { log, now }: SharedParts): Promise<RunningIndexer> {
   const { chain, configured: { pollMs, stalledAfterMs }, rpc, report } = access;
   const { chainId } = chain;
@@ -91,11 +91,11 @@ async function startIndexer(access: ChainAccess, replica: Replica, { log, now }:
   };
 }
 
-/** The recorded digest at a position; undefined where the log has no command. */
+/** The recorded digest at a log position; undefined if the log has no command there. */
 async function digestAt(
   position: number, { log, replica, signal }: { log: SharedParts['log']; replica: Replica; signal: AbortSignal },
 ): Promise<string | undefined> {
-  // A command that is in the log will have an outcome, though this process may not have got there yet.
+  // A command in the log will have an outcome, but it may not be recorded yet.
   if (position >= replica.view.position && position >= await log.length('commands')) return undefined;
   for (;;) {
     const [record] = await log.read('outcomes', position, 1);
@@ -105,7 +105,7 @@ async function digestAt(
   }
 }
 
-/** Calls somebody when the chain is away for too long. */
+/** Raises an alarm when the chain is unreachable for too long. */
 function watch({ chain: { chainId }, configured: { stalledAfterMs }, report }: ChainAccess, health: () => IndexerHealth, signal: AbortSignal): void {
   const stallsAreTold = Number.isFinite(stalledAfterMs);
   const awayAfterMs = stallsAreTold ? stalledAfterMs : AWAY_AFTER_MS;
@@ -114,15 +114,15 @@ function watch({ chain: { chainId }, configured: { stalledAfterMs }, report }: C
   signal.addEventListener('abort', () => { clearInterval(timer); }, { once: true });
 }
 
-/** What `/metrics` shows. */
+/** The metrics of the indexers. */
 export function indexerFigures(chains: () => readonly IndexerHealth[]): readonly Figure[] {
   const figure = (name: string, help: string, value: (chain: IndexerHealth) => number): Figure => (
     { name, help, read: () => chains().map((chain) => ({ labels: { chain: chain.chainId }, value: value(chain) })) });
   return [
-    figure('exchange_chain_lag_blocks', 'Final blocks of the chain that the history does not have yet', ({ lagBlocks }) => lagBlocks),
-    figure('exchange_chain_reachable', '1 when the last look at the chain succeeded', ({ reachable }) => reachable ? 1 : 0),
-    figure('exchange_chain_failed_looks', 'Looks at the chain that failed in a row', ({ failures }) => failures),
-    figure('exchange_chain_since_look_seconds', 'Time since a look at the chain succeeded, or since the start', ({ sinceLookS }) => sinceLookS),
+    figure('exchange_chain_lag_blocks', 'Number of final blocks that the history does not have yet', ({ lagBlocks }) => lagBlocks),
+    figure('exchange_chain_reachable', '1 when the last request to the chain succeeded', ({ reachable }) => reachable ? 1 : 0),
+    figure('exchange_chain_failed_looks', 'Number of requests to the chain that failed in a row', ({ failures }) => failures),
+    figure('exchange_chain_since_look_seconds', 'Time since a request to the chain succeeded, or since the start', ({ sinceLookS }) => sinceLookS),
     figure('exchange_chain_stalled', '1 when the chain has had no new block for too long', ({ stalled }) => stalled ? 1 : 0),
     figure('exchange_chain_stopped', '1 when the chain contradicts history or settings and is not followed any more', ({ stopped }) => stopped === null ? 0 : 1),
   ];

@@ -1,4 +1,4 @@
-/** The lane role: signs and sends what other roles ask for, one lane per key of a chain. Of two processes with one key one works. */
+/** The lane role: signs and sends the transactions that other roles request, one lane per key and chain. Of two processes with a key, one sends. */
 import { createLane } from '../../command/lane/lane.js';
 import type { Lane } from '../../command/lane/lane-options.js';
 import { createOutbox } from '../../command/lane/outbox.js';
@@ -14,7 +14,7 @@ import { neverFails } from '../process/failure.js';
 import type { Role } from './role.js';
 import type { SharedParts } from '../process/shared-parts.js';
 
-/** The name of the key that settles. */
+/** The name of the key that signs settlement transactions. */
 export const OPERATOR = 'operator';
 
 export const lane: Role = {
@@ -56,23 +56,23 @@ async function startLane(access: ChainAccess, { urls, log, now }: SharedParts) {
   };
 }
 
-/** Tells the history of an attempt before it is broadcast, so that whatever comes of it on the chain is expected. */
+/** Records a settlement transaction before it is broadcast, so that the history expects its result on the chain. */
 async function announce(
   { txHash }: Attempt, { purpose, note }: HeldRequest, { chainId, log, now }: { chainId: number; log: Log; now: () => number },
 ): Promise<void> {
   if (purpose !== 'settlement') return;
   const command = submissionOf(note, { chainId, txHash, at: now() });
-  // Past the orders' queue, like facts: a flood of orders must not hold up what is on its way to the chain.
+  // Appended without the orders' queue, like facts of the chain: a flood of orders must not delay settlement.
   await log.append('commands', [{ id: recordId(`settlement:${chainId}:${txHash}`), data: encodeCommand(command) }]);
 }
 
-/** What `/metrics` shows. */
+/** The metrics of the lanes. */
 export function laneFigures(lanes: () => readonly LaneHealth[]): readonly Figure[] {
   const figure = (name: string, help: string, value: (lane: LaneHealth) => number): Figure => (
     { name, help, read: () => lanes().map((each) => ({ labels: { chain: each.chainId, key: each.key }, value: value(each) })) });
   return [
     figure('exchange_lane_holds', '1 while this process sends with the key', ({ standby }) => standby ? 0 : 1),
-    figure('exchange_lane_troubled', '1 when something keeps the lane from going on', ({ trouble }) => trouble === null ? 0 : 1),
+    figure('exchange_lane_troubled', '1 when something blocks the lane', ({ trouble }) => trouble === null ? 0 : 1),
   ];
 }
 

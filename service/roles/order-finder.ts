@@ -1,4 +1,4 @@
-/** Finds any order that was ever accepted: the engine knows those that can still change, and at once; the read model knows the rest. */
+/** Finds any order that was ever accepted: recent and open orders in the engine's state, all others in the read model. */
 import type { FindOrder } from '../../command/orders/answer.js';
 import type { EngineView } from '../../engine/run/view.js';
 import type { Database } from '../../query/database.js';

@@ -1,4 +1,4 @@
-/** Corrects a user's position: asks the chain, and records what it says where the read model says otherwise. */
+/** Sets a user's holding to the balances on the chain: reads them, and records them if the read model differs. */
 import { createHoldingsReader } from '../../command/chain/holdings.js';
 import { syncPosition, type SyncParts } from '../../command/chain/sync-position.js';
 import { RequestError } from '../../engine/records/errors.js';

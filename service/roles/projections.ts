@@ -1,4 +1,4 @@
-/** The projections role: folds the outcomes into the read models, in a thread of its own, so that folding delays nothing else. */
+/** The projections role: folds command outcomes into the read models, in a separate thread, so that this work does not delay other roles. */
 import { startProjectionThread } from '../projection-thread/thread.js';
 import { lagReasons } from '../process/readiness.js';
 import { failureOf } from '../process/failure.js';
@@ -19,7 +19,7 @@ export const projections: Role = {
         return { projections, reasons: projections.flatMap(({ name, lag }) => lagReasons(`read model ${name}`, lag, config.readyMaxLag)) };
       },
       figures: [{
-        name: 'exchange_projection_lag_records', help: 'Outcomes that a read model has still to fold',
+        name: 'exchange_projection_lag_records', help: 'Number of command outcomes that a read model does not include yet',
         read: () => models().map(({ name, lag }) => ({ labels: { projection: name }, value: lag })),
       }],
     };

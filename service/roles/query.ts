@@ -11,11 +11,11 @@ export const query: Role = {
   writes: 'nothing',
   async start({ log, config, now, readModels, logLength, chains }) {
     const db = await readModels();
-    // What `/api/v1/config` tells of a chain is read there.
+    // `begin` reads the stablecoin, which `/api/v1/config` shows.
     for (const access of chains.values()) await access.begin(() => Promise.resolve());
     return {
       routes: readEndpoints(createQueries({ db, log, now })), figures: [], failed: neverFails,
-      // Closed with the shared parts.
+      // The read models are closed with the shared parts.
       stop: () => Promise.resolve(),
       async health(): Promise<ReadinessParts> {
         try {

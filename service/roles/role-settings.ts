@@ -2,7 +2,7 @@
 import { SettingError } from '../settings.js';
 import { ROLE_NAMES, type RoleName } from './role-names.js';
 
-/** The roles of one process. `all` stands for every one. */
+/** The roles of one process. `all` means every role. */
 export function rolesOf(text: string): readonly RoleName[] {
   if (text.trim() === 'all') return ROLE_NAMES;
   return namesOf(text.split(/[\s,]+/));
@@ -18,8 +18,8 @@ function namesOf(given: readonly string[]): readonly RoleName[] {
   const unknown = names.find((name) => !isRole(name));
   if (unknown !== undefined) throw new SettingError(`there is no role ${JSON.stringify(unknown)}; the roles are ${ROLE_NAMES.join(', ')}`);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) throw new SettingError(`one process has the role ${twice} once`);
-  if (names.length === 0) throw new SettingError(`expected roles of ${ROLE_NAMES.join(', ')}`);
+  if (twice !== undefined) throw new SettingError(`a process cannot have the role ${twice} twice`);
+  if (names.length === 0) throw new SettingError(`expected one or more of the roles ${ROLE_NAMES.join(', ')}`);
   return ROLE_NAMES.filter((name) => names.includes(name));
 }
 

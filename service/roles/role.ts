@@ -1,4 +1,4 @@
-/** What a role is: every one has the same shape, and knows the others only through the log, Postgres and the chain. */
+/** The interface of a role. Roles communicate only through the log, Postgres and the chains. */
 import type { Route } from '../api/endpoint.js';
 import type { Figure } from '../metrics.js';
 import type { ReadinessParts } from '../process/readiness.js';
@@ -7,22 +7,22 @@ import type { SharedParts } from '../process/shared-parts.js';
 
 export interface Role {
   readonly name: RoleName;
-  /** What it reads and what it writes, in words for operators. */
+  /** What the role reads and writes, as text for operators. */
   readonly reads: string;
   readonly writes: string;
-  /** Resolves when it works. Throws what keeps it from working; then nothing of it is left running. */
+  /** Resolves when the role works. Throws the reason when it cannot; then nothing of the role is left running. */
   start(parts: SharedParts): Promise<RunningRole>;
 }
 
 export interface RunningRole {
-  /** What it serves over HTTP; most roles serve nothing. */
+  /** The HTTP routes that the role serves; empty for most roles. */
   readonly routes: readonly Route[];
-  /** What `/health/ready` says of it. */
+  /** The role's part of `/health/ready`. */
   health(): ReadinessParts | Promise<ReadinessParts>;
-  /** What `/metrics` shows of it. */
+  /** The role's part of `/metrics`. */
   readonly figures: readonly Figure[];
-  /** Rejects when it cannot go on: the process is then to end. Never resolves. */
+  /** Rejects when the role cannot continue; the process should then end. Never resolves. */
   readonly failed: Promise<never>;
-  /** Resolves when it has finished what it had in hand. */
+  /** Stops the role. Resolves when the work in progress is finished. */
   stop(): Promise<void>;
 }

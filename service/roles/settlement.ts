@@ -1,4 +1,4 @@
-/** The settlement role: puts fills into transactions, in order, and asks a lane to send them. Whether they settled is the chain's to say. */
+/** The settlement role: puts fills into transactions, in order, and requests a lane to send them. The indexer records whether they settled. */
 import { randomUUID } from 'node:crypto';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
@@ -65,14 +65,14 @@ async function startSettlement(access: ChainAccess, { view }: Replica, parts: Sh
   };
 }
 
-/** What `/metrics` shows. */
+/** The metrics of the settlement workers. */
 export function settlementFigures(chains: () => readonly SettlementHealth[]): readonly Figure[] {
   const figure = (name: string, help: string, value: (chain: SettlementHealth) => number): Figure => (
     { name, help, read: () => chains().map((chain) => ({ labels: { chain: chain.chainId }, value: value(chain) })) });
   return [
-    figure('exchange_settlement_waiting_fills', 'Fills that wait to be sent, counted up to 10,000', ({ waitingFills }) => waitingFills),
-    figure('exchange_settlement_sent_fills', 'Fills in transactions that are not over', ({ sentFills }) => sentFills),
-    figure('exchange_settlement_oldest_waiting_seconds', 'How long the first of the waiting fills has waited', ({ oldestWaitingS }) => oldestWaitingS ?? 0),
-    figure('exchange_settlement_troubled', '1 when something keeps settlement from going on', ({ settlementTrouble }) => settlementTrouble === null ? 0 : 1),
+    figure('exchange_settlement_waiting_fills', 'Number of fills that wait to be sent, counted up to 10,000', ({ waitingFills }) => waitingFills),
+    figure('exchange_settlement_sent_fills', 'Number of fills in transactions that are neither confirmed nor failed', ({ sentFills }) => sentFills),
+    figure('exchange_settlement_oldest_waiting_seconds', 'How long the oldest waiting fill has waited', ({ oldestWaitingS }) => oldestWaitingS ?? 0),
+    figure('exchange_settlement_troubled', '1 when something blocks settlement', ({ settlementTrouble }) => settlementTrouble === null ? 0 : 1),
   ];
 }

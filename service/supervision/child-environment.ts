@@ -1,17 +1,17 @@
-/** The settings that a stack gives its processes: its own, with the databases and the chain that it has started. */
+/** The environment that a stack gives its processes: its own settings, with the databases and the chain that it has started. */
 import { join, resolve } from 'node:path';
 import { IGNORED_WITH_CHAINS_FILE, type Config } from '../config.js';
 import type { Urls } from '../process/shared-parts.js';
 
 export interface StackGrounds {
-  /** The stack's own environment: it also has the secrets that a chains file names. */
+  /** The stack's own environment, including the secrets that a chains file names. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly urls: Urls;
   /** Whether the stack runs the development chain, which a file in DATA_DIR describes. */
   readonly hasDevChain: boolean;
 }
 
-/** Without ROLES and PORT, which each process has of its own. Defaults that depend on other settings are spelt out. */
+/** The environment without ROLES and PORT, which differ per process. Defaults that depend on other settings are written out. */
 export function childEnvironment(config: Config, { environment, urls, hasDevChain }: StackGrounds): Record<string, string> {
   const isLeftOut = (name: string): boolean => hasDevChain && IGNORED_WITH_CHAINS_FILE.includes(name);
   const given = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined && !isLeftOut(entry[0]));

@@ -16,16 +16,16 @@ import { problemOf } from '../http/problems.js';
 import type { Metrics } from '../metrics.js';
 import type { RoleName } from '../roles/role-names.js';
 
-/** Where the processes of a role listen, on this machine; empty while there are none. */
+/** The ports on this machine at which the processes of a role listen; empty when none runs. */
 export type PortsOf = (role: RoleName) => readonly number[];
 
 export interface FrontOptions {
   readonly portsOf: PortsOf;
-  /** The readiness of the whole stack, as an answer. */
+  /** The answer to `/health/ready` for the whole stack. */
   readonly readiness: () => Promise<{ readonly status: number; readonly body: string }>;
   readonly metrics: Metrics;
   readonly observer: Observer;
-  /** Proxies of ours in front of this one. */
+  /** Number of trusted proxies in front of this one. */
   readonly trustProxy: number;
   /** A request whose process sends nothing for this long is given up. */
   readonly silenceMs?: number;

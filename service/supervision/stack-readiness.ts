@@ -1,4 +1,4 @@
-/** The readiness of a whole stack: what each of its processes says, and which of them are missing. */
+/** The readiness of a whole stack: what each of its processes reports, and which processes are missing. */
 import { readinessAnswer } from '../process/process.js';
 import type { ReadinessParts } from '../process/readiness.js';
 import type { LiveProcess } from './supervisor.js';
@@ -6,12 +6,12 @@ import type { LiveProcess } from './supervisor.js';
 const ANSWER_WITHIN_MS = 2_000;
 
 export interface Stack {
-  /** The role of every process that there should be. */
+  /** The role of each process that should run. */
   readonly wanted: readonly string[];
   readonly live: readonly LiveProcess[];
 }
 
-/** Ready when for every role one process at least is ready: a second engine that is away is no reason not to send requests. */
+/** The stack is ready when at least one process per role is ready: requests can be served without the second engine. */
 export async function stackReadiness({ wanted, live }: Stack): Promise<{ readonly status: number; readonly body: string }> {
   const answers = await Promise.all(live.map(async (process) => ({ role: process.role, health: await ask(process) })));
   const parts = [...new Set(wanted)].flatMap((role): ReadinessParts[] => {
@@ -28,6 +28,6 @@ async function ask({ port }: LiveProcess): Promise<ReadinessParts> {
     const response = await fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
     return await response.json() as ReadinessParts;
   } catch {
-    return { reasons: ['it does not answer yet'] };
+    return { reasons: ['the process does not answer'] };
   }
 }

@@ -1,13 +1,13 @@
-/** Keeps a number of processes alive: starts each, starts it again when it ends by itself, and stops all of them in the end. */
+/** Keeps processes alive: starts each one, restarts it when it ends by itself, and stops all of them at the end. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { backoffMs, pause, within } from '../../engine/waiting.js';
 
-/** A process that is to run for as long as the supervisor does. */
+/** A process that the supervisor keeps running. */
 export interface Managed {
-  /** What it is for: shown in its list entry and in log lines. */
+  /** The roles of the process, as in the list of live processes and in log lines. */
   readonly role: string;
-  /** Where it serves HTTP on this machine: the same over restarts. */
+  /** The HTTP port on this machine; the same after restarts. */
   readonly port: number;
 }
 
@@ -16,16 +16,16 @@ export interface LiveProcess extends Managed {
 }
 
 export interface SupervisorOptions {
-  /** In the order of starting; stopped in the reverse order. */
+  /** Started in this order; stopped in the reverse order. */
   readonly managed: readonly Managed[];
-  /** Starts a process. Throws what keeps the machine from starting any. */
+  /** Starts a process. Throws when the machine cannot start processes. */
   readonly spawn: (managed: Managed) => ChildProcess;
-  /** Told of the live processes whenever one has started or ended. */
+  /** Called with the live processes whenever one has started or ended. */
   readonly changed: (live: readonly LiveProcess[]) => void;
   readonly report: (level: 'info' | 'warn' | 'error', line: { readonly role: string; readonly pid?: number; readonly what: string }) => void;
-  /** An exit code that says that starting again cannot help. */
+  /** The exit code that means that a restart would fail again. */
   readonly hopeless: number;
-  /** A process that does not end within this time after SIGTERM is killed. */
+  /** A process that does not end within this time after SIGTERM gets SIGKILL. */
   readonly stopTimeoutMs: number;
   /** Milliseconds, not going back. */
   readonly now: () => number;
@@ -33,17 +33,17 @@ export interface SupervisorOptions {
 
 export interface Supervisor {
   live(): readonly LiveProcess[];
-  /** Rejects when a process says that starting it again cannot help. */
+  /** Rejects with HopelessProcess when a process ends with the exit code `hopeless`. */
   readonly failed: Promise<never>;
   /** Ends all processes, one after the other. */
   stop(): Promise<void>;
 }
 
 const BACKOFF = { firstMs: 100, longestMs: 5_000 };
-/** A process that has lived so long is started again at once when it ends. */
+/** A process that has lived this long is restarted at once when it ends. */
 const HEALTHY_AFTER_MS = 10_000;
 
-/** A process ended with the code that says that starting it again cannot help. */
+/** A process ended with the exit code that means that a restart would fail again. */
 export class HopelessProcess extends Error {
   constructor(readonly role: string, readonly code: number) {
     super(`the ${role} process ended with code ${code}: its log lines say what is wrong with the settings`);
@@ -105,7 +105,7 @@ function keepAlive(managed: Managed, options: SupervisorOptions, events: Events)
       if (end === options.hopeless) return events.hopeless(new HopelessProcess(role, options.hopeless));
       failures = now() - startedMs >= HEALTHY_AFTER_MS ? 0 : failures + 1;
       const waitMs = failures <= 1 ? 0 : backoffMs(failures - 1, BACKOFF);
-      report('warn', { role, ...pid === undefined ? {} : { pid }, what: `ended by itself (${end}); it is started again${waitMs === 0 ? '' : ` in ${waitMs} ms`}` });
+      report('warn', { role, ...pid === undefined ? {} : { pid }, what: `ended by itself (${end}); restarting${waitMs === 0 ? '' : ` in ${waitMs} ms`}` });
       await pause(waitMs, stopping.signal);
     }
   }
@@ -119,7 +119,7 @@ function keepAlive(managed: Managed, options: SupervisorOptions, events: Events)
         const { child, ended } = current;
         child.kill('SIGTERM');
         if (await within(ended.then(() => true), stopTimeoutMs) === undefined) {
-          report('error', { role, what: `did not end within ${stopTimeoutMs} ms and is killed` });
+          report('error', { role, what: `did not end within ${stopTimeoutMs} ms: killing it` });
           child.kill('SIGKILL');
         }
       }
@@ -128,7 +128,7 @@ function keepAlive(managed: Managed, options: SupervisorOptions, events: Events)
   };
 }
 
-/** Its exit code, or the signal or error that ended it. */
+/** The exit code of the process, or the signal or error that ended it. */
 async function endOf(child: ChildProcess): Promise<number | string> {
   try {
     const [code, signal] = await once(child, 'exit') as [number | null, string | null];

@@ -59,7 +59,7 @@ describe('service: readiness', () => {
       const live = [await process('api', { reasons: ['the engine is 20000 records behind'] }), silent];
       assert.deepEqual(await read(['engine', 'api', 'query', 'settlement+lane'], live), {
         status: 503, ready: false, roles: ['engine', 'api', 'query', 'settlement', 'lane'],
-        reasons: ['no engine process runs', 'api: the engine is 20000 records behind', 'query: it does not answer yet', 'no settlement+lane process runs'],
+        reasons: ['no engine process runs', 'api: the engine is 20000 records behind', 'query: the process does not answer', 'no settlement+lane process runs'],
       });
     });
   });

@@ -52,7 +52,7 @@ describe('service: the supervisor', () => {
     const reborn = await until('it lives again', () => supervisor.live().find(({ port, pid }) => port === 1 && pid !== first.pid));
     assert.deepEqual(supervisor.live(), [{ role: 'engine', port: 1, pid: reborn.pid }, second]);
     assert.ok(lists.some((live) => live.length === 1 && live[0]!.pid === second.pid), 'the list told of its death');
-    assert.ok(said.includes('warn engine: ended by itself (SIGKILL); it is started again'));
+    assert.ok(said.includes('warn engine: ended by itself (SIGKILL); restarting'));
   });
 
   it('waits ever longer before it starts again what ends at once', async () => {
@@ -74,7 +74,7 @@ describe('service: the supervisor', () => {
     await until('all are up', () => up.size === 3);
     await supervisor.stop();
     assert.deepEqual(lists.slice(-3).map((live) => live.map(({ role }) => role)), [['engine', 'query'], ['engine'], []]);
-    assert.ok(said.includes('error query: did not end within 300 ms and is killed'));
+    assert.ok(said.includes('error query: did not end within 300 ms: killing it'));
     assert.equal(said.some((line) => line.startsWith('warn')), false, 'nothing was started again');
   });
 
@@ -118,9 +118,9 @@ describe('service: settings that name roles', () => {
 
   it('are refused with what would be right', () => {
     assert.throws(() => rolesOf('api,relayer'), /there is no role "relayer"; the roles are projections, engine, indexer, lane, settlement, query, api/);
-    assert.throws(() => rolesOf('api api'), /one process has the role api once/);
-    assert.throws(() => rolesOf(','), /expected roles of/);
-    assert.throws(() => processesOf('api engine+engine'), /one process has the role engine once/);
-    assert.throws(() => processesOf('api ++'), /expected roles of/);
+    assert.throws(() => rolesOf('api api'), /a process cannot have the role api twice/);
+    assert.throws(() => rolesOf(','), /expected one or more of the roles/);
+    assert.throws(() => processesOf('api engine+engine'), /a process cannot have the role engine twice/);
+    assert.throws(() => processesOf('api ++'), /expected one or more of the roles/);
   });
 });

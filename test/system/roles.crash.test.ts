@@ -225,7 +225,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
       env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
     });
     deepEqual(stdout.trim().split('\n').map((line) => line.replace(/from \d+/, 'from all')), projections.map(({ name }) => (
-      `${name}: rebuilt from all outcomes; 0 rows differed from the ones that served`)));
+      `${name}: rebuilt from all command outcomes; 0 rows differed from the old read model`)));
   });
 
   it('replays to the same digests from position 0, in another process and without snapshots', async () => {
