@@ -17,6 +17,7 @@ await runProgram({
     const exchange = await startProcess(config, grounds, logger);
     steps.unshift(...exchange.stopSteps);
     logger.info({ url: exchange.url, roles: config.roles }, 'listening');
+    process.send?.('serving');
     if (grounds.isDevelopment) process.stdout.write(await welcome({ url: exchange.url, config, dev: grounds.dev }) ?? '');
     return await Promise.race([exchange.failed, grounds.failed]);
   },

@@ -62,7 +62,7 @@ async function openFront(
   }]);
   const wanted = config.processes.map((group) => group.join('+'));
   const front = createFront({
-    portsOf: (role) => live().filter((each) => each.role.split('+').includes(role)).map(({ port }) => port),
+    portsOf: (role) => live().filter((each) => each.serves && each.role.split('+').includes(role)).map(({ port }) => port),
     readiness: () => stackReadiness({ wanted, live: live() }), metrics, observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
   });
   const server = createServer(front, config);

@@ -8,7 +8,7 @@ const ANSWER_WITHIN_MS = 2_000;
 export interface Stack {
   /** The role of each process that should run. */
   readonly wanted: readonly string[];
-  readonly live: readonly LiveProcess[];
+  readonly live: readonly Pick<LiveProcess, 'role' | 'port'>[];
 }
 
 /** The stack is ready when at least one process per role is ready: requests can be served without the second engine. */
@@ -23,7 +23,7 @@ export async function stackReadiness({ wanted, live }: Stack): Promise<{ readonl
   return readinessAnswer([...new Set(wanted.flatMap((role) => role.split('+')))], parts);
 }
 
-async function ask({ port }: LiveProcess): Promise<ReadinessParts> {
+async function ask({ port }: Pick<LiveProcess, 'port'>): Promise<ReadinessParts> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
     return await response.json() as ReadinessParts;

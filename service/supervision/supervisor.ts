@@ -13,6 +13,8 @@ export interface Managed {
 
 export interface LiveProcess extends Managed {
   readonly pid: number;
+  /** Whether it has said that it listens, by a message to its parent. */
+  readonly serves: boolean;
 }
 
 export interface SupervisorOptions {
@@ -63,6 +65,7 @@ export function supervise(options: SupervisorOptions): Supervisor {
       live.set(managed, process);
       changed(listed());
     },
+    serving(process) { if (live.get(managed) === process) live.set(managed, { ...process, serves: true }); },
     ended() {
       live.delete(managed);
       changed(listed());
@@ -77,6 +80,7 @@ export function supervise(options: SupervisorOptions): Supervisor {
 
 interface Events {
   readonly started: (process: LiveProcess) => void;
+  readonly serving: (process: LiveProcess) => void;
   readonly ended: () => void;
   readonly hopeless: (error: HopelessProcess) => void;
 }
@@ -95,7 +99,9 @@ function keepAlive(managed: Managed, options: SupervisorOptions, events: Events)
       current = { child, ended };
       const { pid } = child;
       if (pid !== undefined) {
-        events.started({ ...managed, pid });
+        const process = { ...managed, pid, serves: false };
+        events.started(process);
+        child.once('message', () => { events.serving(process); });
         report('info', { role, pid, what: 'started' });
       }
       const end = await ended;

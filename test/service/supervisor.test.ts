@@ -26,8 +26,8 @@ describe('service: the supervisor', () => {
       changed: (live) => { lists.push(live); },
       report: (level, { role, what }) => { said.push(`${level} ${role}: ${what}`); },
       spawn({ role }) {
-        const child = spawn(process.execPath, ['-e', scripts(role)], { stdio: ['ignore', 'pipe', 'inherit'] });
-        child.stdout.once('data', () => { up.add(child.pid!); });
+        const child = spawn(process.execPath, ['-e', scripts(role)], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+        child.stdout!.once('data', () => { up.add(child.pid!); });
         return child;
       },
     });
@@ -50,9 +50,19 @@ describe('service: the supervisor', () => {
     const [first, second] = supervisor.live() as [LiveProcess, LiveProcess];
     process.kill(first.pid, 'SIGKILL');
     const reborn = await until('it lives again', () => supervisor.live().find(({ port, pid }) => port === 1 && pid !== first.pid));
-    assert.deepEqual(supervisor.live(), [{ role: 'engine', port: 1, pid: reborn.pid }, second]);
+    assert.deepEqual(supervisor.live(), [{ role: 'engine', port: 1, pid: reborn.pid, serves: false }, second]);
     assert.ok(lists.some((live) => live.length === 1 && live[0]!.pid === second.pid), 'the list told of its death');
     assert.ok(said.includes('warn engine: ended by itself (SIGKILL); restarting'));
+  });
+
+  it('knows which processes have said that they serve, and forgets it when they end', async () => {
+    const supervisor = start(engines, () => `process.send("serving"); ${FOREVER}`);
+    await until('both serve', () => supervisor.live().every(({ serves }) => serves) && supervisor.live().length === 2);
+    const [first] = supervisor.live() as [LiveProcess, LiveProcess];
+    process.kill(first.pid, 'SIGKILL');
+    const reborn = await until('it lives again', () => supervisor.live().find(({ port, pid }) => port === 1 && pid !== first.pid));
+    assert.equal(reborn.serves, false);
+    await until('it serves again', () => supervisor.live().every(({ serves }) => serves));
   });
 
   it('waits ever longer before it starts again what ends at once', async () => {
