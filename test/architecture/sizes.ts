@@ -34,7 +34,7 @@ export const folderSizes: Rule = ({ sources }) => {
 export const ASSERTIONS: Readonly<Record<string, number>> = {
   // Slots of typed arrays and of pools that are never out of range.
   'engine/book': 72, 'engine/rules': 56,
-  // None, and none is to come back.
+  // Folders that have none.
   'engine/log': 0, 'engine/records': 0, 'engine/run': 0, 'projections': 0, 'projections/models': 0, 'query': 0,
   'command/lane': 15, 'service/cli': 16, 'service/embedded': 26,
 };
