@@ -1,4 +1,4 @@
-/** Every projection that this program keeps, in the order in which a batch is folded into them. */
+/** Every projection of this program, in the order in which a batch is folded into them. */
 import { markets } from './models/markets.js';
 import { orders } from './models/orders.js';
 import { positions } from './models/positions.js';

@@ -1,19 +1,19 @@
-/** Checkpoints: how many outcomes each projection has folded, moved in the transaction that writes the rows. */
+/** Checkpoints: how many outcomes each projection has folded. The transaction that writes the rows also moves the checkpoint. */
 import { int4Array, int8Array, textArray } from './columns.js';
 import { soleRow, type Query } from './projection.js';
 
 export interface Checkpoint {
   readonly version: number;
-  /** The next outcome that the projection wants. */
+  /** The position of the next outcome to fold. */
   readonly position: number;
-  /** The transaction that wrote it last (Postgres' xmin): another one means that somebody else has been at the rows. */
+  /** The transaction that last wrote the checkpoint (Postgres' xmin). Another transaction means that another process changed the rows. */
   readonly writer: string;
 }
 
-/** What is known of each projection's checkpoint, by name. */
+/** The checkpoints by projection name. */
 export type Checkpoints = ReadonlyMap<string, Checkpoint>;
 
-/** The checkpoint of a projection whose tables are there. */
+/** The checkpoint of a projection. Throws Error when the projection has none, because its tables were not created. */
 export function checkpointOf(checkpoints: Checkpoints, name: string): Checkpoint {
   const checkpoint = checkpoints.get(name);
   if (checkpoint === undefined) throw new Error(`projection ${name} has no checkpoint`);
@@ -23,7 +23,7 @@ export function checkpointOf(checkpoints: Checkpoints, name: string): Checkpoint
 export interface Advance {
   readonly name: string;
   readonly version: number;
-  /** Of the checkpoint as it was left; absent where nothing is remembered of the rows: then only the position counts. */
+  /** The checkpoint's last known writer. Absent when the fold remembers nothing about the rows: then only the position is compared. */
   readonly writer?: string;
   readonly from: number;
   readonly to: number;
@@ -51,10 +51,10 @@ export async function readCheckpoints(query: Query): Promise<Map<string, Checkpo
 }
 
 /**
- * Moves checkpoints that are still as they were left and returns their writer, this transaction; undefined when one is not,
- * because another worker or a rebuild was here: then the transaction is to be rolled back. It waits for a transaction that is
- * moving them, so it comes first in its own. With `reached`, readers are told at the commit that the read models include that
- * position.
+ * Moves checkpoints that nobody else has changed, and returns their new writer, which is this transaction. Returns undefined when
+ * another worker or a rebuild has changed one; the caller then rolls back. The statement waits for a transaction that is moving the
+ * same checkpoints, so it must be the first one of its transaction. With `reached`, Postgres notifies readers at the commit that the
+ * read models include that position.
  */
 export async function advance(moves: readonly Advance[], query: Query, reached?: number): Promise<string | undefined> {
   const [moved, writer] = soleRow(await query<[string, string]>(ADVANCE, [

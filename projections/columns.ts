@@ -1,6 +1,6 @@
 /**
- * Columns of values as Postgres array parameters. Binary where node-postgres would send text that Postgres has to parse (bytea in
- * hex above all); numeric stays text, since its binary form costs more to make than to parse.
+ * Columns of values as Postgres array parameters. Most are binary, because Postgres would have to parse the text that node-postgres sends
+ * (hex for bytea is the slowest). numeric stays text: making its binary form costs more than parsing the text.
  */
 
 const OID = { bytea: 17, int8: 20, int2: 21, int4: 23 } as const;
@@ -67,7 +67,7 @@ export function booleanArray(values: readonly boolean[]): string {
   return `{${values.join()}}`;
 }
 
-/** `text[]`; null stays null. Postgres' text has no U+0000: it becomes U+FFFD, so that no question can stop a projection. */
+/** `text[]`; null stays null. Postgres' text cannot contain U+0000, so it becomes U+FFFD; otherwise a question could stop a projection. */
 export function textArray(values: readonly (string | null)[]): string {
   const items = values.map((value) => value === null
     ? 'NULL'

@@ -1,20 +1,20 @@
-/** One Postgres session of a projection worker, and which of its failures pass by themselves. */
+/** One Postgres session of a projection worker, and which of its errors are temporary. */
 import pg from 'pg';
 import type { Query, Statement } from './projection.js';
 
 export interface Session {
-  /** Statements that are not waited for go out at once and are carried out in the order of the calls. */
+  /** Sends a statement without waiting for earlier ones; Postgres runs them in the order of the calls. */
   readonly query: Query;
-  /** Runs SQL without parameters, one statement or several. */
+  /** Runs one or more SQL statements without parameters. */
   run(sql: string): Promise<void>;
-  /** Ends the session at once; what was not committed is rolled back. */
+  /** Ends the session at once; an open transaction is rolled back. */
   close(): Promise<void>;
 }
 
-/** Opens a session whose unqualified names are in `schema`. Throws DatabaseUnavailable. */
+/** Opens a session with `schema` as its search path. Throws DatabaseUnavailable. */
 export type OpenSession = (url: string, schema: string) => Promise<Session>;
 
-/** Postgres cannot be reached or has broken off: whether the last statement, perhaps a COMMIT, was carried out is unknown. */
+/** Postgres cannot be reached, or the connection was lost. Whether the last statement, perhaps a COMMIT, was executed is unknown. */
 export class DatabaseUnavailable extends Error {
   constructor(cause: unknown) {
     super(`Postgres is not available: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
@@ -22,19 +22,19 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** The SQLSTATE behind an error of a session, where Postgres itself refused. */
+/** The SQLSTATE of a session's error; undefined when the error did not come from Postgres. */
 export function sqlState(error: unknown): string | undefined {
   const cause = error instanceof DatabaseUnavailable ? error.cause : error;
   return cause instanceof pg.DatabaseError ? cause.code : undefined;
 }
 
-/** SQLSTATEs that pass: connection, deadlock, resources, lock timeout, operator, system; read-only, in a failover. */
+/** SQLSTATEs of temporary errors: connection, deadlock, resources, lock timeout, operator, system; read-only during a failover. */
 const PASSING = /^(08|40|53|55P03$|57|58|25006$)/;
 
 /**
- * Settings of a worker's session. Its statements reach rows by key only, so other plans are ruled out: one that was made while a
- * table was small would stay in use as it grows. Losing the last commits in a crash is harmless: the checkpoint goes with the
- * rows, and the log has the outcomes; so commits do not wait for the disk.
+ * Settings of a worker's session. Its statements find rows by key only, so other plans are disabled: a plan that was made for a small
+ * table would stay in use when the table grows. Commits do not wait for the disk. A crash may lose the last commits without harm: the
+ * rows and their checkpoint are lost together, and the log has the outcomes.
  */
 const SETTINGS = [
   'synchronous_commit=off', 'enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off', 'plan_cache_mode=force_generic_plan',
@@ -46,7 +46,7 @@ export const openSession: OpenSession = async (url, schema) => {
     connectionString: withSettings(url, [`search_path=${schema}`, ...SETTINGS]), application_name: 'projections',
     keepAlive: true, keepAliveInitialDelayMillis: 10_000, connectionTimeoutMillis: 10_000, pipeline: true,
   });
-  // A connection that breaks while idle is noticed by the next query.
+  // When a connection is lost while idle, the next query reports the error.
   client.on('error', () => undefined);
   await guarded(() => client.connect());
   return {
@@ -59,7 +59,7 @@ export const openSession: OpenSession = async (url, schema) => {
   };
 };
 
-/** Errors without an SQLSTATE come from the socket or from node-postgres about it. */
+/** Throws DatabaseUnavailable for temporary errors. Errors without an SQLSTATE come from the socket, so they are temporary. */
 async function guarded<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -69,7 +69,7 @@ async function guarded<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The URL with session settings added to its start-up options, so that no session is ever without them. */
+/** The URL with session settings added to its start-up options, so that every session has them from the start. */
 function withSettings(url: string, settings: readonly string[]): string {
   const target = new URL(url);
   const given = target.searchParams.get('options');

@@ -1,11 +1,11 @@
-/** Reads the log ahead of the writer: outcomes are followed and decoded while Postgres works on the batch before. */
+/** Reads the log ahead of the writer: follows and decodes outcomes while Postgres works on the previous batch. */
 import { setImmediate } from 'node:timers/promises';
 import { decodeOutcome } from '../engine/records/codec.js';
 import { BrokenSequence, type Log, type LogRecord } from '../engine/log/log.js';
 import { pause } from '../engine/waiting.js';
 import type { FoldedOutcome } from './projection.js';
 
-/** What one batch may hold. A single outcome is never split, however many events it has. */
+/** The most outcomes and events per batch. A single outcome is never split, however many events it has. */
 export interface BatchLimits {
   readonly outcomes: number;
   readonly events: number;
@@ -13,14 +13,14 @@ export interface BatchLimits {
 
 export interface Inbox {
   /**
-   * The next outcomes, as many as have come and the limits allow, at least one; none once the signal has aborted. Throws what
-   * stopped the reading, after the outcomes before it have been given.
+   * The next outcomes: at least one, and as many as have arrived within the limits; none once the signal has aborted. When reading has
+   * failed, gives the outcomes before the failure first, and then throws the error.
    */
   take(): Promise<FoldedOutcome[]>;
   close(): Promise<void>;
 }
 
-/** An outcome that this program cannot read: it stops here, since nothing may be skipped. */
+/** This program cannot read an outcome. The projections stop, because no outcome may be skipped. */
 export class UnreadableOutcome extends Error {
   constructor(readonly position: number, cause: unknown) {
     super(`outcome ${position} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
@@ -28,21 +28,21 @@ export class UnreadableOutcome extends Error {
   }
 }
 
-/** Outcomes decoded before others get their turn. */
+/** The number of outcomes decoded per turn of the event loop. */
 const SLICE = 256;
-/** A page of as many outcomes is not small: more would not make a batch much cheaper. */
+/** A page with this many outcomes is large enough: a larger batch would not be much cheaper per outcome. */
 const PLENTY = 500;
 
 export interface InboxOptions {
   readonly log: Log;
   readonly from: number;
   readonly limits: BatchLimits;
-  /** A page that is small is followed by a rest of this length, in which the next one grows. */
+  /** The pause after a small page, so that the next page has more outcomes. */
   readonly restMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Starts reading. `close` it, or abort the signal, to end that. */
+/** Starts reading. `close`, or the signal, ends the reading. */
 export function openInbox({ log, from, limits, restMs, signal }: InboxOptions): Inbox {
   const stop = new AbortController();
   const onAbort = () => stop.abort();
@@ -82,7 +82,7 @@ export function openInbox({ log, from, limits, restMs, signal }: InboxOptions): 
   const take = async (): Promise<FoldedOutcome[]> => {
     while (waiting.length === 0 && !ended && !stop.signal.aborted) await changed();
     if (stop.signal.aborted) return [];
-    if (waiting.length === 0) throw failure ?? new Error('the log stopped being followed');
+    if (waiting.length === 0) throw failure ?? new Error('the log ended the outcomes, which must go on until the signal aborts');
     const batch = withinLimits(waiting, limits);
     waiting = waiting.slice(batch.length);
     waitingEvents = waiting.reduce((sum, { events }) => sum + events.length, 0);
@@ -99,7 +99,7 @@ export function openInbox({ log, from, limits, restMs, signal }: InboxOptions): 
   };
 }
 
-/** The outcome at `due`. Throws BrokenSequence, UnreadableOutcome. */
+/** The outcome in a record, which must have position `due`. Throws BrokenSequence, UnreadableOutcome. */
 export function decode({ position, data }: LogRecord, due: number): FoldedOutcome {
   if (position !== due) throw new BrokenSequence('outcomes', due, position);
   try {
@@ -110,7 +110,7 @@ export function decode({ position, data }: LogRecord, due: number): FoldedOutcom
   }
 }
 
-/** The longest beginning that keeps the limits, at least one outcome. */
+/** As many outcomes from the start as the limits allow, at least one. */
 export function withinLimits(outcomes: readonly FoldedOutcome[], limits: BatchLimits): FoldedOutcome[] {
   let events = 0;
   for (const [length, outcome] of outcomes.entries()) {

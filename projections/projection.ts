@@ -1,7 +1,7 @@
-/** What a projection is: a name, a version, its tables, and how a batch of outcomes changes their rows. */
+/** The interface of a projection: a name, a version, its tables, and how a batch of outcomes changes their rows. */
 import type { Event } from '../engine/records/events.js';
 
-/** One outcome of the log, decoded: what happened at `position`. */
+/** One decoded outcome of the log. */
 export interface FoldedOutcome {
   readonly position: number;
   /** Engine time in milliseconds. */
@@ -9,7 +9,7 @@ export interface FoldedOutcome {
   readonly events: readonly Event[];
 }
 
-/** A prepared statement. The name stands for the text on a connection: one name, one text. */
+/** A prepared statement. Each name must always have the same text, because Postgres knows the statement by its name. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -19,52 +19,52 @@ export interface Statement {
 export type Query = <Row extends unknown[]>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>;
 
 export interface Projection {
-  /** Also its name for `rebuild`; lower-case letters and `_`. */
+  /** The name in checkpoints and for `rebuild`: lower-case letters and `_`. */
   readonly name: string;
-  /** Counted up whenever tables or meaning change: the rows of another version are rebuilt from position 0, not continued. */
+  /** Increases whenever the tables or the meaning of their rows change. Tables of an older version are rebuilt from position 0. */
   readonly version: number;
-  /** Statements that create its tables and indexes, unqualified: the search path decides where. */
+  /** Statements that create the tables and indexes. Names are unqualified: the search path decides the schema. */
   readonly tables: readonly string[];
-  /** The event types that change none of its rows. */
+  /** The event types that change none of the projection's rows. */
   readonly ignored: ReadonlySet<Event['type']>;
-  /** A fold without memories of rows: for one session, since what it remembers is true only while that one writes alone. */
+  /** A new fold, for one session: a fold remembers rows, and the memory is correct only while no other session writes them. */
   start(): Fold;
 }
 
 /**
- * Folds a batch and writes the rows that it changes. The caller owns the transaction and has checked that the batch is the
- * next one after the last that this fold was given, and that nobody else has written since; a fold whose batch was not committed
- * is not to be used again. Statements whose rows it does not need go out without waiting for those before. The same outcomes in
- * batches of any size give the same rows. Throws InconsistentHistory.
+ * Folds a batch and writes the changed rows. The caller owns the transaction, and has checked that the batch follows the fold's last
+ * batch directly and that nobody else has written since. After a batch that was not committed, the fold must not be used again. The
+ * fold sends statements without waiting for earlier ones when it does not need their rows. The same outcomes give the same rows in
+ * batches of any size. Throws InconsistentHistory.
  */
 export type Fold = (batch: readonly FoldedOutcome[], query: Query) => Promise<void>;
 
-/** An event contradicts the outcomes before it: the log or the engine is broken, so the worker stops. */
+/** An event contradicts the outcomes before it. The log or the engine is broken, so the worker stops. */
 export class InconsistentHistory extends Error {
   constructor(what: string) {
-    super(`${what}: the outcomes before it do not bear that out; audit the history before going on`);
+    super(`${what}: this contradicts the outcomes before; audit the history before you continue`);
     this.name = 'InconsistentHistory';
   }
 }
 
-/** The positions of a batch's outcomes: the first, and the one after the last. A batch is never empty. */
+/** The first position of a batch, and the position after its last one. Throws Error for an empty batch. */
 export function extentOf(batch: readonly FoldedOutcome[]): { readonly first: number; readonly end: number } {
   const [outcome] = batch;
-  if (outcome === undefined) throw new Error('a batch has no outcomes');
+  if (outcome === undefined) throw new Error('a batch must have an outcome');
   return { first: outcome.position, end: outcome.position + batch.length };
 }
 
-/** The row of a statement that always gives one. */
+/** The row of a statement that always returns one. */
 export function soleRow<Row>(rows: readonly Row[]): Row {
   const [row] = rows;
-  if (row === undefined) throw new Error('a statement that always gives a row gave none');
+  if (row === undefined) throw new Error('a statement that always returns a row returned none');
   return row;
 }
 
-/** The item that was asked for under this number, where a statement's rows name the items by their places. */
+/** The item with this index, for statements whose rows name the requested items by index. Throws Error for an unknown index. */
 export function placedAt<Item>(items: readonly Item[], place: number): Item {
   const item = items[place];
-  if (item === undefined) throw new Error(`a statement gave a row for place ${place}, of ${items.length}`);
+  if (item === undefined) throw new Error(`a statement returned a row for item ${place} of ${items.length}`);
   return item;
 }
 

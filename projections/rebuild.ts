@@ -1,4 +1,4 @@
-/** `rebuild NAME`: a projection's tables made again from position 0 beside the serving ones, compared with them, swapped in. */
+/** `rebuild NAME`: makes a projection's tables again from position 0 in a shadow schema, compares them with the live tables, and swaps. */
 import type { Log } from '../engine/log/log.js';
 import { advance, type Checkpoint } from './checkpoint.js';
 import { openSession, sqlState, type OpenSession, type Session } from './database.js';
@@ -14,32 +14,32 @@ export interface RebuildOptions {
   readonly signal?: AbortSignal;
   readonly limits?: BatchLimits;
   readonly open?: OpenSession;
-  /** Does nothing when the tables are of the projection's version once it is this rebuild's turn. */
+  /** Does nothing when the live tables already have the projection's version at the time of this rebuild's turn. */
   readonly onlyIfOlder?: boolean;
   readonly onProgress?: (position: number) => void;
 }
 
 export interface Rebuilt {
-  /** How many outcomes the new tables are made of. */
+  /** How many outcomes are in the new tables. */
   readonly position: number;
   /**
-   * Rows that the old and the new tables did not share, a changed row counting twice; 0: they were identical. Null where there
-   * was nothing to compare, the old tables being of another version.
+   * The number of rows that only the old or only the new tables had; a changed row counts twice, and 0 means identical. Null when the
+   * old tables had another version and were not compared.
    */
   readonly differingRows: number | null;
 }
 
 const LIMITS: BatchLimits = { outcomes: 20_000, events: 60_000 };
-/** The last stretch is folded while the live worker waits, so it is to be short: this part of a batch. */
+/** The last outcomes are folded while the live worker waits, so there may be at most this part of a batch of them. */
 const LAST_STRETCH = 0.1;
-/** How long readers may hold up the swap, and the swap new readers, before it steps back and tries again. */
+/** How long the swap waits for readers, and so makes new readers wait, before it rolls back and tries again. */
 const LOCK_TIMEOUT = '2s';
 const PAGE = 2_000;
 
 /**
- * Rebuilds one projection; live workers and readers go on meanwhile. Killed at any point it leaves the live tables as they were,
- * and the next rebuild starts afresh. Rebuilds of one projection take turns. Throws DatabaseUnavailable,
- * LogUnavailable, ProjectionFailed.
+ * Rebuilds one projection while live workers and readers go on. A rebuild that is killed leaves the live tables unchanged, and the next
+ * rebuild starts from the beginning. Rebuilds of one projection take turns. Throws DatabaseUnavailable, LogUnavailable,
+ * ProjectionFailed.
  */
 export async function rebuild(options: RebuildOptions): Promise<Rebuilt> {
   const { url, projection, open = openSession, onlyIfOlder = false } = options;
@@ -82,10 +82,10 @@ async function fillAndSwap(begun: Rebuilding): Promise<Rebuilt> {
   }
 }
 
-/** Lock timeout, deadlock: readers were in the way of the swap. */
+/** SQLSTATEs of a swap that readers have blocked: lock timeout, deadlock. */
 const GAVE_WAY = new Set(['55P03', '40P01']);
 
-/** Folds outcomes up to `target` into the shadow tables, each batch in a transaction; returns `target`. */
+/** Folds the outcomes before `target` into the shadow tables, one transaction per batch. Returns `target`. */
 async function fill(rebuilding: Rebuilding, from: number, target: number): Promise<number> {
   const { session, signal, onProgress } = rebuilding;
   for await (const batch of batches(rebuilding, from, target)) {
@@ -102,19 +102,19 @@ async function foldBatch({ session, projection, fold }: Rebuilding, batch: reado
   const { name, version } = projection;
   const { first: from, end: to } = extentOf(batch);
   if (!await advance([{ name, version, from, to }], session.query)) {
-    throw new Error(`somebody else writes the shadow tables of ${name}`);
+    throw new Error(`another process writes the shadow tables of ${name}`);
   }
   await foldInto({ name, fold, batch, query: session.query });
   return to;
 }
 
-/** The outcomes of `from` up to `target`, in batches. */
+/** The outcomes from `from` to before `target`, in batches. */
 async function* batches({ log, limits = LIMITS }: Rebuilding, from: number, target: number): AsyncGenerator<FoldedOutcome[]> {
   let waiting: FoldedOutcome[] = [];
   let events = 0;
   for (let next = from; next < target;) {
     const records = await log.read('outcomes', next, Math.min(PAGE, target - next));
-    if (records.length === 0) throw new Error(`the log ends at ${next}, the read models are at ${target}: this is not their log`);
+    if (records.length === 0) throw new Error(`the log ends at ${next}, but the read models are at ${target}: they were made from another log`);
     for (const record of records) {
       const outcome = decode(record, next++);
       waiting.push(outcome);
@@ -137,7 +137,7 @@ async function compareAndSwap(rebuilding: Rebuilding, filled: number): Promise<R
   const live = await liveCheckpoint(session, projection);
   const comparable = live.version === version;
   const position = comparable ? live.position : filled;
-  if (position < filled) throw new Error(`${name} went back from ${filled} to ${position} meanwhile: start the rebuild again`);
+  if (position < filled) throw new Error(`the live ${name} went back from ${filled} to ${position} meanwhile: start the rebuild again`);
   for await (const batch of batches(rebuilding, filled, position)) await foldBatch(rebuilding, batch);
   const tables = tableNames(projection);
   const differingRows = comparable ? await countDifferences(session, shadow, tables) : null;
@@ -156,7 +156,7 @@ async function compareAndSwap(rebuilding: Rebuilding, filled: number): Promise<R
   return { position, differingRows };
 }
 
-/** Rows that are in one schema's tables and not in the other's, counted both ways. */
+/** The number of rows that are in the tables of only one of the two schemas. */
 async function countDifferences(session: Session, shadow: string, tables: readonly string[]): Promise<number> {
   let rows = 0;
   for (const table of tables) {

@@ -1,4 +1,4 @@
-/** The projection worker: follows the outcomes and keeps the read models up to date, a batch and its checkpoints at once. */
+/** The projection worker: follows the outcomes and updates the read models. A batch's rows and checkpoints are one transaction. */
 import { LogUnavailable, type Log } from '../engine/log/log.js';
 import { pause } from '../engine/waiting.js';
 import { advance, checkpointOf, readCheckpoints, type Checkpoints } from './checkpoint.js';
@@ -10,66 +10,66 @@ import { rebuild } from './rebuild.js';
 import { createReadModels, grantReader, READ_MODELS } from './schema.js';
 
 export interface RunOptions {
-  /** A Postgres connection URL. The worker has a connection of its own. */
+  /** A Postgres connection URL. The worker opens its own connection. */
   readonly url: string;
   readonly log: Log;
   readonly projections: readonly Projection[];
-  /** Aborting it finishes the batch in hand and ends the run. */
+  /** When the signal aborts, the worker finishes the current batch and ends. */
   readonly signal: AbortSignal;
-  /** What one batch may hold; under load batches fill up to it. */
+  /** The largest batch; under load batches reach this size. */
   readonly limits?: BatchLimits;
   /**
-   * How much later than it could an outcome may be folded while others come, so that more go into a batch; the first one after
-   * a quiet time is folded at once, and a backlog without rests. Default 50 ms; 0: never later.
+   * How long an outcome may be delayed while others arrive, so that a batch has more outcomes. The first outcome after a quiet time is
+   * folded at once, and a backlog is folded without pauses. Default 50 ms; 0: no delay.
    */
   readonly freshnessMs?: number;
-  /** Waits after the first, second, … failure in a row; the last one repeats. */
+  /** Pauses after the first, second, … failure in a row; the last pause repeats. */
   readonly backoffMs?: readonly number[];
   readonly open?: OpenSession;
   readonly onProgress?: (progress: Progress) => void;
-  /** Told of everything that does not stop the run: Postgres or the log unreachable, another worker ahead, a rebuild. */
+  /** Called with every error that does not stop the run: Postgres or the log unavailable, another worker ahead, a rebuild. */
   readonly onTrouble?: (error: Error) => void;
 }
 
-/** Where the read models are: told when a worker has read the checkpoints, and after each batch that it has committed. */
+/** How far the read models are. Reported when a worker has read the checkpoints, and after each committed batch. */
 export interface Progress {
-  /** The next outcome that the projection furthest behind wants. */
+  /** The next position of the projection that is furthest behind. */
   readonly position: number;
   readonly positions: ReadonlyMap<string, number>;
-  /** How many outcomes the batch had; 0 when the checkpoints were read. */
+  /** The number of outcomes in the batch; 0 when the worker has just read the checkpoints. */
   readonly outcomes: number;
 }
 
 export interface ProjectionRun {
-  /** Resolves when the signal has aborted; rejects when it must not go on: UnreadableOutcome, BrokenSequence, a defect. */
+  /** Resolves when the signal has aborted. Rejects when the worker must not continue: UnreadableOutcome, BrokenSequence, a defect. */
   readonly done: Promise<void>;
-  /** The next outcome that the projection furthest behind wants; 0 until the checkpoints have been read. */
+  /** The next position of the projection that is furthest behind; 0 until the checkpoints have been read. */
   position(): number;
-  /** Outcomes in the log that the projection furthest behind has not folded. Throws LogUnavailable. */
+  /** The number of outcomes in the log that the projection furthest behind has not folded. Throws LogUnavailable. */
   lag(): Promise<number>;
 }
 
-/** Another worker or a rebuild has moved a checkpoint: this one stands back and reads it again. */
+/** Another worker or a rebuild has moved a checkpoint. This worker pauses and reads the checkpoints again. */
 class Overtaken extends Error {
   constructor() {
-    super('another worker has folded these outcomes');
+    super('another worker or a rebuild has folded these outcomes');
     this.name = 'Overtaken';
   }
 }
 
-/** The tables are of a later version than this program's: it must not write them. */
+/** The tables have a newer version than this program. It must not write them. */
 export class NewerReadModels extends Error {
   constructor(name: string, stored: number, known: number) {
-    super(`read model ${name} has version ${stored}, this program knows ${known}: run the newer program`);
+    super(`read model ${name} has version ${stored}, but this program makes version ${known}: run the newer program`);
     this.name = 'NewerReadModels';
   }
 }
 
-/** The checkpoints are beyond the log's end: the log was replaced, or the database belongs to another exchange. */
+/** A checkpoint is beyond the log's end: the log was replaced, or the database belongs to another exchange. */
 export class ForeignReadModels extends Error {
   constructor(position: number, length: number) {
-    super(`the read models are made of ${position} outcomes, the log has ${length}: it is not theirs; `
-      + `restore the log, or drop schema ${READ_MODELS} to have them made afresh`);
+    super(`the read models include ${position} outcomes, but the log has ${length}: they were made from another log; `
+      + `restore that log, or drop schema ${READ_MODELS}, which the next start makes again`);
     this.name = 'ForeignReadModels';
   }
 }
@@ -79,8 +79,8 @@ const FRESHNESS_MS = 50;
 const BACKOFF_MS = [50, 100, 250, 500, 1_000, 2_000, 5_000];
 
 /**
- * Starts the worker. It outlives every loss of Postgres and of the log; several may run at once, one at a time gets ahead. A
- * projection whose tables are of an older version is rebuilt first, while the old rows go on serving.
+ * Starts the worker. The worker retries when Postgres or the log is lost. Several workers may run at once; only one of them commits each
+ * batch. A projection whose tables have an older version is rebuilt first; until then the old rows are served.
  */
 export function runProjections(options: RunOptions): ProjectionRun {
   const state: State = { checkpoints: new Map(), failures: 0 };
@@ -94,7 +94,7 @@ export function runProjections(options: RunOptions): ProjectionRun {
 
 interface State {
   checkpoints: Checkpoints;
-  /** In a row; a commit ends the row. */
+  /** The number of failures in a row; a commit resets it. */
   failures: number;
 }
 
@@ -114,7 +114,7 @@ async function keepRunning(options: RunOptions, state: State): Promise<void> {
   }
 }
 
-/** One connection's life: from its checkpoints on until the signal aborts or something breaks. */
+/** Works over one connection, from the checkpoints on, until the signal aborts or an error occurs. */
 async function runSession(options: RunOptions, state: State): Promise<void> {
   const { url, log, projections, signal, limits = LIMITS, freshnessMs = FRESHNESS_MS, open = openSession, onProgress } = options;
   const session = await open(url, READ_MODELS);
@@ -130,7 +130,7 @@ async function runSession(options: RunOptions, state: State): Promise<void> {
     const furthest = Math.max(...projections.map(({ name }) => checkpointOf(state.checkpoints, name).position));
     const length = await log.length('outcomes');
     if (furthest > length) throw new ForeignReadModels(furthest, length);
-    // What folds remember is as old as this session: it ends when a batch was not committed or somebody else was here.
+    // Folds remember rows for one session. The session ends when a batch was not committed or another process wrote the rows.
     const folds = projections.map((projection) => ({ name: projection.name, fold: projection.start() }));
     inbox = openInbox({ log, from: lowest(projections, state.checkpoints), limits, restMs: freshnessMs, signal });
     for (let batch = await inbox.take(); batch.length > 0; batch = await inbox.take()) {
@@ -143,7 +143,7 @@ async function runSession(options: RunOptions, state: State): Promise<void> {
   }
 }
 
-/** Creates what is missing and rebuilds what is of an older version. Throws NewerReadModels. */
+/** Creates missing tables and rebuilds tables of an older version. Throws NewerReadModels. */
 async function prepare(session: Session, options: RunOptions): Promise<void> {
   const { url, log, projections, signal, open, onTrouble } = options;
   await createReadModels({ session, schema: READ_MODELS, projections });
@@ -155,14 +155,14 @@ async function prepare(session: Session, options: RunOptions): Promise<void> {
     const found = checkpointOf(stored, name).version;
     if (found > version) throw new NewerReadModels(name, found, version);
     if (found === version) continue;
-    onTrouble?.(new Error(`read model ${name} has version ${found}, this program makes ${version}: rebuilding it`));
+    onTrouble?.(new Error(`read model ${name} has version ${found}, but this program makes version ${version}: rebuilding it`));
     await rebuild({ url, log, projection, signal, ...open && { open }, onlyIfOlder: true });
   }
 }
 
 /**
- * Writes a batch to every projection that has not folded it, and their checkpoints, in one transaction; returns the new ones.
- * Throws Overtaken, DatabaseUnavailable (whether it was committed is then unknown: the checkpoints tell) and ProjectionFailed.
+ * Writes a batch to every projection that has not folded it, and the checkpoints, in one transaction. Returns the new checkpoints.
+ * Throws Overtaken, ProjectionFailed, and DatabaseUnavailable; then only the checkpoints tell whether the batch was committed.
  */
 async function writeBatch({ session, folds, checkpoints, batch }: {
   session: Session;
@@ -173,7 +173,7 @@ async function writeBatch({ session, folds, checkpoints, batch }: {
   const { first, end } = extentOf(batch);
   const due = folds.map(({ name, fold }) => ({ name, fold, ...checkpointOf(checkpoints, name) })).filter(({ position }) => position < end);
   const moves = due.map(({ name, version, writer, position }) => ({ name, version, writer, from: position, to: end }));
-  // All statements go out at once, in this order. What the folds meet counts only if the checkpoints were as expected.
+  // All statements are sent at once, in this order. Errors of the folds count only if the checkpoints were as expected.
   const begun = session.run('begin');
   const advanced = advance(moves, session.query, end - 1);
   const folded = Promise.all(due.map(({ name, fold, position }) => (

@@ -1,19 +1,19 @@
-/** The schema of the read models: created at start, by however many processes start at once, and readable by one role. */
+/** The schema of the read models: created at start, also when several processes start at once, and readable by one role. */
 import { sqlState, type Session } from './database.js';
 import type { Projection } from './projection.js';
 import { readCheckpoints } from './checkpoint.js';
 import { checkpointTable } from './models/tables.js';
 
-/** Where the tables are that serve. */
+/** The schema of the live tables. */
 export const READ_MODELS = 'read_models';
 
-/** May read the models and do nothing else; the query API's sessions take it on. */
+/** The role of the query API's sessions: it may only read the read models. */
 export const READER = 'query_reader';
 
-/** Any number, the same in every process: it makes starts take turns. */
+/** The key of the advisory lock that makes starting processes take turns: any number, the same in every process. */
 export const START_LOCK = 7_203_914_460_221;
 
-/** Creates the schema, checkpoints and projections' tables that are missing. The session's search path is that schema. */
+/** Creates the schema, the checkpoint table and the projections' tables where they are missing. The session's search path must be `schema`. */
 export async function createReadModels({ session, schema, projections }: {
   session: Session; schema: string; projections: readonly Projection[];
 }): Promise<void> {
@@ -30,8 +30,8 @@ export async function createReadModels({ session, schema, projections }: {
 }
 
 /**
- * Lets `query_reader` read the schema and what is created in it later; creates the role where the cluster has none. Returns why
- * it could not: then the query API reads with the service's own role, in read-only transactions.
+ * Lets `query_reader` read the schema's present and future tables, and creates the role if the cluster does not have it. When Postgres
+ * denies this, returns the reason; the query API then reads with the service's own role, in read-only transactions.
  */
 export async function grantReader(session: Session, schema: string): Promise<string | undefined> {
   try {
@@ -45,7 +45,7 @@ export async function grantReader(session: Session, schema: string): Promise<str
   }
 }
 
-/** Where the reader exists, it may read all tables of a schema: those that a rebuild swaps in too. */
+/** SQL that lets the reader role, if it exists, read all tables of a schema, including those that a rebuild swaps in. */
 export function grants(schema: string): string {
   return `
 do $$ begin
@@ -57,7 +57,7 @@ do $$ begin
 end $$`;
 }
 
-/** Roles belong to the cluster, so another database's service may be creating it right now. */
+/** Roles belong to the whole cluster, so the service of another database may create the role at the same time. */
 const CREATE_READER = `
 do $$ begin
   if not exists (select from pg_roles where rolname = '${READER}') then

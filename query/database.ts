@@ -1,17 +1,17 @@
-/** The read models as the query API sees them: a pool of read-only Postgres sessions, and waiting for a log position. */
+/** The query API's access to the read models: a pool of read-only Postgres sessions, and waiting for a log position. */
 import pg from 'pg';
 import { RequestError } from '../engine/records/errors.js';
 import { followPositions, type Patience } from './following.js';
 import { positionOf, soleRow, type RowSource, type Statement } from './statement.js';
 
 export interface Database extends RowSource {
-  /** The last log position that every read model includes; -1 while one is empty. */
+  /** The last log position that every read model includes; -1 while one of them is empty. */
   position(): Promise<number>;
 
   /**
    * Resolves once every read model includes this log position, so that any read after it is at `X-Log-Position` >= position.
-   * Throws RequestError `not_caught_up` when that takes longer than `timeoutMs` (2 s), `overloaded` when too many wait already,
-   * `unavailable` when `signal` aborts or this closes.
+   * Throws RequestError: `not_caught_up` after `timeoutMs` (default 2 s), `overloaded` when too many reads already wait, `unavailable`
+   * when `signal` aborts or the database closes.
    */
   waitForPosition(position: number, patience?: Partial<Patience>): Promise<void>;
 
@@ -23,13 +23,13 @@ export interface ReadModelOptions {
   readonly url: string;
   readonly schema?: string;
   readonly connections?: number;
-  /** How long one statement may run, and a request wait for a connection. */
+  /** The longest time of one statement, and the longest wait for a connection. Default 5 s. */
   readonly statementTimeoutMs?: number;
-  /** Told of every trouble with Postgres, for the log; clients get `unavailable`. */
+  /** Called with every error of Postgres, for the log lines; clients get `unavailable`. */
   readonly onError?: (error: Error) => void;
 }
 
-/** The role that may read the models and nothing else; taken on where the URL's user may. */
+/** The role that may only read the read models. Sessions use it if the URL's user is a member. */
 const READER = 'query_reader';
 
 const READ_MODELS: Statement = {
@@ -38,15 +38,14 @@ const READ_MODELS: Statement = {
 };
 
 /**
- * SQLSTATEs that pass: resources, statement timeout and shutdown, connection trouble, tables not created yet, and locks (a
+ * SQLSTATEs of temporary errors: resources, statement timeout and shutdown, connection, tables not created yet, and locks (a
  * rebuild that swaps its tables in).
  */
 const PASSING = /^(53|57|08|42P01$|3F000$|40|55P03$)/;
 
 /**
- * Opens the read models of one database. Every session is read-only and, where the URL's user is a member of it when
- * this is called, has the role `query_reader`: call it after the projections have made the schema. Throws when Postgres cannot be
- * reached.
+ * Opens the read models of one database. Every session is read-only, and has the role `query_reader` if the URL's user is a member of
+ * that role at the time of the call. So call it after the projections have created the schema. Throws when Postgres cannot be reached.
  */
 export async function openReadModels({
   url, schema = 'read_models', connections = 4, statementTimeoutMs = 5_000, onError = () => undefined,
@@ -99,7 +98,7 @@ async function mayBeReader(url: string): Promise<boolean> {
   }
 }
 
-/** The URL with session settings added to its start-up options, so that no session is ever without them. */
+/** The URL with session settings added to its start-up options, so that every session has them from the start. */
 function withSettings(url: string, settings: readonly string[]): string {
   const target = new URL(url);
   const given = target.searchParams.get('options');

@@ -1,4 +1,4 @@
-/** `GET /events`: the history as it was recorded, byte for byte, so that an auditor can recompute every digest. */
+/** `GET /events`: the history byte for byte as recorded, so that an auditor can recompute every digest. */
 import { MalformedRecord } from '../engine/records/codec.js';
 import { BYTES32 } from '../engine/records/hex.js';
 import type { Log, LogRecord } from '../engine/log/log.js';
@@ -6,11 +6,11 @@ import type { Answer } from './statement.js';
 
 export const EVENTS_LIMIT = { byDefault: 100, max: 1_000 } as const;
 
-/** A page ends early with the chunk in which it passes this size: records may have 1 MB each. */
+/** A page ends early, after the chunk in which it exceeds this size: a record may have 1 MB. */
 const PAGE_BYTES = 8_000_000;
 const CHUNK = 100;
 
-/** What `encodeOutcome` puts after the text that the digest covers. */
+/** The part of an outcome record after the text that the digest covers, as `encodeOutcome` writes it. */
 const DIGEST = new RegExp(`^,"digest":"(${BYTES32.text})"\\}$`);
 const DIGEST_LENGTH = ',"digest":"0x"}'.length + 64;
 
@@ -20,10 +20,10 @@ export interface EventsPage extends Answer {
 }
 
 /**
- * The commands from position `from` on with their outcomes: `{events, count, next}`, or with `ndjson` one item a line.
- * An item is `{position, id, command, outcome, digest}`, where digest = SHA-256(the digest before it, 32 zero bytes at first |
- * uint32be byte length of command | command | outcome), over the very bytes shown. Only commands whose outcome is recorded; a
- * page may have fewer than `limit`, and is at the end only when it is empty.
+ * The commands from position `from` on with their outcomes: `{events, count, next}`, or with `ndjson` one item per line.
+ * An item is `{position, id, command, outcome, digest}`, where digest = SHA-256(previous digest, which is 32 zero bytes for the first |
+ * uint32be byte length of command | command | outcome), over exactly the bytes shown. Only commands with a recorded outcome are shown.
+ * A page may have fewer than `limit` items; only an empty page means the end.
  */
 export async function events(
   log: Log, { from = 0, limit = EVENTS_LIMIT.byDefault, ndjson = false }: { from?: number; limit?: number; ndjson?: boolean },

@@ -1,4 +1,4 @@
-/** Waiting until the read models include a log position: woken by LISTEN on an own connection, and by a slow re-check besides. */
+/** Waiting until the read models include a log position. LISTEN on a separate connection wakes the waiters, and so does a slow re-check. */
 import type pg from 'pg';
 import { RequestError } from '../engine/records/errors.js';
 import { pause } from '../engine/waiting.js';
@@ -9,7 +9,7 @@ export interface PositionFollower {
   close(): Promise<void>;
 }
 
-/** How long to wait, and a signal that ends the wait: whoever asked has gone. */
+/** How long to wait, and a signal that ends the wait, for example because the client has disconnected. */
 export interface Patience {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
@@ -21,7 +21,7 @@ export interface FollowerOptions {
   /** The last log position that the read models include. */
   readonly position: () => Promise<number>;
   readonly onError: (error: Error) => void;
-  /** How often waiters look for themselves, should a notification not come. */
+  /** How often the position is read while somebody waits, in case a notification was lost. Default 250 ms. */
   readonly recheckMs?: number;
 }
 
@@ -30,12 +30,12 @@ interface Waiter {
   readonly settle: (error?: RequestError) => void;
 }
 
-/** The projections notify this channel of each batch; the payload is a hint, the checkpoints are the truth. */
+/** The projections notify this channel after each batch. The payload is only a hint; the checkpoints decide. */
 const CHANNEL = 'read_models';
 const MAX_WAITERS = 10_000;
 const RECONNECT_MS = 250;
 
-/** Follows the read models' position until `close`. Outlives lost connections: the re-check covers the time without one. */
+/** Follows the read models' position until `close`. Reconnects after a lost connection; until then the re-check wakes the waiters. */
 export function followPositions({ connect, position, onError, recheckMs = 250 }: FollowerOptions): PositionFollower {
   const stop = new AbortController();
   const waiters = new Set<Waiter>();
@@ -63,7 +63,7 @@ export function followPositions({ connect, position, onError, recheckMs = 250 }:
   const wait = (wanted: number, { timeoutMs, signal }: Patience) => new Promise<void>((resolve, reject) => {
     if (wanted <= reached) return resolve();
     if (waiters.size >= MAX_WAITERS) return reject(new RequestError('overloaded', 'too many reads wait for a position'));
-    const giveUp = () => waiter.settle(new RequestError('unavailable', 'nobody waits for it any more'));
+    const giveUp = () => waiter.settle(new RequestError('unavailable', 'the client has disconnected'));
     const waiter: Waiter = {
       position: wanted,
       settle: (error) => {
@@ -78,7 +78,7 @@ export function followPositions({ connect, position, onError, recheckMs = 250 }:
         else reject(error);
       },
     };
-    const timer = setTimeout(() => waiter.settle(new RequestError('not_caught_up', `it is at ${reached}`)), timeoutMs);
+    const timer = setTimeout(() => waiter.settle(new RequestError('not_caught_up', `the read models are at ${reached}`)), timeoutMs);
     waiters.add(waiter);
     if (signal?.aborted === true) return giveUp();
     signal?.addEventListener('abort', giveUp);
@@ -86,7 +86,7 @@ export function followPositions({ connect, position, onError, recheckMs = 250 }:
     void check();
   });
 
-  /** Whatever it says, a notification means looking, unless it names a position that nobody waits for yet. */
+  /** Checks the position after a notification, unless the payload is a position below every waiter's. */
   const hear = (payload = '') => {
     let lowest = Infinity;
     for (const waiter of waiters) lowest = Math.min(lowest, waiter.position);
@@ -98,7 +98,7 @@ export function followPositions({ connect, position, onError, recheckMs = 250 }:
     wait,
     close: async () => {
       stop.abort();
-      for (const waiter of waiters) waiter.settle(new RequestError('unavailable', 'the service stops'));
+      for (const waiter of waiters) waiter.settle(new RequestError('unavailable', 'the service is stopping'));
       await listening;
     },
   };
@@ -112,7 +112,7 @@ interface Listening {
   readonly stop: AbortSignal;
 }
 
-/** Listens on one connection after the other until `stop`. */
+/** Listens until `stop`; makes a new connection when one is lost. */
 async function listen({ connect, hear, onListening, onError, stop }: Listening): Promise<void> {
   const stopped = new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
   while (!stop.aborted) {

@@ -1,4 +1,4 @@
-/** The markets that are open to resolution, one market's statistics, and the platform's totals. */
+/** The unresolved markets, one market's statistics, and the platform's totals. */
 import { RequestError } from '../engine/records/errors.js';
 import { SELL, YES } from '../engine/records/fields.js';
 import type { Database } from './database.js';
@@ -19,7 +19,7 @@ const listing = answering('markets', ['markets', 'orders'], jsonObject(`
     order by number desc`)} as markets)
   select markets, json_array_length(markets) as count from listed`));
 
-/** Whole minutes come from `minute_volumes`; the minute that the window's edge ($2, in ms) cuts comes from its trades. */
+/** The window starts after $2 (milliseconds). Whole minutes are summed from `minute_volumes`, the first, partial minute from `trades`. */
 const statistics = answering('stats_of_market', ['markets', 'trades'], jsonObject(`
   select ${hex('market_id')} as "marketId", ${hex('contract_address')} as "contractAddress",
     (select coalesce(sum(volume), 0) from minute_volumes where market_id = $1 and minute > $2::bigint / ${MINUTE_MS})
@@ -46,7 +46,7 @@ const idOfContract: Statement = {
   name: 'market_of_contract', text: `select ${hex('market_id')} as id from markets where contract_address = $1 order by number limit 1`,
 };
 
-/** The id of the market that is referred to; a contract's address that markets of two chains share is the older one's. Throws unknown_market. */
+/** The id of a market. If markets on two chains share the contract address, it is the older market's. Throws RequestError `unknown_market`. */
 export async function marketIdOf(db: Database, market: MarketReference): Promise<string> {
   if ('marketId' in market) return market.marketId;
   const [row] = await db.rows<{ id: string } | undefined>(idOfContract, [bytes(market.contractAddress)]);
@@ -54,27 +54,28 @@ export async function marketIdOf(db: Database, market: MarketReference): Promise
   return row.id;
 }
 
-/** `GET /markets`: every unresolved standard market, on one chain or all, newest first; `bestAskPrice` 0 without a YES ask. */
+/** `GET /markets`: every unresolved standard market, on one chain or all, newest first. `bestAskPrice` is 0 without a YES ask. */
 export function markets(db: Database, { chainId }: { chainId?: number | undefined }): Promise<Answer> {
   return answer(db, listing, [chainId ?? null]);
 }
 
 /**
- * `GET /stats/{marketId}`: `volume24h` is the collateral of the trades later than now - 24 h, to the millisecond; `lastPrice`
- * is the latest trade's, of either outcome, 0 without one. Failed trades count nowhere. Throws RequestError `unknown_market`.
+ * `GET /stats/{marketId}`: `volume24h` is the collateral of the trades later than now - 24 h, exact to the millisecond. `lastPrice` is
+ * the price of the latest trade of either market outcome, 0 without a trade. Failed trades are not counted. Throws RequestError
+ * `unknown_market`.
  */
 export function marketStats(db: Database, { marketId, nowMs }: { marketId: string; nowMs: number }): Promise<Answer> {
   return answer(db, statistics, [bytes(marketId), nowMs - DAY_MS], 'unknown_market');
 }
 
-/** `GET /platform/stats`: totals by chain and over all, or flat for one chain; a chain without markets has zeros. */
+/** `GET /platform/stats`: totals per chain and over all chains, or the totals of one chain; a chain without markets has zeros. */
 export function platformStats(db: Database, { chainId }: { chainId?: number | undefined }): Promise<Answer> {
   return chainId === undefined ? answer(db, platform, []) : answer(db, platformOnChain, [chainId]);
 }
 
 /**
- * SQL: the number of the first fill later than `ms`, or one past the last. By bisection over the fill numbers: engine time never
- * goes back, so neither does it from fill to fill, and `trades` needs no index on time (which every insert would pay for).
+ * SQL: the number of the first fill later than `ms`, or the last number plus 1. Bisects the fill numbers: engine time never goes back, so
+ * fills are in the order of time. So `trades` needs no index on time, which would make every insert slower.
  */
 function firstFillAfter(ms: string): string {
   return `(

@@ -1,16 +1,16 @@
-/** Any one order, open or closed: `GET /orders/{hash}` with what became of it, and the facts that the command side asks for. */
+/** One order, open or closed: `GET /orders/{hash}` with the order's history, and the facts that the command side needs. */
 import type { CancelReason } from '../engine/records/events.js';
 import type { Side } from '../engine/records/fields.js';
 import type { Database } from './database.js';
 import { answer, answering, bytes, hex, jsonObject, type Answer, type Statement } from './statement.js';
 import { settlementStatus, transactionHash } from './trades.js';
 
-/** The most fills that a history has: the latest. */
+/** The most fills in a history; the latest fills are shown. */
 const MAX_FILLS = 1_000;
 
 const status = (column: string) => `(array['open', 'filled', 'cancelled'])[${column} + 1]`;
 
-/** One order's fills, whichever side of the match it was on: a union, so that each half has its index. */
+/** One order's fills, as maker or as taker. A union, so that each half uses its own index. */
 const fills = `
   select number, price, size, position, at_ms, settlement, tx_hash, settled_position, settled_at_ms, failure_reason, role
   from (
@@ -19,7 +19,7 @@ const fills = `
     (select t.*, 'taker' as role from trades t where taker_number = o.number order by number desc limit ${MAX_FILLS})) fill
   order by number desc limit ${MAX_FILLS}`;
 
-/** One command's events share a position: `rank` and `fill` put them in the order in which the engine gives them. */
+/** The entries of one command have the same position: `rank` and `fill` sort them in the engine's order. */
 const history = `
   select o.number as position, 0 as rank, 0 as fill, row_to_json(entry) as entry from (
     select o.number as position, 'accepted' as type, o.size, o.placed_at_ms / 1000 as timestamp) entry
@@ -48,15 +48,15 @@ const withHistory = answering('order', ['orders', 'trades'], jsonObject(`
     select json_agg(entry order by position, rank, fill) as history from (${history}) entries) history`));
 
 /**
- * An order with all its fields and `history`: `accepted`, `fill`, `fill_failed` and, once it is closed, `filled` or `cancelled`,
- * each with the log position that proves it; at most the latest 1,000 fills. `timestamp` in Unix seconds. Throws
+ * An order with all its fields and its `history`: `accepted`, `fill`, `fill_failed` and, once the order is closed, `filled` or
+ * `cancelled`. Each entry has its log position. At most the latest 1,000 fills are shown. `timestamp` is in Unix seconds. Throws
  * RequestError `unknown_order`.
  */
 export function orderWithHistory(db: Database, { orderHash }: { orderHash: string }): Promise<Answer> {
   return answer(db, withHistory, [bytes(orderHash)], 'unknown_order');
 }
 
-/** What the read model knows of an order; sizes in units of 1e-6. */
+/** An order in the read model; sizes in units of 1e-6. */
 export interface OrderFacts {
   readonly orderNumber: number;
   readonly orderHash: string;
@@ -66,13 +66,13 @@ export interface OrderFacts {
   readonly size: bigint;
   readonly remaining: bigint;
   readonly status: 'open' | 'filled' | 'cancelled';
-  /** Why it is closed; null while it is open or when it was filled. */
+  /** Why the order was cancelled; null for an open or filled order. */
   readonly closeReason: CancelReason | null;
-  /** The log position of the command that closed it; null while it is open. */
+  /** The log position of the command that closed the order; null for an open order. */
   readonly closedPosition: number | null;
 }
 
-/** int8 and numeric columns come as decimal strings. */
+/** A row as Postgres returns it: int8 and numeric columns are decimal strings. */
 type OrderRow = Omit<OrderFacts, 'orderNumber' | 'size' | 'remaining' | 'closedPosition'>
   & Record<'orderNumber' | 'size' | 'remaining', string> & { readonly closedPosition: string | null };
 
@@ -84,7 +84,7 @@ const facts: Statement = {
     from orders where order_hash = $1`,
 };
 
-/** The order with this hash, open or closed; undefined where the read model has none (yet). */
+/** The order with this hash, open or closed; undefined when the read model does not have it (yet). */
 export async function findOrder(db: Database, orderHash: string): Promise<OrderFacts | undefined> {
   const [row] = await db.rows<OrderRow>(facts, [bytes(orderHash)]);
   if (row === undefined) return undefined;

@@ -13,9 +13,8 @@ const bothBooks = answering('orderbook', ['orders'], jsonObject(`
     ${jsonObject(`select ${levels(BUY, `= ${NO}`)} as bids, ${levels(SELL, `= ${NO}`)} as asks`)}::json as no`));
 
 /**
- * Every level of a book, best first, `lastUpdate` in Unix seconds (0 where there was never an order). Without `outcome`, the
- * sizes of both outcomes summed by price, with both books in `yes` and `no`. A market that is unknown or has no orders is an
- * empty book.
+ * Every level of a book, best first. `lastUpdate` is in Unix seconds, 0 if there was never an order. Without `outcome`, the sizes of
+ * both market outcomes are summed per price, and `yes` and `no` have the two books. An unknown market has an empty book.
  */
 export function orderbook(
   db: Database, { marketId, outcome }: { marketId: string; outcome?: MarketOutcome | undefined },

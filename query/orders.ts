@@ -1,8 +1,8 @@
-/** Open orders of a trader, newest first: in one market or all, or on one chain with their markets' questions. */
+/** A trader's open orders, newest first: in one market or in all, or on one chain with the markets' questions. */
 import type { Database } from './database.js';
 import { answer, answering, bytes, hex, type Answer, type Projection, type Statement } from './statement.js';
 
-/** The most open orders that one answer has; `before` gives the ones after them. */
+/** The most open orders per answer; `before` gives the next page. */
 export const MAX_ORDERS = 1_000;
 
 /** A page of open orders: at most `limit`, all placed before log position `before`. */
@@ -25,14 +25,14 @@ const ofUser = openOrders({
     remaining as "remainingSize", placed_at_ms / 1000 as timestamp`,
 });
 
-/** `GET /orders`: a trader's open orders. A full page adds `next`, to send as `before`. */
+/** `GET /orders`: a trader's open orders. A full page has `next`: send it as `before` to get the next page. */
 export function ordersOfTrader(
   db: Database, { trader, marketId, limit = MAX_ORDERS, before }: OrderPage & { trader: string; marketId?: string | undefined },
 ): Promise<Answer> {
   return answer(db, ofTrader, [bytes(trader), marketId === undefined ? null : bytes(marketId), before ?? null, limit]);
 }
 
-/** `GET /users/{address}/orders`: a user's open orders on a chain. A full page adds `next`, to send as `before`. */
+/** `GET /users/{address}/orders`: a user's open orders on a chain. A full page has `next`: send it as `before` to get the next page. */
 export function ordersOfUser(
   db: Database, { user, chainId, limit = MAX_ORDERS, before }: OrderPage & { user: string; chainId: number },
 ): Promise<Answer> {
@@ -50,7 +50,7 @@ interface OpenOrders {
   readonly item: string;
 }
 
-/** Parameters: $1 trader, $2 the filter's, $3 before, $4 limit. Put together as text, because `next` is not always there. */
+/** Parameters: $1 trader, $2 the filter's, $3 before, $4 limit. The JSON is built as text, because `next` is not always present. */
 function openOrders({ name, projections, answered, from, filter, item }: OpenOrders): Statement {
   const count = answered.includes('count') ? ` || ',"count":' || count(*)` : '';
   return answering(name, projections, `(

@@ -1,30 +1,30 @@
-/** The kinds of path and query parameters: each with the schema that documents its text and the parser that takes just that. */
+/** The kinds of path and query parameters. Each has a schema, which documents its text, and a parser, which accepts exactly that text. */
 import Type, { type TSchema } from 'typebox';
 import { RequestError, type ErrorCode } from '../engine/records/errors.js';
 import { AnyCaseAddress, AnyCaseBytes32, NO, YES, type MarketOutcome } from '../engine/records/fields.js';
 import { ADDRESS, BYTES32 } from '../engine/records/hex.js';
 
-/** A parameter as an HTTP router or a JSON body hands it over: absent, a string, or (repeated or nested) something else. */
+/** A parameter from an HTTP router or a JSON body: absent, a string, or (when repeated or nested) another value. */
 export interface Given {
-  /** Its name in the path, the query or the body. */
+  /** The name in the path, the query or the body. */
   readonly name: string;
   readonly value: unknown;
 }
 
-/** What a parameter's text may be, and what it becomes. */
+/** The valid texts of a parameter, and their conversion to a value. */
 export interface ParameterKind<T> {
   readonly schema: TSchema;
   readonly required: boolean;
-  /** The errors that `parse` throws, besides invalid_request. */
+  /** The errors that `parse` throws, in addition to invalid_request. */
   readonly errors: readonly ErrorCode[];
-  /** The value. Throws RequestError that names the parameter; invalid_request where it is missing. */
+  /** The value. Throws a RequestError that names the parameter; invalid_request when the parameter is missing. */
   readonly parse: (given: Given) => T;
 }
 
-/** A market by its contract's address or by its id; lower-case hex. */
+/** A market by its id or by its contract's address; lower-case hex. */
 export type MarketReference = { readonly marketId: string } | { readonly contractAddress: string };
 
-const OUTCOMES: Readonly<Record<string, MarketOutcome>> = { yes: YES, 0: YES, no: NO, 1: NO };
+const OUTCOMES: ReadonlyMap<string, MarketOutcome> = new Map([['yes', YES], ['0', YES], ['no', NO], ['1', NO]]);
 
 /** An address, in lower case. */
 export const address = hexKind(ADDRESS.given, AnyCaseAddress, 'invalid_address');
@@ -47,7 +47,7 @@ export const transactionHash: ParameterKind<string> = {
   },
 };
 
-/** A market: text of 66 characters is its id, any other its contract's address. */
+/** A market: a text of 66 characters is the market's id, any other text its contract's address. */
 export const marketReference: ParameterKind<MarketReference> = {
   schema: Type.Union([AnyCaseBytes32, AnyCaseAddress]), required: true, errors: ['invalid_address', 'invalid_market_id'],
   parse: (given) => textOf(given).length === 66 ? { marketId: marketId.parse(given) } : { contractAddress: address.parse(given) },
@@ -69,9 +69,9 @@ export const chainId: ParameterKind<number> = {
 export const outcome: ParameterKind<MarketOutcome> = {
   schema: Type.Union(['YES', 'NO', '0', '1'].map((each) => Type.Literal(each))), required: true, errors: [],
   parse: (given) => {
-    const text = textOf(given).toLowerCase();
-    if (!Object.hasOwn(OUTCOMES, text)) throw refused(given, 'YES or 0, NO or 1');
-    return OUTCOMES[text]!;
+    const value = OUTCOMES.get(textOf(given).toLowerCase());
+    if (value === undefined) throw refused(given, 'YES or 0, NO or 1');
+    return value;
   },
 };
 
@@ -85,7 +85,7 @@ export const position: ParameterKind<number> = {
   },
 };
 
-/** How many entries an answer may have: 1 to `max`. It never clamps. */
+/** How many entries an answer may have: 1 to `max`. A larger value is refused, not reduced to `max`. */
 export function limit({ byDefault, max }: { readonly byDefault: number; readonly max: number }): ParameterKind<number> {
   return withDefault({
     schema: Type.Integer({ minimum: 1, maximum: max }), required: true, errors: [],
@@ -97,12 +97,12 @@ export function limit({ byDefault, max }: { readonly byDefault: number; readonly
   }, byDefault);
 }
 
-/** The kind where an absent parameter becomes undefined. */
+/** A kind in which an absent parameter gives undefined. */
 export function optional<T>(kind: ParameterKind<T>): ParameterKind<T | undefined> {
   return { ...kind, required: false, parse: (given) => given.value === undefined ? undefined : kind.parse(given) };
 }
 
-/** The kind where an absent parameter has this value. */
+/** A kind in which an absent parameter gives `byDefault`. */
 export function withDefault<T>(kind: ParameterKind<T>, byDefault: T): ParameterKind<T> {
   return {
     ...kind, schema: { ...kind.schema, default: byDefault }, required: false,
@@ -110,12 +110,12 @@ export function withDefault<T>(kind: ParameterKind<T>, byDefault: T): ParameterK
   };
 }
 
-/** Text that is handed on as it was sent: whoever takes it checks it, and says in its own words what is wrong. */
+/** Text that is passed on unchanged. The receiver checks it and throws its own errors. */
 export function text(schema: TSchema): ParameterKind<string> {
   return { schema, required: true, errors: [], parse: textOf };
 }
 
-/** Hex of the pattern, also with `0X`, in lower case. */
+/** Hex that matches the pattern, also with `0X`; the value is in lower case. */
 function hexKind(pattern: string, schema: TSchema, code: ErrorCode): ParameterKind<string> {
   const anyCase = new RegExp(pattern, 'i');
   return {

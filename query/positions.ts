@@ -1,12 +1,12 @@
-/** Who holds what: a user's position in one market, in all of a chain, and a market's largest holders. */
+/** Holdings: a user's YES and NO shares in one market or in all markets of a chain, and a market's largest holders. */
 import type { Database } from './database.js';
 import type { MarketReference } from './parameters.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, positionOf, soleRow, type Answer, type Statement } from './statement.js';
 
-/** How many of the largest holders a market's listing has. */
+/** How many of the largest holders `GET /holders/{marketId}` lists. */
 export const HOLDER_ENTRIES = 10;
 
-/** A row of zeros is what selling everything leaves: no position. */
+/** After a user has sold everything, the row has only zeros and does not count. */
 const EXISTS = '(yes_shares <> 0 or no_shares <> 0 or yes_cost <> 0 or no_cost <> 0)';
 const HOLDS = '(yes_shares > 0 or no_shares > 0)';
 
@@ -33,15 +33,15 @@ const holdersOf = answering('holders', ['markets', 'positions'], jsonObject(`
   from markets m where m.market_id = $1`));
 
 /**
- * `GET /positions/{marketAddress}`: a user's position; only `yesShares` and `noShares`, both 0, where there is none. The market
- * goes by its contract's address or its id. Throws RequestError `unknown_market`.
+ * `GET /positions/{marketAddress}`: a user's holdings in a market, given by its contract's address or its id. A user without holdings
+ * gets only `yesShares` and `noShares`, both 0. Throws RequestError `unknown_market`.
  */
 export function position(db: Database, { market, user }: { market: MarketReference; user: string }): Promise<Answer> {
   const [marketId, contract] = 'marketId' in market ? [bytes(market.marketId), null] : [null, bytes(market.contractAddress)];
   return answer(db, ofUserInMarket, [marketId, contract, bytes(user)], 'unknown_market');
 }
 
-/** A user's position as exact integers, and the log position that it is true at; zeros where there is none. */
+/** A user's holdings in units of 1e-6, with the last log position that they include; zeros for a user without holdings. */
 export interface HeldPosition {
   readonly yesShares: bigint;
   readonly noShares: bigint;
@@ -57,19 +57,22 @@ const held: Statement = {
     from positions where market_id = $1 and user_address = $2`,
 };
 
-/** What the read model knows of a user's position in a market. */
+/** A user's holdings in a market, from the read model. */
 export async function heldPosition(db: Database, { marketId, user }: { marketId: string; user: string }): Promise<HeldPosition> {
   const rows = await db.rows<Record<keyof HeldPosition, string>>(held, [bytes(marketId), bytes(user)]);
   const { yesShares, noShares, totalInvested, position } = soleRow(rows);
   return { yesShares: BigInt(yesShares), noShares: BigInt(noShares), totalInvested: BigInt(totalInvested), position: Number(position) };
 }
 
-/** `GET /users/{address}/positions`: a user's positions on a chain, newest market first. */
+/** `GET /users/{address}/positions`: a user's holdings on a chain, newest market first. */
 export function positionsOfUser(db: Database, { user, chainId }: { user: string; chainId: number }): Promise<Answer> {
   return answer(db, ofUserOnChain, [bytes(user), chainId]);
 }
 
-/** `GET /holders/{marketId}`: the ten with most shares of both outcomes together, and how many hold any; or unknown_market. */
+/**
+ * `GET /holders/{marketId}`: the ten users with the most shares of both market outcomes together, and the number of users with shares.
+ * Throws RequestError `unknown_market`.
+ */
 export function holders(db: Database, { marketId }: { marketId: string }): Promise<Answer> {
   return answer(db, holdersOf, [bytes(marketId)], 'unknown_market');
 }

@@ -1,10 +1,10 @@
-/** `GET /resolution/{marketId}`: how far a market's resolution is. */
+/** `GET /resolution/{marketId}`: the state of a market's resolution. */
 import type { Database } from './database.js';
 import { answer, answering, bytes, hex, type Answer } from './statement.js';
 
 /**
- * Put together as text, because `winningOutcome` and `assertion` are not always there. The assertion is the latest one that was not
- * rejected; resolved, it is settled, and has held if the market's winner is what it said.
+ * The JSON is built as text, because `winningOutcome` and `assertion` are not always present. The assertion is the latest one that was not
+ * rejected. Once the market is resolved, the assertion is settled; it was true if it proposed the winning outcome.
  */
 const resolutionOf = answering('resolution_of_market', ['markets', 'resolutions'], `(
   select '{"marketId":"' || ${hex('m.market_id')} || '","expired":' || (m.expiration <= $2::bigint) || ',"resolved":' || m.resolved
@@ -19,8 +19,8 @@ const resolutionOf = answering('resolution_of_market', ['markets', 'resolutions'
   from markets m where m.market_id = $1)`);
 
 /**
- * A market's resolution at a time in Unix seconds: `expired`, `resolved`, `winningOutcome` once it is resolved, and `assertion` while
- * there is one. Throws RequestError `unknown_market`.
+ * A market's resolution at the time `nowS` (Unix seconds): `expired`, `resolved`, `winningOutcome` once the market is resolved, and
+ * `assertion` if there is one. Throws RequestError `unknown_market`.
  */
 export function resolution(db: Database, { marketId, nowS }: { marketId: string; nowS: number }): Promise<Answer> {
   return answer(db, resolutionOf, [bytes(marketId), nowS], 'unknown_market');

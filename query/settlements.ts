@@ -1,21 +1,21 @@
-/** Trades on their way to the chain: what still waits, what lately failed, and what became of one transaction. */
+/** Trades on their way to the chain: unsettled trades, recently failed trades, and the fills of one transaction. */
 import type { Database } from './database.js';
 import { answer, answering, bytes, hex, jsonObject, type Answer, type Statement } from './statement.js';
 import { settlementStatus, transactionHash } from './trades.js';
 
-/** The most trades that one answer has; `next` leads to the ones after them. */
+/** The most trades per answer; `next` leads to the next page. */
 export const MAX_SETTLEMENTS = 1_000;
 
 /** A failed trade is listed for 24 hours. */
 const FAILED_WINDOW_MS = 86_400_000;
 
-/** SQL: milliseconds since the Unix epoch as ISO 8601 in UTC. Interval arithmetic is exact, a division to seconds is not. */
+/** SQL: milliseconds since the Unix epoch as ISO 8601 in UTC. Uses intervals, which are exact; a division to seconds is not. */
 const isoTime = (column: string) =>
   `to_char(timestamp 'epoch' + ${column} * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const parties = `${hex('buyer')} as "buyerAddress", ${hex('seller')} as "sellerAddress", size as "fillSize", price as "fillPrice"`;
 
-/** A trade with its place in the transaction that it is in now; a transaction that was not announced has it alone. */
+/** SQL: a trade with its place in its current transaction. A transaction without a SettlementSubmitted has no places. */
 const placed = 'trades left join submissions on submissions.tx_hash = trades.tx_hash and fill = number';
 
 const pending = listing({
@@ -35,8 +35,8 @@ const failed = listing({
 });
 
 /**
- * The fills of a transaction as it was announced, and those that it settled without having been. A fill's `transaction` is the one
- * that it is in now: another one where this one was replaced.
+ * The fills that SettlementSubmitted named for a transaction, and fills that the transaction settled without being named. A fill's
+ * `transaction` is its current one, which is another transaction if this one was replaced.
  */
 const ofTransaction: Statement = answering('settlement_of_transaction', ['trades'], `(
   with fills as materialized (
@@ -60,31 +60,31 @@ const ofTransaction: Statement = answering('settlement_of_transaction', ['trades
         from shown order by place) entry) as fills
     from first fill`)}, '{"found":false}'))`);
 
-/** A page of trades: at most `limit`, beginning after the key that the page before gave as `next`. */
+/** A page of trades: at most `limit`. `next` is the `next` of the previous page. */
 export interface SettlementPage {
   readonly limit?: number;
   readonly next?: number | undefined;
 }
 
 /**
- * `GET /pending-trades`: trades that the chain has not confirmed, the oldest first; `txHash` is empty and `isBatch` false until one is
- * sent; `timestamp` is when they matched. A full page adds `next`, a fill number, to send as `after`.
+ * `GET /pending-trades`: trades that the chain has not confirmed, oldest first. Until a trade's transaction is sent, `txHash` is empty and
+ * `isBatch` is false. `timestamp` is when the trade matched. A full page has `next`, a fill number: send it as `after` for the next page.
  */
 export function pendingTrades(db: Database, { limit = MAX_SETTLEMENTS, next }: SettlementPage): Promise<Answer> {
   return answer(db, pending, [limit, next ?? null]);
 }
 
 /**
- * `GET /failed-trades`: trades that failed to settle later than now - 24 h, to the millisecond, the latest failure first; `timestamp`
- * is when they failed. A full page adds `next`, a log position, to send as `before`.
+ * `GET /failed-trades`: trades that failed later than now - 24 h, exact to the millisecond, latest failure first. `timestamp` is when the
+ * trade failed. A full page has `next`, a log position: send it as `before` for the next page.
  */
 export function failedTrades(db: Database, { limit = MAX_SETTLEMENTS, next, nowMs }: SettlementPage & { nowMs: number }): Promise<Answer> {
   return answer(db, failed, [limit, next ?? null, nowMs - FAILED_WINDOW_MS]);
 }
 
 /**
- * `GET /settlements/{txHash}`: the fills of a transaction, each with its own status, the first one at top level; `{"found":false}`
- * for a hash that no settlement has. `replacedBy` is the transaction that a fill is in now, where that is another one.
+ * `GET /settlements/{txHash}`: the fills of a transaction, each with its own status. The first fill is also at top level. Gives
+ * `{"found":false}` when the hash is not of a settlement. `replacedBy` is a fill's current transaction, if it is another one.
  */
 export function settlementOfTransaction(db: Database, { txHash }: { txHash: string }): Promise<Answer> {
   return answer(db, ofTransaction, [bytes(txHash)]);
@@ -95,15 +95,15 @@ interface Listing {
   /** The key of the list in the answer. */
   readonly answered: string;
   readonly item: string;
-  /** The condition on trades, with $2 the `next` of the page before. */
+  /** The condition on trades; $2 is the `next` of the previous page. */
   readonly filter: string;
   readonly sort: string;
-  /** What `next` names, and which way it goes. */
+  /** The column that `next` has a value of, and the order of the pages by it. */
   readonly key: string;
   readonly order: 'asc' | 'desc';
 }
 
-/** $1 is the limit. Put together as text, because `next` is not always there. */
+/** $1 is the limit. The JSON is built as text, because `next` is not always present. */
 function listing({ name, answered, item, filter, sort, key, order }: Listing): Statement {
   return answering(name, ['trades'], `(
     select '{"${answered}":[' || coalesce(string_agg(item, ',' order by key ${order}), '') || '],"count":' || count(*)

@@ -1,13 +1,13 @@
-/** What every read is made of: one named statement that gives the finished JSON text and the log position that it is true at. */
+/** The parts of every read: one named statement that returns the finished JSON text and the last log position that the text includes. */
 import { RequestError, type ErrorCode } from '../engine/records/errors.js';
 
-/** An answer as sent: the JSON text, and the last log position that it includes (-1 while the read model is empty). */
+/** An answer: the JSON text, and the last log position that it includes (-1 while the read model is empty). */
 export interface Answer {
   readonly body: string;
   readonly position: number;
 }
 
-/** A prepared statement: planned once a connection, under its name. */
+/** A prepared statement: planned once per connection, under its name. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -15,32 +15,32 @@ export interface Statement {
 
 /** Runs prepared statements in the read models. */
 export interface RowSource {
-  /** The rows of one prepared statement. Throws RequestError `unavailable` where Postgres cannot be reached or takes too long. */
+  /** The rows of one prepared statement. Throws RequestError `unavailable` when Postgres cannot be reached or takes too long. */
   rows<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
 }
 
-/** The row of a statement that always gives one. */
+/** The row of a statement that always returns one. */
 export function soleRow<Row>(rows: readonly Row[]): Row {
   const [row] = rows;
-  if (row === undefined) throw new Error('a statement that always gives a row gave none');
+  if (row === undefined) throw new Error('a statement that always returns a row returned none');
   return row;
 }
 
-/** The checkpoints of `projection`: which tables a read stands on. */
+/** The names of the projections, as in the checkpoint table: each read names the projections that it reads. */
 export type Projection = 'markets' | 'orders' | 'trades' | 'positions' | 'redemptions' | 'resolutions';
 
-/** The columns `body` and `position` of one statement, so both come from one snapshot. `body` is a scalar subquery's SQL. */
+/** A statement with the columns `body` and `position`: one statement, so that both come from one snapshot. `body` is a scalar subquery's SQL. */
 export function answering(name: string, projections: readonly Projection[], body: string): Statement {
   return { name, text: `select ${body} as body, ${positionOf(projections)} as position` };
 }
 
-/** SQL: the last log position that all these projections include, -1 while one of them has not started. */
+/** SQL: the last log position that all these projections include; -1 while one of them is empty. */
 export function positionOf(projections: readonly Projection[]): string {
   const names = projections.map((name) => `'${name}'`).join(', ');
   return `(select case when count(*) = ${projections.length} then min(position) else 0 end - 1 from projection where name in (${names}))`;
 }
 
-/** Runs an `answering` statement. Where its body is null, throws RequestError of the code given. */
+/** Runs an `answering` statement. Throws a RequestError with the code `missing` when the body is null. */
 export async function answer(
   db: RowSource, statement: Statement, values: readonly unknown[], missing: ErrorCode = 'not_found',
 ): Promise<Answer> {
@@ -54,17 +54,17 @@ export function hex(column: string): string {
   return `'0x' || encode(${column}, 'hex')`;
 }
 
-/** SQL: one JSON object of a select's only row, its columns as keys. Null without a row. Compact, unlike json_build_object. */
+/** SQL: a JSON object of a select's only row, with the columns as keys; null without a row. The text has no spaces, unlike json_build_object's. */
 export function jsonObject(select: string): string {
   return `(select row_to_json(object)::text from (${select}) object)`;
 }
 
-/** SQL: a JSON array of a select's rows in their order, `[]` without any. */
+/** SQL: a JSON array of a select's rows, in their order; `[]` without rows. */
 export function jsonArray(select: string): string {
   return `(select coalesce(json_agg(row_to_json(item)), '[]') from (${select}) item)`;
 }
 
-/** Hex with `0x` as the bytes of a parameter. */
+/** Hex text with `0x` as bytes, for a statement's parameter. */
 export function bytes(text: string): Buffer {
   return Buffer.from(text.slice(2), 'hex');
 }

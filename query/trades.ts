@@ -1,8 +1,8 @@
-/** Trades of a market and of a user, newest first, and a user's payouts. A failed trade never happened: it is left out. */
+/** Trades of a market and of a user, newest first, and a user's payouts. Failed trades are left out. */
 import type { Database } from './database.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from './statement.js';
 
-/** How many of the most recent trades each listing has. */
+/** How many of the latest trades each listing has. */
 export const ACTIVITY_ENTRIES = 50;
 export const TRADE_ENTRIES = 100;
 export const USER_ACTIVITY_LIMIT = { byDefault: 50, max: 100 } as const;
@@ -12,7 +12,7 @@ export function settlementStatus(column: string): string {
   return `(array['matched', 'pending', 'confirmed', 'failed'])[${column} + 1]`;
 }
 
-/** SQL: the settlement transaction's hash, empty until it is sent. */
+/** SQL: the settlement transaction's hash; empty until the transaction is sent. */
 export function transactionHash(column: string): string {
   return `coalesce('0x' || encode(${column}, 'hex'), '')`;
 }
@@ -40,12 +40,12 @@ const activityOfUser = answering('activity_of_user', ['markets', 'trades', 'rede
     where user_address = $1 and chain_id = $2::bigint and exists (select from markets where chain_id = $2::bigint)
     order by redemptions.position desc limit $3::integer`)} as settlements`));
 
-/** `GET /activity/{marketId}`: its 50 latest trades. Throws RequestError `unknown_market`. */
+/** `GET /activity/{marketId}`: the market's 50 latest trades. Throws RequestError `unknown_market`. */
 export function activityOfMarket(db: Database, { marketId }: { marketId: string }): Promise<Answer> {
   return answer(db, activityOf, [bytes(marketId)], 'unknown_market');
 }
 
-/** `GET /trades/{marketId}`: its 100 latest trades. Throws RequestError `unknown_market`. */
+/** `GET /trades/{marketId}`: the market's 100 latest trades. Throws RequestError `unknown_market`. */
 export function tradesOfMarket(db: Database, { marketId }: { marketId: string }): Promise<Answer> {
   return answer(db, tradesOf, [bytes(marketId)], 'unknown_market');
 }
@@ -63,7 +63,7 @@ function latest(limit: number, columns: string): string {
     from trades where market_id = $1 and settlement <> 3 order by number desc limit ${limit}`);
 }
 
-/** The chain is looked up first: for one without markets, none of a busy user's trades are read. */
+/** SQL: a user's latest trades in one role. Checks first that the chain has markets, so that no trade is read for a chain without markets. */
 function asRole(role: 'buyer' | 'seller'): string {
   return `(
     select trades.*, question, '${role}' as "userRole" from trades join markets using (market_id)

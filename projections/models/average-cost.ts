@@ -1,21 +1,21 @@
 /**
- * Average cost of a holding: what comes in adds its cost, what leaves takes cost along in proportion. Exact on bigint, rounded down to
- * 1e-6 of the collateral: what leaves takes floor(cost x left / held), so what is left over stays in the cost until the last share goes.
+ * The average cost of a holding. Incoming shares add their cost; leaving shares take floor(cost x leaving / held) of the cost, in units of
+ * 1e-6 of the collateral. The fraction that the rounding leaves stays in the cost until the last share leaves.
  */
 
-/** Shares (negative: sold without having them) and what they cost; the cost of no shares or fewer is 0. Units of 1e-6. */
+/** Shares and their cost, in units of 1e-6. Shares are negative after a sale of shares that the user did not have; then the cost is 0. */
 export interface Holding {
   readonly shares: bigint;
   readonly cost: bigint;
 }
 
-/** What changed hands, and what it cost. */
+/** A number of shares and their cost, in units of 1e-6. */
 export interface Traded {
   readonly size: bigint;
   readonly cost: bigint;
 }
 
-/** The holding after shares came in at a cost. Come in from below zero, only the part above zero brings cost, in proportion. */
+/** The holding after shares came in at a cost. If it was negative, only the part of the shares above zero adds cost, in proportion. */
 export function buy({ shares, cost }: Holding, bought: Traded): Holding {
   const after = shares + bought.size;
   if (after <= 0n) return { shares: after, cost: 0n };
@@ -23,24 +23,24 @@ export function buy({ shares, cost }: Holding, bought: Traded): Holding {
   return { shares: after, cost: bought.cost * after / bought.size };
 }
 
-/** The holding after shares left; what they brought in is not part of it. */
+/** The holding after shares left. The price that they were sold at does not matter. */
 export function sell({ shares, cost }: Holding, size: bigint): Holding {
   const after = shares - size;
   return { shares: after, cost: after <= 0n ? 0n : cost - cost * size / shares };
 }
 
-/** Both holdings after shares went from one to the other with their part of the cost: together they cost what they did before. */
+/** Both holdings after shares moved from one to the other with their part of the cost. Non-negative holdings keep their cost in total. */
 export function transfer(from: Holding, to: Holding, size: bigint): { from: Holding; to: Holding } {
   const left = sell(from, size);
   return { from: left, to: buy(to, { size, cost: from.cost - left.cost }) };
 }
 
-/** The cost of one side's shares of a split of `size`: half of it; of an odd size the YES side (0) costs the odd unit. */
+/** The cost of one outcome's shares after a split of `size`: half of `size`. If `size` is odd, YES (0) costs one unit more. */
 export function splitCost(size: bigint, outcome: 0 | 1): bigint {
   return outcome === 0 ? size - size / 2n : size / 2n;
 }
 
-/** The holding once it turned out to be of `shares`: the missing ones take their cost along, those too many cost nothing. */
+/** The holding corrected to `shares`: missing shares take their part of the cost, additional shares cost nothing. */
 export function correct(held: Holding, shares: bigint): Holding {
   return shares < held.shares ? sell(held, held.shares - shares) : { shares, cost: held.cost };
 }

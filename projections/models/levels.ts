@@ -1,4 +1,4 @@
-/** Book levels: what rests at each price, and when a market's book last changed. */
+/** Book levels: the size that rests at each price, and when a market's book last changed. */
 import { LRUCache } from 'lru-cache';
 import type { FillMatched } from '../../engine/records/events.js';
 import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
@@ -14,7 +14,7 @@ const LOAD_LEVELS = {
       join levels on market_id = market and outcome = of_outcome and side = of_side and price = at_price`,
 };
 
-/** All that a batch does to levels, each in one of the three lists, and to books: one statement, since each costs a round trip. */
+/** Writes a batch's levels, each in one of three lists, and its books. One statement, because each statement costs a round trip. */
 const WRITE_LEVELS = {
   name: 'write_levels',
   text: `
@@ -34,7 +34,7 @@ const WRITE_LEVELS = {
     on conflict (market_id) do update set updated_at_ms = excluded.updated_at_ms`,
 };
 
-/** Levels kept between batches, empty ones too: what is known not to be there need not be looked for either. */
+/** The number of levels remembered between batches, including empty ones, which then need no query either. */
 const REMEMBERED = 100_000;
 
 interface Place {
@@ -47,9 +47,9 @@ interface Place {
 interface Level extends Place {
   readonly name: string;
   change: bigint;
-  /** Before the batch; 0: there is no such level. */
+  /** The size before the batch; 0 when there was no such level. */
   before: bigint;
-  /** After the batch. */
+  /** The size after the batch. */
   size: bigint;
 }
 
@@ -73,7 +73,7 @@ export const LEVEL_EVENTS: EventTable<Map<string, Book>> = {
   ChainAdvanced: 'ignored',
 };
 
-/** Writes what a batch adds to and takes from levels; one that is down to 0 is deleted. */
+/** The fold of the levels: writes a batch's changes of sizes, and deletes levels of size 0. */
 export function startLevels(): Fold {
   const sizes = new LRUCache<string, bigint>({ max: REMEMBERED });
   return async (batch, query) => {
@@ -91,7 +91,7 @@ export function startLevels(): Fold {
       level.size = level.before + level.change;
       if (level.size < 0n) {
         const { marketId, outcome, side, price } = level;
-        throw new InconsistentHistory(`level (market, outcome, side, price) ${[marketId, outcome, side, price].join()} gives more than it has`);
+        throw new InconsistentHistory(`level (market, outcome, side, price) ${[marketId, outcome, side, price].join()} falls below 0`);
       }
       sizes.set(level.name, level.size);
       (level.size === 0n ? gone : level.before === 0n ? made : moved).push(level);
@@ -104,7 +104,7 @@ export function startLevels(): Fold {
   };
 }
 
-/** Fills in the levels' sizes before the batch. */
+/** Sets the levels' sizes before the batch. */
 async function loadSizes(levels: readonly Level[], known: LRUCache<string, bigint>, query: Query): Promise<void> {
   const unknown: Level[] = [];
   for (const level of levels) {
@@ -118,7 +118,7 @@ async function loadSizes(levels: readonly Level[], known: LRUCache<string, bigin
   }
 }
 
-/** Adds `change` to what rests at a place; the market's book has changed at `at`. */
+/** Adds `change` to the level at a place, and notes that the market's book changed at `at`. */
 function add(books: Map<string, Book>, { at, place, change }: { at: number; place: Place; change: bigint }): void {
   let book = books.get(place.marketId);
   if (book === undefined) books.set(place.marketId, book = { updatedAt: at, levels: new Map() });

@@ -1,4 +1,4 @@
-/** The `markets` projection: what every market is, whether it still takes orders, and who has won. */
+/** The `markets` projection: every market with its terms, whether it still takes orders, and its winning outcome. */
 import type { MarketOpened } from '../../engine/records/events.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { booleanArray, byteaArray, int2Array, int4Array, int8Array, textArray } from '../columns.js';
@@ -19,7 +19,7 @@ const INSERT_MARKETS = {
         created_at_ms, closed, winning_outcome)`,
 };
 
-/** What is closed or resolved stays so. */
+/** A closed or resolved market stays closed or resolved. */
 const END_MARKETS = {
   name: 'end_markets',
   text: `
@@ -28,7 +28,7 @@ const END_MARKETS = {
     from unnest($1::bytea[], $2::boolean[], $3::smallint[]) as ended (id, now_closed, winner) where market_id = id`,
 };
 
-/** How far a market's end is; `winner` -1: it is not resolved. */
+/** Whether a market is closed, and its winner; -1 while it is not resolved. */
 interface End {
   closed: boolean;
   winner: MarketOutcome | -1;
@@ -39,7 +39,7 @@ interface Opened extends End {
   readonly at: number;
 }
 
-/** What a batch does to markets: those that it opens, and the ends of older ones. */
+/** A batch's changes: the markets that it opens, and the ends of older markets. */
 interface Changes {
   readonly opened: Map<string, Opened>;
   readonly older: Map<string, End>;

@@ -1,4 +1,4 @@
-/** The `orders` projection: every order with what is left of it, and the book levels that the resting ones stand on. */
+/** The `orders` projection: every order with its remaining size, and the book levels of the resting orders. */
 import { LRUCache } from 'lru-cache';
 import type { FillFailed, FillMatched, OrderAccepted, OrderCancelled, OrderReinstated } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
@@ -14,7 +14,7 @@ const LOAD_ORDERS = {
     from orders where number = any ($1::bigint[])`,
 };
 
-/** New orders, and what has changed of older ones: one statement, since each costs a round trip. */
+/** Writes new orders, and the changed fields of older ones. One statement, because each statement costs a round trip. */
 const WRITE_ORDERS = {
   name: 'write_orders',
   text: `
@@ -32,14 +32,14 @@ const WRITE_ORDERS = {
       $16::text[])`,
 };
 
-/** Open orders kept between batches; closed ones hardly ever change again. */
+/** The number of open orders remembered between batches. Closed orders rarely change again. */
 const REMEMBERED = 100_000;
 
 const OPEN = 0;
 const FILLED = 1;
 const CANCELLED = 2;
 
-/** The part of an order's row that changes. */
+/** The fields of an order's row that can change. */
 interface OrderState {
   remaining: bigint;
   status: number;
@@ -53,10 +53,10 @@ interface NewOrder {
   readonly at: number;
 }
 
-/** What changes an order that is there. */
+/** An event that changes an existing order. */
 type Step = FillMatched | FillFailed | OrderCancelled | OrderReinstated;
 
-/** What a batch does to orders: those that it takes in, the numbers of older ones that it changes, and its steps in order. */
+/** A batch's changes: the accepted orders, the numbers of older orders that change, and the steps in order. */
 interface Changes {
   readonly accepted: Map<number, NewOrder>;
   readonly older: Set<number>;
@@ -134,7 +134,7 @@ function newColumns(rows: readonly NewOrder[], states: ReadonlyMap<number, Order
   ];
 }
 
-/** The state of these orders before the batch. */
+/** The states of these orders before the batch, by order number. */
 async function statesOf(numbers: readonly number[], open: LRUCache<number, OrderState>, query: Query): Promise<Map<number, OrderState>> {
   const states = new Map<number, OrderState>();
   const unknown: number[] = [];
@@ -161,7 +161,7 @@ function numberOf(text: string | null): number | null {
 
 function stateOf(states: ReadonlyMap<number, OrderState>, number: number): OrderState {
   const state = states.get(number);
-  if (state === undefined) throw new InconsistentHistory(`order ${number} changes`);
+  if (state === undefined) throw new InconsistentHistory(`order ${number} changes, but was never accepted`);
   return state;
 }
 
@@ -172,7 +172,7 @@ function apply(event: Step, { position, at }: FoldedOutcome, states: ReadonlyMap
       for (const number of [event.makerNumber, event.takerNumber]) {
         const state = stateOf(states, number);
         state.remaining -= size;
-        if (state.remaining < 0n) throw new InconsistentHistory(`order ${number} trades more than is left of it`);
+        if (state.remaining < 0n) throw new InconsistentHistory(`order ${number} trades more than its remaining size`);
         if (state.remaining === 0n) close(state, FILLED, { position, at, reason: null });
       }
       break;

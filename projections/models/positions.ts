@@ -1,4 +1,4 @@
-/** The `positions` projection: every user's shares and average cost in every market, as the chain has them. */
+/** The `positions` projection: every user's holdings in every market, with their average cost, as settled on the chain. */
 import { LRUCache } from 'lru-cache';
 import type { FillSettled, PositionSynced, SharesTransferred } from '../../engine/records/events.js';
 import { NO, YES, type MarketOutcome } from '../../engine/records/fields.js';
@@ -16,7 +16,7 @@ const LOAD_POSITIONS = {
       join positions on market_id = market and user_address = trader`,
 };
 
-/** New positions, and those that are there already. */
+/** Writes new rows, and updates existing ones. */
 const WRITE_POSITIONS = {
   name: 'write_positions',
   text: `
@@ -30,22 +30,23 @@ const WRITE_POSITIONS = {
     select * from unnest($1::bytea[], $2::bytea[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[])`,
 };
 
-/** Positions kept between batches. */
+/** The number of rows remembered between batches. */
 const REMEMBERED = 50_000;
 
-/** What moves shares on the chain. A match does not yet: it may still fail. */
+/** An event that moves shares on the chain. FillMatched is not one, because the fill may still fail. */
 type Move = FillSettled | SharesTransferred | PositionSynced;
 
+/** A row: one user's YES and NO holdings in one market. */
 interface Position {
   readonly marketId: string;
   readonly user: string;
-  /** Whether it has a row. */
+  /** Whether the table has the row. */
   stored: boolean;
   /** By outcome: YES, NO. */
   readonly holdings: [Holding, Holding];
 }
 
-/** Nothing moves from a user to the same one, nor with an amount of 0: that makes no position either. */
+/** A transfer to the same user, or of 0 shares, is ignored: it must not create a row. */
 const EVENTS: EventTable<Move[]> = {
   FillSettled: (moves, event) => { moves.push(event); },
   SharesTransferred: (moves, event) => { if (event.from !== event.to && event.amount !== '0') moves.push(event); },
@@ -69,7 +70,7 @@ export const positions: Projection = {
 
 const NOTHING: Holding = { shares: 0n, cost: 0n };
 
-/** Where split shares come from and merged or redeemed ones go. */
+/** The zero address: splits mint shares from it, merges and redemptions burn shares to it. */
 const NOBODY = `0x${'0'.repeat(40)}`;
 
 async function fold(batch: readonly FoldedOutcome[], query: Query, memory: LRUCache<string, Position>): Promise<void> {

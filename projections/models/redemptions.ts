@@ -1,4 +1,4 @@
-/** The `redemptions` projection: what users were paid for their shares of resolved markets. */
+/** The `redemptions` projection: the payments to users for their shares of resolved markets. */
 import type { PositionRedeemed } from '../../engine/records/events.js';
 import { byteaArray, int8Array, numericArray } from '../columns.js';
 import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';

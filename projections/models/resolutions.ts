@@ -1,4 +1,4 @@
-/** The `resolutions` projection: every assertion of a market's outcome, whether it is disputed and whether it was found untrue. */
+/** The `resolutions` projection: every assertion of a market's outcome, and whether the assertion is disputed or rejected. */
 import type { ResolutionDisputed, ResolutionProposed, ResolutionRejected } from '../../engine/records/events.js';
 import { booleanArray, byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
 import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
@@ -40,11 +40,11 @@ interface Assertion {
 interface Touched {
   readonly marketId: string;
   readonly assertionId: string;
-  /** Undefined as long as it was not proposed: a chain may tell of an assertion that was made before the exchange listened to it. */
+  /** Undefined for an assertion without a recorded proposal: the proposal may be older than the exchange's first recorded block. */
   assertion: Assertion | undefined;
 }
 
-/** What a batch does to assertions: those that it touches, and its steps in order. */
+/** A batch's changes: the assertions that it touches, and the steps in order. */
 interface Changes {
   readonly touched: Map<string, Touched>;
   readonly steps: { readonly event: Step; readonly position: number; readonly of: Touched }[];

@@ -1,12 +1,12 @@
 /**
- * The read models' tables: the contract between projections, which write them, and the query API, which reads them.
+ * The tables of the read models: the projections write them, and the query API reads them.
  *
- * Each list belongs to one projection and is created in the schema that is first on the search path: `read_models` for the ones
- * that serve, a shadow schema while one is rebuilt. Hex values are `bytea`; amounts that may pass 2^63 are `numeric`, in units of
- * 1e-6; `*_ms` are milliseconds and `expiration` seconds since the Unix epoch.
+ * Each list belongs to one projection. The tables are created in the first schema of the search path: `read_models` for the live tables, a
+ * shadow schema during a rebuild. Hex values are `bytea`. Amounts that may exceed 2^63 are `numeric`, in units of 1e-6. `*_ms` are
+ * milliseconds since the Unix epoch, and `expiration` is in seconds.
  */
 
-/** One row a projection: `position` is how many outcomes it has folded, so the next one that it wants. */
+/** One row per projection: `position` is the number of folded outcomes, which is the position of the next one to fold. */
 export const checkpointTable = `
 create table if not exists projection (
   name text primary key,
@@ -68,8 +68,9 @@ create table books (
 )`];
 
 /**
- * `settlement`: 0 matched, 1 pending, 2 confirmed, 3 failed. `number` is the fill number. `tx_hash` is the transaction submitted last, or
- * the one that settled the fill or failed to; `submissions` has every transaction that was ever to settle it, and its place there.
+ * `settlement`: 0 matched, 1 pending, 2 confirmed, 3 failed. `number` is the fill number. `tx_hash` is the last submitted transaction; once
+ * the fill is settled or failed, it is the transaction that did so. `submissions` has every transaction that was signed to settle the fill,
+ * and the fill's place in the transaction.
  */
 export const tradeTables = [`
 create table trades (
@@ -121,7 +122,7 @@ create table minute_volumes (
   primary key (market_id, minute)
 )`];
 
-/** No index on what changes, and room on each page: so an update writes one row version and no index entries. */
+/** The columns that change have no index, and each page has free space: so an update writes one row version and no index entries. */
 export const positionTables = [`
 create table positions (
   market_id bytea not null,
@@ -134,7 +135,7 @@ create table positions (
 ) with (fillfactor = 70)`, `
 create index positions_by_user on positions (user_address)`];
 
-/** `position` is where the payment was recorded; one command records one. */
+/** `position` is the log position of the command that recorded the payment. Each command records one payment. */
 export const redemptionTables = [`
 create table redemptions (
   position bigint primary key,
@@ -146,7 +147,7 @@ create table redemptions (
 )`, `
 create index redemptions_by_user on redemptions (user_address, position)`];
 
-/** Every assertion of a market's outcome, by the log position of its proposal; `disputer` is null until somebody disputes it. */
+/** Every assertion of a market's outcome. `position` is the log position of its proposal; `disputer` is null until somebody disputes it. */
 export const assertionTables = [`
 create table assertions (
   market_id bytea not null,

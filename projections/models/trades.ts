@@ -1,4 +1,4 @@
-/** The `trades` projection: every fill with its settlement, the transactions that were to settle it, and the volumes of what has not failed. */
+/** The `trades` projection: every fill with its settlement, the transactions signed to settle it, and the volumes without failed fills. */
 import type { FillFailed, FillMatched, SettlementSubmitted } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
 import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
@@ -6,13 +6,13 @@ import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } 
 import { tradeTables } from './tables.js';
 import { addVolumes, volumeColumns, type Traded } from './volumes.js';
 
-/** `settlement`. */
+/** The values of the column `settlement`. */
 const MATCHED = 0;
 const PENDING = 1;
 const CONFIRMED = 2;
 const FAILED = 3;
 
-/** New trades, and the volumes. */
+/** Writes new trades and the volumes. */
 const WRITE_TRADES = {
   name: 'write_trades',
   text: `
@@ -24,7 +24,7 @@ const WRITE_TRADES = {
       $16::bigint[], $17::bigint[], $18::text[])`,
 };
 
-/** A transaction that is recorded again keeps its first record. */
+/** A transaction that is recorded twice keeps its first record. */
 const WRITE_SUBMISSIONS = {
   name: 'write_submissions',
   text: `
@@ -33,7 +33,7 @@ const WRITE_SUBMISSIONS = {
     on conflict (tx_hash, fill) do nothing`,
 };
 
-/** Returns when each trade was made: a failed one leaves the minute that it was counted in. What is settled or failed stays so. */
+/** Writes settlements; a settled or failed trade does not change. Returns when each trade matched: a failed one leaves that minute's volume. */
 const SETTLE_TRADES = {
   name: 'settle_trades',
   text: `
@@ -67,10 +67,10 @@ interface Submission {
   readonly at: number;
 }
 
-/** What a batch does to trades. */
+/** A batch's changes. */
 interface Changes {
   readonly matched: Map<number, Trade>;
-  /** The settlement of trades of earlier batches. */
+  /** The new settlements of trades of earlier batches, by fill number. */
   readonly older: Map<number, Settlement>;
   readonly submissions: Submission[];
   readonly failed: FillFailed[];
@@ -118,7 +118,7 @@ async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void
   if (traded.length > 0) await query(WRITE_TRADES, [...tradeColumns([...matched.values()]), ...volumeColumns(traded)]);
 }
 
-/** A later settlement takes an earlier one's place, but a submission no final one's; a second final one is a contradiction. */
+/** Replaces a trade's settlement. A submission does not replace a final settlement; a second final settlement is a contradiction. */
 function settle({ matched, older }: Changes, fill: number, settlement: Settlement): void {
   const trade = matched.get(fill);
   const before = trade?.settlement ?? older.get(fill) ?? UNSETTLED;
@@ -131,8 +131,8 @@ function settle({ matched, older }: Changes, fill: number, settlement: Settlemen
 }
 
 /**
- * Writes the settlement of trades of earlier batches; returns when they were made, by number. A submission may name fills that have
- * settled or failed in another transaction, or that were never matched: those it leaves as they are.
+ * Writes the settlements of trades of earlier batches; returns when the trades matched, by fill number. A submission may name fills that
+ * another transaction has settled or failed, or fills that were never matched: they do not change.
  */
 async function settleOlder(older: ReadonlyMap<number, Settlement>, query: Query): Promise<Map<number, number>> {
   if (older.size === 0) return new Map();
@@ -146,7 +146,7 @@ async function settleOlder(older: ReadonlyMap<number, Settlement>, query: Query)
 }
 
 function settledTwice(fill: number): Error {
-  return new InconsistentHistory(`fill ${fill} settles or fails, and was never matched or has settled or failed already`);
+  return new InconsistentHistory(`fill ${fill} settles or fails, but was never matched, or is already settled or failed`);
 }
 
 function submissionColumns(submissions: readonly Submission[]): unknown[] {

@@ -1,7 +1,7 @@
-/** Volumes in collateral, all-time and by the minute. Changes add up; a sum that is back at 0 keeps its row. */
+/** Volumes in collateral, all-time and per minute. Changes are added to the sums; a sum that returns to 0 keeps its row. */
 import { byteaArray, int8Array, numericArray } from '../columns.js';
 
-/** Common table expressions that add six columns, the first of them parameter `first`, to the volumes. */
+/** SQL: common table expressions that add six columns to the volumes. The first column is parameter number `first`. */
 export function addVolumes(first: number): string {
   const $ = (n: number) => `$${first + n}`;
   return `
@@ -17,7 +17,7 @@ export function addVolumes(first: number): string {
 
 const MINUTE_MS = 60_000;
 
-/** A trade made (count 1) or taken back (count -1, cost negative); `at` is when it was made. */
+/** A trade that matched (count 1), or that failed (count -1, cost negative). `at` is when the trade matched. */
 export interface Traded {
   readonly marketId: string;
   readonly at: number;
@@ -31,7 +31,7 @@ interface MarketVolume {
   readonly minutes: Map<number, bigint>;
 }
 
-/** What these trades add to their markets' volumes and minutes, as the columns of `addVolumes`. */
+/** The volumes that these trades add per market and minute, as the columns for `addVolumes`. */
 export function volumeColumns(traded: readonly Traded[]): unknown[] {
   const markets = new Map<string, MarketVolume>();
   for (const { marketId, at, cost, count } of traded) {

@@ -33,8 +33,10 @@ export const folderSizes: Rule = ({ sources }) => {
 /** How many non-null assertions (`x!`) a folder may have; a folder without a line here may have OTHERWISE. Lower a number when there are fewer. */
 export const ASSERTIONS: Readonly<Record<string, number>> = {
   // Slots of typed arrays and of pools that are never out of range.
-  'engine/book': 72, 'engine/rules': 63,
-  'engine/log': 14, 'command/lane': 15, 'projections': 18,
+  'engine/book': 72, 'engine/rules': 56,
+  // Folders that have none.
+  'engine/log': 0, 'engine/records': 0, 'engine/run': 0, 'projections': 0, 'projections/models': 0, 'query': 0,
+  'service': 0, 'command/lane': 15,
 };
 const OTHERWISE = 8;
 

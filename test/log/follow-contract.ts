@@ -42,9 +42,16 @@ export function followContract(scene: Scene): void {
 
     it('ends quietly when aborted: while it waits, before it begins, between batches', async () => {
       const batches: number[] = [];
-      const waiting = (async () => { for await (const batch of follow(scene.log, 0)) batches.push(batch.length); })();
+      let received: () => void = () => undefined;
+      const delivered = new Promise<void>((resolve) => { received = resolve; });
+      const waiting = (async () => {
+        for await (const batch of follow(scene.log, 0)) {
+          batches.push(batch.length);
+          received();
+        }
+      })();
       await scene.log.append('commands', newRecords(1));
-      await take(follow(scene.log, 0), 1);
+      await delivered;
       abort.abort();
       await waiting;
       for await (const batch of follow(scene.log, 0)) batches.push(batch.length);
