@@ -17,7 +17,7 @@ export interface Artifact {
 
 const SOURCES = 'contracts-abi/solidity';
 
-/** The settings that the bytecode depends on, without a metadata hash, so that the same sources give the same bytes everywhere. */
+/** The settings that the bytecode depends on. There is no metadata hash, so the same sources give the same bytes everywhere. */
 const SETTINGS = {
   optimizer: { enabled: true, runs: 1_000_000 },
   viaIR: true,
@@ -25,7 +25,7 @@ const SETTINGS = {
   metadata: { bytecodeHash: 'none', appendCBOR: false },
 } as const;
 
-/** The compiler's types say nothing. An imported file's text, or why there is none. */
+/** An imported file's text, or why there is none. The compiler package has no types of its own. */
 type Import = { readonly contents: string } | { readonly error: string };
 type Compile = (input: string, callbacks: { readonly import: (path: string) => Import }) => string;
 
@@ -44,20 +44,20 @@ interface CompilerOutput {
 }
 
 /**
- * Compiles the named contracts, or every one in contracts-abi/solidity. A contract is in a file of its own name; files of interfaces,
- * structs and abstract contracts give no artifact. Each is compiled by itself, so that its bytecode depends on its imports only.
+ * Compiles the named contracts, or all in contracts-abi/solidity. The file of a contract has the contract's name; files of interfaces,
+ * structs and abstract contracts give no artifact. Each contract is compiled separately, so its bytecode depends on its imports only.
  * @throws Error with the compiler's messages.
  */
 export function compileContracts({ root, names = contractNames(root) }: { root: string; names?: readonly string[] }): Artifact[] {
   return names.flatMap((name) => compile(root, name) ?? []);
 }
 
-/** The names of all sources, in order. */
+/** The names of all sources, sorted. */
 export function contractNames(root: string): string[] {
   return readdirSync(join(root, SOURCES)).filter((file) => file.endsWith('.sol')).map((file) => file.slice(0, -'.sol'.length)).sort();
 }
 
-/** One sentence for each artifact that is missing, differs from what its source compiles to, or has no source any more. */
+/** One sentence per artifact that is missing, differs from what its source compiles to, or has no source any more. */
 export function staleArtifacts({ root, artifacts }: { root: string; artifacts: readonly Artifact[] }): string[] {
   const names = contractNames(root);
   const changed = artifacts.flatMap(({ contract, path, text }) => {
@@ -91,7 +91,7 @@ function compile(root: string, name: string): Artifact | undefined {
   };
 }
 
-/** The compiler asks for paths from the root (our own sources) or for `@openzeppelin/…`, found where Node finds packages. */
+/** Reads what the compiler imports: a path from the root (our own sources), or `@openzeppelin/…`, which Node resolves as a package. */
 function readImport(root: string, path: string): Import {
   try {
     const file = path.startsWith('@') ? createRequire(join(root, 'package.json')).resolve(path) : join(root, path);

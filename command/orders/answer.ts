@@ -1,11 +1,11 @@
-/** What the two order endpoints share: their answer, and what they ask of the rest of the exchange. */
+/** The types that the two order endpoints share: their answer, and what they need from the rest of the exchange. */
 import type { CancelOrder, PlaceOrder } from '../../engine/records/commands.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { CommandRejected, RejectionCode } from '../../engine/records/events.js';
 import { errors, RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import type { OrderView } from '../../engine/run/view.js';
 
-/** A finished answer, status 200: JSON text that is sent as it is, and the log position that it is true at. */
+/** A complete answer with status 200: JSON text that is sent unchanged, and the log position at which it is true. */
 export interface Answer {
   readonly body: string;
   readonly position?: number;
@@ -19,8 +19,8 @@ export interface Submitted {
 }
 
 /**
- * Writes a command and waits for its outcome. `signal`: give up if the command has not been handed to the log yet. Throws
- * RequestError `overloaded` or `unavailable` (it was not taken) or `outcome_unknown` (it may be carried out).
+ * Writes a command and waits for its outcome. When `signal` aborts before the command is handed to the log, the command is withdrawn.
+ * Throws RequestError `overloaded` or `unavailable` (the command was not written) or `outcome_unknown` (it may have been).
  */
 export type Submit<C = PlaceOrder | CancelOrder> = (command: C, signal?: AbortSignal) => Promise<Submitted>;
 
@@ -28,17 +28,17 @@ export type Submit<C = PlaceOrder | CancelOrder> = (command: C, signal?: AbortSi
 export type KnownOrder = Omit<OrderView, 'asOf'> & Partial<Pick<OrderView, 'asOf'>>;
 
 /**
- * Any order that was ever accepted, by its hash. An order whose acceptance has been answered must be found: where the read models
- * lag, ask the engine first. The status may lag.
+ * Finds any order that was ever accepted, by its hash. It must find every order whose acceptance was answered, so ask the engine first where
+ * the read models lag. The status may lag.
  */
 export type FindOrder = (orderHash: string) => Promise<KnownOrder | undefined>;
 
-/** The outcome at a position of the past. */
+/** Reads the outcome of an earlier command, by its log position. */
 export type OriginalOutcome = (position: number) => Promise<CommandOutcome>;
 
-/** The engine's rejection as the error of the same name. Throws on a code that no order or cancel can get. */
+/** The engine's rejection as a RequestError with the same code. Throws an error for a code that no order or cancel can get. */
 export function rejectionError({ code, subject }: CommandRejected): RequestError {
-  if (!isErrorCode(code)) throw new Error(`the engine rejected ${subject} with ${code}, which is no order's or cancel's`);
+  if (!isErrorCode(code)) throw new Error(`the engine rejected ${subject} with ${code}, which is not a code for orders or cancels`);
   return new RequestError(code);
 }
 

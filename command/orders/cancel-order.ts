@@ -1,4 +1,4 @@
-/** `DELETE /api/v1/orders/{hash}`: who may cancel which order, and the answer, which says how much of it was filled. */
+/** `DELETE /api/v1/orders/{hash}`: checks who may cancel the order, cancels it, and answers how much of it was filled. */
 import type { CancelOrder } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { BUY, SELL, type Side } from '../../engine/records/fields.js';
@@ -9,7 +9,7 @@ import type { PreparedDomain } from '../signing/typed-data.js';
 import { UINT64_MAX, uintText } from './uint.js';
 
 export interface CancelOrderParts {
-  /** `open`: a cancel without signature is carried out too; for a loopback development stack only. */
+  /** `open`: a cancel without a signature is accepted too; only for a development stack on loopback. */
   readonly auth: 'required' | 'open';
   readonly domainOf: (chainId: number) => PreparedDomain | undefined;
   readonly recovery: SignerRecovery;
@@ -31,9 +31,9 @@ export interface CancelRequest {
 }
 
 /**
- * Cancels an order; one that is cancelled already gets the same answer again. Throws RequestError for the first fault in this
- * order: hash, market id, side, a signature that is missing (401); an order that is not known, or not in this market or on this
- * side (404); the signature (403); then what the engine rejects (409 when filled), then what keeps the log from taking it.
+ * Cancels an order; an order that is already cancelled gets the same answer again. Throws RequestError for the first fault in this order:
+ * hash, market id, side; a missing signature (401); an unknown order, or one of another market or side (404); a wrong signature (403); a
+ * rejection by the engine (409 when filled); a log that cannot be written.
  */
 export type CancelOrderHandler = (request: CancelRequest, signal?: AbortSignal) => Promise<Answer>;
 
@@ -64,21 +64,21 @@ async function answerTo(parts: CancelOrderParts, order: KnownOrder, command: Can
       default:
     }
   }
-  throw new Error(`position ${submitted.position}: a CancelOrder's outcome says nothing of its order`);
+  throw new Error(`position ${submitted.position}: the outcome of a CancelOrder does not name its order`);
 }
 
-/** The engine forgets an order that is over for good; the read model then knows its end, or will when it has caught up. */
+/** The engine forgets orders that are over for good. The read model then knows how the order ended, or will once it has caught up. */
 async function forgottenAnswer(parts: CancelOrderParts, orderHash: string, subject: string): Promise<Answer> {
   const order = await parts.findOrder(orderHash);
   switch (order?.status) {
     case 'cancelled': return cancelledAnswer(orderHash, order, order.remaining, order.asOf);
     case 'filled': throw new RequestError('already_filled');
-    case 'open': throw new RequestError('unavailable', `the read model has not heard yet how order ${subject} ended`);
+    case 'open': throw new RequestError('unavailable', `the read model does not know yet how order ${subject} ended`);
     case undefined: throw new RequestError('unknown_order');
   }
 }
 
-/** Amounts are written as the exact JSON integers that their decimal strings are. */
+/** Writes amounts as exact JSON integers. */
 function cancelledAnswer(orderHash: string, { size }: KnownOrder, remaining: string, position: number | undefined): Answer {
   const filled = BigInt(size) - BigInt(remaining);
   const body = `{"status":"cancelled","orderHash":"${orderHash}","filledSize":${filled},"remainingSize":${remaining}}`;
@@ -116,14 +116,14 @@ interface Authority {
   readonly deadline: string;
 }
 
-/** The signature that came, undefined for none where none is needed. Either header alone means that one was meant to come. */
+/** The given signature; undefined when none is given and none is needed. If one of the two headers is given, both are required. */
 function parseAuthority(auth: 'required' | 'open', { signature, deadline }: CancelRequest): Authority | undefined {
   if (signature === undefined && deadline === undefined && auth === 'open') return undefined;
   if (signature === undefined || deadline === undefined) throw new RequestError('cancel_signature_required');
   const bytes = signatureBytes(signature);
   if (bytes === undefined) throw invalidSignature('X-Cancel-Signature', 'is 65 bytes: 0x and 130 hex digits');
   const text = uintText(deadline, UINT64_MAX);
-  if (text === undefined) throw invalidSignature('X-Cancel-Deadline', 'is in Unix seconds, digits alone');
+  if (text === undefined) throw invalidSignature('X-Cancel-Deadline', 'is a time in Unix seconds, digits only');
   return { signature: bytes, deadline: text };
 }
 
@@ -133,7 +133,7 @@ interface AuthorityCheck extends Authority {
   readonly at: number;
 }
 
-/** What a signed cancel's command carries. Throws `invalid_cancel_signature`. */
+/** The checked fields of a signed cancel's command. Throws `invalid_cancel_signature`. */
 function checkAuthority(
   parts: CancelOrderParts, { order, orderHash, at, signature, deadline }: AuthorityCheck,
 ): Required<Pick<CancelOrder, 'trader' | 'signature' | 'deadline'>> {

@@ -1,6 +1,6 @@
 /**
- * From a command to its outcome: into the log by group commit, then the engine's answer. A failure says which of the two is true:
- * the command was not taken and never will be, or nobody knows yet.
+ * Writes a command to the log by group commit and waits for the engine's answer. A failure says whether the command was certainly not
+ * written, or whether that is unknown.
  */
 import { encodeCommand, recordId, type CommandOutcome } from '../../engine/records/codec.js';
 import type { CancelOrder, PlaceOrder, SyncPosition } from '../../engine/records/commands.js';
@@ -11,20 +11,20 @@ import type { Submit, Submitted } from './answer.js';
 
 export interface CommandWriterOptions {
   readonly commits: Pick<GroupCommit, 'append'>;
-  /** The outcome of the command at a position, as soon as the engine has computed it. */
+  /** Resolves with the outcome of the command at a position, once the engine has decided it. */
   readonly outcomeOf: (position: number) => Promise<CommandOutcome>;
-  /** Another one for each process and start: part of the records' ids. */
+  /** A part of the records' ids that differs for each process and each start. */
   readonly writerId: string;
-  /** After this time the client hears `outcome_unknown`; the command goes on. */
+  /** After this time the client gets `outcome_unknown`; the command is not withdrawn. */
   readonly answerWithinMs: number;
 }
 
-/** The commands that clients cause. */
+/** The commands of client requests. */
 export type Written = PlaceOrder | CancelOrder | SyncPosition;
 
 /**
- * Each submission is a record of its own, also of an order that was sent before: whether that repeats it or tries again after a
- * rejection is the engine's to decide. A store that drops repeated ids would otherwise swallow the second try.
+ * Each submission gets its own record id, even for an order that was sent before. The engine decides whether it repeats an accepted order or
+ * is another try after a rejection; with the same record id, the log would drop the second try.
  */
 export function createCommandWriter({ commits, outcomeOf, writerId, answerWithinMs }: CommandWriterOptions): Submit<Written> {
   let submissions = 0;
@@ -41,7 +41,7 @@ export function createCommandWriter({ commits, outcomeOf, writerId, answerWithin
     try {
       return { position, outcome: await outcomeOf(position) };
     } catch {
-      throw outcomeUnknown('the engine stopped before it came to it');
+      throw outcomeUnknown('the engine stopped before it decided the command');
     }
   }
 
@@ -61,14 +61,14 @@ function subjectOf(command: Written): string {
   return command.kind === 'SyncPosition' ? `${command.marketId}:${command.user}` : command.orderHash;
 }
 
-/** An append's failure as the client hears it. What is no fault of the log's comes back as it is. */
+/** An append's failure as a RequestError. Errors that do not come from the log are returned unchanged. */
 function appendError(error: unknown, signal: AbortSignal | undefined): unknown {
   if (error instanceof QueueFull) return new RequestError('overloaded');
   if (error instanceof LogUnavailable) {
     if (error.outcomeUnknown) return outcomeUnknown('the log did not answer');
-    return new RequestError('unavailable', 'the log cannot be reached; the request was not taken');
+    return new RequestError('unavailable', 'the log cannot be reached; the request was not accepted');
   }
-  if (signal?.aborted === true && error === signal.reason) return new RequestError('overloaded', 'withdrawn, since the client had gone');
+  if (signal?.aborted === true && error === signal.reason) return new RequestError('overloaded', 'the request was withdrawn because the client disconnected');
   return error;
 }
 

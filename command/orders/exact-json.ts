@@ -1,29 +1,29 @@
 /**
- * JSON bodies without losing an integer: numbers beyond 2^53 come as bigint, and what is no integer can never pass for one.
+ * Parses JSON bodies without rounding integers: numbers beyond 2^53 become bigint, and a number that is not an integer becomes NaN.
  *
- * Both ways through are `JSON.parse`, so they agree on everything that is not a number: escapes, repeated keys (the last one
- * counts), `__proto__` (an ordinary key), and depth, at which it does not recurse.
+ * The fast and the exact path both use `JSON.parse`, so they agree on everything else: escapes, repeated keys (the last one counts),
+ * `__proto__` (an ordinary key), and deep nesting, for which no recursion is used.
  */
 import { RequestError } from '../../engine/records/errors.js';
 
-/** Fields are numbers (safe integers), bigints, NaN (a fraction, an exponent, an absurdly long number), or what JSON says. */
+/** Numbers are safe integers, bigints, or NaN (a fraction, an exponent, more than 78 digits); other values are as JSON has them. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Something like a number that `JSON.parse` might round: 16 digits or more, a fraction or an exponent. A false alarm inside a
- * string costs only time.
+ * Matches what may be a number that `JSON.parse` rounds: 16 digits or more, a fraction or an exponent. A match inside a string only costs
+ * time.
  */
 const INEXACT = /[\s:,[]-?(?:\d{16}|\d+[.eE])/;
 
-/** Every string whole, so that nothing in it is taken for a number, and everything like a number, as far as it goes. */
+/** Matches each complete string, so that its content is not taken for a number, and each run of number characters. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|[-\d][\d.eE+-]*/g;
 
 /** A whole number as JSON writes it, of at most 78 digits (2^256 has as many). */
 const INTEGER = /^-?\d{1,78}$/;
 
-/** The JSON object in a body. Integers are written as digits: 1.0 is none, nor is 1e2. Throws RequestError `invalid_json`. */
+/** The JSON object in a body. Integers consist of digits only: 1.0 and 1e2 are not integers. Throws RequestError `invalid_json`. */
 export function parseJsonObject(body: Uint8Array): JsonObject {
   let value: unknown;
   try {
@@ -39,8 +39,8 @@ export function parseJsonObject(body: Uint8Array): JsonObject {
 }
 
 /**
- * Puts a number with a fraction in the place of each number that might be rounded: 0.5 for the first one, 1.5 for the second. No
- * other number in the text has a fraction then, so these are found and replaced after parsing.
+ * Replaces each number that might be rounded by a placeholder with a fraction: 0.5 for the first, 1.5 for the second. No other number in
+ * the text then has a fraction, so the placeholders are found and replaced after parsing.
  */
 function parseExactly(text: string): unknown {
   const numbers: (number | bigint)[] = [];
@@ -57,7 +57,7 @@ function parseExactly(text: string): unknown {
       const value = (next as Record<string, unknown>)[key];
       if (typeof value === 'object' && value !== null) open.push(value);
       else if (typeof value === 'number' && !Number.isInteger(value)) {
-        // Never the setter of `__proto__`.
+        // Not an assignment, which would call the setter of `__proto__`.
         Object.defineProperty(next, key, { value: numbers[Math.floor(value)] });
       }
     }
@@ -67,7 +67,7 @@ function parseExactly(text: string): unknown {
 
 const QUOTE = 0x22;
 
-/** A number as JSON allows it; anything else is left in place for `JSON.parse` to refuse. */
+/** A number in JSON's grammar; anything else stays in the text, so that `JSON.parse` rejects it. */
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 function exactNumber(token: string): number | bigint {
@@ -76,7 +76,7 @@ function exactNumber(token: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(token);
 }
 
-/** Where the text stops being JSON, if the parser said so; never the text itself. */
+/** The position of the syntax error, if the parser names it; never the text itself. */
 function whereOf(error: SyntaxError): string {
   return /at position \d+/.exec(error.message)?.[0] ?? '';
 }

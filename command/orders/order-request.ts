@@ -1,4 +1,4 @@
-/** The body of `POST /api/v1/orders`: one set of fields documents it, checks it and brings it to the form that records carry. */
+/** The body of `POST /api/v1/orders`: one set of fields documents it, checks it and converts it to the form of records. */
 import Type from 'typebox';
 import type { ErrorObject } from 'ajv';
 import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, record } from '../../engine/records/fields.js';
@@ -13,7 +13,7 @@ import { PermitSignature } from './permit.js';
 import { choice, objectSchema, uint } from './request-field.js';
 import { UINT64_MAX } from './uint.js';
 
-/** Fields of hex: checked with the body's shape. The signer must be just this trader, which is a better proof than a checksum. */
+/** Hex fields, checked with the body's shape. Address checksums are not checked: the signature proves the trader better. */
 const hexFields = {
   marketId: { schema: { ...AnyCaseBytes32, description: 'Market to trade in.' }, rule: `is ${BYTES32.meaning}` },
   trader: { schema: { ...AnyCaseAddress, description: 'Signer and owner of the order.' }, rule: `is ${ADDRESS.meaning}` },
@@ -26,7 +26,7 @@ const { makerFeeRecipient, ...leadingHex } = hexFields;
 
 const hexRules = new Map(Object.entries(hexFields).map(([name, { rule }]) => [`/order/${name}`, rule]));
 
-/** Integers are looked at one by one after the shape, since they may be numbers, bigints or strings, and have errors of their own. */
+/** Integer fields, checked one by one after the shape: they may be numbers, bigints or strings, and some have their own error codes. */
 const integerFields = {
   side: choice([0, 1], { meaning: '0 (BUY) or 1 (SELL)', description: '0 = BUY, 1 = SELL.' }),
   outcome: choice([0, 1], { meaning: '0 (YES) or 1 (NO)', description: '0 = YES, 1 = NO.' }),
@@ -46,25 +46,25 @@ export const PlaceOrderRequest = named('PlaceOrderRequest', record({
 }));
 
 const AnyInteger = Type.Unknown();
-/** One that has an error of its own is missed there. */
-const MissedLater = Type.Optional(Type.Unknown());
+/** A field with its own error code, which is also the error when the field is missing; so the shape does not require it. */
+const CheckedLater = Type.Optional(Type.Unknown());
 
-/** Fields that this does not name are refused: they would not be signed, so to leave them out would be to change the order. */
+/** Rejects unknown fields: they are not signed, so ignoring them would change the order that the client meant. */
 const validateShape = compileSchema(record({
   order: record({
     marketId: hexFields.marketId.schema, trader: hexFields.trader.schema, makerFeeRecipient: hexFields.makerFeeRecipient.schema,
-    side: AnyInteger, outcome: AnyInteger, price: MissedLater, size: MissedLater, nonce: AnyInteger, expiration: MissedLater,
+    side: AnyInteger, outcome: AnyInteger, price: CheckedLater, size: CheckedLater, nonce: AnyInteger, expiration: CheckedLater,
   }),
   signature: Type.Optional(Type.Unknown()),
   permitSignature: Type.Optional(Type.Unknown()),
 }));
 
 /**
- * The order's fields. Throws RequestError for the first fault in this order: the shape and the fields without a code of their own
+ * The order's fields. Throws RequestError for the first fault in this order: the shape and the fields without their own error code
  * (`invalid_request`), then price, size, expiration. Does not check the 60 s minimum; see `expiresTooSoon`.
  */
 export function parseOrder(body: JsonObject): OrderFields {
-  if (!validateShape(body)) throw shapeError(validateShape.errors![0]!);
+  if (!validateShape(body)) throw shapeError(validateShape.errors?.[0]);
   const { order } = body;
   const side = integerFields.side.parse(order.side) ?? refuse('side', 'invalid_request');
   const outcome = integerFields.outcome.parse(order.outcome) ?? refuse('outcome', 'invalid_request');
@@ -89,19 +89,19 @@ export function expiresTooSoon(expiration: string, atMs: number): boolean {
 /** The `invalid_expiration` of an order that `expiresTooSoon`. */
 export function tooSoon(expiration: string, atMs: number): RequestError {
   const earliest = Math.floor(atMs / 1_000) + MIN_LIFETIME_S;
-  return fieldError('invalid_expiration', '/order/expiration', `is ${earliest} or later as this request comes, not ${expiration}`);
+  return fieldError('invalid_expiration', '/order/expiration', `must be ${earliest} or later for this request, but is ${expiration}`);
 }
 
-/** A request's fault in one field. */
+/** A RequestError about one field of the request. */
 export function fieldError(
   code: ErrorCode, field: string, message: string, extra?: Readonly<Record<string, unknown>>,
 ): RequestError {
   return new RequestError(code, `${field} ${message}`, [{ field, message }], extra);
 }
 
-/** What ajv found, with a JSON pointer (RFC 6901) to the field itself, also where it is missing or one too many. */
-function shapeError(error: ErrorObject): RequestError {
-  const { field, message } = fieldOf(error);
+/** The error for ajv's finding, with a JSON pointer (RFC 6901) to the field itself, also when the field is missing or unknown. */
+function shapeError(error: ErrorObject | undefined): RequestError {
+  const { field, message } = error === undefined ? { field: '', message: 'is not of the right form' } : fieldOf(error);
   return fieldError('invalid_request', field, message);
 }
 
@@ -115,7 +115,7 @@ function fieldOf({ instancePath, keyword, params, message }: ErrorObject): Field
   }
 }
 
-/** A name as part of a JSON pointer, shortened: it is the client's text. */
+/** A name as part of a JSON pointer. It is shortened, since the client chose it. */
 function pointer(name: unknown): string {
   return String(name).slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1');
 }

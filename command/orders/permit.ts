@@ -1,4 +1,4 @@
-/** The optional `permitSignature` of an order: an ERC-2612 permit in its shape; placing the order checks its signature. */
+/** The optional `permitSignature` of an order: the form of an ERC-2612 permit. Its signature is checked when the order is placed. */
 import Type from 'typebox';
 import type { Permit } from '../../engine/records/commands.js';
 import { RequestError, type FieldError } from '../../engine/records/errors.js';
@@ -30,7 +30,7 @@ const fields = {
   s: word,
 } as const satisfies Record<string, RequestField<unknown>>;
 
-/** A permit as it is sent. */
+/** A permit in a request. */
 export const PermitSignature = named('PermitSignature', Type.Object(objectSchema(fields).properties, {
   additionalProperties: false, description: 'ERC-2612 permit, for buying without an approval made before.',
 }));
@@ -40,8 +40,8 @@ type Name = keyof Fields;
 type Parsed = { [N in Name]: Exclude<ReturnType<Fields[N]['parse']>, undefined> };
 
 /**
- * The permit in the form that records carry (v of 27 or 28, lower-case hex). A deadline has not passed at `atMs`. Throws
- * RequestError `invalid_permit` that names every field at fault.
+ * The permit in the form of records (v of 27 or 28, lower-case hex). Its deadline must be after `atMs`. Throws RequestError
+ * `invalid_permit`, which names every wrong field.
  */
 export function parsePermit(value: unknown, atMs: number): Permit {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -55,8 +55,8 @@ export function parsePermit(value: unknown, atMs: number): Permit {
     const past = name === 'deadline' && parsed.deadline !== undefined && Number(parsed.deadline) * 1_000 <= atMs;
     if (parsed[name] === undefined || past) faults.push({ field: `/permitSignature/${name}`, message: fields[name].rule });
   }
-  const strange = Object.keys(value).find((name) => !Object.hasOwn(fields, name));
-  if (strange !== undefined) faults.push({ field: '/permitSignature', message: 'has a field that is not known here' });
+  const unknown = Object.keys(value).find((name) => !Object.hasOwn(fields, name));
+  if (unknown !== undefined) faults.push({ field: '/permitSignature', message: 'has a field that is not known here' });
   if (faults.length > 0) throw invalidPermit(faults);
   return parsed as Parsed;
 }

@@ -1,4 +1,4 @@
-/** `POST /api/v1/orders`: from a body's bytes to the answer, each order taken exactly once however often it is sent. */
+/** `POST /api/v1/orders`: from a body's bytes to the answer. An order is accepted exactly once, however often it is sent. */
 import type { Permit, PlaceOrder } from '../../engine/records/commands.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import { RequestError } from '../../engine/records/errors.js';
@@ -14,13 +14,13 @@ import { normalSignature, recoveryFailures, type SignerRecovery } from '../signi
 import type { OrderFields, PermitFields, PreparedDomain } from '../signing/typed-data.js';
 
 export interface PlaceOrderParts {
-  /** The chain of a market, open or closed, that the engine knows. */
+  /** The chain of a market that the engine knows, open or closed. */
   readonly findMarket: (marketId: string) => { readonly chainId: number } | undefined;
   /** The signing domain of a chain; every market's chain has one. */
   readonly domainOf: (chainId: number) => PreparedDomain | undefined;
-  /** The digest of permits to a chain's settlement contract; undefined while its stablecoin is not known. */
+  /** Computes the digest of permits for a chain's settlement contract; undefined while the stablecoin's signing domain is not known. */
   readonly permitDigestOf: (chainId: number) => ((permit: PermitFields) => Uint8Array) | undefined;
-  /** The check of a chain's orders against balances; undefined where there is none. */
+  /** The check of a chain's orders against balances; undefined for a chain without that check. */
   readonly exposureOf: (chainId: number) => Exposure | undefined;
   readonly recovery: SignerRecovery;
   readonly submit: Submit;
@@ -31,9 +31,9 @@ export interface PlaceOrderParts {
 }
 
 /**
- * Places the order in a request's body. `signal`: the client has gone; an order that has not been handed to the log yet is then
- * withdrawn. Throws RequestError for the first fault in this order: JSON, shape, price, size, expiration, market, signature,
- * permit, balance and allowance; then what the engine rejects; then what keeps the log from taking it.
+ * Places the order in a request's body. `signal` aborts when the client disconnects; an order that was not handed to the log yet is then
+ * withdrawn. Throws RequestError for the first fault in this order: JSON, shape, price, size, expiration, market, signature, permit,
+ * balance and allowance; a rejection by the engine; a log that cannot be written.
  */
 export type PlaceOrderHandler = (body: Uint8Array, signal?: AbortSignal) => Promise<Answer>;
 
@@ -44,7 +44,7 @@ export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
     const order = parseOrder(request);
     if (expiresTooSoon(order.expiration, at)) return repeatOrRefuse(parts, order, request['signature'], at);
     const domain = domainOfMarket(parts, order.marketId);
-    if (domain === undefined) throw new RequestError('unknown_market', '', [{ field: '/order/marketId', message: 'is not a market here' }]);
+    if (domain === undefined) throw new RequestError('unknown_market', '', [{ field: '/order/marketId', message: 'is not a market of this exchange' }]);
     const digest = domain.orderDigest(order);
     const signature = checkSignature(parts.recovery, { domain, digest, trader: order.trader, given: request['signature'] });
     const orderHash = toHex(digest);
@@ -54,7 +54,7 @@ export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
       command.permit = parsePermit(request['permitSignature'], at);
       checkPermit(parts, { chainId, owner: order.trader, permit: command.permit });
     }
-    const release = await promise(parts, chainId, command);
+    const release = await reserve(parts, chainId, command);
     try {
       const { position, outcome } = await parts.submit(command, signal);
       return await answerTo(parts, orderHash, position, outcome);
@@ -64,14 +64,14 @@ export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
   };
 }
 
-/** Throws where the trader cannot pay for it. An order that came before has its answer already, whatever the trader has now. */
-async function promise(parts: PlaceOrderParts, chainId: number, command: PlaceOrder): Promise<(() => void) | undefined> {
+/** Reserves what the order needs; throws when the trader cannot pay. An order accepted before needs no check: it gets its first answer again. */
+async function reserve(parts: PlaceOrderParts, chainId: number, command: PlaceOrder): Promise<(() => void) | undefined> {
   const exposure = parts.exposureOf(chainId);
   if (exposure === undefined || await parts.findOrder(command.orderHash) !== undefined) return undefined;
   return exposure.hold(command);
 }
 
-/** The answer to an order that was accepted at `position`, worked out from its outcome alone: always the same one. */
+/** The answer to an order that was accepted at `position`. It depends on the outcome alone, so it is always the same. */
 export function acceptedAnswer(orderHash: string, position: number, outcome: CommandOutcome): Answer {
   let matches = 0;
   for (const event of outcome.events) if (event.type === 'FillMatched') matches++;
@@ -94,7 +94,7 @@ interface SignatureCheck {
   readonly given: unknown;
 }
 
-/** The signature as records carry it. Throws `invalid_signature`, which tells all that the client needs to find its mistake. */
+/** The signature in the form of records. Throws `invalid_signature` with all that a client needs to find its mistake. */
 function checkSignature(recovery: SignerRecovery, { domain: { domain }, digest, trader, given }: SignatureCheck): string {
   const bytes = signatureBytes(given);
   if (bytes === undefined) {
@@ -108,7 +108,7 @@ function checkSignature(recovery: SignerRecovery, { domain: { domain }, digest, 
   });
 }
 
-/** Throws `invalid_permit` for a permit that the chain would not take from this trader. */
+/** Throws `invalid_permit` for a permit that this trader did not sign. */
 function checkPermit(
   { permitDigestOf, recovery }: PlaceOrderParts, { chainId, owner, permit }: { chainId: number; owner: string; permit: Permit },
 ): void {
@@ -145,7 +145,7 @@ async function originalAnswer(parts: PlaceOrderParts, orderHash: string, orderNu
 }
 
 /**
- * An order whose time is up may still be one that was taken long ago, whose answer got lost: its sender then learns it. Throws
+ * An expired order may have been accepted long ago and its answer lost: then the original answer is given again. Throws
  * `invalid_expiration` otherwise.
  */
 async function repeatOrRefuse(parts: PlaceOrderParts, order: OrderFields, given: unknown, at: number): Promise<Answer> {

@@ -1,14 +1,14 @@
-/** The fields of a body: each one value that documents the field and parses it, so that the two cannot differ. */
+/** Fields of a request body. Each is one value that both documents and parses the field, so that the two cannot differ. */
 import Type, { type TObject, type TSchema } from 'typebox';
 import { record } from '../../engine/records/fields.js';
 import { uintText } from './uint.js';
 
 export interface RequestField<T> {
-  /** What the API document says of it. */
+  /** The field's schema in the API document. */
   readonly schema: TSchema;
-  /** What is right, after the name of the field: "is …". */
+  /** The rule as text that follows the field's name: "is …". */
   readonly rule: string;
-  /** The value in the form that records carry; undefined where the rule is broken, or the field is missing. */
+  /** The value in the form of records; undefined when the rule is broken or the field is missing. */
   readonly parse: (value: unknown) => T | undefined;
 }
 
@@ -16,7 +16,7 @@ interface Bounds {
   readonly min?: 0 | 1;
   readonly max: bigint;
   readonly description: string;
-  /** What the rule adds to the bounds. */
+  /** Text that the rule adds after the bounds. */
   readonly unit?: string;
 }
 
@@ -38,7 +38,7 @@ export function uint({ min = 0, max, description, unit = '' }: Bounds): RequestF
   };
 }
 
-/** One of a few integers, sent as such or as a decimal string; `meaning` says what each stands for. */
+/** One of a few integers, sent as a JSON integer or as a decimal string; `meaning` lists them with their meaning. */
 export function choice<const V extends number>(
   values: readonly V[], { meaning, description }: { readonly meaning: string; readonly description: string },
 ): RequestField<V> {
@@ -53,7 +53,7 @@ export function choice<const V extends number>(
   };
 }
 
-/** The schema of an object of these fields and no others, all of them required. */
+/** The schema of an object with exactly these fields, all required. */
 export function objectSchema(fields: Readonly<Record<string, Pick<RequestField<unknown>, 'schema'>>>): TObject {
   return record(Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema])));
 }

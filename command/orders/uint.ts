@@ -6,8 +6,8 @@ export const UINT256_MAX = 2n ** 256n - 1n;
 const DECIMAL = /^(?:0|[1-9]\d{0,77})$/;
 
 /**
- * The integer in decimal digits, as records carry it; undefined for anything but a JSON integer or decimal string (digits alone,
- * no leading zero) of 0 to `max`.
+ * The integer in decimal digits, as in records; undefined for anything except a JSON integer or a decimal string (digits only, no leading
+ * zero) from 0 to `max`.
  */
 export function uintText(value: unknown, max: bigint): string | undefined {
   if (typeof value === 'number') {

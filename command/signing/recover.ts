@@ -1,9 +1,9 @@
 /**
- * Who signed a digest: secp256k1 recovery by the native library, or by its WebAssembly build where no native one fits.
+ * Recovers who signed a digest: secp256k1 in the native library, or in WebAssembly where the native library does not load.
  *
- * The `secp256k1` package falls back silently to `elliptic`, which is slow and has open vulnerabilities; so its binding is loaded
- * here directly, and a backend that fails a known-answer test is not used at all. Neither backend refuses what EIP-2 and EIP-712
- * wallets never make (high s, odd v), so that is checked here.
+ * The `secp256k1` package falls back silently to `elliptic`, which is slow and has open vulnerabilities. So its binding is loaded here
+ * directly, and a backend that fails a known-answer test is not used. Neither backend rejects signatures that EIP-2 and EIP-712 wallets
+ * never make (a high s, another v), so these are checked here.
  */
 import { createRequire } from 'node:module';
 import type * as Secp256k1 from 'secp256k1';
@@ -12,7 +12,7 @@ import type { Keccak256 } from './keccak.js';
 
 export type Backend = 'native' | 'wasm';
 
-/** Why there is no signer. */
+/** Why no signer can be recovered. */
 export type RecoveryFailure = 'length' | 'v' | 'r' | 's' | 'high_s' | 'no_key';
 
 export type Recovery
@@ -27,7 +27,7 @@ export interface SignerRecovery {
   recover(digest: Uint8Array, signature: Uint8Array): Recovery;
 }
 
-/** What each failure means, for the trader. */
+/** The failures as texts for the trader. */
 export const recoveryFailures: Readonly<Record<RecoveryFailure, string>> = {
   length: 'a signature has 65 bytes: r, s and v',
   v: 'v is 0, 1, 27 or 28',
@@ -44,7 +44,7 @@ type Loaders = Readonly<Record<Backend, () => Promise<RecoverKey>>>;
 
 export const loaders: Loaders = { native: loadNative, wasm: loadWasm };
 
-/** The first of the backends that loads and passes its test. Throws an AggregateError of why none did. */
+/** The first backend that loads and passes its test. Throws an AggregateError with the reasons when none does. */
 export async function createSignerRecovery(
   keccak256: Keccak256, backends: readonly Backend[] = ['native', 'wasm'], load: Loaders = loaders,
 ): Promise<SignerRecovery> {
@@ -78,7 +78,7 @@ function recoverWith(recoverKey: RecoverKey, keccak256: Keccak256): SignerRecove
 const failures = Object.fromEntries(Object.keys(recoveryFailures).map((failure) => [failure, { ok: false, failure }])) as
   Readonly<Record<RecoveryFailure, Recovery>>;
 
-/** A signature that recovered as records and the settlement contract take it: lower-case hex, v of 27 or 28. */
+/** A valid signature in the form of records and the settlement contract: lower-case hex, v of 27 or 28. */
 export function normalSignature(signature: Uint8Array): string {
   return `${toHex(signature.subarray(0, 64))}${signature[64] === 0 || signature[64] === 27 ? '1b' : '1c'}`;
 }
@@ -92,7 +92,7 @@ function withinOrder(signature: Uint8Array, start: number): boolean {
   return compareWord(signature, start, ZERO) > 0 && compareWord(signature, start, ORDER) < 0;
 }
 
-/** Compares 32 big-endian bytes from `start` on with a word: negative, zero or positive. */
+/** Compares the 32 big-endian bytes from `start` on with a word; returns a negative number, zero or a positive number. */
 function compareWord(bytes: Uint8Array, start: number, word: Uint8Array): number {
   for (let i = 0; i < 32; i++) {
     const difference = bytes[start + i]! - word[i]!;

@@ -1,4 +1,4 @@
-/** EIP-712 digests of orders, cancels and permits: what a trader's signature covers, and what an order is called by. */
+/** EIP-712 digests of orders, cancels and permits: what a trader signs. An order's digest is also its hash. */
 import type { CancelOrder, PlaceOrder } from '../../engine/records/commands.js';
 import type { Keccak256 } from './keccak.js';
 
@@ -22,7 +22,7 @@ export type OrderFields = Pick<PlaceOrder, 'marketId' | 'trader' | 'side' | 'out
 /** The signed fields of a cancel. */
 export type CancelFields = Required<Pick<CancelOrder, 'orderHash' | 'trader' | 'deadline'>>;
 
-/** A domain with all that can be worked out beforehand. Its functions take fields of the right form only: check them first. */
+/** A domain with its hashes computed beforehand. Its functions do not check their arguments: check the fields first. */
 export interface PreparedDomain {
   readonly domain: OrderDomain;
   /** The order's EIP-712 digest, 32 bytes: its hash, and what its trader signs. */
@@ -31,7 +31,7 @@ export interface PreparedDomain {
   cancelDigest(cancel: CancelFields): Uint8Array;
 }
 
-/** The types for `signTypedData`, as `/api/v1/config` tells them. */
+/** The types for `signTypedData`, which `/api/v1/config` publishes. */
 export const orderTypes = {
   Order: [
     { name: 'marketId', type: 'bytes32' }, { name: 'trader', type: 'address' }, { name: 'side', type: 'uint8' },
@@ -55,7 +55,7 @@ type Members = readonly { readonly name: string; readonly type: string }[];
 
 const WORD = 32;
 
-/** Works out type hashes and domain separator, so that a digest is two hashes over fixed buffers. */
+/** Computes the type hashes and the domain separator once, so that a digest takes two hashes over fixed buffers. */
 export function prepareDomain(keccak256: Keccak256, domain: OrderDomain): PreparedDomain {
   const signed = Buffer.alloc(2 + 2 * WORD);
   signed.writeUInt16BE(0x1901, 0);
