@@ -53,6 +53,6 @@ Accounts of the mnemonic "${TEST_MNEMONIC}", each with ether and ${STARTING_USDC
 These keys are public: never use them elsewhere.
 ${accounts.join('\n')}
   Anybody can mint more USDC: call mint(address,uint256) of collateral. To buy, approve settlement to spend collateral. To sell,
-  split collateral into YES and NO shares first (splitPosition of conditionalTokens), and approve settlement for the shares.
+  approve conditionalTokens to spend collateral, split it into YES and NO shares (splitPosition), and approve settlement for the shares.
 `;
 }

@@ -1,4 +1,4 @@
-/** The catalogue: a small file of markets that are there from the start. Without a chain it is turned into commands here. */
+/** The catalogue: a file of markets to open at the start. Without a chain, this module turns its markets into commands. */
 import { readFile } from 'node:fs/promises';
 import Type from 'typebox';
 import type { Keccak256 } from '../../command/signing/keccak.js';
@@ -10,14 +10,14 @@ import { compileSchema, explain } from '../../engine/records/schema.js';
 import builtIn from './catalogue.json' with { type: 'json' };
 
 const CatalogueMarket = record({
-  /** Names the market for good: its id is derived from it, and without a chain its address. */
+  /** Identifies the market permanently: the market's id and, without a chain, its contract address are derived from the slug. */
   slug: Type.String({ pattern: '^[a-z0-9-]{1,100}$' }),
   question: Type.String({ minLength: 1, maxLength: 1_000 }),
   description: Type.String({ maxLength: 10_000 }),
   category: Category,
-  /** Counts only without a chain: there, who creates the market is its maker. */
+  /** Used only without a chain: on a chain, the account that creates the market is its maker. */
   maker: Type.Optional(Address),
-  /** Counted from when the market is first opened. */
+  /** Days from the first opening of the market. */
   expiresInDays: Type.Integer({ minimum: 1, maximum: 36_500 }),
 });
 const Catalogue = record({ markets: Type.Array(CatalogueMarket, { maxItems: 10_000 }) });
@@ -29,7 +29,7 @@ const isCatalogue = compileSchema(Catalogue);
 /** The first account of the well-known test mnemonic. */
 const DEVELOPMENT_MAKER = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266';
 
-/** The markets of a catalogue file; of the built-in one for an empty path. Throws an error that says what is wrong with the file. */
+/** The markets of a catalogue file; for an empty path, of the built-in catalogue. Throws an error that says what is wrong with the file. */
 export async function readCatalogue(path: string): Promise<readonly CatalogueMarket[]> {
   const catalogue: unknown = path === '' ? builtIn : JSON.parse(await readFile(path, 'utf8'));
   if (!isCatalogue(catalogue)) throw new Error(`the catalogue ${path} is malformed: ${explain(isCatalogue)}`);
@@ -39,7 +39,7 @@ export async function readCatalogue(path: string): Promise<readonly CatalogueMar
   return catalogue.markets;
 }
 
-/** The command that opens a market of the catalogue; the same slug gives the same market on every chain id. */
+/** The command that opens a market of the catalogue. Slug and chain id determine the market id. */
 export function openMarket(market: CatalogueMarket, { keccak256, chainId, at }: { keccak256: Keccak256; chainId: number; at: number }): OpenMarket {
   const marketId = Buffer.from(keccak256(Buffer.from(`prediction-exchange/${chainId}/${market.slug}`))).toString('hex');
   return {
@@ -60,7 +60,7 @@ export interface OpeningParts {
   readonly now: () => number;
 }
 
-/** Opens the catalogue's markets that the history does not know yet, and waits until the engine has. */
+/** Opens those markets of the catalogue that the history does not have, and waits for the command outcomes. */
 export async function openMissingMarkets({ catalogue, chainId, keccak256, isKnown, append, outcomeOf, now }: OpeningParts): Promise<void> {
   for (const market of catalogue) {
     const command = openMarket(market, { keccak256, chainId, at: now() });

@@ -1,4 +1,4 @@
-/** A chain as the roles of one process share it: its nodes, the check of its contracts, and what to do while it cannot be reached. */
+/** The access to a chain that the roles of one process share: its nodes, the check of its contracts, and the retries while it is unreachable. */
 import type { Chain, Rpc } from '../../command/chain/chain.js';
 import { ChainUnavailable } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
@@ -12,37 +12,37 @@ import type { ConfiguredChain } from './configured-chain.js';
 export interface ChainAccess {
   readonly chain: Chain;
   readonly configured: ConfiguredChain;
-  /** The nodes as the workers use them. */
+  /** The nodes, for the workers. */
   readonly rpc: Rpc;
-  /** The same nodes for clients' reads, which may exhaust them without the workers' noticing. */
+  /** The same nodes, for clients' reads. Kept apart from `rpc`: failures of clients' reads do not affect the workers. */
   readonly clientRpc: Rpc;
   readonly report: Report;
-  /** Aborts when the process stops, and when the chain is given up. */
+  /** Aborts when the process stops, and when the process gives up the chain. */
   readonly signal: AbortSignal;
-  /** Undefined until the stablecoin has been read. */
+  /** The stablecoin; undefined until it has been read. */
   collateral(): Collateral | undefined;
   /** The digest of permits to the settlement contract; undefined until the stablecoin has been read. */
   permitDigest(): ((permit: PermitFields) => Uint8Array) | undefined;
   /**
-   * Checks the contracts, then does the work. Resolves when that is done, or at once, with a warning, when the chain cannot be reached:
-   * both are then tried again until they succeed. Throws when the contracts are not those of the settings, and what the work throws; when
-   * that turns out only later, the chain is given up with an alarm, and everything else goes on.
+   * Checks the contracts, then does the work. Resolves when both are done. When the chain cannot be reached, logs a warning and resolves at
+   * once; check and work are then retried until they succeed. Throws when the contracts are not those of the settings, and rethrows errors
+   * of the work. When such an error occurs in a retry, the chain is given up with an alarm, and the rest of the process continues.
    */
   begin(work: () => Promise<void>): Promise<void>;
   beginning(): Beginning;
   stop(): Promise<void>;
 }
 
-/** What came of the tries to begin with a chain. */
+/** The result of the attempts to begin with a chain. */
 export interface Beginning {
-  /** In a row, and the last one's reason. */
+  /** Number of failures in a row, and the reason of the last one. */
   readonly failures: number;
   readonly lastError?: string | undefined;
-  /** Why there are no further tries. */
+  /** Why there are no further attempts; absent while there are. */
   readonly stopped?: string | undefined;
 }
 
-/** Between two tries to reach a chain that could not be reached at the start. */
+/** Time between two attempts to reach a chain that was unreachable at the start. */
 const RETRY_MS = 2_000;
 
 export function openChain(configured: ConfiguredChain, { keccak256, report }: { keccak256: Keccak256; report: Report }): ChainAccess {
@@ -59,7 +59,7 @@ export function openChain(configured: ConfiguredChain, { keccak256, report }: { 
   let collateral: Collateral | undefined;
   let permitDigest: ReturnType<ChainAccess['permitDigest']>;
 
-  /** Once for all roles of the process. A failed check is made again. */
+  /** Checks the contracts once for all roles of the process. A failed check is repeated at the next call. */
   function check(): Promise<Collateral> {
     checked ??= checkContracts({ chain, rpc }).then((found) => found.collateral);
     checked.catch(() => { checked = undefined; });
@@ -86,8 +86,8 @@ export function openChain(configured: ConfiguredChain, { keccak256, report }: { 
         const { message: lastError } = error as Error;
         beginning = { failures: beginning.failures + 1, lastError };
         if (error instanceof ChainUnavailable) continue;
-        // The other chains and the orders have nothing to do with it.
-        report('alarm', `chain ${chain.chainId} is given up until the next start: ${lastError}`);
+        // Only this chain is given up: orders and other chains are not affected.
+        report('alarm', `chain ${chain.chainId} is not used until the next start: ${lastError}`);
         beginning = { ...beginning, stopped: lastError };
         stopping.abort();
       }
@@ -104,7 +104,7 @@ export function openChain(configured: ConfiguredChain, { keccak256, report }: { 
         await attempt(work);
       } catch (error) {
         if (!(error instanceof ChainUnavailable) || stopping.signal.aborted) throw error;
-        report('trouble', `${error.message}; fills wait until it can be reached`);
+        report('trouble', `${error.message}; its fills wait until the chain can be reached`);
         beginning = { failures: beginning.failures + 1, lastError: error.message };
         retrying.push(keepTrying(work));
       }

@@ -1,4 +1,4 @@
-/** Checks that a chain has the contracts that the settings say, before anything is signed for them or read from them. */
+/** Checks that the contracts on a chain are those of the settings, before anything is signed for them or read from them. */
 import { Interface, TypedDataEncoder, type InterfaceAbi } from 'ethers';
 import { InconsistentAnswer, readLatest } from '../../command/indexer/block-range.js';
 import { ChainUnavailable, RpcError, type Chain, type Contracts, type Rpc } from '../../command/chain/chain.js';
@@ -16,7 +16,7 @@ export interface Collateral {
   readonly address: string;
 }
 
-/** The contracts are not those that the settings say; the message lists every difference. */
+/** The contracts are not those of the settings. The message lists every difference. */
 export class ContractMismatch extends Error {
   constructor(chainId: number, readonly problems: readonly string[]) {
     super(`the contracts on chain ${chainId} are not those of the settings:\n${problems.map((each) => `  ${each}`).join('\n')}\n`
@@ -38,9 +38,9 @@ interface Checked {
 }
 
 /**
- * Compares code, signing domains and the contracts' own references with the settings, and reads the stablecoin: nothing may
- * run on a mismatch. Throws ContractMismatch with every difference at once, and ChainUnavailable when no node answers, or none that
- * knows the contracts' blocks and can say something of them: such an answer is no mismatch, and passes.
+ * Compares code, signing domains and the contracts' references to each other with the settings, and reads the stablecoin. Throws
+ * ContractMismatch with all differences. Throws ChainUnavailable when no node answers, or no node that has the contracts' blocks and can
+ * execute calls on them: that is not a mismatch, and a later check may succeed.
  */
 export async function checkContracts({ chain, rpc: nodes }: { chain: Chain; rpc: Rpc }): Promise<{ collateral: Collateral }> {
   const rpc = telling(nodes);
@@ -58,7 +58,7 @@ export async function checkContracts({ chain, rpc: nodes }: { chain: Chain; rpc:
   return { collateral };
 }
 
-/** Nodes whose answers are texts or reverts: every other error is that of a node that cannot answer now. */
+/** Wraps nodes so that requests give a text or a revert. Any other error becomes ChainUnavailable: the node cannot answer at the moment. */
 function telling(rpc: Rpc): Rpc {
   const { chainId } = rpc;
   return {
@@ -71,26 +71,26 @@ function telling(rpc: Rpc): Rpc {
         if (error instanceof RpcError && !isRevert(error)) throw new ChainUnavailable(chainId, error.message, { cause: error });
         throw error;
       }
-      if (typeof answer !== 'string') throw new ChainUnavailable(chainId, `${method} gives no text`);
+      if (typeof answer !== 'string') throw new ChainUnavailable(chainId, `${method} did not return a text`);
       return answer as T;
     },
   };
 }
 
-/** Whether a call ended in the contract, by the codes and texts of geth, erigon, nethermind, besu, reth and anvil. */
+/** Whether the contract's code ended the call, by the error codes and texts of geth, erigon, nethermind, besu, reth and anvil. */
 function isRevert({ method, code, message, data }: RpcError): boolean {
   return method === 'eth_call' && (code === 3 || code === -32_015 || data?.startsWith('0x') === true || EXECUTION.test(message.slice(method.length + 2)));
 }
 
 const EXECUTION = /^(execution|revert|vm |evm |invalid (opcode|jump)|stack |out of gas|gas uint64 overflow|return data out of|write protection)/i;
 
-/** A node that still syncs shows no code where the contracts are. */
+/** Throws ChainUnavailable while the node is syncing: it would show no code at the contracts' addresses. */
 async function checkHead({ chainId, startBlock }: Chain, rpc: Rpc): Promise<void> {
   const latest = await readLatest(rpc).catch((error: unknown) => {
     throw error instanceof InconsistentAnswer ? new ChainUnavailable(chainId, error.message, { cause: error }) : error;
   });
   if (latest < startBlock) {
-    throw new ChainUnavailable(chainId, `its node is still syncing: its latest block is ${latest}, and the contracts begin at block ${startBlock}`);
+    throw new ChainUnavailable(chainId, `its node is still syncing: its latest block is ${latest}, but the contracts begin at block ${startBlock}`);
   }
 }
 
@@ -111,7 +111,7 @@ async function checkSettlement({ chain, rpc, fault }: Checked): Promise<void> {
   }
 }
 
-/** Contracts of two deployments mixed up would work until the first settlement. */
+/** Checks that the contracts refer to each other: contracts of two deployments would work together until the first settlement. */
 async function checkReferences({ chain: { contracts }, rpc, fault }: Checked): Promise<void> {
   const references: readonly [keyof Contracts, Interface, string, keyof Contracts][] = [
     ['settlement', SETTLEMENT, 'conditionalTokens', 'conditionalTokens'], ['settlement', SETTLEMENT, 'collateral', 'collateral'],
@@ -132,9 +132,9 @@ async function readCollateral({ chain, rpc, fault }: Checked): Promise<Collatera
     readView(rpc, TOKEN, address, 'DOMAIN_SEPARATOR'), readView(rpc, VERSIONED, address, 'version'), domainOf(rpc, TOKEN, address),
   ]);
   if (decimals !== BigInt(DECIMALS)) fault(`collateral: it has ${String(decimals ?? 'no')} decimals, not ${DECIMALS}`);
-  if (typeof name !== 'string' || typeof symbol !== 'string') fault(`collateral: the contract at ${address} has no name() or no symbol(): it is no token`);
+  if (typeof name !== 'string' || typeof symbol !== 'string') fault(`collateral: the contract at ${address} has no name() or no symbol(), so it is not a token`);
   if (typeof separator !== 'string') fault(`collateral: the contract at ${address} has no DOMAIN_SEPARATOR(), so it takes no permits (ERC-2612)`);
-  // ERC-5267 tells the domain; else it is the token's name with its version(), which many leave out when it is "1".
+  // ERC-5267 gives the domain. Without it, the domain has the token's name and version(); many tokens omit version() when it is "1".
   const signing = { name: domain?.name ?? String(name), version: domain?.version ?? (typeof version === 'string' ? version : '1') };
   const computed = TypedDataEncoder.hashDomain({ ...signing, chainId: chain.chainId, verifyingContract: address });
   if (typeof separator === 'string' && separator !== computed) {
@@ -151,7 +151,7 @@ interface Domain {
   readonly verifyingContract: string;
 }
 
-/** ERC-5267's answer; undefined when the contract has none. */
+/** The signing domain by ERC-5267; undefined when the contract does not implement it. */
 async function domainOf(rpc: Rpc, abi: Interface, address: string): Promise<Domain | undefined> {
   const result = await readViews(rpc, abi, address, 'eip712Domain');
   if (result === undefined) return undefined;
@@ -163,7 +163,7 @@ async function readView(rpc: Rpc, abi: Interface, address: string, view: string)
   return (await readViews(rpc, abi, address, view))?.[0];
 }
 
-/** Undefined when the contract has no such view, or one that answers something else. */
+/** The values that a view returns; undefined when the contract does not have the view, or its answer has other types. */
 async function readViews(rpc: Rpc, abi: Interface, address: string, view: string): Promise<readonly unknown[] | undefined> {
   let data: string;
   try {

@@ -1,4 +1,4 @@
-/** Whether the history follows a chain, asked of the chain and the history alone: the indexer that records it may be in another process. */
+/** Watches whether the history keeps up with a chain, by the chain and the history alone: the indexer may run in another process. */
 import { ChainUnavailable } from '../../command/chain/chain.js';
 import { readBlock, readLatest } from '../../command/indexer/block-range.js';
 import { recordedBlock, type EngineView } from '../../engine/run/view.js';
@@ -6,36 +6,36 @@ import { createBell, pause } from '../../engine/waiting.js';
 import type { ChainAccess } from './chain-access.js';
 
 export interface ChainWatch {
-  /** Resolves when the chain can be asked and still has the block that the history recorded last. Throws ChainUnavailable. */
+  /** Resolves when the chain answers and still has the block that the history recorded last. Throws ChainUnavailable. */
   verify(): Promise<void>;
-  /** Resolves when the history has every fact up to the block that is final now. Throws ChainUnavailable. */
+  /** Resolves when the history has all facts up to the block that is final at the call. Throws ChainUnavailable. */
   catchUp(): Promise<void>;
-  /** Why the chain is not followed at present, as of the latest looks; undefined when it is. */
+  /** Why the history does not keep up with the chain, by the latest requests; undefined when it does. */
   trouble(): string | undefined;
-  /** The history has taken a command. */
+  /** To be called after every command that the replica has decided. */
   stepped(): void;
 }
 
 export interface ChainWatchOptions {
   readonly access: Pick<ChainAccess, 'chain' | 'rpc' | 'configured' | 'signal' | 'beginning'>;
   readonly view: Pick<EngineView, 'cursor'>;
-  /** Asks the indexer, wherever it is, to record how far the chain is. */
+  /** Requests the indexer, which may be in another process, to record up to the chain's final block. */
   readonly askToAdvance: () => void;
   /** Milliseconds, not going back. */
   readonly now: () => number;
 }
 
-/** After so many failed looks in a row the chain counts as away. */
+/** After this number of failures in a row, the chain counts as unreachable. */
 const AWAY_AFTER_FAILURES = 3;
 const CATCH_UP_WITHIN_MS = 10_000;
-/** A request to the indexer may be lost. */
+/** The request to the indexer is repeated after this time, since it may be lost. */
 const ASK_AGAIN_MS = 500;
-/** Nobody records the chain when the history has been behind for so long: facts come within seconds, the rest within 15 s. */
+/** When the history has been behind for this time, no indexer records the chain: facts are recorded within seconds, the cursor within 15 s. */
 const UNRECORDED_AFTER_MS = 60_000;
 const LEAST_LOOK_MS = 250;
 const LONGEST_LOOK_MS = 5_000;
 
-/** Looks at the chain every now and then until the access's signal aborts. */
+/** Starts the watch, which looks at the chain regularly until the access's signal aborts. */
 export function watchChain(options: ChainWatchOptions): ChainWatch {
   const { access: { chain: { chainId }, signal }, view, askToAdvance, now } = options;
   const bell = createBell();
@@ -43,7 +43,7 @@ export function watchChain(options: ChainWatchOptions): ChainWatch {
   void looks.keepLooking();
   const isRecorded = (block: number): boolean => (recordedBlock(view, chainId) ?? -1) >= block;
 
-  /** Until the history has the block, or for a while. */
+  /** Waits until the history has the block, at most until `untilMs`. */
   async function recorded(block: number, untilMs: number): Promise<void> {
     while (now() < untilMs && !isRecorded(block)) {
       if (await bell.wait(signal, untilMs - now()) === 'aborted') return;
@@ -55,7 +55,7 @@ export function watchChain(options: ChainWatchOptions): ChainWatch {
     trouble: () => looks.trouble(),
     async verify() {
       await looks.look();
-      if (looks.isUnrecorded()) throw new ChainUnavailable(chainId, 'nobody records it: is an indexer running?');
+      if (looks.isUnrecorded()) throw new ChainUnavailable(chainId, 'no process records it: is an indexer running?');
     },
     async catchUp() {
       const final = await looks.look();
@@ -71,7 +71,7 @@ export function watchChain(options: ChainWatchOptions): ChainWatch {
   };
 }
 
-/** Looks at the chain, and what came of them. */
+/** Looks at the chain, and remembers the results. */
 function createLooks({ access: { chain, rpc, configured, signal, beginning }, view, now }: ChainWatchOptions) {
   const { chainId, confirmations } = chain;
   const behind = createLag(now);
@@ -90,7 +90,7 @@ function createLooks({ access: { chain, rpc, configured, signal, beginning }, vi
     return final;
   }
 
-  /** The latest final block. Throws ChainUnavailable, also when the chain is not the one that the history recorded. */
+  /** The latest final block. Throws ChainUnavailable, also when the chain contradicts the history. */
   async function look(): Promise<number> {
     try {
       const final = await readFinal();
@@ -116,12 +116,12 @@ function createLooks({ access: { chain, rpc, configured, signal, beginning }, vi
       const { stopped } = beginning();
       if (stopped !== undefined) return stopped;
       if (failures >= AWAY_AFTER_FAILURES) return lastError;
-      return isUnrecorded() ? 'nobody records it' : undefined;
+      return isUnrecorded() ? 'no process records it' : undefined;
     },
   };
 }
 
-/** Since when the history has lacked a final block. */
+/** Measures for how long the history has lacked a final block. */
 function createLag(now: () => number) {
   let missing: { readonly block: number; readonly sinceMs: number } | undefined;
   return {

@@ -1,4 +1,4 @@
-/** Reads a chains file: the chains on which orders settle, their nodes, contracts and keys. Secrets are named in it, never written. */
+/** Reads a chains file: the chains on which orders settle, with nodes, contracts and keys. The file names where secrets are, but holds none. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { computeAddress, getAddress } from 'ethers';
@@ -8,24 +8,24 @@ import { ChainId, Position, record } from '../../engine/records/fields.js';
 import { ADDRESS, isAddress, isBytes32 } from '../../engine/records/hex.js';
 import { faultFinder } from '../../engine/records/schema.js';
 
-/** A chain with what it takes to talk to it. */
+/** A chain with its nodes and key. */
 export interface ChainOfFile {
   readonly chain: Chain;
   /** In order of preference. May hold secrets. */
   readonly rpcUrls: readonly string[];
-  /** 0x and 64 hex digits: the key that settles. */
+  /** The key that signs settlement transactions: 0x and 64 hex digits. */
   readonly operatorKey: string;
   /** The key's address, lower-case. */
   readonly operator: string;
-  /** How often its nodes are asked for what is new. */
+  /** Time between two requests for new blocks. */
   readonly pollMs: number;
-  /** Wei for a unit of gas that no settlement exceeds; absent where the file leaves it to the lane. */
+  /** The highest fee of a settlement, in wei per unit of gas; absent: the lane's own limit. */
   readonly maxFeePerGas?: bigint;
-  /** Whether the chain makes blocks only when there are transactions: a chain without new blocks is then no trouble. */
+  /** Whether the chain makes blocks only when there are transactions; then a chain without new blocks is not reported. */
   readonly blocksOnDemand: boolean;
 }
 
-/** Everything that is wrong with a chains file, each with its JSON pointer. Never shows a secret. */
+/** All faults of a chains file, each with its JSON pointer. The message never shows a secret. */
 export class ChainsFileError extends Error {
   constructor(path: string, readonly problems: readonly string[]) {
     super(`The chains file ${path} is wrong in ${problems.length} place${problems.length === 1 ? '' : 's'}:\n${problems.map((each) => `  ${each}`).join('\n')}`);
@@ -36,26 +36,26 @@ export class ChainsFileError extends Error {
 const DEFAULT_POLL_MS = 1_000;
 const WEI_PER_GWEI = 1e9;
 
-/** Checked below: a general schema's faults would not say what to write instead. */
+/** Checked by the functions below, whose messages say what to write instead. */
 const AddressText = Type.Unknown();
 const RpcUrl = Type.Unknown();
 const Secret = Type.Unknown();
 
 const FileChain = record({
   chainId: ChainId,
-  /** For people. */
+  /** Display name. */
   name: Type.String({ minLength: 1, maxLength: 100 }),
-  /** Whether its money is play money. */
+  /** Whether the chain is a test network, whose money has no value. */
   testnet: Type.Boolean(),
-  /** Each a URL, `{ "env": "NAME" }` or `{ "file": "path" }`; the first that answers is asked. */
+  /** Each is a URL, `{ "env": "NAME" }` or `{ "file": "path" }`. In order of preference. */
   rpcUrls: Type.Array(RpcUrl, { minItems: 1, maxItems: 10 }),
   contracts: record({
     settlement: AddressText, conditionalTokens: AddressText, collateral: AddressText, marketFactory: AddressText, oracle: AddressText,
     oracleResolver: AddressText, quickResolver: AddressText, multicall: AddressText,
   }),
-  /** Blocks on top of a block that make it final. */
+  /** Number of blocks on top of a block that make the block final. */
   confirmations: Type.Integer({ minimum: 0, maximum: 100_000 }),
-  /** Where the contracts begin. */
+  /** Block of the first deployment of the contracts. */
   startBlock: Position,
   /** The name in the signing domain of orders. */
   settlementDomainName: Type.String({ minLength: 1, maxLength: 100 }),
@@ -63,13 +63,13 @@ const FileChain = record({
   exposureCheck: Type.Boolean(),
   /** `{ "env": "NAME" }` or `{ "file": "path" }`. */
   operatorKey: Secret,
-  /** What clients are told: a URL without secrets. */
+  /** Shown to clients: a URL without secrets. */
   publicRpcUrl: Type.Optional(RpcUrl),
-  /** Whether a chain without new blocks is no trouble. */
+  /** Whether the chain makes blocks only when there are transactions. */
   blocksOnDemand: Type.Optional(Type.Boolean()),
-  /** Between two looks for new blocks. */
+  /** Milliseconds between two requests for new blocks. */
   pollMs: Type.Optional(Type.Integer({ minimum: 10, maximum: 3_600_000 })),
-  /** Parts of a gwei are fine. The upper limit keeps the wei exact, and a wei that was written for a gwei out. */
+  /** May be a fraction. The upper limit keeps the amount in wei exact, and rejects an amount that was given in wei. */
   maxFeePerGasGwei: Type.Optional(Type.Number({ minimum: 0.001, maximum: 1_000_000 })),
 });
 const ChainsFile = record({ chains: Type.Array(FileChain, { minItems: 1, maxItems: 100 }) });
@@ -80,7 +80,7 @@ const faultsOf = faultFinder(ChainsFile);
 
 interface Reading {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where relative paths begin: the chains file's own folder. */
+  /** The folder of the chains file, to which relative paths refer. */
   readonly folder: string;
   /** Adds a fault; `at` is a JSON pointer. */
   readonly fault: (at: string, what: string) => void;
@@ -88,7 +88,7 @@ interface Reading {
 
 const SOURCES = 'write { "env": "NAME" } for an environment variable, or { "file": "path" } for a file';
 
-/** The chains of a file, keys and URLs fetched from where it names them. Throws ChainsFileError with every fault at once. */
+/** The chains of a file, with keys and URLs read from the places that the file names. Throws ChainsFileError with all faults. */
 export async function readChainsFile(path: string, environment: Reading['environment']): Promise<readonly ChainOfFile[]> {
   const problems: string[] = [];
   const reading: Reading = { environment, folder: dirname(resolve(path)), fault: (at, what) => { problems.push(`${at || '/'}: ${what}`); } };
@@ -111,7 +111,7 @@ async function parse(path: string, { fault }: Reading): Promise<unknown> {
   try {
     file = JSON.parse(text);
   } catch (error) {
-    // The parser's message quotes the file, which may hold what should not be in it.
+    // The parser's message is not shown: it quotes the file, which may hold a secret by mistake.
     const position = /position (\d+)/.exec((error as Error).message)?.[1];
     const line = position === undefined ? '' : ` from line ${text.slice(0, Number(position)).split('\n').length} on`;
     throw new ChainsFileError(path, [`it is not JSON${line}`]);
@@ -120,13 +120,13 @@ async function parse(path: string, { fault }: Reading): Promise<unknown> {
   return file;
 }
 
-/** What there is to read further, whatever else is wrong. */
+/** The chains that can be read further, also when the file has other faults. */
 function chainsOf(file: unknown): readonly Partial<FileChain>[] {
   const { chains } = (file ?? {}) as Partial<ChainsFile>;
   return Array.isArray(chains) ? chains.filter((each) => typeof each === 'object' && each !== null) : [];
 }
 
-/** The result is good only when no fault has been added. */
+/** Reads a chain. The result is valid only if no fault was added. */
 async function readChain(at: string, chain: Partial<FileChain>, reading: Reading): Promise<ChainOfFile> {
   const contracts = readContracts(`${at}/contracts`, chain.contracts, reading);
   const rpcUrls: string[] = [];
@@ -185,31 +185,31 @@ function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-/** Everybody is told this URL, so it is never taken from where secrets are. */
+/** Reads the public URL. Clients see this URL, so a source of secrets is not accepted. */
 function readPublicUrl(at: string, url: unknown, { fault }: Reading): string | undefined {
   if (url === undefined) return undefined;
-  if (typeof url !== 'string') fault(at, 'write the URL itself: clients are told it, so it holds no secret');
+  if (typeof url !== 'string') fault(at, 'write the URL itself: clients see this URL, so it cannot be a secret');
   else if (!isHttpUrl(url)) fault(at, NO_HTTP_URL);
-  else if (new URL(url).username !== '' || new URL(url).password !== '') fault(at, 'has a user name or a password, and clients are told it');
+  else if (new URL(url).username !== '' || new URL(url).password !== '') fault(at, 'has a user name or a password, but clients see this URL');
   else return url;
   return undefined;
 }
 
-/** A private key; empty when there is a fault. */
+/** A private key; empty if there is a fault. */
 async function readKey(at: string, source: unknown, reading: Reading): Promise<string> {
   if (typeof source === 'string') {
-    reading.fault(at, `a key does not belong into this file, which is copied, shared and committed: ${SOURCES}. A key that has been in such a file should be replaced`);
+    reading.fault(at, `a key must not be in this file, which may be copied, shared and committed: ${SOURCES}. Replace a key that was in such a file`);
     return '';
   }
   const text = await readSource(at, source, reading, SOURCES);
   if (text === undefined) return '';
   const key = `0x${text.replace(/^0x/, '').toLowerCase()}`;
   if (isBytes32(key) && isKey(key)) return key;
-  reading.fault(at, `the key there is none: expected 64 hex digits, with or without 0x, and found ${text.length} characters`);
+  reading.fault(at, `the text there is not a key: expected 64 hex digits, with or without 0x, but found ${text.length} characters`);
   return '';
 }
 
-/** Zero and numbers from the curve's order on are no keys. */
+/** Whether 32 bytes are a private key: zero, and numbers from the curve's order on, are not. */
 function isKey(key: string): boolean {
   try {
     computeAddress(key);
@@ -219,7 +219,7 @@ function isKey(key: string): boolean {
   }
 }
 
-/** The text that a source names; undefined when there is a fault. */
+/** The text at the place that a source names; undefined if there is a fault. */
 async function readSource(at: string, source: unknown, { environment, folder, fault }: Reading, expected: string): Promise<string | undefined> {
   const entries = typeof source === 'object' && source !== null ? Object.entries(source) as [string, unknown][] : [];
   const [entry] = entries;
@@ -243,6 +243,6 @@ async function readSource(at: string, source: unknown, { environment, folder, fa
 function refuseRepeats(chains: readonly ChainOfFile[], { fault }: Reading): void {
   const ids = chains.map(({ chain }) => chain.chainId);
   for (const [i, id] of ids.entries()) {
-    if (id !== undefined && ids.indexOf(id) < i) fault(`/chains/${i}/chainId`, `chain ${id} is there already, as /chains/${ids.indexOf(id)}`);
+    if (id !== undefined && ids.indexOf(id) < i) fault(`/chains/${i}/chainId`, `chain ${id} is already at /chains/${ids.indexOf(id)}`);
   }
 }

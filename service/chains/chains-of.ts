@@ -14,7 +14,7 @@ export interface ChainsOfConfig {
   readonly chains: readonly ConfiguredChain[];
   /** The development chain; undefined without one. */
   readonly dev: { readonly chain: Chain; readonly rpcUrl: string } | undefined;
-  /** Settles with the reason when a chain that was started here ends by itself. */
+  /** Resolves with the reason when a chain that was started here ends by itself. */
   readonly ended: Promise<string>;
   /** Stops what was started here. */
   close(): Promise<void>;
@@ -22,14 +22,14 @@ export interface ChainsOfConfig {
 
 type Wanted = Pick<Config, 'chains' | 'chainId' | 'chainName' | 'chainPort' | 'dataDir' | 'exposureCheck' | 'catalogue'>;
 
-/** How often the development chain beside us is asked for what is new. */
+/** Time between two requests to the development chain for new blocks. */
 const DEV_POLL_MS = 100;
-/** After this time without a block a chain counts as stalled. */
+/** After this time without a new block, a chain counts as stalled. */
 const STALLED_AFTER_MS = 120_000;
 
 /**
- * Gets the chains ready: reads the file, or starts the development chain with the catalogue's markets on it. `environment` has the
- * secrets that a chains file names. Throws errors that say what to do.
+ * Prepares the chains: reads the chains file, or starts the development chain and creates the catalogue's markets on it. `environment`
+ * has the secrets that a chains file names. Throws errors that say what to do.
  */
 export async function chainsOf(
   config: Wanted, { environment, log }: { environment: Readonly<Record<string, string | undefined>>; log: (line: string) => void },
@@ -46,7 +46,7 @@ function configured({ blocksOnDemand, ...chain }: ChainOfFile): ConfiguredChain 
   return { ...chain, stalledAfterMs: blocksOnDemand ? Infinity : STALLED_AFTER_MS };
 }
 
-/** The development chain with the catalogue's markets, and the chains file with which other processes find it. */
+/** Starts the development chain, creates the catalogue's markets, and writes the chains file with which other processes find the chain. */
 async function startDevelopment(config: Wanted, log: (line: string) => void): Promise<ChainsOfConfig> {
   const { chainId, chainName: name, chainPort: port, exposureCheck } = config;
   const directory = join(config.dataDir, 'chain');

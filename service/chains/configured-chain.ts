@@ -1,18 +1,18 @@
-/** A chain that the settings name, with the means to use it. */
+/** A chain that the settings name, with its nodes, key and limits. */
 import type { Chain } from '../../command/chain/chain.js';
 
 export interface ConfiguredChain {
   readonly chain: Chain;
   /** May hold secrets. */
   readonly rpcUrls: readonly string[];
-  /** The key that settles: 32 bytes in hex. Only the lane role needs it. */
+  /** The key that signs settlement transactions: 32 bytes in hex. Only the lane role needs it. */
   readonly operatorKey: string;
-  /** Wei per unit of gas that no settlement exceeds; absent: the lane's own limit. */
+  /** The highest fee of a settlement, in wei per unit of gas; absent: the lane's own limit. */
   readonly maxFeePerGas?: bigint;
-  /** How often its nodes are asked for what is new. */
+  /** Time between two requests for new blocks. */
   readonly pollMs: number;
-  /** After this time without a block the chain counts as stalled; Infinity where blocks come on demand. */
+  /** After this time without a new block, the chain counts as stalled; Infinity for a chain that makes blocks on demand. */
   readonly stalledAfterMs: number;
-  /** For one request to one of its nodes. Default 10 s. */
+  /** Time limit for one request to one node. Default 10 s. */
   readonly requestTimeoutMs?: number;
 }

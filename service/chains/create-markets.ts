@@ -1,4 +1,4 @@
-/** Creates the catalogue's markets on a chain, by the factory; the chain tells the exchange of them, like of all others. */
+/** Creates the catalogue's markets on a chain with the market factory; the exchange learns of them from the chain, like of all markets. */
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { Interface, id, solidityPackedKeccak256, type InterfaceAbi } from 'ethers';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../../command/chain/chain.js';
@@ -11,24 +11,24 @@ export interface CreatingParts {
   readonly catalogue: readonly CatalogueMarket[];
   readonly chain: Chain;
   readonly rpc: Rpc;
-  /** Private key of an account with the creator's role and ether, which nobody else sends with meanwhile. */
+  /** Private key of an account with the creator's role and ether. Nothing else may send with the account meanwhile. */
   readonly key: string;
-  /** Milliseconds since the Unix epoch: markets expire so many days from then. */
+  /** Milliseconds since the Unix epoch. A market's `expiresInDays` counts from this time. */
   readonly now: () => number;
 }
 
 const FACTORY = new Interface(marketFactory.abi as InterfaceAbi);
-/** The contracts' numbers (MarketFactory.sol). */
+/** The numbers of the categories in MarketFactory.sol. */
 const CATEGORIES: Readonly<Record<CatalogueMarket['category'], number>> = { defi: 0, protocol: 1, stablecoin: 2, general: 3 };
-/** What a proposer of an outcome puts up: 10 of the stablecoin. */
+/** The bond of an assertion: 10 of the stablecoin, in units of 1e-6. */
 const BOND = 10_000_000n;
 const MINED_WITHIN_MS = 60_000;
 const POLL_MS = 50;
 
 /**
- * Creates the markets that the chain does not have, one after the other, and returns all their ids (condition ids), in the
- * catalogue's order. A market is known by its slug and chain, so that a repeat, also after a crash on the way, creates none twice. The
- * account becomes their maker. Throws an error that says why when the factory refuses, ChainUnavailable when no node answers.
+ * Creates the markets that the chain does not have, one after the other, and returns the ids (condition ids) of all markets, in the
+ * catalogue's order. Slug and chain identify a market, so a repeated call, also after a crash, creates none twice. The account becomes
+ * the maker of the markets. Throws an error with the reason when the factory refuses, and ChainUnavailable when no node answers.
  */
 export async function createMissingMarkets(parts: CreatingParts): Promise<readonly string[]> {
   const ids: string[] = [];
@@ -36,7 +36,7 @@ export async function createMissingMarkets(parts: CreatingParts): Promise<readon
     const marketId = marketIdOf(parts.chain, market.slug);
     if (!await exists(parts, marketId)) {
       await create(parts, { market, marketId }).catch(async (error: unknown) => {
-        // What a process sent before it was killed may be mined at this very moment, and then the factory refuses a second one.
+        // A killed process may have sent the same market, and its transaction may be mined now: then the factory refuses this one.
         if (error instanceof ChainUnavailable || !await exists(parts, marketId)) throw error;
       });
     }
@@ -45,12 +45,12 @@ export async function createMissingMarkets(parts: CreatingParts): Promise<readon
   return ids;
 }
 
-/** The question's id on this chain: like the id of a market that no chain creates. */
+/** The question's id on this chain. It equals the market id that the catalogue's market has without a chain. */
 function questionIdOf({ chainId }: Chain, slug: string): string {
   return id(`prediction-exchange/${chainId}/${slug}`);
 }
 
-/** Gnosis' condition id: of the resolver, the question and two outcomes. */
+/** The market id: Gnosis' condition id of the resolver, the question and two outcomes. */
 export function marketIdOf(chain: Chain, slug: string): string {
   return solidityPackedKeccak256(['address', 'bytes32', 'uint256'], [chain.contracts.oracleResolver, questionIdOf(chain, slug), 2]);
 }
@@ -79,7 +79,7 @@ async function create(parts: CreatingParts, { market, marketId }: { market: Cata
   if (!await exists(parts, marketId)) throw new Error(`the market ${market.slug} was not created: transaction ${txHash} failed`);
 }
 
-/** Says which market the factory refuses, and by which of its errors. */
+/** Turns a refusal of the factory into an error that names the market and the contract's error. */
 async function explained<T>({ slug }: CatalogueMarket, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -87,7 +87,7 @@ async function explained<T>({ slug }: CatalogueMarket, answer: Promise<T>): Prom
     if (!(cause instanceof RpcError)) throw cause;
     const refusal = cause.data === undefined ? null : FACTORY.parseError(cause.data);
     const reason = refusal === null ? cause.message : `${refusal.name}(${refusal.args.toArray().join(', ')})`;
-    throw new Error(`the factory does not create the catalogue's market ${slug}: ${reason}`, { cause });
+    throw new Error(`the market factory refuses the catalogue's market ${slug}: ${reason}`, { cause });
   }
 }
 

@@ -1,10 +1,10 @@
-/** Writes the chains file that describes the running development chain, with which other processes of the exchange are started: CHAINS=its path. */
+/** Writes the chains file of the running development chain. Other processes of the exchange use it with CHAINS=path. */
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DevChain } from '../embedded/chain/dev-chain.js';
 import { writeDurably } from '../embedded/durable-files.js';
 
-/** Where the file is, in the chain's directory. */
+/** The path of the file in the chain's directory. */
 export function devChainsFile(directory: string): string {
   return join(directory, 'chains.json');
 }
@@ -12,8 +12,8 @@ export function devChainsFile(directory: string): string {
 const KEY_FILE = 'operator-key';
 
 /**
- * Writes the file, with its operator's key in another file beside it that only this user can read. Replaces those of a killed process. Whoever
- * finds the file finds the whole of it.
+ * Writes the chains file, and the operator's key to a second file that only this user can read. Replaces the files of a killed process. The
+ * chains file is complete as soon as it exists.
  */
 export async function writeDevChainsFile(directory: string, { dev, pollMs }: { dev: DevChain; pollMs: number }): Promise<void> {
   await removeDevChainsFile(directory);
@@ -27,7 +27,7 @@ export async function writeDevChainsFile(directory: string, { dev, pollMs }: { d
   await rename(`${path}.new`, path);
 }
 
-/** Removes both files, those of a killed process too: their URLs lead nowhere any more. */
+/** Removes both files, also those of a killed process, whose URLs are no longer valid. */
 export async function removeDevChainsFile(directory: string): Promise<void> {
   const path = devChainsFile(directory);
   for (const each of [path, `${path}.new`, join(directory, KEY_FILE)]) await rm(each, { force: true });

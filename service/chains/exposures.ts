@@ -1,4 +1,4 @@
-/** The exposure check of a chain as one process makes it: what traders have promised, kept up to date from the replica's steps. */
+/** The exposure check of a chain in one process: its reservations are kept up to date by the replica's steps. */
 import { createExposure, type Exposure } from '../../command/chain/exposure.js';
 import { createHoldingsReader } from '../../command/chain/holdings.js';
 import { createReservations, type Reservations } from '../../command/chain/reservations.js';
@@ -8,8 +8,8 @@ import type { ChainAccess } from './chain-access.js';
 import type { ChainWatch } from './chain-watch.js';
 
 /**
- * Undefined where the chain does not ask for it. The replica must have caught up with the log. Orders that another process has taken, and
- * that are not in the log yet, are not counted: docs/chain.md, "Exposure".
+ * The exposure check; undefined if it is off for the chain. The replica must have caught up with the log. Orders that another process has
+ * accepted and not yet written to the log are not counted: docs/chain.md, "Exposure".
  */
 export function createExposures(
   { access: { chain, clientRpc }, replica, watch }: { access: ChainAccess; replica: Replica; watch: ChainWatch },

@@ -1,4 +1,4 @@
-/** How a chain's indexer is: for health, metrics and alarms. */
+/** The health of a chain's indexer: for readiness, metrics and alarms. */
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
 import type { IndexerHealth } from '../process/readiness.js';
 import type { Beginning } from './chain-access.js';
@@ -14,7 +14,7 @@ export interface IndexerHealthParts {
 
 const MAX_TEXT = 500;
 
-/** A function that gives the health of the moment. Times count from when it was made. */
+/** A function that returns the current health. Times without a success count from the creation of the function. */
 export function createIndexerHealth({ chainId, now, indexer: indexerStatus, beginning }: IndexerHealthParts): () => IndexerHealth {
   const startedMs = now();
   return () => {
@@ -31,12 +31,12 @@ export function createIndexerHealth({ chainId, now, indexer: indexerStatus, begi
   };
 }
 
-/** A text for an answer: bounded, null when there is none. */
+/** A text for an answer: at most 500 characters, null for undefined. */
 export function textOf(text: string | undefined): string | null {
   return text?.slice(0, MAX_TEXT) ?? null;
 }
 
-/** Whole seconds, at least 0: clocks may be set back. */
+/** Milliseconds as whole seconds, at least 0, since clocks may be set back. */
 export function secondsOf(ms: number): number {
   return Math.max(0, Math.round(ms / 1_000));
 }

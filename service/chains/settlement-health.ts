@@ -1,4 +1,4 @@
-/** How a chain's settlement is: for health, metrics and alarms. */
+/** The health of a chain's settlement: for readiness, metrics and alarms. */
 import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
 import type { SettlementHealth } from '../process/readiness.js';
 import { secondsOf, textOf } from './indexer-health.js';
@@ -15,10 +15,10 @@ export interface SettlementHealthParts {
 
 /** Fills are counted up to this number. */
 const COUNTED = 10_000;
-/** Fills are not counted again before. */
+/** A count is reused for this time. */
 const REMEMBERED_MS = 1_000;
 
-/** A function that gives the health of the moment; counts may be a second old. */
+/** A function that returns the current health; counts may be a second old. */
 export function createSettlementHealth(parts: SettlementHealthParts): () => SettlementHealth {
   const { now } = parts;
   const read = createReader(parts);
@@ -36,12 +36,12 @@ interface Fills extends Pick<SettlementHealth, 'waitingFills' | 'sentFills' | 's
 }
 
 function createReader({ now, settlement, unsettled }: SettlementHealthParts): () => Fills {
-  /** Since when there have been unsettled fills and no worker. */
+  /** The time since which there have been unsettled fills without a running worker. */
   let unsettledSinceMs: number | undefined;
   return () => {
     const status = settlement();
     if (status !== undefined) {
-      // A worker without trouble that does not hold the requests stands by: the fills are in another process's hands.
+      // A worker that has no trouble and does not hold the requests is on standby: another process settles the fills.
       const standsBy = !status.holds && status.trouble === undefined;
       return {
         waitingFills: status.waiting, sentFills: status.inHand, settlementTrouble: textOf(status.trouble?.text),

@@ -1,4 +1,4 @@
-/** The Postgres of a configuration: the given one, or the embedded one, which a running service shares with the command-line tools. */
+/** The Postgres of the settings: DATABASE_URL, or the embedded Postgres, which a running service shares with the command-line tools. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config.js';
@@ -7,7 +7,7 @@ import { startEmbeddedPostgres } from './embedded-postgres.js';
 
 export interface DatabaseOfConfig {
   readonly url: string;
-  /** Settles with the reason when an embedded database that was started here ends by itself. */
+  /** Resolves with the reason when an embedded Postgres that was started here ends by itself. */
   readonly ended: Promise<string>;
   /** Stops what was started here. */
   close(): Promise<void>;
@@ -15,7 +15,7 @@ export interface DatabaseOfConfig {
 
 type Wanted = Pick<Config, 'databaseUrl' | 'dataDir'>;
 
-/** Gets the database ready. `log` is given every line that an embedded Postgres writes. Throws DirectoryInUse when a service runs on it. */
+/** Prepares the database. `log` receives every line of an embedded Postgres. Throws DirectoryInUse when another process runs that Postgres. */
 export async function databaseOf({ databaseUrl, dataDir }: Wanted, log: (line: string) => void): Promise<DatabaseOfConfig> {
   if (databaseUrl !== '') return borrowed(databaseUrl);
   const directory = join(dataDir, 'postgres');
@@ -32,7 +32,7 @@ export async function databaseOf({ databaseUrl, dataDir }: Wanted, log: (line: s
   };
 }
 
-/** For a tool beside a service that may be running: its database if it runs, else the database started for the tool alone. */
+/** For a tool beside a service that may be running: the service's database if it runs, else a database started for the tool. */
 export async function sharedDatabaseOf(wanted: Wanted): Promise<DatabaseOfConfig> {
   try {
     return await databaseOf(wanted, () => undefined);
@@ -46,7 +46,7 @@ function borrowed(url: string): DatabaseOfConfig {
   return { url, ended: new Promise(() => undefined), close: () => Promise.resolve() };
 }
 
-/** Where a running service leaves its embedded database's address, readable by its own user only. */
+/** The file in which a running service writes the URL of its embedded database; only its own user can read the file. */
 function noteOf(dataDir: string): string {
   return join(dataDir, 'database-url');
 }

@@ -1,23 +1,23 @@
-/** Lets one process at a time own a directory: the operating system locks a file in it for the holder, and frees it when the holder ends. */
+/** Lets one process at a time own a directory: the operating system locks a file in it for the owner, and unlocks it when the owner ends. */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 export class DirectoryInUse extends Error {
   constructor(directory: string, holder: string) {
-    super(`${directory} is in use by process ${holder}: stop that one first, or give this one a directory of its own`);
+    super(`${directory} is in use by process ${holder}: stop that process first, or use another directory (DATA_DIR)`);
     this.name = 'DirectoryInUse';
   }
 }
 
 /**
- * Locks the directory (which must exist) for this process and returns what releases it, which can be called again.
- * Throws DirectoryInUse while the process that holds it lives, this one included, also one in another container on the same machine.
+ * Locks the directory, which must exist, for this process. Returns a function that releases it, which can be called again. Throws
+ * DirectoryInUse while a process holds the lock: another process, also in another container on the same machine, or this process itself.
  */
 export async function lockDirectory(directory: string): Promise<() => void> {
   const { tryLock } = await locks();
   const path = join(directory, 'lock');
   for (;;) {
-    // Not a FileHandle: the lock would go with one that is collected as garbage.
+    // Not a FileHandle: garbage collection of the handle would release the lock.
     const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o644);
     if (!tryLock(fd)) {
       closeSync(fd);
@@ -28,7 +28,7 @@ export async function lockDirectory(directory: string): Promise<() => void> {
       writeSync(fd, String(process.pid), 0);
       return releaseOf(fd, path);
     }
-    // Its holder has removed this file since it was opened: the lock is on the one that is there now.
+    // The previous holder removed the file after it was opened here: try again with the new file.
     closeSync(fd);
   }
 }
@@ -38,7 +38,7 @@ function releaseOf(fd: number, path: string): () => void {
   return () => {
     if (!held) return;
     held = false;
-    // Removed while it is locked, so that the file of a later holder stays.
+    // Removed while it is locked, so that this never removes the file of a later holder.
     rmSync(path, { force: true });
     closeSync(fd);
   };
@@ -50,7 +50,7 @@ function isAt(fd: number, path: string): boolean {
   return there?.dev === dev && there.ino === ino;
 }
 
-/** The holder's process number, for people: the file may be of a moment before or after the lock was refused. */
+/** The holder's process id, for the error text only: the file may have changed since the lock was refused. */
 function holderOf(path: string): string {
   try {
     return readFileSync(path, 'utf8') || '(unknown)';

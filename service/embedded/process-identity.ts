@@ -1,9 +1,9 @@
-/** Tells one process from a later one with the same number, so that what a dead process left behind is recognised. */
+/** Distinguishes a process from a later process with the same id, so that the remains of a dead process are recognised. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * A text that no other process of this machine ever has: the process number with its start time (and on Linux the boot's id).
+ * A text that no other process of this machine ever has: the process id with its start time and, on Linux, the boot id.
  * Undefined when no such process runs; a zombie does not count as running.
  */
 export function processIdentity(pid: number): string | undefined {
@@ -11,7 +11,7 @@ export function processIdentity(pid: number): string | undefined {
   return process.platform === 'linux' ? identityFromProc(pid) : identityFromPs(pid);
 }
 
-/** Whether the process runs. */
+/** Whether a process with the id runs. */
 export function isRunning(pid: number): boolean {
   return processIdentity(pid) !== undefined;
 }

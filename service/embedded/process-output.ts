@@ -3,12 +3,12 @@ import type { ChildProcessByStdio } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
-/** A process without input, whose output comes to us. */
+/** A process without input whose output is read here. */
 export type ChildWithOutput = ChildProcessByStdio<null, Readable, Readable>;
 
 /**
- * Hands every line that is not blank to `heard`. Returns what gives the latest `kept` of them, among them why the process could not be
- * started.
+ * Passes every line that is not blank to `heard`. Returns a function that gives the latest `kept` lines, which include the reason when the
+ * process could not be started.
  */
 export function readOutput(child: ChildWithOutput, { kept, heard }: { kept: number; heard: (line: string) => void }): () => readonly string[] {
   const last: string[] = [];

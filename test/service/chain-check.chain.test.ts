@@ -64,7 +64,7 @@ describe('service: the contracts of a chain', () => {
     assert.deepEqual(others, []);
     const token = chain.contracts.collateral;
     assert.deepEqual(await problemsOf({ chain, rpc: answering({ DOMAIN_SEPARATOR: undefined, decimals: [['uint8'], [18]], symbol: undefined }) }), [
-      'collateral: it has 18 decimals, not 6', `collateral: the contract at ${token} has no name() or no symbol(): it is no token`,
+      'collateral: it has 18 decimals, not 6', `collateral: the contract at ${token} has no name() or no symbol(), so it is not a token`,
       `collateral: the contract at ${token} has no DOMAIN_SEPARATOR(), so it takes no permits (ERC-2612)`,
     ]);
   });
@@ -106,7 +106,7 @@ describe('service: the contracts of a chain', () => {
     for (const method of ['eth_blockNumber', 'eth_getCode', 'eth_call']) {
       it(`that answers ${method} with an error of its own, or with nothing`, async () => {
         await unavailable(fails(method, -32_000, 'node is syncing, try later'), `${method}: node is syncing, try later`);
-        await unavailable(instead(method, () => null), `${method} gives no text`);
+        await unavailable(instead(method, () => null), `${method} did not return a text`);
       });
     }
 
@@ -116,7 +116,7 @@ describe('service: the contracts of a chain', () => {
         request: <T>(method: string) => Promise.resolve((method === 'eth_blockNumber' ? '0x7' : '0x') as T),
       };
       await assert.rejects(checkContracts({ chain: { ...chain, startBlock: 8 }, rpc: syncing }), new ChainUnavailable(chain.chainId,
-        'its node is still syncing: its latest block is 7, and the contracts begin at block 8'));
+        'its node is still syncing: its latest block is 7, but the contracts begin at block 8'));
       await assert.rejects(checkContracts({ chain: { ...chain, startBlock: 7 }, rpc: syncing }), ContractMismatch);
     });
 

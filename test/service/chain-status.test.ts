@@ -110,12 +110,12 @@ describe('service: a chain\'s alarms', () => {
     return said;
   }
 
-  const alarm = (s: number) => `alarm: chain 5 could not be followed for ${s} s: nobody answers; orders are taken and fills wait: `
-    + 'look at its nodes and at the RPC URLs of the settings';
+  const alarm = (s: number) => `alarm: chain 5 could not be reached for ${s} s: nobody answers. Orders are accepted and fills wait. `
+    + 'Check its nodes and the RPC URLs in the settings';
 
   it('are raised once for each long outage', () => {
     assert.deepEqual(saidOf([well, away(59)]), []);
-    assert.deepEqual(saidOf([away(59), away(60), away(61), away(900), well, away(5), away(61)]), [alarm(60), 'note: chain 5 can be followed again', alarm(61)]);
+    assert.deepEqual(saidOf([away(59), away(60), away(61), away(900), well, away(5), away(61)]), [alarm(60), 'note: chain 5 can be reached again', alarm(61)]);
   });
 
   it('are not raised where the indexer itself reports a chain without new blocks', () => {
@@ -129,8 +129,8 @@ describe('service: a chain\'s alarms', () => {
     const waits = (oldestWaitingS: number | null, settlementTrouble: string | null = null) => ({ ...well, oldestWaitingS, settlementTrouble });
     assert.deepEqual(saidOf([waits(300)]), []);
     assert.deepEqual(saidOf([waits(301), waits(310), waits(3), waits(null), waits(400, 'no funds')]), [
-      'alarm: chain 5: a fill has waited 301 s to be sent, and 4 wait: look at the chain, its nodes and the key that settles',
-      'note: chain 5: no fill waits for long any more', 'alarm: chain 5: a fill has waited 400 s to be sent, and 4 wait: no funds',
+      'alarm: chain 5: 4 fills wait to be sent, the oldest for 301 s: check the chain, its nodes and the operator key',
+      'note: chain 5: no fill waits for long any more', 'alarm: chain 5: 4 fills wait to be sent, the oldest for 400 s: no funds',
     ]);
   });
 

@@ -108,8 +108,8 @@ describe('service: the watch over a chain', () => {
     latest = 20;
     await watch.verify();
     nowMs = 60_001;
-    await assert.rejects(watch.verify(), /nobody records it: is an indexer running\?/);
-    assert.equal(watch.trouble(), 'nobody records it');
+    await assert.rejects(watch.verify(), /no process records it: is an indexer running\?/);
+    assert.equal(watch.trouble(), 'no process records it');
     cursor = recorded(18);
     await watch.verify();
     assert.equal(watch.trouble(), undefined);

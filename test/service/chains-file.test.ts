@@ -93,7 +93,7 @@ describe('service: chains file', () => {
     for (const operatorKey of [KEY, KEY.slice(2), 'hunter2']) {
       const [problem, ...others] = await problemsOf({ chains: [{ ...polygon, operatorKey }] });
       assert.deepEqual(others, []);
-      assert.match(problem!, /^\/chains\/0\/operatorKey: a key does not belong into this file, .*: write \{ "env": "NAME" \} .*should be replaced$/);
+      assert.match(problem!, /^\/chains\/0\/operatorKey: a key must not be in this file, .*: write \{ "env": "NAME" \} .*Replace a key/);
     }
   });
 
@@ -105,7 +105,7 @@ describe('service: chains file', () => {
     assert.deepEqual(await keyOf({ file: 'empty' }), [`/chains/0/operatorKey: the file ${join(folder, 'empty')} is empty`]);
     for (const [name, length] of [['SHORT', 8], ['ZERO', 64]] as const) {
       assert.deepEqual(await keyOf({ env: name }),
-        [`/chains/0/operatorKey: the key there is none: expected 64 hex digits, with or without 0x, and found ${length} characters`]);
+        [`/chains/0/operatorKey: the text there is not a key: expected 64 hex digits, with or without 0x, but found ${length} characters`]);
     }
     for (const malformed of [null, 7, {}, { env: 'A', file: 'b' }, { env: 7 }, { key: KEY }, [KEY]]) {
       assert.deepEqual(await keyOf(malformed),
@@ -134,10 +134,10 @@ describe('service: chains file', () => {
 
   it('takes a public URL as it is written only, and none with a password', async () => {
     const wrong: readonly (readonly [unknown, string])[] = [
-      [{ env: 'POLYGON_RPC' }, 'write the URL itself: clients are told it, so it holds no secret'],
-      [7, 'write the URL itself: clients are told it, so it holds no secret'],
+      [{ env: 'POLYGON_RPC' }, 'write the URL itself: clients see this URL, so it cannot be a secret'],
+      [7, 'write the URL itself: clients see this URL, so it cannot be a secret'],
       ['wss://rpc.example', 'is not an http or https URL'],
-      ['https://user:hunter2@rpc.example', 'has a user name or a password, and clients are told it'],
+      ['https://user:hunter2@rpc.example', 'has a user name or a password, but clients see this URL'],
     ];
     for (const [publicRpcUrl, what] of wrong) {
       assert.deepEqual(await problemsOf({ chains: [{ ...polygon, publicRpcUrl }] }), [`/chains/0/publicRpcUrl: ${what}`]);
@@ -161,7 +161,7 @@ describe('service: chains file', () => {
       '/chains/0/name: is missing', '/chains/0/pollMs: must be >= 10', '/chains/0/privateKey: is not known here',
       '/chains/0/rpcUrls: must NOT have fewer than 1 items',
       '/chains/0/settlementDomainName: must NOT have fewer than 1 characters', '/chains/0/startBlock: must be integer', '/chains/0/testnet: must be boolean',
-      '/chains/2/chainId: chain 80002 is there already, as /chains/1', '/chains/2/operatorKey: the environment variable NONE is not set',
+      '/chains/2/chainId: chain 80002 is already at /chains/1', '/chains/2/operatorKey: the environment variable NONE is not set',
       '/chains/3: must be object', '/more: is not known here',
     ]);
   });

@@ -82,7 +82,7 @@ describe('service: the catalogue on a chain', () => {
   it('says which market the factory refuses, and why', async () => {
     const [market] = catalogue;
     await assert.rejects(createAll({ catalogue: [{ ...market!, question: 'é'.repeat(501) }] }),
-      new RegExp(`^Error: the factory does not create the catalogue's market ${market!.slug}: QuestionLength\\(1002, 1000\\)$`));
+      new RegExp(`^Error: the market factory refuses the catalogue's market ${market!.slug}: QuestionLength\\(1002, 1000\\)$`));
     const nobody = `0x${'11'.repeat(32)}`;
     await assert.rejects(createMissingMarkets({ catalogue, chain: deployed.chain, rpc, key: nobody, now: () => NOW_MS }),
       /: AccessControlUnauthorizedAccount\(0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A, 0x/);

@@ -228,7 +228,7 @@ describe('development chain', () => {
     const server = createServer();
     await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
     const { port } = server.address() as { port: number };
-    await assert.rejects(start({ port }), new RegExp(`cannot have port ${port}, which is taken: set CHAIN_PORT, 0 for any$`));
+    await assert.rejects(start({ port }), new RegExp(`port ${port} of the development chain is in use: set CHAIN_PORT to another port, or to 0 for any free port$`));
     await new Promise((resolve) => { server.close(resolve); });
     assert.match((await start({ port })).rpcUrl, new RegExp(`:${port}$`));
   });
@@ -263,8 +263,8 @@ describe('development chain', () => {
       ['a manifest of another version', () => { change({ version: 2 }); }, /another version of the program, or is damaged: .*version/],
       ['another chain id', () => { change({ chainId: 1 }); }, /has id 1, not 31337\. Set CHAIN_ID back to 1\./],
       ['other contracts than the program\'s', () => { change({ artifacts: `0x${'00'.repeat(32)}` }); },
-        /has contracts of another version of this program\. Run that version to go on with it\./],
-      ['the state of another chain', otherChain, /has the state of another chain: its block 1 is not the one of the manifest/],
+        /has contracts of another version of this program\. Run that version to continue with this chain\./],
+      ['the state of another chain', otherChain, /has the state of another chain: its block 1 is not the block of the manifest/],
       ['other code at an address', otherCode, /has other code where it should have settlement\./],
     ] as const) {
       it(`is refused and left as it is: ${what}`, async () => {

@@ -153,7 +153,7 @@ describe('held chain', () => {
       const { url } = await serve({ nodeUrl, timeoutMs: 50 });
       const late = await post(url, call('eth_chainId'));
       assert.deepEqual([late.status, (await late.json() as { error: { message: string } }).error.message],
-        [502, 'the development chain does not answer: it gives no answer within 50 ms']);
+        [502, 'the development chain does not answer: no answer within 50 ms']);
       const broken = await serve({ keeper: { keptBlock: () => 0, keptSoon: () => Promise.reject(new Error('gone')) } });
       assert.equal((await post(broken.url, call('eth_blockNumber'))).status, 502);
       assert.equal((await post(broken.url, call('eth_chainId'))).status, 200);

@@ -9,21 +9,21 @@ import { readOutput } from '../process-output.js';
 export interface Anvil {
   readonly url: string;
   readonly pid: number;
-  /** Settles with the reason when it ends by itself; never after stop(). */
+  /** Resolves with the reason when anvil ends by itself; never after stop(). */
   readonly ended: Promise<string>;
-  /** SIGTERM: it writes its state, if it keeps any, and exits. Can be called again. */
+  /** Sends SIGTERM: anvil writes its state, if it was told to keep one, and exits. Can be called again. */
   stop(): Promise<void>;
 }
 
 export interface AnvilOptions {
   readonly chainId: number;
-  /** 0 or absent: a free one. */
+  /** 0 or absent: a free port. */
   readonly port?: number;
   /** Further arguments, such as `['--state', file]`. */
   readonly args?: readonly string[];
-  /** Gets every line that it writes. */
+  /** Receives every line that anvil writes. */
   readonly log?: (line: string) => void;
-  /** Called at once when the process exists, long before it answers: whoever is to find it after a crash of ours notes its number here. */
+  /** Called as soon as the process exists, long before it answers, so that its id can be saved for a start after a crash. */
   readonly spawned?: (pid: number) => void;
 }
 
@@ -32,10 +32,10 @@ const STOP_TIMEOUT_MS = 20_000;
 /** The well-known test mnemonic; anvil's ten accounts come from it. */
 export const TEST_MNEMONIC = 'test test test test test test test test test test test junk';
 
-/** Starts anvil on 127.0.0.1 with blocks on demand. Rejects with its last lines when it ends before it answers. */
+/** Starts anvil on 127.0.0.1; it makes a block per transaction. Rejects with anvil's last lines when it ends before it answers. */
 export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   const { chainId, port = 0, args = [], log = () => undefined, spawned = () => undefined } = options;
-  // In a session of its own: Ctrl-C in a terminal reaches only us, and a kill of our process group leaves the chain whole.
+  // Detached: Ctrl-C in a terminal reaches only this process, and a kill of this process's group does not kill the chain.
   const child = spawn(anvilProgram(), [
     '--host', '127.0.0.1', '--port', String(port), '--chain-id', String(chainId), '--mnemonic', TEST_MNEMONIC, ...args,
   ], { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: '/usr/bin:/bin', HOME: '/tmp' } });
@@ -83,7 +83,7 @@ export async function stopOrphan(pid: number, isGone: () => boolean): Promise<vo
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-/** The program of the installed package. Throws an error that says what to do where there is none for this system. */
+/** The path of the installed program. Throws an error that says what to do when there is none for this system. */
 export function anvilProgram(): string {
   const name = `@foundry-rs/anvil-${process.platform}-${ARCHITECTURES[process.arch] ?? process.arch}`;
   try {

@@ -1,4 +1,4 @@
-/** Keeps a development chain's state on disk: writes it when there are new blocks, and knows the last block that a crash cannot take. */
+/** Keeps a development chain's state on disk: writes it when there are new blocks, and knows the last block that survives a crash. */
 import { createBell, pause } from '../../../engine/waiting.js';
 import { nodeRequest } from './node-request.js';
 
@@ -8,11 +8,11 @@ export interface ChainKeeper {
   /** Writes the state now, unless the latest block is on disk already. Rejects when that fails. */
   keep(): Promise<void>;
   /**
-   * Has the state written as soon as the keeper's rest allows. Resolves with the kept block once that is the block which was the
-   * latest at the call, or a later one; after `withinMs` with the kept block as it is then. Rejects when the chain does not answer.
+   * Requests a write of the state as soon as the pause after the last write is over. Resolves with the kept block's number when the block
+   * that was the latest at the call is kept, or after `withinMs` with the block that is kept then. Rejects when the chain does not answer.
    */
   keptSoon(withinMs: number): Promise<number>;
-  /** Writes the last state, also what has been changed in it without a block. */
+  /** Stops the keeper and writes the last state, including changes that were made without a block. */
   stop(): Promise<void>;
 }
 
@@ -21,20 +21,20 @@ export interface ChainKeeperOptions {
   readonly url: string;
   /** The latest block, whose state is on disk already. */
   readonly kept: Block;
-  /** Puts a state, as the node packs it, in the place of the kept one. It is on disk when the promise resolves. */
+  /** Replaces the kept state by a new one, as the node packs it. The state is on disk when the promise resolves. */
   readonly write: (state: Uint8Array) => Promise<void>;
   readonly log: (line: string) => void;
-  /** Least time between two writes; also the time between two looks for new blocks. */
+  /** Least time between two writes, and time between two checks for new blocks. */
   readonly keepEveryMs?: number | undefined;
 }
 
 const KEEP_EVERY_MS = 250;
-/** A dump holds up the chain for a moment (0.1 s for 2,000 transactions): the keeper then rests this many times as long. */
+/** A dump blocks the chain for a moment (0.1 s for 2,000 transactions). The keeper then pauses this many times as long. */
 const REST_RATIO = 20;
-/** After a write that failed it rests as after a short one. */
+/** After a failed write, the keeper pauses as after a write that took this time. */
 const SHORT_MS = 1;
 
-/** Starts to keep the chain; ends with stop(). Writes that fail are logged and tried again. */
+/** Starts to keep the chain, until stop(). Failed writes are logged and retried. */
 export function keepChain({ url, kept: onDisk, write, log, keepEveryMs = KEEP_EVERY_MS }: ChainKeeperOptions): ChainKeeper {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -45,8 +45,8 @@ export function keepChain({ url, kept: onDisk, write, log, keepEveryMs = KEEP_EV
   let waiting: Promise<number> | undefined;
 
   /**
-   * For how many milliseconds it held up the chain, 0 when there was nothing to write. One at a time, and one for all who ask while another
-   * is under way: the state has the block that was the latest when the write began.
+   * Writes the state. Resolves with the milliseconds for which the chain was blocked; 0 when there was nothing to write. Writes run one at a
+   * time; all calls during a write share the next one. The written state has the block that was the latest when the write began.
    */
   function save(): Promise<number> {
     waiting ??= saving.catch(() => undefined).then(async () => {

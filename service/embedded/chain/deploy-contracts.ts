@@ -1,4 +1,4 @@
-/** Deploys the project's contracts onto a development chain, in a fixed order, and gives their roles away. */
+/** Deploys the project's contracts on a development chain, in a fixed order, and grants their roles. */
 import { Contract, ContractFactory, type InterfaceAbi, type Signer } from 'ethers';
 import { conditionalTokens } from '../../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../../contracts-abi/market-factory.js';
@@ -18,18 +18,18 @@ export interface DeployedContracts {
   readonly oracleResolver: string;
   readonly quickResolver: string;
   readonly multicall: string;
-  /** The block of the first deployment: nothing of the project happened before. */
+  /** The block of the first deployment; earlier blocks have nothing of the project. */
   readonly deploymentBlock: number;
 }
 
 export interface DeployOptions {
-  /** Pays for everything and becomes the administrator. With a provider. */
+  /** Pays for all transactions and becomes the administrator. Must have a provider. */
   readonly signer: Signer;
-  /** Addresses that get a role each; the signer's own by default. */
+  /** Addresses that get one role each; the signer's address by default. */
   readonly operator?: string;
   readonly creator?: string;
   readonly quickOperator?: string;
-  /** How long an assertion can be disputed. */
+  /** Seconds in which an assertion can be disputed. */
   readonly livenessSeconds?: bigint;
   /** The oracle's fee of an arbitration, in units of 1e-6 of the collateral; the least bond is twice that. */
   readonly oracleFee?: bigint;
@@ -44,8 +44,8 @@ const LIVENESS_SECONDS = 7_200n;
 const ORACLE_FEE = 2_500_000n;
 
 /**
- * Each contract at the address that the signer's nonce gives, so that a fresh account makes the same addresses everywhere. Rejects when a transaction
- * fails; nothing is undone then, so begin anew with a fresh chain.
+ * Deploys the contracts. The signer's address and nonces determine their addresses, so a fresh account gives the same addresses on every
+ * chain. Rejects when a transaction fails; nothing is undone then, so start again with a fresh chain.
  */
 export async function deployContracts(options: DeployOptions): Promise<DeployedContracts> {
   const { signer, livenessSeconds = LIVENESS_SECONDS, oracleFee = ORACLE_FEE } = options;
@@ -68,7 +68,7 @@ export async function deployContracts(options: DeployOptions): Promise<DeployedC
   const read = async (address: string, { abi }: Artifact, view: string): Promise<string> =>
     String(await new Contract(address, abi, signer).getFunction(view)());
 
-  // The order makes the addresses: add new ones at the end.
+  // The order determines the addresses: add new contracts at the end.
   const collateral = await deploy(testUsdc);
   const tokens = await deploy(conditionalTokens);
   const settling = await deploy(settlement, [tokens, collateral, admin]);

@@ -1,4 +1,4 @@
-/** What a development chain keeps on disk: its whole state in one file, written beside and renamed, and a manifest that says what must be in it. */
+/** The files of a development chain: its whole state in one file, which is replaced as a whole, and a manifest of what the state must contain. */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
@@ -15,12 +15,12 @@ const ContractAddresses = record({
   quickResolver: Address, multicall: Address,
 });
 
-/** What was deployed, and how to know it again. */
+/** What was deployed, and how to recognise it. */
 const Manifest = record({
   version: Type.Literal(1),
   chainId: ChainId,
   contracts: ContractAddresses,
-  /** The block of the first deployment. Not the genesis block: after a restart anvil may answer with another one. */
+  /** The block of the first deployment. Not the genesis block, which may differ after a restart of anvil. */
   deployment: record({ block: Position, hash: Bytes32 }),
   /** SHA-256 of the code at each address. */
   code: Type.Record(Type.String(), Bytes32),
@@ -31,7 +31,7 @@ export type Manifest = Type.Static<typeof Manifest>;
 
 const isManifest = compileSchema(Manifest);
 
-/** The chain on disk cannot be used; the message says what happened and what to do. */
+/** The chain on disk cannot be used. The message says why and what to do. */
 export class DevChainUnusable extends Error {
   constructor(directory: string, what: string, remedy = '') {
     super(`the development chain in ${directory} ${what}. ${remedy}To start anew, move the whole data directory `
@@ -52,7 +52,7 @@ const makingIn = (directory: string) => join(directory, 'making');
 const stateIn = (folder: string) => join(folder, 'state.json.gz');
 const manifestIn = (folder: string) => join(folder, 'manifest.json');
 
-/** A chain gets its name, `kept`, when it is whole: everything under other names is half made. */
+/** Removes incomplete files: a chain gets its final name, `kept`, only when it is complete. */
 export async function removeHalfMade(directory: string): Promise<void> {
   await rm(makingIn(directory), { recursive: true, force: true });
   await rm(unpackedIn(directory), { force: true });
@@ -77,7 +77,7 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
   throw new DevChainUnusable(directory, `was made by another version of the program, or is damaged: ${manifestIn(folder)}: ${explain(isManifest)}`);
 }
 
-/** Keeps a new chain, which is there from now on. `state` is what anvil dumps. */
+/** Writes a new chain to disk. `state` is the dump of anvil. */
 export async function keepNewChain(directory: string, { state, manifest }: { state: Uint8Array; manifest: Manifest }): Promise<void> {
   const folder = makingIn(directory);
   await mkdir(folder);
@@ -88,7 +88,7 @@ export async function keepNewChain(directory: string, { state, manifest }: { sta
   await syncDirectory(directory);
 }
 
-/** Puts a newer state in the place of the one that is kept: whoever reads finds either. */
+/** Replaces the kept state by a newer one, atomically: a reader finds one of the two. */
 export async function replaceState(directory: string, state: Uint8Array): Promise<void> {
   const path = stateIn(keptIn(directory));
   await writeDurably(`${path}.new`, state);

@@ -1,10 +1,10 @@
 /**
- * Runs the development chain: a real EVM chain with the contracts on it, made at the first start, kept over restarts and over
+ * Runs the development chain: a real EVM chain with the project's contracts, created at the first start, kept over restarts and over
  * kill -9 of the service.
  *
- * anvil itself writes its state file in place, every few seconds whether or not anything happened, so a kill may leave half of
- * one. Here the service asks it for the state when there are new blocks, and replaces the file as a whole. A killed service's
- * anvil lives on in a session of its own: the next start asks it for its state, then stops it.
+ * anvil can write its state file itself, but it writes in place, every few seconds whether or not anything happened, so a kill may leave
+ * half a file. Here the service requests the state when there are new blocks, and replaces the file as a whole. anvil runs detached, so it
+ * survives a kill of the service: the next start requests its state, then stops it.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
@@ -23,47 +23,47 @@ import { processIdentity } from '../process-identity.js';
 
 export interface DevChain {
   readonly chain: Chain;
-  /** 0x and 64 hex digits: settles. */
+  /** The key that signs settlement transactions: 0x and 64 hex digits. */
   readonly operatorKey: string;
-  /** Creates markets; a key of its own, so that it takes none of the nonces that settlements have been signed for. */
+  /** The key that creates markets: a separate key, so that it does not use nonces for which settlements have been signed. */
   readonly creatorKey: string;
-  /** The node's own JSON-RPC, for wallets. */
+  /** URL of the node's own JSON-RPC, for wallets. */
   readonly rpcUrl: string;
-  /** JSON-RPC for the exchange's processes: its latest block is the last one that a kill of everything at once leaves. */
+  /** URL of JSON-RPC for the exchange's processes: its latest block is the last block that survives a kill of all processes at once. */
   readonly heldUrl: string;
-  /** anvil's process number. */
+  /** Process id of anvil. */
   readonly pid: number;
   /** Writes the state now. */
   keep(): Promise<void>;
-  /** Settles with the reason when the chain ends by itself; never after stop(). */
+  /** Resolves with the reason when the chain ends by itself; never after stop(). */
   readonly ended: Promise<string>;
-  /** Keeps the state and ends the chain. Can be called again. */
+  /** Writes the state and stops the chain. Can be called again. */
   stop(): Promise<void>;
 }
 
 export interface DevChainOptions {
-  /** Holds state, manifest and lock; created when missing. One process at a time. */
+  /** Directory of state, manifest and lock; created when missing. One process at a time may use it. */
   readonly directory: string;
-  /** 0 takes any free one. */
+  /** 0: any free port. */
   readonly port: number;
   readonly chainId: number;
   readonly name: string;
   readonly exposureCheck: boolean;
-  /** Gets what anvil says, and what happens to the state. */
+  /** Receives the lines of anvil, and messages about the state. */
   readonly log: (line: string) => void;
-  /** Least time between two writes of the state, and between two looks for new blocks. */
+  /** Least time between two writes of the state, and time between two checks for new blocks. */
   readonly keepEveryMs?: number;
 }
 
 /**
- * How many blocks back states can be asked for. Each costs a copy of all accounts in memory; anvil's default, 500 and then files
- * in the home directory, takes ten times the memory.
+ * Number of latest blocks whose states can be requested. Each takes a copy of all accounts in memory. anvil's default (500, then files in
+ * the home directory) takes ten times the memory.
  */
 const STATES_KEPT = 128;
 
 /**
- * Starts the chain and returns when it answers and is known to be the one that was kept. Throws DirectoryInUse while another process has
- * the directory, and DevChainUnusable when what is kept there is damaged, foreign, or made by another version of the contracts.
+ * Starts the chain. Resolves when it answers and is verified to be the kept chain. Throws DirectoryInUse while another process has the
+ * directory, and DevChainUnusable when the kept chain is damaged, is another chain, or has contracts of another version.
  */
 export async function startDevChain(options: DevChainOptions): Promise<DevChain> {
   await mkdir(options.directory, { recursive: true });
@@ -122,7 +122,7 @@ function devChainOf({ manifest, options, directory, anvil, keeper, held, unlock 
 }
 
 function chainOf({ chainId, contracts, deployment }: Manifest, { name, exposureCheck }: DevChainOptions): Chain {
-  // Nothing reorganises here, so a block is final when it is there.
+  // This chain has no reorganisations, so every block is final at once.
   const domainName = SETTLEMENT_DOMAIN_NAME;
   return { chainId, name, testnet: true, confirmations: 0, startBlock: deployment.block, contracts, domainName, exposureCheck };
 }
@@ -142,7 +142,7 @@ async function launch(directory: string, { chainId, port, log }: DevChainOptions
   } catch (cause) {
     const { message } = cause as Error;
     if (message.includes('Address already in use')) {
-      throw new Error(`the development chain cannot have port ${port}, which is taken: set CHAIN_PORT, 0 for any`, { cause });
+      throw new Error(`port ${port} of the development chain is in use: set CHAIN_PORT to another port, or to 0 for any free port`, { cause });
     }
     if (message.includes('--load-state')) throw new DevChainUnusable(directory, `is damaged: anvil cannot load its state (${message})`);
     throw cause;
@@ -151,7 +151,7 @@ async function launch(directory: string, { chainId, port, log }: DevChainOptions
   }
 }
 
-/** Deploys on a fresh chain and keeps it. A crash on the way leaves nothing that a later start would use. */
+/** Deploys the contracts on a fresh chain and keeps the chain. A crash on the way leaves nothing that a later start would use. */
 async function makeChain(directory: string, { url }: Anvil, chainId: number): Promise<Manifest> {
   const { contracts, deploymentBlock } = await makeDevContracts(url, chainId);
   const { hash } = await nodeRequest<{ hash: string }>(url, 'eth_getBlockByNumber', [`0x${deploymentBlock.toString(16)}`, false]);
@@ -170,20 +170,20 @@ async function codeAt(url: string, contracts: Manifest['contracts']): Promise<Re
 function refuseOutdated(directory: string, { chainId, artifacts }: Manifest, wanted: number): void {
   if (chainId !== wanted) throw new DevChainUnusable(directory, `has id ${chainId}, not ${wanted}`, `Set CHAIN_ID back to ${chainId}. `);
   if (artifacts === artifactsDigest()) return;
-  throw new DevChainUnusable(directory, 'has contracts of another version of this program', 'Run that version to go on with it. ');
+  throw new DevChainUnusable(directory, 'has contracts of another version of this program', 'Run that version to continue with this chain. ');
 }
 
 async function refuseForeign(directory: string, { deployment, contracts, code }: Manifest, url: string): Promise<void> {
   const block = await nodeRequest<{ hash: string } | null>(url, 'eth_getBlockByNumber', [`0x${deployment.block.toString(16)}`, false]);
   if (block?.hash !== deployment.hash) {
-    throw new DevChainUnusable(directory, `has the state of another chain: its block ${deployment.block} is not the one of the manifest`);
+    throw new DevChainUnusable(directory, `has the state of another chain: its block ${deployment.block} is not the block of the manifest`);
   }
   const found = await codeAt(url, contracts);
   const changed = Object.keys(contracts).filter((name) => found[name] !== code[name]);
   if (changed.length > 0) throw new DevChainUnusable(directory, `has other code where it should have ${changed.join(', ')}`);
 }
 
-/** The process that runs the chain; `url` once it answers. */
+/** The process that runs the chain; `url` is set once the chain answers. */
 interface Note {
   readonly process: string;
   readonly url?: string;
@@ -191,7 +191,7 @@ interface Note {
 
 const noteIn = (directory: string) => join(directory, 'anvil.json');
 
-/** At once, as a kill of ours may come at any moment. */
+/** Writes the note synchronously, since this process may be killed at any moment. */
 function note(directory: string, content: Note): void {
   writeFileSync(`${noteIn(directory)}.new`, JSON.stringify(content));
   renameSync(`${noteIn(directory)}.new`, noteIn(directory));
@@ -210,7 +210,7 @@ async function stopKilledServices(directory: string, log: (line: string) => void
     log(`stopping the development chain (process ${pid}) that an earlier, killed service left running`);
     if (url !== undefined && (await readdir(directory)).includes('kept')) {
       await dumpState(url).then((state) => replaceState(directory, state))
-        .catch((error: unknown) => { log(`it does not give its state, so its last blocks may be lost: ${(error as Error).message}`); });
+        .catch((error: unknown) => { log(`the chain does not give its state, so its last blocks may be lost: ${(error as Error).message}`); });
     }
     await stopOrphan(pid, isGone);
   }

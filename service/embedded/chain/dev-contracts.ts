@@ -1,4 +1,4 @@
-/** What a fresh development chain gets: the contracts, keys of its own, and wallets with test money. */
+/** Sets up a fresh development chain: the contracts, the exchange's keys, and wallets with test money. */
 import { Contract, HDNodeWallet, JsonRpcProvider, Mnemonic, parseEther, type InterfaceAbi } from 'ethers';
 import type { Contracts } from '../../../command/chain/chain.js';
 import { conditionalTokens } from '../../../contracts-abi/conditional-tokens.js';
@@ -11,26 +11,26 @@ import { TEST_MNEMONIC } from './anvil.js';
 import { deployContracts } from './deploy-contracts.js';
 import { digestOf } from './dev-chain-state.js';
 
-/** The name in the settlement contract's signing domain. */
+/** The name in the signing domain of the settlement contract. */
 export const SETTLEMENT_DOMAIN_NAME = 'Prediction Exchange Settlement';
 
-/** Test USDC that each of the accounts gets, in units of 1e-6. */
+/** Test USDC of each account, in units of 1e-6. */
 export const STARTING_USDC = 1_000_000_000_000n;
 
 const ACCOUNTS = 10;
 const STARTING_ETHER = parseEther('3000');
 
-/** The accounts of the test mnemonic that have ether and test USDC; their keys are public knowledge. */
+/** The accounts of the test mnemonic that have ether and test USDC. Their keys are publicly known. */
 export function developmentAccounts(): HDNodeWallet[] {
   return Array.from({ length: ACCOUNTS }, (_, i) => wallet(`0'/0/${i}`));
 }
 
-/** The well-known first account deploys, and stays administrator. */
+/** The first account of the test mnemonic, which deploys the contracts and stays administrator. */
 function deployerWallet(): HDNodeWallet {
   return wallet('0\'/0/0');
 }
 
-/** Settles. Not one of the accounts that developers use in their wallets: their transactions would take its nonces. */
+/** Signs settlement transactions. Not one of the accounts that developers use in their wallets: their transactions would use its nonces. */
 export function operatorWallet(): HDNodeWallet {
   return wallet('1\'/0/0');
 }
@@ -45,12 +45,12 @@ function wallet(path: string): HDNodeWallet {
   return HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(TEST_MNEMONIC), `m/44'/60'/${path}`);
 }
 
-/** Identifies the compiled contracts that this program deploys, those that they deploy themselves included. */
+/** Digest of the compiled contracts that this program deploys, including the contracts that those deploy. */
 export function artifactsDigest(): string {
   return digestOf(...[conditionalTokens, marketFactory, multicall3, optimisticOracle, settlement, testUsdc].map(({ bytecode }) => bytecode));
 }
 
-/** Deploys by the first account, which stays administrator, and fills the wallets. For a chain that nothing has been done on. */
+/** Deploys the contracts with the first account, which stays administrator, and funds the wallets. The chain must be fresh. */
 export async function makeDevContracts(url: string, chainId: number): Promise<{ contracts: Contracts; deploymentBlock: number }> {
   const provider = new JsonRpcProvider(url, chainId, { staticNetwork: true, cacheTimeout: -1, polling: true, pollingInterval: 20 });
   try {

@@ -1,6 +1,6 @@
 /**
- * Serves the development chain's JSON-RPC with the blocks held back that a crash could still take: the latest block is the last one whose
- * state is on disk, so that whoever records a block's events never has to take them back.
+ * Serves the development chain's JSON-RPC without the blocks that a crash could still lose: the latest block is the last block whose state
+ * is on disk, so the recorded events of a block never have to be undone.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,9 +10,9 @@ import { ClientGone, discardBody, readBody } from '../../http/body.js';
 import type { ChainKeeper } from './chain-keeper.js';
 
 export interface HeldChain {
-  /** http://127.0.0.1 and a port of its own. */
+  /** http://127.0.0.1 with its own port. */
   readonly url: string;
-  /** Cuts what is under way. Can be called again. */
+  /** Closes the server and all connections at once. Can be called again. */
   close(): Promise<void>;
 }
 
@@ -20,13 +20,13 @@ export interface HeldChainOptions {
   /** The node's own JSON-RPC. */
   readonly nodeUrl: string;
   readonly keeper: Pick<ChainKeeper, 'keptBlock' | 'keptSoon'>;
-  /** For an answer's first byte from the node. Default 60 s. */
+  /** Time limit for the first byte of the node's answer. Default 60 s. */
   readonly timeoutMs?: number;
-  /** How long a request for the latest block's number waits until new blocks are kept. Default 3 s, well below what callers wait for a node. */
+  /** How long a request for the latest block number waits until new blocks are kept. Default 3 s, well below the callers' time limits. */
   readonly keptWithinMs?: number;
 }
 
-/** More than a batch of large deployments. */
+/** Larger than a batch of large deployments. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 const KEPT_WITHIN_MS = 3_000;
@@ -37,10 +37,10 @@ const INVALID_REQUEST = -32_600;
 const INTERNAL_ERROR = -32_603;
 
 /**
- * Listens on a free port of this machine. Requests, single or in batches, go to the node as they are, and its answers come back as they are, with two
- * exceptions. `eth_blockNumber` is never beyond the kept block; it has new blocks kept, and waits for that, so that a caller who has seen a
- * transaction mined finds its block. `eth_getBlockByNumber` of `latest` is the kept block, at once. A node that does not answer is HTTP 502 with a
- * JSON-RPC error.
+ * Listens on a free port of this machine. Passes requests, single or in batches, and answers through unchanged, with two exceptions.
+ * `eth_blockNumber` never exceeds the kept block; it requests that new blocks are kept and waits for that, so that a caller who has seen a
+ * transaction mined finds its block. `eth_getBlockByNumber` of `latest` gives the kept block without waiting. When the node does not
+ * answer, the answer is HTTP 502 with a JSON-RPC error.
  */
 export async function serveHeldChain(options: HeldChainOptions): Promise<HeldChain> {
   const server = createServer((request, response) => {
@@ -49,7 +49,7 @@ export async function serveHeldChain(options: HeldChainOptions): Promise<HeldCha
     answer(request, response, { timeoutMs: TIMEOUT_MS, keptWithinMs: KEPT_WITHIN_MS, ...options, over })
       .catch((error: unknown) => { refuse(request, response, error); });
   });
-  // A client's broken bytes end its connection, and nothing else.
+  // Bytes that are not HTTP end only the connection of their client.
   server.on('clientError', (_, socket) => { socket.destroy(); });
   await new Promise<void>((resolve, reject) => { server.once('error', reject).listen(0, '127.0.0.1', resolve); });
   server.unref();
@@ -64,11 +64,11 @@ export async function serveHeldChain(options: HeldChainOptions): Promise<HeldCha
 }
 
 interface Serving extends Required<HeldChainOptions> {
-  /** Aborts when the client has gone, or has its whole answer, and when the node takes too long. */
+  /** Aborts when the client has closed the connection or has its whole answer, and when the node takes too long. */
   readonly over: AbortController;
 }
 
-/** A fault of the request, before it is the node's turn. */
+/** A refusal of a request, with HTTP status and JSON-RPC error code. */
 class Refused extends Error {
   constructor(readonly status: number, readonly code: number, message: string, options?: ErrorOptions) {
     super(message, options);
@@ -76,7 +76,7 @@ class Refused extends Error {
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, serving: Serving): Promise<void> {
-  if (request.method !== 'POST') throw new Refused(405, INVALID_REQUEST, 'JSON-RPC is asked by POST');
+  if (request.method !== 'POST') throw new Refused(405, INVALID_REQUEST, 'JSON-RPC requests use POST');
   const body = (await readBody(request, MAX_BODY_BYTES)).toString('utf8');
   const asked = parsed(body);
   const calls = (Array.isArray(asked) ? asked : [asked]).filter(isCall);
@@ -106,13 +106,13 @@ function parsed(body: string): unknown {
   }
 }
 
-/** What is not a call goes to the node too, which says what is wrong with it. */
+/** Whether the value is a JSON-RPC call. Other values are passed to the node too, which answers with an error. */
 function isCall(value: unknown): value is Call {
   return typeof value === 'object' && value !== null && 'method' in value && typeof value.method === 'string';
 }
 
 async function forward(body: string, { nodeUrl, timeoutMs, over }: Serving): Promise<Response> {
-  const timer = setTimeout(() => { over.abort(new Error(`it gives no answer within ${timeoutMs} ms`)); }, timeoutMs);
+  const timer = setTimeout(() => { over.abort(new Error(`no answer within ${timeoutMs} ms`)); }, timeoutMs);
   try {
     const headers = { 'content-type': 'application/json', 'accept': 'application/json' };
     return await fetch(nodeUrl, { method: 'POST', headers, body, signal: over.signal, redirect: 'error' });
@@ -127,13 +127,13 @@ function nodeFailed(cause: unknown): never {
   throw new Refused(502, INTERNAL_ERROR, `the development chain does not answer: ${reasonOf(cause)}`, { cause });
 }
 
-/** fetch says only that it failed; why is below. */
+/** The reason of an error: the innermost cause, since the error of fetch itself says only that it failed. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : reasonOf(error.cause);
 }
 
-/** The answer, with no block number in it beyond the kept block. */
+/** The answer, with block numbers limited to the kept block. */
 function capped(text: string, { ids, kept }: { ids: ReadonlySet<unknown>; kept: number }): string {
   let answers: unknown;
   try {
