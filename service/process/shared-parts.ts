@@ -104,9 +104,13 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
     return started;
   });
   const readModels = once(() => retrying(async () => {
-    const models = await openReadModels({ url: urls.readModels, onError: (error) => { logger.warn({ error: error.message }, 'read models'); } });
+    // Until they are there, their absence is told once, below.
+    let there = false;
+    const onError = (error: Error): void => { if (there) logger.warn({ error: error.message }, 'read models'); };
+    const models = await openReadModels({ url: urls.readModels, onError });
     try {
       await models.position();
+      there = true;
       return models;
     } catch (error) {
       await models.close();

@@ -11,7 +11,7 @@ export const engine: Role = {
     const replica = await shared();
     const stopping = new AbortController();
     const clock = runClock({ log, replica, now, signal: stopping.signal, report: (message) => { logger.warn(message); } });
-    const failed = failureOf(clock.then(() => stopping.signal.aborted ? new Promise(() => undefined) : undefined));
+    const failed = failureOf(clock);
     failed.catch(() => undefined);
     return {
       routes: [], figures: [], failed,
