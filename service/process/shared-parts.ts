@@ -103,23 +103,7 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
     metrics.show(replicaFigures(started, length.current));
     return started;
   });
-  const readModels = once(() => retrying(async () => {
-    // Until they are there, their absence is told once, below.
-    let there = false;
-    const onError = (error: Error): void => { if (there) logger.warn({ error: error.message }, 'read models'); };
-    const models = await openReadModels({ url: urls.readModels, onError });
-    try {
-      await models.position();
-      there = true;
-      return models;
-    } catch (error) {
-      await models.close();
-      throw error;
-    }
-  }, {
-    signal: stopping.signal, backoff: { firstMs: 100, longestMs: LOOK_EVERY_MS }, canPass: () => true,
-    failed: (error, failures) => { if (failures === 1) logger.info({ error: (error as Error).message }, 'waiting for the read models'); },
-  }));
+  const readModels = once(() => openWhenThere(urls.readModels, { logger, signal: stopping.signal }));
   const watches = new Map<ChainAccess, Promise<ChainWatch>>();
 
   const parts: SharedParts = {
@@ -142,11 +126,11 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
     parts, failed: failure.promise,
     leaveChains: { what: 'stop asking the chains', run: () => Promise.all([...chains.values()].map((access) => access.stop())) },
     stopSteps: [
-      { what: 'close the read models', run: async () => { await (await readModels.settled())?.close(); } },
       { what: 'stop the replica', run: async () => {
         stopping.abort(new Error('the process stops'));
         await (await replica.settled())?.done;
       } },
+      { what: 'close the read models', run: async () => { await (await readModels.settled())?.close(); } },
       { what: 'close the log', run: async () => {
         length.stop();
         await advance.close();
@@ -154,6 +138,25 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
       } },
     ],
   };
+}
+
+/** Waits until the projections have made the read models. Their absence is logged once. */
+function openWhenThere(url: string, { logger, signal }: { logger: Logger; signal: AbortSignal }): Promise<Database> {
+  return retrying(async () => {
+    let there = false;
+    const models = await openReadModels({ url, onError: (error) => { if (there) logger.warn({ error: error.message }, 'read models'); } });
+    try {
+      await models.position();
+      there = true;
+      return models;
+    } catch (error) {
+      await models.close();
+      throw error;
+    }
+  }, {
+    signal, backoff: { firstMs: 100, longestMs: LOOK_EVERY_MS }, canPass: () => true,
+    failed: (error, failures) => { if (failures === 1) logger.info({ error: (error as Error).message }, 'waiting for the read models'); },
+  });
 }
 
 function replicaHealth(replica: Replica | undefined, { logLength, maxLag }: { logLength: number; maxLag: number }): ReadinessParts {

@@ -106,9 +106,9 @@ describe('service: a process with some of the roles', () => {
   });
 
   const elsewhere: [roles: string, method: string, path: string, detail: string | undefined][] = [
-    ['query', 'POST', '/api/v1/orders', 'another process of the service serves it'],
-    ['query', 'DELETE', `/api/v1/orders/${HASH}`, 'another process of the service serves it'],
-    ['api', 'GET', '/api/v1/orders', 'another process of the service serves it'],
+    ['query', 'POST', '/api/v1/orders', 'another process of the service serves this endpoint'],
+    ['query', 'DELETE', `/api/v1/orders/${HASH}`, 'another process of the service serves this endpoint'],
+    ['api', 'GET', '/api/v1/orders', 'another process of the service serves this endpoint'],
     ['api', 'GET', '/api/v1/markets', undefined], ['api', 'GET', '/docs', undefined],
     ['engine', 'POST', '/api/v1/orders', undefined], ['engine', 'GET', '/api/v1/markets', undefined],
   ];
