@@ -177,20 +177,20 @@ describe('chain: lane under faults', () => {
       });
     }
 
-    it('one that lost its session to another stands by, and sends nothing', async () => {
+    it('of one that lost its session and another, one goes on and the other stands by and sends nothing', async () => {
       const first = await on.start();
       await on.ask(1);
       await on.sent(1);
       const second = await on.start();
       await on.until('standing by', () => on.reports.some((text) => STANDS_BY.test(text)));
-      on.reports.length = 0;
       await on.sql.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = $1 and pid in '
         + '(select pid from pg_locks where locktype = \'advisory\' and granted)', ['lane 31337']);
-      await on.until('the first one stands by', () => on.reports.some((text) => STANDS_BY.test(text)));
       await on.ask(2);
       await on.sent(2);
-      assert.deepEqual([first.status().holds, second.status().holds], [false, true]);
-      await second.stop();
+      // Whichever was quicker has the lane.
+      const holders = () => [first, second].filter((each) => each.status().holds);
+      await on.until('one holds the lane, and the other knows that it does not', () => holders().length === 1);
+      await holders()[0]!.stop();
       await on.ask(3);
       await on.sent(3);
       assert.deepEqual(await on.nonces(1, 2, 3), [0, 1, 2]);
