@@ -37,7 +37,7 @@ describe('open a log', () => {
     it(`names the schemes when it is given ${JSON.stringify(url)}`, async () => {
       const error = await refusal(url, 'passw0rd');
       assert.ok(error instanceof UnknownLogUrl);
-      assert.match(error.message, /none of postgres:\/\/ and postgresql:\/\/ \(esdb:\/\//);
+      assert.match(error.message, /starts with neither postgres:\/\/ nor postgresql:\/\/ \(esdb:\/\//);
     });
   }
 

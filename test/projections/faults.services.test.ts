@@ -54,10 +54,10 @@ describe('projections: faults', () => {
   });
 
   for (const [what, twice, message] of [
-    ['a fill that fails twice', 'FillFailed', /projection trades failed at outcomes 400 to 400: fill \d+ settles or fails, and was never/],
-    ['a fill that settles twice', 'FillSettled', /projection trades failed at outcomes 400 to 400: fill \d+ settles or fails, and was never/],
+    ['a fill that fails twice', 'FillFailed', /projection trades failed at outcomes 400 to 400: fill \d+ settles or fails, but was never/],
+    ['a fill that settles twice', 'FillSettled', /projection trades failed at outcomes 400 to 400: fill \d+ settles or fails, but was never/],
     ['an order that trades more than it has', 'FillMatched', /projection orders failed at outcomes 400 to 400: order \d+ trades more than/],
-    ['an order that leaves its level twice', 'OrderCancelled', /projection orders failed at outcomes 400 to 400: level .* gives more/],
+    ['an order that leaves its level twice', 'OrderCancelled', /projection orders failed at outcomes 400 to 400: level .* falls below 0/],
   ] as const) {
     it(`${what} stops it`, async () => {
       const events = outcomes.flatMap((outcome) => outcome.events).filter(({ type }) => type === twice).map((event) => (

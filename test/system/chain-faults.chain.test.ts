@@ -197,7 +197,7 @@ describe('the exchange and a chain that fails', function () {
         await reset.rpc('anvil_mine', ['0x400']);
         const message = await refusal(reset);
         assert.match(message, /^chain 31337 contradicts the history: block \d+ has hash 0x[0-9a-f]{64}, where the history recorded 0x[0-9a-f]{64}/);
-        assert.match(message, /bring back the chain's state that the history belongs to, or begin a new history on contracts of its own\.$/);
+        assert.match(message, /bring back the chain's state that the history belongs to, or begin a new history with its own contracts\.$/);
       } finally {
         await reset.stop();
       }
@@ -206,7 +206,7 @@ describe('the exchange and a chain that fails', function () {
     it('on contracts that have settled for another history', async () => {
       const error = await exchangeStack({}, [node.configured()]).then(() => assert.fail('it started'), (reason: Error) => reason);
       assert.match(error.message, /^chain 31337 contradicts the history: transaction \w+ anchors digest \w+ at position \d+, where the history has /);
-      assert.match(error.message, /give this one contracts of its own .*, or restore the history that belongs to them\.$/);
+      assert.match(error.message, /give this history its own contracts .*, or restore the history that belongs to these contracts\.$/);
     });
   });
 
