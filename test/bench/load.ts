@@ -155,7 +155,8 @@ class Run {
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-const LENGTH = Buffer.from('\r\nContent-Length: ');
+/** As Node's servers write it, and as its client hands it on to a proxy. */
+const LENGTHS = [Buffer.from('\r\nContent-Length: '), Buffer.from('\r\ncontent-length: ')];
 
 /** One connection with at most one request on its way. */
 class Lane {
@@ -188,9 +189,11 @@ class Lane {
 function answerBytes(data: Buffer): number {
   const headEnd = data.indexOf(HEAD_END);
   if (headEnd < 0) return -1;
-  const at = data.indexOf(LENGTH);
-  if (at < 0 || at > headEnd) throw new Error('an answer without Content-Length cannot be measured');
-  return headEnd + HEAD_END.length + digits(data, at + LENGTH.length);
+  for (const length of LENGTHS) {
+    const at = data.indexOf(length);
+    if (at >= 0 && at < headEnd) return headEnd + HEAD_END.length + digits(data, at + length.length);
+  }
+  throw new Error('an answer without Content-Length cannot be measured');
 }
 
 function digits(data: Buffer, from: number): number {
