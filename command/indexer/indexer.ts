@@ -1,6 +1,6 @@
 /** Follows a chain's final blocks and records what the exchange's contracts did: each fact once, in order, also across failures. */
 import { createBell, orAborted, pause } from '../../engine/waiting.js';
-import { ChainUnavailable, type Rpc } from '../chain/chain.js';
+import { ChainUnavailable, type Chain, type Rpc } from '../chain/chain.js';
 import { readLatest } from './block-range.js';
 import { createFactWriter, CursorStands, type FactWriterOptions } from './fact-writer.js';
 import { createScan, ForeignChain, type Scan, type ScanOptions } from './scan.js';
@@ -77,7 +77,7 @@ export function runIndexer(options: IndexerOptions): Indexer {
     rangeBlocks: options.rangeBlocks ?? 2_000, advanceEvery: options.advanceEvery ?? 10_000, advanceEveryMs: options.advanceEveryMs ?? 15_000,
   });
   const head = watchHead({
-    chainId: chain.chainId, recorded: options.cursor()?.block ?? -1, now, report, stalledAfterMs: options.stalledAfterMs ?? 120_000,
+    chain, recorded: options.cursor()?.block ?? -1, now, report, stalledAfterMs: options.stalledAfterMs ?? 120_000,
   });
   const callers = createCallers();
   const trouble: Trouble = { lookedAtMs: undefined, failures: 0, lastError: undefined, stopped: undefined };
@@ -194,9 +194,12 @@ interface HeadWatch {
   look(): void;
 }
 
-/** Reports a chain without new blocks, and a node that is behind a block seen before or `recorded` by an earlier process. */
-function watchHead({ chainId, recorded, now, report, stalledAfterMs }: {
-  chainId: number; recorded: number; now: () => number; report: IndexerOptions['report']; stalledAfterMs: number;
+/**
+ * Reports a chain without new blocks, and a node that is behind a block that was final before or `recorded` by an earlier process. A node
+ * may be behind blocks that were not final: another node answers, or a reorganisation is under way.
+ */
+function watchHead({ chain: { chainId, confirmations }, recorded, now, report, stalledAfterMs }: {
+  chain: Chain; recorded: number; now: () => number; report: IndexerOptions['report']; stalledAfterMs: number;
 }): HeadWatch {
   let highest: number | undefined;
   let movedAtMs = now();
@@ -223,7 +226,7 @@ function watchHead({ chainId, recorded, now, report, stalledAfterMs }: {
       } else {
         look();
       }
-      const reached = Math.max(highest, recorded);
+      const reached = Math.max(highest - confirmations, recorded);
       if (latest < reached && !behind) {
         report('trouble', `chain ${chainId}: a node's latest block is ${latest}, but block ${reached} was read before; waits until the node has it. `
         + 'If the chain was reset, bring back its state, or begin a new history with its own contracts');

@@ -242,6 +242,32 @@ describe('the indexer and nodes that fail', function () {
     await assertAllTaken(store);
   });
 
+  it('a node that lacks blocks without all confirmations is ordinary; one that lacks a final block is reported', async () => {
+    const latest = Number(await rpc.request<string>('eth_blockNumber', []));
+    let shown = latest;
+    const looks: number[] = [];
+    const stack = await startIndexer({
+      ...options, store: newStore(),
+      rpc: answeredBy(async (method, _, ask) => {
+        if (method !== 'eth_blockNumber') return await ask();
+        looks.push(shown);
+        return `0x${shown.toString(16)}`;
+      }),
+    });
+    /** Resolves when the indexer has looked once more after a look that saw this block, so that it has judged it. */
+    const lookedAt = async (block: number) => {
+      shown = block;
+      await until('two looks', () => looks.filter((each) => each === block).length >= 2);
+    };
+    await stack.indexer.advanceNow();
+    await lookedAt(latest - node.chain.confirmations);
+    await lookedAt(latest - node.chain.confirmations - 1);
+    await stack.stop();
+    assert.deepEqual(stack.reports.map((report) => report.split(';')[0]), [
+      `trouble: chain 31337: a node's latest block is ${latest - 3}, but block ${latest - 2} was read before`,
+    ]);
+  });
+
   it('a chain that stands still is told of once, and once more when it goes on', async () => {
     const clock = { now: Date.now() };
     const stack = await startIndexer({ ...options, store: newStore(), now: () => clock.now, stalledAfterMs: 60_000 });
