@@ -26,6 +26,11 @@ export interface Chain {
   readonly domainName: string;
   /** Whether orders are checked against their traders' balances and allowances. */
   readonly exposureCheck: boolean;
+  /**
+   * Hashes of transactions whose anchors may differ from the history: a leaked key sent them. Lower-case; absent: none. Each one that is passed
+   * over is recorded in the history.
+   */
+  readonly passOverAnchors?: readonly string[];
   /** The JSON-RPC URL that clients are given; absent when there is none for them. Must not contain a secret. */
   readonly publicRpcUrl?: string;
 }

@@ -117,6 +117,12 @@ export const MarketResolved = record({ ...head('MarketResolved', 1), marketId: B
 /** The log has every fact of the chain up to and including this block. */
 export const ChainAdvanced = record({ ...head('ChainAdvanced', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });
 
+/**
+ * The chain anchors a digest at a position that this history does not have there, and its operators passed that anchor over. The chain's
+ * facts count as always.
+ */
+export const AnchorPassedOver = record({ ...head('AnchorPassedOver', 1), chainId: ChainId, txHash: Bytes32, position: Uint64, digest: Bytes32 });
+
 /** The same signed order was sent again. Its answer is that of `orderNumber`, the position of the first PlaceOrder. */
 export const OrderRepeated = record({ ...head('OrderRepeated', 1), orderHash: Bytes32, orderNumber: Position });
 
@@ -156,6 +162,7 @@ export type ResolutionProposed = Type.Static<typeof ResolutionProposed>;
 export type ResolutionDisputed = Type.Static<typeof ResolutionDisputed>;
 export type ResolutionRejected = Type.Static<typeof ResolutionRejected>;
 export type ChainAdvanced = Type.Static<typeof ChainAdvanced>;
+export type AnchorPassedOver = Type.Static<typeof AnchorPassedOver>;
 export type OrderRepeated = Type.Static<typeof OrderRepeated>;
 export type CancelRepeated = Type.Static<typeof CancelRepeated>;
 export type CommandRejected = Type.Static<typeof CommandRejected>;
@@ -164,11 +171,11 @@ export type Event
   = | MarketOpened | MarketTokenized | MarketClosed | MarketResolved | OrderAccepted | OrderRested | FillMatched | OrderCancelled
     | NonceFloorRaised | SettlementSubmitted | FillSettled | FillFailed | OrderReinstated | SharesTransferred | PositionRedeemed
     | PositionSynced | ResolutionProposed | ResolutionDisputed | ResolutionRejected | ChainAdvanced | OrderRepeated | CancelRepeated
-    | CommandRejected;
+    | AnchorPassedOver | CommandRejected;
 
 /** Every event type's current schema. */
 export const eventSchemas = {
   MarketOpened, MarketTokenized, MarketClosed, MarketResolved, OrderAccepted, OrderRested, FillMatched, OrderCancelled, NonceFloorRaised,
   SettlementSubmitted, FillSettled, FillFailed, OrderReinstated, SharesTransferred, PositionRedeemed, PositionSynced, ResolutionProposed,
-  ResolutionDisputed, ResolutionRejected, ChainAdvanced, OrderRepeated, CancelRepeated, CommandRejected,
+  ResolutionDisputed, ResolutionRejected, ChainAdvanced, AnchorPassedOver, OrderRepeated, CancelRepeated, CommandRejected,
 } as const;

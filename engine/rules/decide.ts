@@ -33,6 +33,10 @@ export function decide(state: State, command: Command, position: number): Event[
       const { chainId, block, blockHash } = command;
       return [{ type: 'ChainAdvanced', v: 1, chainId, block, blockHash }];
     }
+    case 'PassOverAnchor': {
+      const { chainId, txHash, position: anchored, digest } = command;
+      return [{ type: 'AnchorPassedOver', v: 1, chainId, txHash, position: anchored, digest }];
+    }
   }
 }
 

@@ -50,6 +50,7 @@ export function evolve(state: State, event: Event): void {
     case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
     case 'SettlementSubmitted': case 'SharesTransferred': case 'PositionRedeemed': case 'PositionSynced':
     case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected': case 'ChainAdvanced':
+    case 'AnchorPassedOver':
       return;
   }
 }

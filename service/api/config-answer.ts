@@ -52,8 +52,8 @@ export function configHandler({ config, chains, now }: ConfigParts): () => Reply
 
 /** A chain as clients see it. Only the public node URL is shown: the other URLs may hold secrets. */
 function shown(chain: Chain, collateral: Collateral | null) {
-  const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, exposureCheck } = chain;
-  return { chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, exposureCheck, orderDomain: orderDomain(chain) };
+  const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, exposureCheck, passOverAnchors = [] } = chain;
+  return { chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, exposureCheck, passOverAnchors, orderDomain: orderDomain(chain) };
 }
 
 /** The chain of CHAINS=none, on which nothing settles. */
@@ -61,6 +61,7 @@ function chainOfSettings(config: Config) {
   const { chainId, chainName: name, chainTestnet: testnet } = config;
   const [domain] = orderDomains(config, []);
   return {
-    chainId, name, testnet, rpcUrl: null, contracts: NO_CONTRACTS, collateral: null, confirmations: 0, exposureCheck: false, orderDomain: domain,
+    chainId, name, testnet, rpcUrl: null, contracts: NO_CONTRACTS, collateral: null, confirmations: 0, exposureCheck: false, passOverAnchors: [],
+    orderDomain: domain,
   };
 }

@@ -40,6 +40,7 @@ const WEI_PER_GWEI = 1e9;
 const AddressText = Type.Unknown();
 const RpcUrl = Type.Unknown();
 const Secret = Type.Unknown();
+const TxHash = Type.Unknown();
 
 const FileChain = record({
   chainId: ChainId,
@@ -69,6 +70,8 @@ const FileChain = record({
   blocksOnDemand: Type.Optional(Type.Boolean()),
   /** Milliseconds between two requests for new blocks. */
   pollMs: Type.Optional(Type.Integer({ minimum: 10, maximum: 3_600_000 })),
+  /** Hashes of transactions whose anchors are passed over: `command/indexer/anchors.ts`. */
+  passOverAnchors: Type.Optional(Type.Array(TxHash, { maxItems: 10_000 })),
   /** May be a fraction. The upper limit keeps the amount in wei exact, and rejects an amount that was given in wei. */
   maxFeePerGasGwei: Type.Optional(Type.Number({ minimum: 0.001, maximum: 1_000_000 })),
 });
@@ -136,11 +139,13 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
   const operatorKey = chain.operatorKey === undefined ? '' : await readKey(`${at}/operatorKey`, chain.operatorKey, reading);
   const { chainId, name, testnet, confirmations, startBlock, settlementDomainName, exposureCheck } = chain as FileChain;
   const { pollMs = DEFAULT_POLL_MS, maxFeePerGasGwei, blocksOnDemand = false } = chain;
+  const passOverAnchors = readHashes(`${at}/passOverAnchors`, chain.passOverAnchors, reading);
   const publicRpcUrl = readPublicUrl(`${at}/publicRpcUrl`, chain.publicRpcUrl, reading);
   return {
     chain: {
       chainId, name, testnet, confirmations, startBlock, contracts, domainName: settlementDomainName, exposureCheck,
       ...publicRpcUrl === undefined ? {} : { publicRpcUrl },
+      ...passOverAnchors.length === 0 ? {} : { passOverAnchors },
     },
     rpcUrls, operatorKey, pollMs, blocksOnDemand, operator: operatorKey === '' ? '' : computeAddress(operatorKey).toLowerCase(),
     ...typeof maxFeePerGasGwei === 'number' ? { maxFeePerGas: BigInt(Math.round(maxFeePerGasGwei * WEI_PER_GWEI)) } : {},
@@ -162,6 +167,18 @@ function readContracts(at: string, given: FileChain['contracts'] | undefined, { 
     contracts.set(name, address);
   }
   return Object.fromEntries(contracts) as unknown as Contracts;
+}
+
+/** Transaction hashes, each once, in lower case. */
+function readHashes(at: string, given: unknown, { fault }: Reading): string[] {
+  const hashes = new Set<string>();
+  for (const [i, text] of (Array.isArray(given) ? given as unknown[] : []).entries()) {
+    const hash = typeof text === 'string' ? text.toLowerCase() : text;
+    if (!isBytes32(hash)) fault(`${at}/${i}`, 'expected the hash of a transaction: 0x and 64 hex digits');
+    else if (hashes.has(hash)) fault(`${at}/${i}`, 'is listed twice');
+    else hashes.add(hash);
+  }
+  return [...hashes];
 }
 
 function hasRightChecksum(address: string): boolean {

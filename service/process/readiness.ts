@@ -35,6 +35,8 @@ export interface IndexerHealth {
   readonly stalled: boolean;
   /** Why the chain is not recorded any more: it contradicts the history, and an operator must act. Null while it is recorded. */
   readonly stopped: string | null;
+  /** Number of transactions whose anchors the chain's settings pass over. */
+  readonly anchorsPassedOver: number;
 }
 
 /** The state of a chain's settlement. */

@@ -18,7 +18,8 @@ const dev: Chain = { ...polygon, chainId: 31_337, name: 'Development chain', tes
 const collateral = { name: 'USD Coin', version: '2', symbol: 'USDC', decimals: 6, address: contracts.collateral };
 const orderDomain = { name: 'Prediction Exchange Settlement', version: '1', chainId: 137, verifyingContract: contracts.settlement };
 const shown = {
-  chainId: 137, name: 'Polygon', testnet: false, rpcUrl: null, contracts, confirmations: 64, exposureCheck: true, orderDomain, collateral: null,
+  chainId: 137, name: 'Polygon', testnet: false, rpcUrl: null, contracts, confirmations: 64, exposureCheck: true, passOverAnchors: [], orderDomain,
+  collateral: null,
 };
 
 describe('service: what /api/v1/config says of the chains', () => {
@@ -50,12 +51,19 @@ describe('service: what /api/v1/config says of the chains', () => {
     assert.deepEqual(answered.map(({ rpcUrl }) => rpcUrl), [null, publicRpcUrl]);
   });
 
+  it('tells auditors which anchors were passed over', () => {
+    const passOverAnchors = [`0x${'5'.repeat(64)}`];
+    const chain = { ...polygon, passOverAnchors };
+    const handler = configHandler({ config: parseConfig({}), chains: [{ chain, collateral: () => undefined }], now: () => 0 });
+    assert.deepEqual(chainsOf(handler), [{ ...shown, passOverAnchors }]);
+  });
+
   it('is the signing domain of the settings alone where nothing settles', () => {
     const verifyingContract = `0x${'99'.repeat(20)}`;
     const config = parseConfig({ CHAINS: 'none', CHAIN_ID: '7', CHAIN_NAME: 'Seven', CHAIN_TESTNET: 'false', SETTLEMENT_ADDRESS: verifyingContract });
     assert.deepEqual(chainsOf(configHandler({ config, chains: [], now: () => 0 })), [{
       chainId: 7, name: 'Seven', testnet: false, rpcUrl: null, contracts: Object.fromEntries(NAMES.map((name) => [name, null])), collateral: null,
-      confirmations: 0, exposureCheck: false, orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
+      confirmations: 0, exposureCheck: false, passOverAnchors: [], orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
     }]);
   });
 

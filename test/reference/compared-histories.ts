@@ -5,10 +5,13 @@ import type { RandomCommands } from '../support/random-commands.js';
 import { createLockstep, createRealEngine } from './compared-engines.js';
 import { createReferenceEngine } from './engine.js';
 
-/** Every event type, rejection code and cancel reason that a crowd with chains must lead to; match_limit takes a pile. */
+/**
+ * Every event type, rejection code and cancel reason that a crowd with chains must lead to; match_limit takes a pile. AnchorPassedOver is in the
+ * scenarios and the scripts only: nothing depends on it, and without it the crowd's histories keep the digests of earlier versions.
+ */
 export const everything: readonly string[] = [
   ...names(RejectionCode), ...names(CancelReason).filter((name) => name !== 'match_limit'),
-  ...Object.keys(eventSchemas).filter((name) => name !== 'CommandRejected' && name !== 'OrderCancelled'),
+  ...Object.keys(eventSchemas).filter((name) => !['CommandRejected', 'OrderCancelled', 'AnchorPassedOver'].includes(name)),
 ];
 
 function names({ anyOf }: { anyOf: readonly { const: string }[] }): string[] {

@@ -82,6 +82,11 @@ function handle(state: State, turn: Turn, command: Command): void {
       turn.events.push({ type: 'ChainAdvanced', v: 1, chainId, block, blockHash });
       break;
     }
+    case 'PassOverAnchor': {
+      const { chainId, txHash, position, digest } = command;
+      turn.events.push({ type: 'AnchorPassedOver', v: 1, chainId, txHash, position, digest });
+      break;
+    }
     case 'SyncPosition': syncPosition(state, turn, command);
   }
 }

@@ -44,6 +44,7 @@ export const eventOfEachType: { readonly [Type in EventType]: EventOf<Type> } = 
   ResolutionDisputed: { type: 'ResolutionDisputed', v: 1, marketId, assertionId, disputer: bob },
   ResolutionRejected: { type: 'ResolutionRejected', v: 1, marketId, assertionId },
   ChainAdvanced: { type: 'ChainAdvanced', v: 1, chainId: 137, block: 5, blockHash: bytes(32, 0xbb) },
+  AnchorPassedOver: { type: 'AnchorPassedOver', v: 1, chainId: 137, txHash, position: '18446744073709551615', digest: bytes(32, 0xbc) },
   OrderRepeated: { type: 'OrderRepeated', v: 1, orderHash: bytes(32, 1), orderNumber: 1 },
   CancelRepeated: { type: 'CancelRepeated', v: 1, orderHash: bytes(32, 1), orderNumber: 1, size: '100', remaining: '60' },
   CommandRejected: { type: 'CommandRejected', v: 1, code: 'unknown_market', subject: marketId },

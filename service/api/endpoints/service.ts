@@ -29,6 +29,10 @@ const Chain = field.answer('Chain', {
   collateral: field.orNull(Collateral, 'The stablecoin, with what a wallet needs to sign permits; null if there is no chain or the stablecoin has not been read yet.'),
   confirmations: field.integer('Number of blocks on top of a block that make the block final.'),
   exposureCheck: Type.Boolean({ description: 'Whether an order is checked against its trader\'s balance and allowance before it is accepted.' }),
+  passOverAnchors: Type.Array(field.Bytes32, {
+    description: 'Transactions that anchor another history and were passed over by the operator\'s decision, since a leaked key sent them. The history '
+      + 'has an AnchorPassedOver event for each.',
+  }),
   orderDomain: field.answer('OrderDomain', {
     name: Type.String(), version: Type.Literal('1'), chainId: field.ChainId, verifyingContract: field.Address,
   }, { description: 'EIP-712 domain of orders and cancels.' }),
@@ -58,7 +62,7 @@ export const getConfig = defineEndpoint({
             oracle: null, oracleResolver: null, quickResolver: null, multicall: null,
           },
           collateral: { name: 'Test USD Coin', version: '1', symbol: 'USDC', decimals: 6, address: example.collateralAddress },
-          confirmations: 1, exposureCheck: true,
+          confirmations: 1, exposureCheck: true, passOverAnchors: [],
           orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress },
         }],
         orderTypes: signedTypes,
