@@ -42,7 +42,8 @@ export async function checkAnchors(anchors: readonly Anchor[], check: AnchorChec
   return differing.map((anchor) => passedOver(anchor, check));
 }
 
-function passedOver({ position, digest, txHash, block, blockHash, logIndex, known }: FalseAnchor, { chain: { chainId }, now, report }: AnchorCheck): Fact {
+function passedOver(anchor: FalseAnchor, { chain: { chainId }, now, report }: AnchorCheck): Fact {
+  const { position, digest, txHash, block, blockHash, logIndex, known } = anchor;
   report('trouble', `chain ${chainId}: passes over the anchor of transaction ${txHash}, as the chain's settings say: digest ${digest} at position `
   + `${position}, where the history has ${known ?? 'nothing'}; the history records it as AnchorPassedOver`);
   return {

@@ -137,6 +137,8 @@ interface Following {
 
 async function follow({ engine, log, sink, recorded, signal, snapshots, stepped, batchDone }: Following): Promise<void> {
   for await (const batch of log.follow('commands', engine.state.position, signal)) {
+    // The recorder may have failed since the batch was read: nothing of it may be published then.
+    if (signal.aborted) break;
     for (const record of batch) {
       if (record.position !== engine.state.position) throw new BrokenSequence('commands', engine.state.position, record.position);
       const step = engine.step(record.data);
