@@ -232,6 +232,7 @@ function traderOf(state: State, address: string): Trader {
   const trader: Trader = { index: state.traders.length, address, firstOpen: -1, lastOpen: -1, floors: undefined };
   state.traders.push(trader);
   state.traderIndex.set(address, trader.index);
+  state.openCounts.push(0);
   return trader;
 }
 
@@ -244,12 +245,14 @@ function linkOpen(state: State, trader: Trader, slot: number): void {
   const next = previous < 0 ? trader.firstOpen : columns.nextOpen.get(previous) - 1;
   join(state, trader, previous, slot);
   join(state, trader, slot, next);
+  state.openCounts[trader.index]!++;
 }
 
 function unlinkOpen(state: State, slot: number): void {
   const { columns } = state;
   const trader = state.traders[columns.trader.get(slot)]!;
   join(state, trader, columns.previousOpen.get(slot) - 1, columns.nextOpen.get(slot) - 1);
+  state.openCounts[trader.index]!--;
 }
 
 /** Makes `next` follow `previous` in the trader's list; -1 stands for the list's ends. */

@@ -113,6 +113,8 @@ export interface State {
   readonly closings: number[];
   readonly traders: Trader[];
   readonly traderIndex: Map<string, number>;
+  /** The number of each trader's open orders, by the trader's index. Follows from the orders, so a snapshot does not have it. */
+  readonly openCounts: number[];
   readonly orders: OrderPool;
   readonly columns: OrderColumns;
   /** Taken nonces: (trader, nonce) to slot. */
@@ -149,7 +151,7 @@ export function stateOf(orders: OrderPool): State {
   };
   return {
     position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), closings: [],
-    traders: [], traderIndex: new Map(), orders, columns,
+    traders: [], traderIndex: new Map(), openCounts: [], orders, columns,
     nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [],
     incoming: -1, halves: new Uint32Array(2),
   };
@@ -168,8 +170,8 @@ export function deathOf(expiration: string): number {
   return Math.min(Number(expiration) * 1_000 - EXPIRY_MARGIN_MS, Number.MAX_SAFE_INTEGER + 1);
 }
 
-export function isOpenMarket(state: State, market: Market): boolean {
-  return !market.closed && state.now < market.expiration * 1_000;
+export function isOpenMarket({ now }: Pick<State, 'now'>, market: Market): boolean {
+  return !market.closed && now < market.expiration * 1_000;
 }
 
 /** Adds a market's tokens to the index, if it has any. */

@@ -1,4 +1,5 @@
 /** The api role: takes orders and cancels, and sets positions to the balances on a chain. Answers from the replica of its process. */
+import { minOrderSizeOf } from '../../command/chain/chain.js';
 import { createCancelOrder } from '../../command/orders/cancel-order.js';
 import { createCommandWriter } from '../../command/orders/command-writer.js';
 import { createPlaceOrder } from '../../command/orders/place-order.js';
@@ -34,8 +35,9 @@ export const api: Role = {
     const domainOf = (chainId: number) => domains.get(chainId);
     const orders = observedOrders(metrics, {
       placeOrder: createPlaceOrder({
-        findMarket: (marketId) => view.market(marketId), domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
+        view, domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
         permitDigestOf: (chainId) => chains.get(chainId)?.permitDigest(), exposureOf: (chainId) => exposures.get(chainId),
+        maxOpenOrders: config.maxOpenOrders, minSizeOf: (chainId) => minOrderSizeOf(chains.get(chainId)?.chain),
       }),
       cancelOrder: createCancelOrder({ auth: config.cancelAuth, domainOf, recovery, submit, findOrder, now }),
     });

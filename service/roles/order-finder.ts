@@ -4,7 +4,7 @@ import type { EngineView } from '../../engine/run/view.js';
 import type { Database } from '../../query/database.js';
 import { findOrder } from '../../query/order.js';
 
-export function createOrderFinder(view: Pick<EngineView, 'order' | 'market'>, db: Database): FindOrder {
+export function createOrderFinder(view: Pick<EngineView, 'order' | 'market' | 'position'>, db: Database): FindOrder {
   return async (orderHash) => {
     const live = view.order(orderHash);
     if (live !== undefined) return live;
@@ -13,7 +13,7 @@ export function createOrderFinder(view: Pick<EngineView, 'order' | 'market'>, db
     if (recorded === undefined || market === undefined) return undefined;
     const { orderNumber, marketId, trader, side, status, closedPosition } = recorded;
     const [size, remaining] = [String(recorded.size), String(recorded.remaining)];
-    const order = { orderNumber, marketId, trader, side, status, chainId: market.chainId, size, remaining };
+    const order = { orderNumber, marketId, trader, side, status, chainId: market.chainId, size, remaining, forgotten: orderNumber < view.position };
     return closedPosition === null ? order : { ...order, asOf: closedPosition };
   };
 }

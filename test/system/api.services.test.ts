@@ -314,6 +314,6 @@ describe('the exchange, end to end', () => {
     exchange = await exchange.restart();
     assert.deepEqual(await documents(), before);
     const again = await exchange.request('POST', '/api/v1/orders', { body: hit.sent });
-    assert.deepEqual([again.body, again.position, again.headers.get('Idempotent-Replayed')], [hit.body, hit.position, 'true']);
+    assert.deepEqual([again.body, again.position, again.headers.get('Idempotent-Replayed')], [{ ...hit.body, orderStatus: 'filled' }, hit.position, 'true']);
   });
 });

@@ -205,7 +205,7 @@ describe('the exchange on a chain', function () {
       const late = await signedBody(exchange.signing, dave, { marketId: sun.marketId, nonce: 8_000 });
       await exchange.refused('nonce_cancelled', 'POST', '/api/v1/orders', { body: late });
       const again = await exchange.request('POST', '/api/v1/orders', { body: low.sent });
-      assert.deepEqual([again.text, again.headers.get('Idempotent-Replayed')], [low.text, 'true']);
+      assert.deepEqual([again.body, again.headers.get('Idempotent-Replayed')], [{ ...low.body, orderStatus: 'cancelled' }, 'true']);
       const allowed = await exchange.place(dave, { marketId: sun.marketId, nonce: 9_001, price: 1 });
       assert.equal(allowed.body['status'], 'accepted');
     });

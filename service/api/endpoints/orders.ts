@@ -19,10 +19,14 @@ const order = {
   expiration: example.expiration, makerFeeRecipient: `0x${'0'.repeat(40)}`,
 };
 
+/** The states of an accepted order. */
+const ORDER_STATES = ['open', 'filled', 'cancelled'];
+
 export const placeOrder = defineEndpoint({
   id: 'placeOrder', role: 'api', method: 'POST', path: '/api/v1/orders', tag: 'Orders', summary: 'Submit a signed order',
   description: 'The order is matched at once against the resting orders of the same outcome, by price, then time. The unfilled remainder rests in the book. '
-    + 'The answer is sent when the order is durable. Sending the same signed order again is safe: it gets the first answer, with `Idempotent-Replayed: true`.',
+    + 'The answer is sent when the order is durable. Sending the same signed order again is safe: it gets the first answer, with `Idempotent-Replayed: true` '
+    + 'and the present `orderStatus`. Integers of the body may be JSON integers or decimal strings.',
   parameters: {},
   body: bytesOf(PlaceOrderRequest, {
     limitBytes: MAX_BODY_BYTES,
@@ -39,13 +43,18 @@ export const placeOrder = defineEndpoint({
     description: 'The order is accepted.',
     schema: field.answer('PlacedOrder', {
       orderHash: field.Bytes32, status: Type.Literal('accepted'), matches: field.integer('Number of trades that the order made at once.'), timestamp: field.Seconds,
+      orderStatus: Type.Optional(field.oneOf(ORDER_STATES, 'Only when the same order was submitted before: the order\'s present state, as in '
+      + '/api/v1/orders/{hash}. Missing if it is not known at the moment.')),
     }),
-    examples: { accepted: { orderHash: example.orderHash, status: 'accepted', matches: 1, timestamp: example.placedAt } },
+    examples: {
+      accepted: { orderHash: example.orderHash, status: 'accepted', matches: 1, timestamp: example.placedAt },
+      repeated: { orderHash: example.orderHash, status: 'accepted', matches: 1, timestamp: example.placedAt, orderStatus: 'cancelled' },
+    },
     headers: { 'X-Log-Position': 'Log position of the order.', 'Idempotent-Replayed': '`true` when the same order was submitted before.' },
   },
   errors: [
-    'invalid_json', 'invalid_request', 'invalid_price', 'invalid_size', 'invalid_expiration', 'invalid_signature', 'invalid_permit', 'unknown_market',
-    'market_closed', 'duplicate_nonce', 'nonce_cancelled', 'insufficient_balance', 'insufficient_allowance', 'chain_unavailable', 'overloaded',
+    'invalid_json', 'invalid_request', 'invalid_price', 'invalid_size', 'size_too_small', 'invalid_expiration', 'invalid_signature', 'invalid_permit',
+    'unknown_market', 'market_closed', 'duplicate_nonce', 'nonce_cancelled', 'too_many_open_orders', 'insufficient_balance', 'insufficient_allowance', 'chain_unavailable', 'overloaded',
     'outcome_unknown', 'unavailable',
   ],
   limit: 'orders', consistent: false,
@@ -175,7 +184,7 @@ export const getOrder = defineEndpoint({
     schema: field.answer('OrderWithHistory', {
       ...openOrder, trader: field.Address, outcome: field.Outcome, filledSize: field.amount('Filled part'),
       nonce: field.integer('uint64.'), expiration: field.integer('Unix seconds, uint64.'),
-      status: field.oneOf(['open', 'filled', 'cancelled'], 'The state of the order.'),
+      status: field.oneOf(ORDER_STATES, 'The state of the order.'),
       cancelReason: field.orNull(Type.String(), 'Why the order was cancelled; null if it was not.'),
       history: Type.Array(HistoryEntry, { description: 'What happened to the order, oldest first; at most the latest 1,000 fills.' }),
     }),
