@@ -7,7 +7,7 @@ import { USER_ACTIVITY_LIMIT } from '../../query/trades.js';
 import type { Collateral } from '../chains/chain-check.js';
 import type { Config } from '../config.js';
 import { MAX_BODY_BYTES } from '../http/body.js';
-import { MAX_ORDERS } from '../../query/orders.js';
+import { ORDERS_LIMIT } from '../../query/orders.js';
 import type { Reply } from './endpoint.js';
 import { orderDomain, orderDomains } from './order-domains.js';
 
@@ -38,7 +38,7 @@ export function configHandler({ config, chains, now }: ConfigParts): () => Reply
   const { cancelAuth } = config;
   const limits = {
     minPrice: 1, maxPrice: 999_999, minExpirationS: MIN_LIFETIME_S, maxBodyBytes: MAX_BODY_BYTES, maxFillsPerOrder: WORK_LIMIT,
-    maxOrdersPerPage: MAX_ORDERS, maxHolders: 10, maxActivity: 50, maxTrades: 100, maxUserActivity: USER_ACTIVITY_LIMIT.max,
+    maxOrdersPerPage: ORDERS_LIMIT.max, maxHolders: 10, maxActivity: 50, maxTrades: 100, maxUserActivity: USER_ACTIVITY_LIMIT.max,
     maxEventsPerPage: EVENTS_LIMIT.max,
     rateLimitWindowS: config.rateLimitWindowS, ordersPerWindow: config.rateLimitOrders, readsPerWindow: config.rateLimitReads,
   };

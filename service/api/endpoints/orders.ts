@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { PlaceOrderRequest } from '../../../command/orders/order-request.js';
 import { AnyCaseBytes32, AnyCaseSignature } from '../../../engine/records/fields.js';
-import { MAX_ORDERS } from '../../../query/orders.js';
+import { ORDERS_LIMIT } from '../../../query/orders.js';
 import * as kind from '../../../query/parameters.js';
 import { MAX_BODY_BYTES } from '../../http/body.js';
 import { problems } from '../../http/problems.js';
@@ -104,9 +104,11 @@ const openOrder = {
   remainingSize: field.amount('Unfilled part'), timestamp: field.Seconds,
 };
 
+const AllOpen = field.integer('Number of all open orders that match, also those on other pages.');
+
 /** The parameters of a page of open orders. */
 const page = {
-  limit: parameter.limit({ byDefault: MAX_ORDERS, max: MAX_ORDERS }),
+  limit: parameter.limit(ORDERS_LIMIT),
   before: inQuery('before', kind.optional(kind.position), {
     description: 'Only orders placed before this log position. Send `next` of the previous page.', example: 4_200,
   }),
@@ -116,7 +118,7 @@ const reading = { role: 'query', method: 'GET', authority: anybody, errorShape: 
 
 export const listOrders = defineEndpoint({
   ...reading,
-  id: 'listOrders', path: '/api/v1/orders', tag: 'Orders', summary: 'Open orders of a trader', description: 'Newest first, in one market or in all.',
+  id: 'listOrders', path: '/api/v1/orders', tag: 'Orders', summary: 'Open orders of a trader', description: 'Newest first, in one market or in all, page by page. `count` is the number of all these open orders, not of the page.',
   parameters: {
     trader: inQuery('trader', kind.address, { description: 'Owner of the orders.', example: example.alice }),
     marketId: inQuery('market', kind.optional(kind.marketId), { description: 'Only orders in this market.', example: example.marketId }),
@@ -124,7 +126,7 @@ export const listOrders = defineEndpoint({
   },
   answer: {
     description: 'The open orders.',
-    schema: field.answer('OpenOrders', { orders: Type.Array(field.answer('OpenOrder', openOrder)), count: field.Count, next: field.Next }),
+    schema: field.answer('OpenOrders', { orders: Type.Array(field.answer('OpenOrder', openOrder)), count: AllOpen, next: field.Next }),
     examples: {
       'one order': {
         orders: [{
@@ -142,12 +144,13 @@ export const listOrders = defineEndpoint({
 export const listUserOrders = defineEndpoint({
   ...reading,
   id: 'listUserOrders', path: '/api/v1/users/{address}/orders', tag: 'Users', summary: 'All open orders of a user on a chain',
-  description: 'Newest first, with the questions of their markets.',
+  description: 'Newest first, with the questions of their markets, page by page. `count` is the number of all these open orders, not of the page.',
   parameters: { user: parameter.userInPath, chainId: parameter.chainId, ...page },
   answer: {
     description: 'The open orders.',
     schema: field.answer('UserOpenOrders', {
-      orders: Type.Array(field.answer('UserOpenOrder', { ...openOrder, marketQuestion: field.Question, outcome: field.Outcome })), next: field.Next,
+      orders: Type.Array(field.answer('UserOpenOrder', { ...openOrder, marketQuestion: field.Question, outcome: field.Outcome })),
+      count: AllOpen, next: field.Next,
     }),
     examples: {
       'one order': {
@@ -155,6 +158,7 @@ export const listUserOrders = defineEndpoint({
           orderHash: example.orderHash, marketId: example.marketId, marketQuestion: example.question, side: 0, outcome: 0, price: 620_000,
           size: 25_000_000, remainingSize: 15_000_000, timestamp: example.placedAt,
         }],
+        count: 1,
       },
     },
   },
