@@ -41,6 +41,8 @@ export interface Trader {
   /** The slots of the trader's oldest and youngest open orders, or -1. */
   firstOpen: number;
   lastOpen: number;
+  /** The length of the list. Counted anew when a snapshot is restored. */
+  openCount: number;
   /** The nonce floor per chain: all lower nonces are cancelled. Undefined until the first floor, so most traders need no look-up. */
   floors: Map<number, Nonce> | undefined;
 }
@@ -113,8 +115,6 @@ export interface State {
   readonly closings: number[];
   readonly traders: Trader[];
   readonly traderIndex: Map<string, number>;
-  /** The number of each trader's open orders, by the trader's index. Follows from the orders, so a snapshot does not have it. */
-  readonly openCounts: number[];
   readonly orders: OrderPool;
   readonly columns: OrderColumns;
   /** Taken nonces: (trader, nonce) to slot. */
@@ -151,7 +151,7 @@ export function stateOf(orders: OrderPool): State {
   };
   return {
     position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), closings: [],
-    traders: [], traderIndex: new Map(), openCounts: [], orders, columns,
+    traders: [], traderIndex: new Map(), orders, columns,
     nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [],
     incoming: -1, halves: new Uint32Array(2),
   };

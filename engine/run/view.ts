@@ -88,7 +88,7 @@ export function viewOf(engine: Engine): EngineView {
     isKnownToken: (token) => marketOfToken(state, token) !== undefined,
     order: (orderHash) => orderView(state, orderHash),
     refusalOf: (order) => refusalOf(state, order, Math.max(state.now, order.at)),
-    openOrderCount: (trader) => state.openCounts[state.traderIndex.get(trader) ?? -1] ?? 0,
+    openOrderCount: (trader) => state.traders[state.traderIndex.get(trader) ?? -1]?.openCount ?? 0,
     traderOf: (orderHash) => traderOf(state, orderHash),
     openOrders: () => openOrders(state),
     rememberedOrder: (chainId) => rememberedOrder(state, chainId),

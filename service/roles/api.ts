@@ -9,7 +9,7 @@ import type { Replica } from '../../engine/run/replica.js';
 import { orderEndpoints } from '../api/endpoints.js';
 import { createExposures } from '../chains/exposures.js';
 import { observedOrders } from '../http/observe.js';
-import { createOrderFinder } from './order-finder.js';
+import { createOrderFinder, createOrderLookup } from './order-finder.js';
 import { createPositionSync } from './position-sync.js';
 import { neverFails } from '../process/failure.js';
 import type { Role } from './role.js';
@@ -20,7 +20,7 @@ const ANSWER_WITHIN_MS = 30_000;
 
 export const api: Role = {
   name: 'api',
-  reads: 'commands, through the replica; the read models, for orders that the engine has forgotten; balances on the chains',
+  reads: 'commands, through the replica; the read models, for histories of orders and orders that the engine has forgotten; balances on the chains',
   writes: 'order, cancel and sync commands',
   async start(parts) {
     const { config, log, metrics, writerId, domains, chains, now, replicaHealth } = parts;
@@ -42,7 +42,10 @@ export const api: Role = {
       cancelOrder: createCancelOrder({ auth: config.cancelAuth, domainOf, recovery, submit, findOrder, now }),
     });
     return {
-      routes: orderEndpoints({ ...orders, syncPosition: createPositionSync({ view, db, chains, submit, now, watch: parts.watch }) }),
+      routes: orderEndpoints({
+        ...orders, getOrder: createOrderLookup({ view, outcomeOf, db }),
+        syncPosition: createPositionSync({ view, db, chains, submit, now, watch: parts.watch }),
+      }),
       health: replicaHealth, failed: neverFails,
       figures: [
         { name: 'exchange_queued_orders', help: 'Number of orders that wait for the log', read: () => commits.queued() },

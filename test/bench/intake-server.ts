@@ -28,7 +28,9 @@ const orders = observedOrders(metrics, {
   }),
   cancelOrder: () => Promise.reject(new Error('nothing to cancel')),
 });
-const routes = orderEndpoints({ ...orders, syncPosition: () => Promise.reject(new Error('there is no chain')) });
+const routes = orderEndpoints({
+  ...orders, getOrder: () => Promise.reject(new Error('there is no history')), syncPosition: () => Promise.reject(new Error('there is no chain')),
+});
 const app = createApp({
   routes, pages: {}, trustProxy: 0, now: () => performance.now(), limiters: {}, waitForPosition: () => Promise.resolve(),
   observer: requestObserver(metrics, createLogger({ logLevel: 'fatal' })),

@@ -101,6 +101,16 @@ describe('the exchange: orders', () => {
     assert.deepEqual((await openOf(lower(alice), fresh.position)).map((each) => each.orderHash), [fresh.body['orderHash']]);
   });
 
+  it('are found right after they were placed, without waiting for a position', async () => {
+    for (let nonce = 2_000; nonce < 2_020; nonce++) {
+      const { orderHash } = await exchange.place(alice, { marketId: exchange.sun.id, nonce, price: 1, size: nonce });
+      const { status, size, remainingSize } = await exchange.get(`/api/v1/orders/${orderHash}`);
+      assert.deepEqual([status, size, remainingSize], ['open', nonce, nonce]);
+    }
+    const { error } = await exchange.refused('unknown_order', 'GET', `/api/v1/orders/${id('none')}`);
+    assert.match(error as string, /X-Min-Log-Position/);
+  });
+
   it('are exact up to 2^64-1, in orders, books, positions and volumes', async () => {
     const { rain } = exchange;
     const large = { marketId: rain.id, outcome: 1, price: 999_999, size: UINT64_MAX, nonce: UINT64_MAX, expiration: UINT64_MAX };

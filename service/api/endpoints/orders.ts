@@ -179,9 +179,9 @@ const HistoryEntry = field.answer('OrderHistoryEntry', {
 });
 
 export const getOrder = defineEndpoint({
-  ...reading,
+  ...reading, role: 'api',
   id: 'getOrder', path: '/api/v1/orders/{hash}', tag: 'Orders', summary: 'One order, open or closed, with its history',
-  description: 'Every entry of the history has the log position of its record: see /api/v1/events.',
+  description: 'An order is found as soon as it is accepted. Every entry of the history has the log position of its record: see /api/v1/events.',
   parameters: { orderHash: inPath('hash', kind.orderHash, parameter.orderHashTold) },
   answer: {
     description: 'The order.',
