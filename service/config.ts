@@ -58,6 +58,7 @@ const settings = {
   CATALOGUE: setting(text(1_000), '', 'JSON file of the markets to open at start.', { shown: '(built in)' }),
   SNAPSHOT_EVERY: setting(integer(1_000, 1_000_000_000), 200_000, 'Commands between two snapshots of the engine.'),
   MAX_QUEUED_ORDERS: setting(integer(1, 1_000_000), 10_000, 'How many orders may wait for the log; further orders are refused as overloaded.'),
+  MAX_OPEN_ORDERS: setting(integer(1, 10_000_000), 5_000, 'How many open orders one trader may have, in all markets together; further orders are refused.'),
   MAX_CONNECTIONS: setting(integer(1, 1_000_000), 10_000, 'How many client connections may be open; further connections are closed at once.'),
   RATE_LIMIT_WINDOW_S: setting(integer(1, 3_600), 60, 'Length of the rate limits\' window, in seconds.'),
   RATE_LIMIT_ORDERS: setting(integer(0, 100_000_000), publicLimit(6_000), 'Orders and cancels per client address and window; 0 = no limit.',

@@ -12,12 +12,15 @@ import { syncHandler, syncPosition, type SyncPosition } from './endpoints/sync-p
 import { getPosition, getUserActivity, listUserPositions } from './endpoints/users.js';
 import { openapiDocument } from './openapi.js';
 
-/** Role `api`: writes. Routes are tried in this order, so the endpoint with the most calls comes first. */
-const orderGroup = { placeOrder, cancelOrder, syncPosition };
+/**
+ * Role `api`: writes, and the look-up of an order, which the replica knows before the read models do. Routes are tried in this order, so the
+ * endpoint with the most calls comes first.
+ */
+const orderGroup = { placeOrder, cancelOrder, getOrder, syncPosition };
 
 /** Role `query`: reads. Routes are tried in this order. */
 const readGroup = {
-  getOrderbook, listOrders, getOrder, listMarkets, getPlatformStats, getMarketStats, getHolders, getMarketActivity, listTrades, getResolution,
+  getOrderbook, listOrders, listMarkets, getPlatformStats, getMarketStats, getHolders, getMarketActivity, listTrades, getResolution,
   listUserOrders, listUserPositions, getUserActivity, getPosition, listPendingTrades, listFailedTrades, getSettlement, listEvents,
 };
 
@@ -36,8 +39,8 @@ export type ReadHandlers = Handlers<typeof readGroup>;
 export type ServiceHandlers = Omit<Handlers<typeof serviceGroup>, 'getOpenapi'>;
 
 /** The routes of role `api`. */
-export function orderEndpoints({ placeOrder: place, cancelOrder: cancel, syncPosition: sync }: OrderHandlers): Route[] {
-  return bindAll(orderGroup, { placeOrder: place, cancelOrder: cancel, syncPosition: syncHandler(sync) });
+export function orderEndpoints({ syncPosition: sync, ...handlers }: OrderHandlers): Route[] {
+  return bindAll(orderGroup, { ...handlers, syncPosition: syncHandler(sync) });
 }
 
 /** The routes of role `query`. */

@@ -10,7 +10,8 @@ import { minLogPosition } from './parameters.js';
 
 type Json = Record<string, unknown>;
 
-const INTRODUCTION = 'Order-book exchange for binary prediction markets. Prices, sizes and volumes have 6 decimals. JSON integers are exact, also beyond 2^53. '
+const INTRODUCTION = 'Order-book exchange for binary prediction markets. Prices, sizes and volumes have 6 decimals. JSON integers are exact, also beyond 2^53; '
+  + 'integers of orders and permits may also be sent as decimal strings. '
   + 'Any origin may call the API: orders and cancels are authorised by their signatures, and there are no cookies. Every GET endpoint also accepts HEAD.';
 
 /** The document as plain JSON values. */

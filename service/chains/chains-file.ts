@@ -62,6 +62,8 @@ const FileChain = record({
   settlementDomainName: Type.String({ minLength: 1, maxLength: 100 }),
   /** Whether orders are checked against their traders' balances and allowances. */
   exposureCheck: Type.Boolean(),
+  /** The smallest size of an order, in units of 1e-6 shares. */
+  minOrderSize: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   /** `{ "env": "NAME" }` or `{ "file": "path" }`. */
   operatorKey: Secret,
   /** Shown to clients: a URL without secrets. */
@@ -138,13 +140,13 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
   }
   const operatorKey = chain.operatorKey === undefined ? '' : await readKey(`${at}/operatorKey`, chain.operatorKey, reading);
   const { chainId, name, testnet, confirmations, startBlock, settlementDomainName, exposureCheck } = chain as FileChain;
-  const { pollMs = DEFAULT_POLL_MS, maxFeePerGasGwei, blocksOnDemand = false } = chain;
+  const { pollMs = DEFAULT_POLL_MS, maxFeePerGasGwei, blocksOnDemand = false, minOrderSize } = chain;
   const passOverAnchors = readHashes(`${at}/passOverAnchors`, chain.passOverAnchors, reading);
   const publicRpcUrl = readPublicUrl(`${at}/publicRpcUrl`, chain.publicRpcUrl, reading);
   return {
     chain: {
       chainId, name, testnet, confirmations, startBlock, contracts, domainName: settlementDomainName, exposureCheck,
-      ...publicRpcUrl === undefined ? {} : { publicRpcUrl },
+      ...minOrderSize === undefined ? {} : { minOrderSize }, ...publicRpcUrl === undefined ? {} : { publicRpcUrl },
       ...passOverAnchors.length === 0 ? {} : { passOverAnchors },
     },
     rpcUrls, operatorKey, pollMs, blocksOnDemand, operator: operatorKey === '' ? '' : computeAddress(operatorKey).toLowerCase(),

@@ -56,9 +56,9 @@ export function createApp(options: AppOptions): App {
   };
 }
 
-/** Adds the routes, path by path, in their order. */
+/** Adds the routes, path by path, in their order, then the paths that only other processes serve. */
 function addRoutes(app: Express, shell: Shell, { routes, endpoints = routes.map((each) => each.endpoint), limiters }: AppOptions): void {
-  for (const path of new Set(routes.map(({ endpoint }) => endpoint.path))) {
+  for (const path of new Set([...routes.map(({ endpoint }) => endpoint), ...endpoints].map((each) => each.path))) {
     const entry = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
     for (const route of routes.filter(({ endpoint }) => endpoint.path === path)) {
       const { endpoint } = route;

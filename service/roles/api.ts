@@ -1,4 +1,5 @@
 /** The api role: takes orders and cancels, and sets positions to the balances on a chain. Answers from the replica of its process. */
+import { minOrderSizeOf } from '../../command/chain/chain.js';
 import { createCancelOrder } from '../../command/orders/cancel-order.js';
 import { createCommandWriter } from '../../command/orders/command-writer.js';
 import { createPlaceOrder } from '../../command/orders/place-order.js';
@@ -8,7 +9,7 @@ import type { Replica } from '../../engine/run/replica.js';
 import { orderEndpoints } from '../api/endpoints.js';
 import { createExposures } from '../chains/exposures.js';
 import { observedOrders } from '../http/observe.js';
-import { createOrderFinder } from './order-finder.js';
+import { createOrderFinder, createOrderLookup } from './order-finder.js';
 import { createPositionSync } from './position-sync.js';
 import { neverFails } from '../process/failure.js';
 import type { Role } from './role.js';
@@ -19,7 +20,7 @@ const ANSWER_WITHIN_MS = 30_000;
 
 export const api: Role = {
   name: 'api',
-  reads: 'commands, through the replica; the read models, for orders that the engine has forgotten; balances on the chains',
+  reads: 'commands, through the replica; the read models, for histories of orders and orders that the engine has forgotten; balances on the chains',
   writes: 'order, cancel and sync commands',
   async start(parts) {
     const { config, log, metrics, writerId, domains, chains, now, replicaHealth } = parts;
@@ -34,13 +35,17 @@ export const api: Role = {
     const domainOf = (chainId: number) => domains.get(chainId);
     const orders = observedOrders(metrics, {
       placeOrder: createPlaceOrder({
-        findMarket: (marketId) => view.market(marketId), domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
+        view, domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
         permitDigestOf: (chainId) => chains.get(chainId)?.permitDigest(), exposureOf: (chainId) => exposures.get(chainId),
+        maxOpenOrders: config.maxOpenOrders, minSizeOf: (chainId) => minOrderSizeOf(chains.get(chainId)?.chain),
       }),
       cancelOrder: createCancelOrder({ auth: config.cancelAuth, domainOf, recovery, submit, findOrder, now }),
     });
     return {
-      routes: orderEndpoints({ ...orders, syncPosition: createPositionSync({ view, db, chains, submit, now, watch: parts.watch }) }),
+      routes: orderEndpoints({
+        ...orders, getOrder: createOrderLookup({ view, outcomeOf, db }),
+        syncPosition: createPositionSync({ view, db, chains, submit, now, watch: parts.watch }),
+      }),
       health: replicaHealth, failed: neverFails,
       figures: [
         { name: 'exchange_queued_orders', help: 'Number of orders that wait for the log', read: () => commits.queued() },

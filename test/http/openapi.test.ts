@@ -110,6 +110,17 @@ describe('service: OpenAPI document', () => {
     }
   });
 
+  it('says that integers of a request may be decimal strings, as two types of which one fits', () => {
+    const { Order, PermitSignature } = document.components.schemas as Record<string, { properties: Record<string, { oneOf?: { type: string }[] }> }>;
+    const integers = { Order: ['side', 'outcome', 'price', 'size', 'nonce', 'expiration'], PermitSignature: ['nonce', 'deadline', 'v'] };
+    for (const [schema, names] of [[Order, integers.Order], [PermitSignature, integers.PermitSignature]] as const) {
+      for (const name of names) {
+        assert.deepEqual(schema!.properties[name]!.oneOf?.map(({ type }) => type), ['integer', 'string'], name);
+        assert.match(JSON.stringify(schema!.properties[name]), /as a JSON integer or as a decimal string/i);
+      }
+    }
+  });
+
   it('answers /api/v1/config in the shape that it describes', async () => {
     const shell = await startShell();
     const config = JSON.parse((await once(shell.port, 'GET', '/api/v1/config')).body) as { serverTime: number };

@@ -17,7 +17,7 @@ const polygon = {
 };
 const amoy = {
   ...polygon, chainId: 80_002, name: 'Amoy', testnet: true, rpcUrls: ['http://127.0.0.1:8545'], confirmations: 0, operatorKey: { file: 'key' }, pollMs: 50,
-  maxFeePerGasGwei: 0.25, publicRpcUrl: 'https://rpc.example/public', blocksOnDemand: true,
+  maxFeePerGasGwei: 0.25, publicRpcUrl: 'https://rpc.example/public', blocksOnDemand: true, minOrderSize: 1_000_000,
 };
 const environment = { POLYGON_RPC: 'https://user:hunter2@rpc.example/v2/hunter2?key=hunter2', POLYGON_KEY: KEY };
 
@@ -57,7 +57,8 @@ describe('service: chains file', () => {
         operator: KEY_ADDRESS, pollMs: 1_000, blocksOnDemand: false,
       },
       {
-        chain: { ...chain, domainName, chainId: 80_002, name: 'Amoy', testnet: true, confirmations: 0, publicRpcUrl: 'https://rpc.example/public' },
+        chain: { ...chain, domainName, chainId: 80_002, name: 'Amoy', testnet: true, confirmations: 0, minOrderSize: 1_000_000,
+          publicRpcUrl: 'https://rpc.example/public' },
         rpcUrls: ['http://127.0.0.1:8545'], operatorKey: KEY, operator: KEY_ADDRESS, pollMs: 50, maxFeePerGas: 250_000_000n, blocksOnDemand: true,
       },
     ]);
@@ -163,7 +164,7 @@ describe('service: chains file', () => {
     const chains = [
       {
         ...nameless, chainId: 0, testnet: 'no', confirmations: -1, startBlock: 1.5, settlementDomainName: '', exposureCheck: null, rpcUrls: [],
-        privateKey: KEY, pollMs: 9, blocksOnDemand: 'yes',
+        privateKey: KEY, pollMs: 9, blocksOnDemand: 'yes', minOrderSize: 0,
       },
       amoy,
       { ...amoy, operatorKey: { env: 'NONE' } },
@@ -171,6 +172,7 @@ describe('service: chains file', () => {
     ];
     assert.deepEqual([...await problemsOf({ chains, more: 1 })].sort(), [
       '/chains/0/blocksOnDemand: must be boolean', '/chains/0/chainId: must be >= 1', '/chains/0/confirmations: must be >= 0', '/chains/0/exposureCheck: must be boolean',
+      '/chains/0/minOrderSize: must be >= 1',
       '/chains/0/name: is missing', '/chains/0/pollMs: must be >= 10', '/chains/0/privateKey: is not known here',
       '/chains/0/rpcUrls: must NOT have fewer than 1 items',
       '/chains/0/settlementDomainName: must NOT have fewer than 1 characters', '/chains/0/startBlock: must be integer', '/chains/0/testnet: must be boolean',

@@ -14,7 +14,7 @@ describe('service: configuration', () => {
       chainPort: 8545, exposureCheck: false, chainId: 31_337,
       chainName: 'Development chain', chainTestnet: true, settlementDomainName: 'Prediction Exchange Settlement',
       settlementAddress: '0x5fbdb2315678afecb367f032d93f642f64180aa3', catalogue: '', snapshotEvery: 200_000, maxQueuedOrders: 10_000,
-      maxConnections: 10_000, rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0, requestTimeoutMs: 10_000,
+      maxOpenOrders: 5_000, maxConnections: 10_000, rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0, requestTimeoutMs: 10_000,
       keepAliveTimeoutMs: 65_000,
       stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
     });

@@ -34,7 +34,7 @@ describe('service: the front', () => {
     const cases: [method: string, path: string, role: RoleName][] = [
       ['POST', ORDERS, 'api'], ['DELETE', `${ORDERS}/${HASH}`, 'api'], ['POST', '/api/v1/positions/rain/sync', 'api'],
       ['OPTIONS', '/api/v1/positions/rain/sync', 'api'],
-      ['GET', `${ORDERS}?trader=0x1`, 'query'], ['HEAD', ORDERS, 'query'], ['GET', `${ORDERS}/${HASH}`, 'query'], ['OPTIONS', '/api/v1/markets', 'query'],
+      ['GET', `${ORDERS}?trader=0x1`, 'query'], ['HEAD', ORDERS, 'query'], ['GET', `${ORDERS}/${HASH}`, 'api'], ['OPTIONS', '/api/v1/markets', 'query'],
       ['GET', '/docs', 'query'], ['GET', '/docs/swagger-ui.css', 'query'], ['GET', '/openapi.json', 'query'],
       ['GET', '/', 'query'], ['POST', '/unknown/path', 'query'], ['GET', '/health', 'query'], ['GET', '/health/live/', 'query'],
     ];

@@ -35,7 +35,7 @@ export interface DeployedChainOptions {
   readonly chainId?: number;
   /** Further arguments of anvil. */
   readonly args?: readonly string[];
-  readonly chain?: Partial<Pick<Chain, 'confirmations' | 'exposureCheck' | 'startBlock'>>;
+  readonly chain?: Partial<Pick<Chain, 'confirmations' | 'exposureCheck' | 'startBlock' | 'minOrderSize'>>;
 }
 
 export type DeployedChain = Awaited<ReturnType<typeof deployedChain>>;

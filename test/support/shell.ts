@@ -46,6 +46,7 @@ export function testRoutes(handlers: Partial<TestHandlers> = {}): Route[] {
   const orders: OrderHandlers = {
     placeOrder: ({ body }) => ({ body: JSON.stringify({ bytes: body.length }), position: 1 }),
     cancelOrder: ({ orderHash }) => ({ body: JSON.stringify({ orderHash }), position: 2 }),
+    getOrder: (asked) => ({ body: JSON.stringify({ name: 'getOrder', asked }), position: 7 }),
     syncPosition: ({ user }) => Promise.resolve({
       success: true, position: { yesShares: 1n, noShares: 0n, totalInvested: 2n ** 64n }, message: user, logPosition: 3,
     }),

@@ -40,7 +40,7 @@ describe('the exchange, end to end', () => {
     assert.equal(rain.expiration - rain.createdAt, 60 * 86_400);
     assert.deepEqual(await read('/api/v1/markets?chain_id=1'), { markets: [], count: 0 });
     assert.deepEqual(await read(`/api/v1/orders?trader=${alice.address}`), { orders: [], count: 0 });
-    assert.deepEqual(await read(`/api/v1/users/${alice.address}/orders?${CHAIN}`), { orders: [] });
+    assert.deepEqual(await read(`/api/v1/users/${alice.address}/orders?${CHAIN}`), { orders: [], count: 0 });
     assert.deepEqual(await read(`/api/v1/users/${alice.address}/positions?${CHAIN}`), { positions: [] });
     assert.deepEqual(await read(`/api/v1/users/${alice.address}/activity?${CHAIN}`), { activity: [], settlements: [] });
     assert.deepEqual(await read(`/api/v1/positions/${rain.contractAddress}?user=${alice.address}`), { yesShares: 0, noShares: 0 });
@@ -85,8 +85,8 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read(`/api/v1/orders?trader=${lower(alice)}&market=${rain.id}`), { orders: [open], count: 1 });
     assert.deepEqual(await read(`/api/v1/orders?trader=${lower(alice)}&market=${sun.id}`), { orders: [], count: 0 });
     assert.deepEqual(await read(`/api/v1/orders?trader=${lower(bob)}`), { orders: [], count: 0 });
-    assert.deepEqual(await read(`/api/v1/users/${carol.address}/orders?${CHAIN}`), { orders: [{ ...asked, marketQuestion: 'Will it rain?', outcome: 0 }] });
-    assert.deepEqual(await read(`/api/v1/users/${carol.address}/orders?chain_id=1`), { orders: [] });
+    assert.deepEqual(await read(`/api/v1/users/${carol.address}/orders?${CHAIN}`), { orders: [{ ...asked, marketQuestion: 'Will it rain?', outcome: 0 }], count: 1 });
+    assert.deepEqual(await read(`/api/v1/users/${carol.address}/orders?chain_id=1`), { orders: [], count: 0 });
   });
 
   it('shows each order with its final state', async () => {
@@ -314,6 +314,6 @@ describe('the exchange, end to end', () => {
     exchange = await exchange.restart();
     assert.deepEqual(await documents(), before);
     const again = await exchange.request('POST', '/api/v1/orders', { body: hit.sent });
-    assert.deepEqual([again.body, again.position, again.headers.get('Idempotent-Replayed')], [hit.body, hit.position, 'true']);
+    assert.deepEqual([again.body, again.position, again.headers.get('Idempotent-Replayed')], [{ ...hit.body, orderStatus: 'filled' }, hit.position, 'true']);
   });
 });
