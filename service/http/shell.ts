@@ -6,6 +6,7 @@ import type { Endpoint, Reply, Route, StreamReply } from '../api/endpoint.js';
 import { Asked, Connections, parsePosition, pathOf } from './asked.js';
 import { ClientGone, discardBody, readBody } from './body.js';
 import { limitHeaders } from './limits.js';
+import { refuseOtherSites } from './own-pages.js';
 import { problems, requestErrorOf } from './problems.js';
 import { dataHeaders } from './security.js';
 
@@ -18,6 +19,8 @@ export interface Observer {
 }
 
 export interface ShellOptions {
+  /** Endpoints that only pages of the service itself may call. */
+  readonly ownPagesOnly: ReadonlySet<Endpoint>;
   /** Resolves when the read models include the position; rejects with RequestError `not_caught_up`. */
   readonly waitForPosition: (position: number, signal: AbortSignal) => Promise<void>;
   readonly observer: Observer;
@@ -34,23 +37,37 @@ const typeOf = ({ answer: { contentType } }: Endpoint) => contentType === undefi
 
 /** The headers of every answer, as the flat list of names and values that `writeHead` takes. */
 export function commonHeaders(): string[] {
-  return ['Cache-Control', 'no-store', 'Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', EXPOSED, ...dataHeaders()];
+  return [...FOR_ANY_PAGE, ...ownPageHeaders()];
+}
+
+/** The same for an answer that web pages of other sites may not read. */
+function ownPageHeaders(): string[] {
+  return ['Cache-Control', 'no-store', ...dataHeaders()];
+}
+
+const FOR_ANY_PAGE = ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', EXPOSED];
+
+/** A request with its response, and the endpoint, if one has the path. */
+interface Exchanged {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly endpoint?: Endpoint | undefined;
 }
 
 /** Answers requests. One lives as long as its application. */
 export class Shell {
   stopping = false;
-  private readonly base: readonly string[];
+  private readonly base: readonly string[] = commonHeaders();
+  private readonly baseForOwnPages: readonly string[] = ownPageHeaders();
   private readonly connections = new Connections();
 
-  constructor(private readonly options: ShellOptions) {
-    this.base = commonHeaders();
-  }
+  constructor(private readonly options: ShellOptions) {}
 
   async serve({ endpoint, handler }: Route, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const started = this.options.now();
     let status: number;
     try {
+      if (this.options.ownPagesOnly.has(endpoint)) refuseOtherSites(request.headers);
       const rawBody = takesBody(endpoint.body, request) ? await readBody(request, endpoint.body.limitBytes) : EMPTY;
       const asked = new Asked(request, this.connections, rawBody);
       if (endpoint.consistent && request.headers['x-min-log-position'] !== undefined) {
@@ -59,7 +76,7 @@ export class Shell {
       const reply = await handler(asked);
       status = reply.status ?? 200;
       if ('stream' in reply) await this.stream(request, response, reply, reply.contentType ?? typeOf(endpoint));
-      else this.send(request, response, status, reply, reply.contentType ?? typeOf(endpoint));
+      else this.send({ request, response, endpoint }, status, reply, reply.contentType ?? typeOf(endpoint));
     } catch (error) {
       if (error instanceof ClientGone) return;
       status = this.refuse(request, response, error, endpoint);
@@ -79,22 +96,23 @@ export class Shell {
     }
     const shape = endpoint?.errorShape ?? problems;
     const answer = shape.answer(known, { instance, challenge: endpoint?.authority.challenge });
-    this.send(request, response, answer.status, answer, `${shape.contentType}; charset=utf-8`);
+    this.send({ request, response, endpoint }, answer.status, answer, `${shape.contentType}; charset=utf-8`);
     return answer.status;
   }
 
-  preflight(request: IncomingMessage, response: ServerResponse, allow: string): void {
-    this.send(request, response, 204, {
+  /** `allow`: the methods of the path; `toAnyPage`: those that web pages of any site may use. */
+  preflight(request: IncomingMessage, response: ServerResponse, { allow, toAnyPage }: { allow: string; toAnyPage: string }): void {
+    this.send({ request, response }, 204, {
       body: '',
       headers: {
-        'Allow': allow, 'Access-Control-Allow-Methods': allow, 'Access-Control-Allow-Headers': ALLOWED_HEADERS, 'Access-Control-Max-Age': '7200',
+        'Allow': allow, 'Access-Control-Allow-Methods': toAnyPage, 'Access-Control-Allow-Headers': ALLOWED_HEADERS, 'Access-Control-Max-Age': '7200',
       },
     });
   }
 
-  private send(request: IncomingMessage, response: ServerResponse, status: number, reply: Reply, contentType?: string): void {
+  private send({ request, response, endpoint }: Exchanged, status: number, reply: Reply, contentType?: string): void {
     if (response.headersSent || response.destroyed) return;
-    const headers = this.base.slice();
+    const headers = (endpoint !== undefined && this.options.ownPagesOnly.has(endpoint) ? this.baseForOwnPages : this.base).slice();
     if (contentType !== undefined) headers.push('Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(reply.body)));
     this.addHeaders(headers, request, reply);
     response.writeHead(status, headers);
@@ -118,6 +136,7 @@ export class Shell {
     const headers = [...this.base, 'Content-Type', contentType];
     this.addHeaders(headers, request, reply);
     response.writeHead(reply.status ?? 200, headers);
+    if (!request.complete) discardBody(request);
     const signal = this.connections.signalOf(request.socket);
     for await (const piece of reply.stream) {
       if (signal.aborted) return;

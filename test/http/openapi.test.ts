@@ -93,8 +93,8 @@ describe('service: OpenAPI document', () => {
 
   it('adds the errors of parameters, body and shell to those that an endpoint names', () => {
     const named = (id: string) => errorsOf(allEndpoints.find((endpoint) => endpoint.id === id)!);
-    const ofShell = ['method_not_allowed', 'request_timeout', 'internal'];
-    assert.deepEqual(named('placeOrder').slice(-6), ['body_too_large', 'unsupported_media_type', 'rate_limited', ...ofShell]);
+    const ofShell = ['method_not_allowed', 'request_timeout', 'expectation_failed', 'internal'];
+    assert.deepEqual(named('placeOrder').slice(-7), ['body_too_large', 'unsupported_media_type', 'rate_limited', ...ofShell]);
     assert.deepEqual(named('getOrder'), [
       'invalid_request', 'invalid_order_hash', 'unknown_order', 'unavailable', 'not_caught_up', 'rate_limited', 'not_found', ...ofShell,
     ]);

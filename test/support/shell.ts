@@ -8,6 +8,7 @@ import {
 } from '../../service/api/endpoints.js';
 import { parseConfig } from '../../service/config.js';
 import { createApp, type App, type AppOptions } from '../../service/http/app.js';
+import type { RefusedConnection } from '../../service/http/connections.js';
 import { docsPage } from '../../service/http/docs.js';
 import { createServer, listen, type ServerLimits } from '../../service/http/server.js';
 
@@ -31,6 +32,8 @@ export interface ShellOptions {
   readonly handlers?: Partial<TestHandlers>;
   readonly app?: Partial<AppOptions>;
   readonly limits?: Partial<ServerLimits>;
+  /** Called for each connection beyond the limits. */
+  readonly refused?: (connection: RefusedConnection) => void;
 }
 
 export type TestHandlers = OrderHandlers & ReadHandlers & ServiceHandlers;
@@ -62,7 +65,7 @@ export function testRoutes(handlers: Partial<TestHandlers> = {}): Route[] {
   return [...orderEndpoints(orders), ...readEndpoints(reads), ...serviceEndpoints(service, '0.0.0')];
 }
 
-export async function startShell({ handlers, app: appOptions, limits }: ShellOptions = {}): Promise<RunningShell> {
+export async function startShell({ handlers, app: appOptions, limits, refused }: ShellOptions = {}): Promise<RunningShell> {
   const answered: Answered[] = [];
   const failures: unknown[] = [];
   const routes = testRoutes(handlers);
@@ -75,7 +78,8 @@ export async function startShell({ handlers, app: appOptions, limits }: ShellOpt
     now: () => performance.now(),
     ...appOptions,
   });
-  const server = createServer(app, { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, ...limits });
+  const ordinary = { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, maxConnectionsPerAddress: 0 };
+  const server = createServer(app, { ...ordinary, ...limits }, refused);
   const port = await listen(server, { host: '127.0.0.1', port: 0 });
   const stop = async () => {
     const closed = new Promise((resolve) => server.close(resolve));

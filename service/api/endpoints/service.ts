@@ -91,7 +91,8 @@ export const getLiveness = defineEndpoint({
 export const getMetrics = defineEndpoint({
   ...plain,
   id: 'getMetrics', path: '/metrics', summary: 'Metrics in Prometheus\' text format',
-  description: 'Durations by route, orders by result, queue, batches, positions, lags, event-loop delay.',
+  description: 'Durations by route, orders by result, queue, batches, positions, lags, connections, event-loop delay. Served at METRICS_PORT instead, '
+    + 'where that is set.',
   answer: {
     description: 'The metrics.', schema: Type.String(), contentType: 'text/plain',
     examples: { metrics: '# TYPE exchange_engine_position gauge\nexchange_engine_position 4218\n' },
