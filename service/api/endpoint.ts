@@ -112,6 +112,8 @@ interface ReplyHead {
 /** A complete answer: text that is sent unchanged. */
 export interface Reply extends ReplyHead {
   readonly body: string;
+  /** The `ETag` of an answer that clients may keep; they ask each time whether it is still true. Absent: they may not keep it. */
+  readonly etag?: string;
 }
 
 /** An answer that is sent piece by piece. When the client has gone, the source is ended by `return()` at the next piece. */

@@ -42,8 +42,10 @@ export function commonHeaders(): string[] {
 
 /** The same for an answer that web pages of other sites may not read. */
 function ownPageHeaders(): string[] {
-  return ['Cache-Control', 'no-store', ...dataHeaders()];
+  return ['Cache-Control', NO_STORE, ...dataHeaders()];
 }
+
+const NO_STORE = 'no-store';
 
 const FOR_ANY_PAGE = ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', EXPOSED];
 
@@ -73,7 +75,7 @@ export class Shell {
       if (endpoint.consistent && request.headers['x-min-log-position'] !== undefined) {
         await this.options.waitForPosition(parsePosition(request.headers['x-min-log-position']), asked.signal);
       }
-      const reply = await handler(asked);
+      const reply = unlessKnown(await handler(asked), request.headers['if-none-match']);
       status = reply.status ?? 200;
       if ('stream' in reply) await this.stream(request, response, reply, reply.contentType ?? typeOf(endpoint));
       else this.send({ request, response, endpoint }, status, reply, reply.contentType ?? typeOf(endpoint));
@@ -113,7 +115,11 @@ export class Shell {
   private send({ request, response, endpoint }: Exchanged, status: number, reply: Reply, contentType?: string): void {
     if (response.headersSent || response.destroyed) return;
     const headers = (endpoint !== undefined && this.options.ownPagesOnly.has(endpoint) ? this.baseForOwnPages : this.base).slice();
-    if (contentType !== undefined) headers.push('Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(reply.body)));
+    if (reply.etag !== undefined) {
+      headers[headers.indexOf(NO_STORE)] = 'no-cache';
+      headers.push('ETag', reply.etag);
+    }
+    if (contentType !== undefined && status !== 304) headers.push('Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(reply.body)));
     this.addHeaders(headers, request, reply);
     response.writeHead(status, headers);
     response.end(reply.body);
@@ -147,6 +153,13 @@ export class Shell {
 }
 
 const EMPTY = Buffer.alloc(0);
+
+/** The reply, or 304 without a body when the client has this very reply already (RFC 9110, If-None-Match). */
+function unlessKnown(reply: Reply | StreamReply, known: string | undefined): Reply | StreamReply {
+  if (known === undefined || 'stream' in reply || reply.etag === undefined) return reply;
+  const tags = known.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes('*') || tags.includes(reply.etag) ? { status: 304, body: '', etag: reply.etag } : reply;
+}
 
 /** Whether to read a body: for an endpoint whose body is optional, only if the request has one. */
 function takesBody(body: Endpoint['body'], { headers }: IncomingMessage): body is NonNullable<Endpoint['body']> {

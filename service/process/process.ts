@@ -4,6 +4,7 @@ import type { Route } from '../api/endpoint.js';
 import { cancelOrder } from '../api/endpoints/orders.js';
 import { getMetrics } from '../api/endpoints/service.js';
 import { configHandler } from '../api/config-answer.js';
+import { contractsHandler } from '../api/endpoints/wallet-contracts.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';
 import type { Config } from '../config.js';
 import { createApp } from '../http/app.js';
@@ -79,6 +80,7 @@ async function listenFor({ config, parts, running, metrics, logger }: Started): 
   const routes: Route[] = [...running.values()].flatMap((role) => role.routes);
   const reads = running.has('query') || running.has('api') ? await parts.readModels() : undefined;
   const service = serviceEndpoints({
+    getContracts: contractsHandler([...parts.chains.values()].map(({ chain }) => chain)),
     getConfig: configHandler({ config, chains: [...parts.chains.values()], now: parts.now }), getLiveness: () => ({ body: '{"live":true}' }), getMetrics: metrics.scrape,
     getReadiness: async () => readinessAnswer([...running.keys()], [
       { reasons: stopping ? ['the service is stopping'] : [] }, ...await Promise.all([...running.values()].map((role) => role.health())),

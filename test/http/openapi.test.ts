@@ -37,7 +37,7 @@ const ajv = new Ajv2020({ strict: true, allErrors: true }).addSchema({ $id: 'doc
 describe('service: OpenAPI document', () => {
   it('has every endpoint, once', () => {
     assert.deepEqual(operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`).sort(), [
-      'DELETE /api/v1/orders/{hash}', 'GET /api/v1/activity/{marketId}', 'GET /api/v1/config', 'GET /api/v1/events', 'GET /api/v1/failed-trades',
+      'DELETE /api/v1/orders/{hash}', 'GET /api/v1/activity/{marketId}', 'GET /api/v1/config', 'GET /api/v1/contracts', 'GET /api/v1/events', 'GET /api/v1/failed-trades',
       'GET /api/v1/holders/{marketId}',
       'GET /api/v1/markets', 'GET /api/v1/orderbook/{marketId}', 'GET /api/v1/orders', 'GET /api/v1/orders/{hash}',
       'GET /api/v1/pending-trades', 'GET /api/v1/platform/stats', 'GET /api/v1/positions/{marketAddress}', 'GET /api/v1/resolution/{marketId}',

@@ -2,6 +2,7 @@
 import type { Server } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { configHandler } from '../../service/api/config-answer.js';
+import { contractsHandler } from '../../service/api/endpoints/wallet-contracts.js';
 import type { Endpoint, Reply, Route } from '../../service/api/endpoint.js';
 import {
   orderEndpoints, readEndpoints, serviceEndpoints, type OrderHandlers, type ReadHandlers, type ServiceHandlers,
@@ -56,6 +57,7 @@ export function testRoutes(handlers: Partial<TestHandlers> = {}): Route[] {
   };
   const service: ServiceHandlers = {
     getConfig: configHandler({ config: parseConfig({ CHAINS: 'none' }), chains: [], now: () => 1_790_000_000_999 }),
+    getContracts: contractsHandler([]),
     getLiveness: () => ({ body: '{"live":true}' }),
     getReadiness: () => Promise.resolve({ body: '{}' }),
     getMetrics: () => Promise.resolve({ body: '', contentType: 'text/plain' }),
