@@ -110,10 +110,10 @@ describe('query: settlements', () => {
       it(what, async () => {
         await models.insert('trades', ...fills.map((fill, number) => ({ number, ...fill })));
         await models.insert('submissions', ...fills.map((_, fill) => ({ fill, batch_index: fill, batch_size: fills.length })));
-        const { fill, batchIndex, status: told, reason, fills: all } = await ofTransaction(TX) as Record<string, unknown> & { fills: { fill: number }[] };
+        const { fill, batchIndex, status: told, reason, fills: all } = await ofTransaction(TX);
         const why = status === 'failed' ? 'seller_not_approved' : null;
         assert.deepEqual({ fill, batchIndex, told, reason }, { fill: shown, batchIndex: shown, told: status, reason: why });
-        assert.deepEqual(all.map((each) => each.fill), fills.map((_, index) => index));
+        assert.deepEqual((all as { fill: number }[]).map((each) => each.fill), fills.map((_, index) => index));
       });
     }
   });

@@ -44,7 +44,8 @@ export const getContracts = defineEndpoint({
         chains: [{
           chainId: 31_337, contracts: {
             settlement: elsewhere, conditionalTokens: elsewhere, collateral: { address: example.collateralAddress, abi: [approve] },
-            marketFactory: elsewhere, oracle: elsewhere, oracleResolver: elsewhere, quickResolver: elsewhere, multicall: elsewhere, market: { address: null, abi: [] },
+            marketFactory: elsewhere, oracle: elsewhere, oracleResolver: elsewhere, quickResolver: elsewhere, multicall: elsewhere,
+            market: { address: null, abi: [] },
           },
         }],
       },
