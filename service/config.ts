@@ -29,6 +29,10 @@ const isDevelopment = (above: Readonly<Record<string, unknown>>) => onLoopback(a
 /** By default, requests from this machine are not limited: without a proxy, the caller on loopback is the operator. */
 const publicLimit = (limit: number) => (above: Readonly<Record<string, unknown>>) => onLoopback(above) && above['trustProxy'] === 0 ? 0 : limit;
 
+/** Without a proxy, one client may have at most a quarter of all connections, but enough for several clients behind one address. */
+const shareOfConnections = (above: Readonly<Record<string, unknown>>) =>
+  above['trustProxy'] === 0 ? Math.max(64, Math.floor(above['maxConnections'] as number / 4)) : 0;
+
 const settings = {
   ROLES: setting(rolesOf, ROLE_NAMES, 'The roles of this process, separated by commas or spaces.', { shown: 'all' }),
   HOST: setting(host, '127.0.0.1', 'Address to listen on.'),
@@ -60,6 +64,12 @@ const settings = {
   MAX_QUEUED_ORDERS: setting(integer(1, 1_000_000), 10_000, 'How many orders may wait for the log; further orders are refused as overloaded.'),
   MAX_OPEN_ORDERS: setting(integer(1, 10_000_000), 5_000, 'How many open orders one trader may have, in all markets together; further orders are refused.'),
   MAX_CONNECTIONS: setting(integer(1, 1_000_000), 10_000, 'How many client connections may be open; further connections are closed at once.'),
+  MAX_CONNECTIONS_PER_ADDRESS: setting(integer(0, 1_000_000), shareOfConnections,
+    'How many of them one client address may have; 0 = no limit. Behind a proxy every connection has the proxy\'s address.',
+    { shown: 'a quarter of MAX_CONNECTIONS, at least 64 (0 with TRUST_PROXY)' }),
+  METRICS_PORT: setting<number | undefined>(integer(0, 65_535), undefined,
+    'Port of /metrics, which is then not served at PORT; 0 takes any free port, which the log names.', { shown: '(PORT)' }),
+  METRICS_HOST: setting(host, '127.0.0.1', 'With METRICS_PORT: address at which the metrics are served.'),
   RATE_LIMIT_WINDOW_S: setting(integer(1, 3_600), 60, 'Length of the rate limits\' window, in seconds.'),
   RATE_LIMIT_ORDERS: setting(integer(0, 100_000_000), publicLimit(6_000), 'Orders and cancels per client address and window; 0 = no limit.',
     { shown: '6000 (0 on loopback without proxy)' }),
@@ -89,6 +99,7 @@ export class ConfigError extends Error {
 
 /** Parses the settings of an environment. An empty variable counts as absent. Throws ConfigError, which lists all faults. */
 export function parseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const isGiven = (name: string): boolean => (environment[name]?.trim() ?? '') !== '';
   const config: Record<string, unknown> = {};
   const problems: string[] = [];
   for (const [name, each] of Object.entries(settings) as [string, Setting<unknown>][]) {
@@ -107,7 +118,8 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   if (parsed.cancelAuth === 'open' && !isLoopback(parsed.host)) {
     problems.push(`CANCEL_AUTH: open lets anybody cancel any order, so it needs a loopback HOST, not ${JSON.stringify(parsed.host)}`);
   }
-  problems.push(...withoutEffect(parsed.chains as string | undefined, (name) => (environment[name]?.trim() ?? '') !== ''));
+  if (parsed.metricsPort === undefined && isGiven('METRICS_HOST')) problems.push('METRICS_HOST: has no effect without METRICS_PORT: unset it, or set METRICS_PORT');
+  problems.push(...withoutEffect(parsed.chains as string | undefined, isGiven));
   if (problems.length > 0) throw new ConfigError(problems);
   return parsed;
 }

@@ -1,5 +1,6 @@
 /** The table of all endpoints, in three groups by the role that serves them, and the binding of handlers to a group. */
 import { bindAll, type Endpoint, type Handlers, type Role, type Route } from './endpoint.js';
+import { getContracts } from './endpoints/contracts.js';
 import { listEvents } from './endpoints/history.js';
 import {
   getHolders, getMarketActivity, getMarketStats, getOrderbook, getPlatformStats, getResolution, listMarkets, listTrades,
@@ -25,7 +26,7 @@ const readGroup = {
 };
 
 /** Served by every process, about itself. */
-const serviceGroup = { getConfig, getOpenapi, getLiveness, getReadiness, getMetrics };
+const serviceGroup = { getConfig, getContracts, getOpenapi, getLiveness, getReadiness, getMetrics };
 
 /** All endpoints of the service, of all roles. */
 export const allEndpoints: readonly Endpoint[] = [orderGroup, readGroup, serviceGroup].flatMap((group) => Object.values<Endpoint>(group));
@@ -51,6 +52,5 @@ export function readEndpoints(handlers: ReadHandlers): Route[] {
 /** The routes that every process serves; `version` is the service's version in the OpenAPI document. */
 export function serviceEndpoints(handlers: ServiceHandlers, version: string): Route[] {
   const body = JSON.stringify(openapiDocument(allEndpoints, version));
-  const { getConfig: config, getLiveness: live, getReadiness: ready, getMetrics: metrics } = handlers;
-  return bindAll(serviceGroup, { getConfig: config, getOpenapi: () => ({ body }), getLiveness: live, getReadiness: ready, getMetrics: metrics });
+  return bindAll(serviceGroup, { ...handlers, getOpenapi: () => ({ body }) });
 }

@@ -7,9 +7,9 @@ import type { Config } from '../config.js';
 import { BAD_CONFIGURATION } from '../exit-codes.js';
 import { openGrounds } from '../grounds.js';
 import { requestObserver } from '../http/observe.js';
-import { closeServer, createServer, listen } from '../http/server.js';
 import type { Logger } from '../logger.js';
 import { createMetrics } from '../metrics.js';
+import { serve } from '../process/serve.js';
 import { runProgram } from '../program.js';
 import type { StopStep } from '../stop.js';
 import { childEnvironment } from '../supervision/child-environment.js';
@@ -63,12 +63,13 @@ async function openFront(
   const wanted = config.processes.map((group) => group.join('+'));
   const front = createFront({
     portsOf: (role) => live().filter((each) => each.serves && each.role.split('+').includes(role)).map(({ port }) => port),
-    readiness: () => stackReadiness({ wanted, live: live() }), metrics, observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
+    readiness: () => stackReadiness({ wanted, live: live() }), metrics, showsMetrics: config.metricsPort === undefined,
+    observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
   });
-  const server = createServer(front, config);
-  const port = await listen(server, config);
-  steps.unshift({ what: 'stop taking requests', run: () => closeServer(front, server, config.stopTimeoutMs) });
-  return `http://${config.host}:${port}`;
+  // A request that is passed on has a connection to a process, too.
+  const { url, stop } = await serve(front, { config, metrics, logger, filesPerConnection: 2 });
+  steps.unshift({ what: 'stop taking requests', run: stop });
+  return url;
 }
 
 /** Assigns each process a free port of this machine, which it keeps over restarts. */

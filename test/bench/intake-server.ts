@@ -35,5 +35,5 @@ const app = createApp({
   routes, pages: {}, trustProxy: 0, now: () => performance.now(), limiters: {}, waitForPosition: () => Promise.resolve(),
   observer: requestObserver(metrics, createLogger({ logLevel: 'fatal' })),
 });
-const server = createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections: 1_000 });
+const server = createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections: 1_000, maxConnectionsPerAddress: 0 });
 process.send!({ port: await listen(server, { host: '127.0.0.1', port: 0 }) });

@@ -14,8 +14,8 @@ describe('service: the role that serves a request', () => {
   it('is `api` for what writes and for the look-up of an order, `every` for what a process says of itself, `query` for the rest', () => {
     const of = (role: Role) => allEndpoints.filter((each) => each.role === role).map(({ id }) => id).sort();
     assert.deepEqual(of('api'), ['cancelOrder', 'getOrder', 'placeOrder', 'syncPosition']);
-    assert.deepEqual(of('every'), ['getConfig', 'getLiveness', 'getMetrics', 'getOpenapi', 'getReadiness']);
-    assert.equal(of('query').length, allEndpoints.length - 9);
+    assert.deepEqual(of('every'), ['getConfig', 'getContracts', 'getLiveness', 'getMetrics', 'getOpenapi', 'getReadiness']);
+    assert.equal(of('query').length, allEndpoints.length - 10);
     assert.ok(allEndpoints.every(({ role, method }) => role !== 'query' || method === 'GET'));
   });
 

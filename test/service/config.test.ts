@@ -14,7 +14,8 @@ describe('service: configuration', () => {
       chainPort: 8545, exposureCheck: false, chainId: 31_337,
       chainName: 'Development chain', chainTestnet: true, settlementDomainName: 'Prediction Exchange Settlement',
       settlementAddress: '0x5fbdb2315678afecb367f032d93f642f64180aa3', catalogue: '', snapshotEvery: 200_000, maxQueuedOrders: 10_000,
-      maxOpenOrders: 5_000, maxConnections: 10_000, rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0, requestTimeoutMs: 10_000,
+      maxOpenOrders: 5_000, maxConnections: 10_000, maxConnectionsPerAddress: 2_500, metricsPort: undefined, metricsHost: '127.0.0.1',
+      rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0, requestTimeoutMs: 10_000,
       keepAliveTimeoutMs: 65_000,
       stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
     });
@@ -32,6 +33,18 @@ describe('service: configuration', () => {
     }
     for (const host of ['127.0.0.1', '127.8.8.8', '::1', 'localhost']) assert.ok(isLoopback(host), host);
     for (const host of ['0.0.0.0', '::', '127.example.com', '128.0.0.1', '']) assert.ok(!isLoopback(host), host);
+  });
+
+  it('gives one client a part of the connections, and counts no addresses behind a proxy unless told', () => {
+    const share = (environment: Record<string, string>) => parseConfig(environment).maxConnectionsPerAddress;
+    assert.deepEqual([share({ MAX_CONNECTIONS: '1000' }), share({ MAX_CONNECTIONS: '100' }), share({ HOST: '0.0.0.0' })], [250, 64, 2_500]);
+    assert.deepEqual([share({ TRUST_PROXY: '1' }), share({ TRUST_PROXY: '1', MAX_CONNECTIONS_PER_ADDRESS: '9' }), share({ MAX_CONNECTIONS_PER_ADDRESS: '0' })], [0, 9, 0]);
+  });
+
+  it('has an address for the metrics only together with a port', () => {
+    const { metricsHost, metricsPort } = parseConfig({ METRICS_PORT: '9100', METRICS_HOST: '192.0.2.1' });
+    assert.deepEqual([metricsHost, metricsPort], ['192.0.2.1', 9_100]);
+    assert.throws(() => parseConfig({ METRICS_HOST: '192.0.2.1' }), /METRICS_HOST: has no effect without METRICS_PORT/);
   });
 
   it('settles on a chain of its own in the development stack, else on none, unless told', () => {

@@ -60,6 +60,12 @@ describe('service: the front', () => {
       for (const { headers } of [live, ready, metrics]) assert.equal(headers['x-process'], undefined);
     });
 
+    it('404 for metrics that have a port of their own: those of a process are not for clients', async () => {
+      const front = await startFront({ query: [await startProcess('query')] }, { showsMetrics: false });
+      const answer = await once(front, 'GET', '/metrics');
+      assert.deepEqual([answer.status, codeOf(answer), answer.headers['x-process']], [404, 'not_found', undefined]);
+    });
+
     it('HEAD and OPTIONS on them, and refuses other methods', async () => {
       const front = await startFront({ query: [await startProcess('query')] });
       const head = await once(front, 'HEAD', '/health/live');
@@ -265,11 +271,11 @@ type Processes = Partial<Record<RoleName, readonly number[]>>;
 async function startFront(processes: Processes, options: Partial<FrontOptions> = {}): Promise<number> {
   const metrics = createMetrics();
   const app = createFront({
-    portsOf: (role) => processes[role] ?? [], metrics, trustProxy: 0, readiness: async () => ({ status: 200, body: '{}' }),
+    portsOf: (role) => processes[role] ?? [], metrics, showsMetrics: true, trustProxy: 0, readiness: async () => ({ status: 200, body: '{}' }),
     observer: { answered: (endpoint, status, seconds) => { metrics.answered(endpoint, status, seconds); }, failed: (error) => { throw error; } },
     ...options,
   });
-  const server = createServer(app, { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100 });
+  const server = createServer(app, { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, maxConnectionsPerAddress: 0 });
   servers.push(server);
   return listen(server, { host: '127.0.0.1', port: 0 });
 }

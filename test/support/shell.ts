@@ -2,12 +2,14 @@
 import type { Server } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { configHandler } from '../../service/api/config-answer.js';
+import { contractsHandler } from '../../service/api/endpoints/wallet-contracts.js';
 import type { Endpoint, Reply, Route } from '../../service/api/endpoint.js';
 import {
   orderEndpoints, readEndpoints, serviceEndpoints, type OrderHandlers, type ReadHandlers, type ServiceHandlers,
 } from '../../service/api/endpoints.js';
 import { parseConfig } from '../../service/config.js';
 import { createApp, type App, type AppOptions } from '../../service/http/app.js';
+import type { RefusedConnection } from '../../service/http/connections.js';
 import { docsPage } from '../../service/http/docs.js';
 import { createServer, listen, type ServerLimits } from '../../service/http/server.js';
 
@@ -31,6 +33,8 @@ export interface ShellOptions {
   readonly handlers?: Partial<TestHandlers>;
   readonly app?: Partial<AppOptions>;
   readonly limits?: Partial<ServerLimits>;
+  /** Called for each connection beyond the limits. */
+  readonly refused?: (connection: RefusedConnection) => void;
 }
 
 export type TestHandlers = OrderHandlers & ReadHandlers & ServiceHandlers;
@@ -54,6 +58,7 @@ export function testRoutes(handlers: Partial<TestHandlers> = {}): Route[] {
   };
   const service: ServiceHandlers = {
     getConfig: configHandler({ config: parseConfig({ CHAINS: 'none' }), chains: [], now: () => 1_790_000_000_999 }),
+    getContracts: contractsHandler([]),
     getLiveness: () => ({ body: '{"live":true}' }),
     getReadiness: () => Promise.resolve({ body: '{}' }),
     getMetrics: () => Promise.resolve({ body: '', contentType: 'text/plain' }),
@@ -63,7 +68,7 @@ export function testRoutes(handlers: Partial<TestHandlers> = {}): Route[] {
   return [...orderEndpoints(orders), ...readEndpoints(reads), ...serviceEndpoints(service, '0.0.0')];
 }
 
-export async function startShell({ handlers, app: appOptions, limits }: ShellOptions = {}): Promise<RunningShell> {
+export async function startShell({ handlers, app: appOptions, limits, refused }: ShellOptions = {}): Promise<RunningShell> {
   const answered: Answered[] = [];
   const failures: unknown[] = [];
   const routes = testRoutes(handlers);
@@ -76,7 +81,8 @@ export async function startShell({ handlers, app: appOptions, limits }: ShellOpt
     now: () => performance.now(),
     ...appOptions,
   });
-  const server = createServer(app, { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, ...limits });
+  const ordinary = { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, maxConnectionsPerAddress: 0 };
+  const server = createServer(app, { ...ordinary, ...limits }, refused);
   const port = await listen(server, { host: '127.0.0.1', port: 0 });
   const stop = async () => {
     const closed = new Promise((resolve) => server.close(resolve));

@@ -23,7 +23,7 @@ describe('the exchange, end to end', () => {
   it('starts with its markets, and everything else empty', async () => {
     const { rain, sun } = exchange;
     last = 1;
-    const listed = { bestAskPrice: 0, chainId: 31_337, resolved: false };
+    const listed = { bestAskPrice: 0, chainId: 31_337, resolved: false, conditionId: null, yesTokenId: null, noTokenId: null };
     const rest = ({ contractAddress, expiration, createdAt }: typeof rain) => ({ contractAddress, expiration, createdAt });
     assert.deepEqual(await read('/api/v1/markets'), {
       markets: [
@@ -248,6 +248,7 @@ describe('the exchange, end to end', () => {
     });
     const { text } = await exchange.request('GET', '/metrics');
     assert.match(text, new RegExp(`^exchange_engine_position ${last + 1}$`, 'm'));
+    assert.deepEqual(await exchange.get('/api/v1/contracts'), { chains: [] });
     await exchange.get('/openapi.json');
   });
 

@@ -44,7 +44,8 @@ describe('the exchange on a chain', function () {
     const { markets } = await read('/api/v1/markets') as { markets: { createdAt: number }[] };
     const listed = (market: DeployedMarket, question: string, category: string, { createdAt }: { createdAt: number }) => ({
       id: market.marketId, question, description: 'At noon.', category, contractAddress: market.address, maker: node.operator.address.toLowerCase(),
-      expiration: market.expiration, chainId: 31_337, resolved: false, bestAskPrice: 0, createdAt,
+      expiration: market.expiration, chainId: 31_337, resolved: false, bestAskPrice: 0, createdAt, conditionId: market.marketId,
+      yesTokenId: String(BigInt(market.yesId)), noTokenId: String(BigInt(market.noId)),
     });
     assert.deepEqual(markets, [listed(sun, 'Will the sun shine?', 'general', markets[0]!), listed(rain, 'Will it rain?', 'defi', markets[1]!)]);
     const { chains } = await exchange.get('/api/v1/config') as { chains: unknown };

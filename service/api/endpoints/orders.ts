@@ -93,7 +93,7 @@ export const cancelOrder = defineEndpoint({
     headers: { 'X-Log-Position': 'Log position of the cancel.' },
   },
   errors: [
-    'invalid_order_hash', 'invalid_market_id', 'cancel_signature_required', 'invalid_cancel_signature', 'not_order_owner', 'unknown_order',
+    'invalid_order_hash', 'invalid_market_id', 'cancel_signature_required', 'invalid_cancel_signature', 'not_order_owner', 'other_site', 'unknown_order',
     'already_filled', 'overloaded', 'outcome_unknown', 'unavailable',
   ],
   limit: 'orders', consistent: false,

@@ -28,17 +28,13 @@ const Chain = field.answer('Chain', {
   }),
   collateral: field.orNull(Collateral, 'The stablecoin, with what a wallet needs to sign permits; null if there is no chain or the stablecoin has not been read yet.'),
   confirmations: field.integer('Number of blocks on top of a block that make the block final.'),
-<<<<<<< HEAD
-  exposureCheck: Type.Boolean({ description: 'Whether an order is checked against its trader\'s balance and allowance before it is accepted.' }),
+  exposureCheck: Type.Boolean({ description: 'Whether an order is checked against its trader\'s balance and allowance before it is accepted. '
+    + 'If not, an order that its trader cannot pay for is accepted, and its trades fail on the chain.' }),
+  minOrderSize: field.integer('Smallest size of an order in the chain\'s markets, 6 decimals.', 1),
   passOverAnchors: Type.Array(field.Bytes32, {
     description: 'Transactions that anchor another history and were passed over by the operator\'s decision, since a leaked key sent them. The history '
       + 'has an AnchorPassedOver event for each.',
   }),
-=======
-  exposureCheck: Type.Boolean({ description: 'Whether an order is checked against its trader\'s balance and allowance before it is accepted. '
-    + 'If not, an order that its trader cannot pay for is accepted, and its trades fail on the chain.' }),
-  minOrderSize: field.integer('Smallest size of an order in the chain\'s markets, 6 decimals.', 1),
->>>>>>> orders
   orderDomain: field.answer('OrderDomain', {
     name: Type.String(), version: Type.Literal('1'), chainId: field.ChainId, verifyingContract: field.Address,
   }, { description: 'EIP-712 domain of orders and cancels.' }),
@@ -68,11 +64,7 @@ export const getConfig = defineEndpoint({
             oracle: null, oracleResolver: null, quickResolver: null, multicall: null,
           },
           collateral: { name: 'Test USD Coin', version: '1', symbol: 'USDC', decimals: 6, address: example.collateralAddress },
-<<<<<<< HEAD
-          confirmations: 1, exposureCheck: true, passOverAnchors: [],
-=======
-          confirmations: 1, exposureCheck: true, minOrderSize: 1,
->>>>>>> orders
+          confirmations: 1, exposureCheck: true, minOrderSize: 1, passOverAnchors: [],
           orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress },
         }],
         orderTypes: signedTypes,
@@ -110,7 +102,8 @@ export const getLiveness = defineEndpoint({
 export const getMetrics = defineEndpoint({
   ...plain,
   id: 'getMetrics', path: '/metrics', summary: 'Metrics in Prometheus\' text format',
-  description: 'Durations by route, orders by result, queue, batches, positions, lags, event-loop delay.',
+  description: 'Durations by route, orders by result, queue, batches, positions, lags, connections, event-loop delay. Served at METRICS_PORT instead, '
+    + 'where that is set.',
   answer: {
     description: 'The metrics.', schema: Type.String(), contentType: 'text/plain',
     examples: { metrics: '# TYPE exchange_engine_position gauge\nexchange_engine_position 4218\n' },
