@@ -5,8 +5,8 @@ import { chainsOf, type ChainsOfConfig } from './chains/chains-of.js';
 import type { Config } from './config.js';
 import { databaseOf, sharedDatabaseOf } from './embedded/database-of.js';
 import { DirectoryInUse } from './embedded/directory-lock.js';
-import type { Logger } from './logger.js';
-import type { Grounds } from './process/process.js';
+import { reportTo, type Logger } from './logger.js';
+import type { Grounds, StartedHere } from './process/process.js';
 import { ROLE_NAMES } from './roles/role-names.js';
 import type { StopStep } from './stop.js';
 
@@ -34,15 +34,25 @@ export async function openGrounds(config: Config, { environment, logger, steps }
   const joins = config.roles.length < ROLE_NAMES.length;
   const database = await (joins ? sharedDatabaseOf : databaseOf)(config, (line) => { logger.debug({ line }, 'postgres'); });
   steps.push({ what: 'stop the embedded Postgres', run: () => database.close() });
-  const chains = await chainsOfStack(config, { joins, environment, log: (line) => { logger.debug({ line }, 'chain'); } });
+  const chains = await chainsOfStack(config, { joins, environment, log: (line) => { logger.debug({ line }, 'chain'); }, report: reportTo(logger) });
   steps.unshift({ what: 'stop the development chain', run: () => chains.close() });
   return {
     urls: { log: config.logUrl || database.url, readModels: database.url, outbox: config.outboxUrl || database.url }, chains: chains.chains,
     isDevelopment: config.databaseUrl === '' && !joins, dev: chains.dev,
+    started: chains.dev === undefined ? undefined : healthOf(chains.dev),
     failed: Promise.race([
       database.ended.then((reason) => { throw new Error(`the database has ended: ${reason}`); }),
       chains.ended.then((reason) => { throw new Error(`the development chain has ended: ${reason}`); }),
     ]),
+  };
+}
+
+function healthOf({ chain: { chainId }, unkeptBlocks }: NonNullable<ChainsOfConfig['dev']>): StartedHere {
+  return {
+    health: () => ({ reasons: [], chains: [{ chainId, unkeptBlocks: unkeptBlocks() }] }),
+    figures: [{
+      name: 'exchange_dev_chain_unkept_blocks', help: 'Number of blocks of the development chain that were mined and are not on disk yet', read: unkeptBlocks,
+    }],
   };
 }
 

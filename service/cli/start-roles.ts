@@ -10,6 +10,7 @@ import { requestObserver } from '../http/observe.js';
 import { closeServer, createServer, listen } from '../http/server.js';
 import type { Logger } from '../logger.js';
 import { createMetrics } from '../metrics.js';
+import type { Grounds } from '../process/process.js';
 import { runProgram } from '../program.js';
 import type { StopStep } from '../stop.js';
 import { childEnvironment } from '../supervision/child-environment.js';
@@ -46,16 +47,19 @@ async function run(config: Config, logger: Logger, steps: StopStep[]): Promise<n
     await supervisor.stop();
     file.remove();
   } });
-  const url = await openFront(config, { logger, steps, live: () => supervisor.live() });
+  const url = await openFront(config, { logger, steps, live: () => supervisor.live(), started: grounds.started });
   logger.info({ url }, 'serving; the roles are starting');
   if (grounds.isDevelopment) void greet({ url, config, dev: grounds.dev });
   return await Promise.race([supervisor.failed, grounds.failed]);
 }
 
 async function openFront(
-  config: Config, { logger, steps, live }: { logger: Logger; steps: StopStep[]; live: () => readonly LiveProcess[] },
+  config: Config, { logger, steps, live, started }: {
+    logger: Logger; steps: StopStep[]; live: () => readonly LiveProcess[]; started: Grounds['started'];
+  },
 ): Promise<string> {
   const metrics = createMetrics();
+  metrics.show(started?.figures ?? []);
   metrics.show([{
     name: 'exchange_processes', help: 'Number of live processes by role', read: () => config.processes.map((group) => group.join('+')).map((role) => (
       { labels: { role }, value: live().filter((each) => each.role === role).length })),
@@ -63,7 +67,7 @@ async function openFront(
   const wanted = config.processes.map((group) => group.join('+'));
   const front = createFront({
     portsOf: (role) => live().filter((each) => each.serves && each.role.split('+').includes(role)).map(({ port }) => port),
-    readiness: () => stackReadiness({ wanted, live: live() }), metrics, observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
+    readiness: () => stackReadiness({ wanted, live: live(), own: started?.health() }), metrics, observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
   });
   const server = createServer(front, config);
   const port = await listen(server, config);

@@ -11,7 +11,7 @@ import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Chain } from '../../../command/chain/chain.js';
 import { startAnvil, stopOrphan, type Anvil } from './anvil.js';
-import { dumpState, keepChain, latestBlock, type ChainKeeper } from './chain-keeper.js';
+import { dumpState, keepChain, latestBlock, type ChainKeeper, type KeptStatus } from './chain-keeper.js';
 import { artifactsDigest, makeDevContracts, SETTLEMENT_DOMAIN_NAME, creatorWallet, operatorWallet } from './dev-contracts.js';
 import {
   DevChainUnusable, digestOf, keepNewChain, readManifest, removeHalfMade, replaceState, unpackState, type Manifest,
@@ -35,6 +35,8 @@ export interface DevChain {
   readonly pid: number;
   /** Writes the state now. */
   keep(): Promise<void>;
+  /** How far the disk is behind the chain, on the clock of `performance.now()`. */
+  kept(): KeptStatus;
   /** Resolves with the reason when the chain ends by itself; never after stop(). */
   readonly ended: Promise<string>;
   /** Writes the state and stops the chain. Can be called again. */
@@ -117,7 +119,8 @@ function devChainOf({ manifest, options, directory, anvil, keeper, held, unlock 
   };
   return {
     chain: chainOf(manifest, options), operatorKey: operatorWallet().privateKey, creatorKey: creatorWallet().privateKey,
-    rpcUrl: anvil.url, heldUrl: held.url, pid: anvil.pid, ended: anvil.ended, keep: () => keeper.keep(), stop: () => stopped ??= stop(),
+    rpcUrl: anvil.url, heldUrl: held.url, pid: anvil.pid, ended: anvil.ended, keep: () => keeper.keep(), kept: () => keeper.status(),
+    stop: () => stopped ??= stop(),
   };
 }
 
