@@ -5,7 +5,7 @@ import type { KeptStatus } from './chain-keeper.js';
 /** A write and the pause after it take less than this, unless something is wrong. */
 const UNKEPT_AT_MOST_MS = 10_000;
 
-/** Returns a function to call regularly with the state of the keeper and the time on the keeper's clock. The alarm is raised once, until it has passed. */
+/** Returns a function to call regularly with the keeper's state and the time on its clock. An alarm is raised once, until its cause has passed. */
 export function createKeptAlarm(report: Report): (status: KeptStatus, nowMs: number) => void {
   let raised = false;
   return ({ keptBlock, unkeptBlocks, unkeptSinceMs, trouble }, nowMs) => {
@@ -14,8 +14,9 @@ export function createKeptAlarm(report: Report): (status: KeptStatus, nowMs: num
       raised = false;
     } else if (!raised && nowMs - unkeptSinceMs >= UNKEPT_AT_MOST_MS) {
       raised = true;
-      report('alarm', `${unkeptBlocks} blocks of the development chain after block ${keptBlock} are mined but not on disk for ${Math.round((nowMs - unkeptSinceMs) / 1_000)} s: `
-        + `${trouble ?? 'anvil does not give its state'}. Fills in them stay unconfirmed until they are on disk. Check that anvil runs and that DATA_DIR can be written`);
+      const forS = Math.round((nowMs - unkeptSinceMs) / 1_000);
+      report('alarm', `${unkeptBlocks} blocks of the development chain after block ${keptBlock} are mined but not on disk for ${forS} s: `
+      + `${trouble ?? 'anvil does not give its state'}. Fills in them stay unconfirmed until they are on disk. Check that anvil runs and that DATA_DIR can be written`);
     }
   };
 }
