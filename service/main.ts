@@ -11,8 +11,9 @@ await runProgram({
   help: `\n\nRoles:\n${Object.values(allRoles).map(({ name, reads, writes }) => `${name.padEnd(12)}reads ${reads}; writes ${writes}.`).join('\n')}`,
   stopWithinMs: ({ stopTimeoutMs }) => stopTimeoutMs * 2,
   async run({ config, logger, steps, stop }) {
-    // When the supervisor dies, nothing would restart or stop this process any more.
+    // When the supervisor dies, nothing would restart or stop this process any more. It may have died already.
     process.once('disconnect', () => { void stop(); });
+    if (process.send !== undefined && !process.connected) void stop();
     const grounds = await openGrounds(config, { environment: process.env, logger, steps });
     const exchange = await startProcess(config, grounds, logger);
     steps.unshift(...exchange.stopSteps);

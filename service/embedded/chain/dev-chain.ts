@@ -3,8 +3,9 @@
  * kill -9 of the service.
  *
  * anvil can write its state file itself, but it writes in place, every few seconds whether or not anything happened, so a kill may leave
- * half a file. Here the service requests the state when there are new blocks, and replaces the file as a whole. anvil runs detached, so it
- * survives a kill of the service: the next start requests its state, then stops it.
+ * half a file. Here the service requests the state when there are new blocks, and replaces the file as a whole. When the service is killed,
+ * its guard stops anvil (guarded-process.ts), and blocks that were not on disk are gone: the exchange has concluded nothing from them. When
+ * the guard was killed too, the next start requests anvil's state, then stops it.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
