@@ -1,11 +1,13 @@
 /** The databases and chains of the exchange: named by the settings, or started here. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { dataDirectoryError } from './cannot-start.js';
 import { chainsOf, type ChainsOfConfig } from './chains/chains-of.js';
 import type { Config } from './config.js';
 import { databaseOf, sharedDatabaseOf } from './embedded/database-of.js';
 import { DirectoryInUse } from './embedded/directory-lock.js';
 import { reportTo, type Logger } from './logger.js';
+import { checkDatabases } from './process/database-check.js';
 import type { Grounds, StartedHere } from './process/process.js';
 import { ROLE_NAMES } from './roles/role-names.js';
 import type { StopStep } from './stop.js';
@@ -32,9 +34,11 @@ interface Opening {
  */
 export async function openGrounds(config: Config, { environment, logger, steps }: Opening): Promise<OpenGrounds> {
   const joins = config.roles.length < ROLE_NAMES.length;
-  const database = await (joins ? sharedDatabaseOf : databaseOf)(config, (line) => { logger.debug({ line }, 'postgres'); });
+  await checkDatabases(config);
+  const named = (error: unknown): never => { throw dataDirectoryError(error, config.dataDir); };
+  const database = await (joins ? sharedDatabaseOf : databaseOf)(config, (line) => { logger.debug({ line }, 'postgres'); }).catch(named);
   steps.push({ what: 'stop the embedded Postgres', run: () => database.close() });
-  const chains = await chainsOfStack(config, { joins, environment, log: (line) => { logger.debug({ line }, 'chain'); }, report: reportTo(logger) });
+  const chains = await chainsOfStack(config, { joins, environment, log: (line) => { logger.debug({ line }, 'chain'); }, report: reportTo(logger) }).catch(named);
   steps.unshift({ what: 'stop the development chain', run: () => chains.close() });
   return {
     urls: { log: config.logUrl || database.url, readModels: database.url, outbox: config.outboxUrl || database.url }, chains: chains.chains,

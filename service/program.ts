@@ -1,6 +1,7 @@
 /** What the programs that serve have in common: settings from the environment, log lines, an orderly stop, and exit codes that say why. */
 import { inspect } from 'node:util';
 import { Command } from 'commander';
+import { messageOf } from './cannot-start.js';
 import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from './config.js';
 import { BAD_CONFIGURATION, isBadConfiguration } from './exit-codes.js';
 import { createLogger, type Logger } from './logger.js';
@@ -27,6 +28,8 @@ export interface Running {
   readonly steps: StopStep[];
   /** Begins the stop that a signal would begin. */
   readonly stop: () => Promise<void>;
+  /** Called when the start is over: a later error is logged with its stack, since another start may not show it again. */
+  readonly serves: () => void;
 }
 
 /** Runs a program whose settings are environment variables. Resolves when it has begun to end. */
@@ -42,10 +45,15 @@ export async function runProgram({ name, what, description, help = '', stopWithi
       const stop = stopOnSignals(process, {
         steps, timeoutMs: stopWithinMs(config), exit: (code) => { process.exit(code); }, log: (line) => { logger.info(line, 'stopping'); },
       });
+      let serving = false;
       try {
-        await run({ config, logger, steps, stop });
+        await run({ config, logger, steps, stop, serves: () => { serving = true; } });
       } catch (error) {
-        logger.fatal({ error: inspect(error) }, `${what} cannot go on: ${error instanceof Error ? error.message : String(error)}`);
+        if (serving) logger.fatal({ error: inspect(error) }, `${what} cannot go on: ${messageOf(error)}`);
+        else {
+          logger.fatal(`${what} cannot start: ${messageOf(error)}`);
+          logger.debug({ error: inspect(error) }, 'where the start failed');
+        }
         await stop(isBadConfiguration(error) ? BAD_CONFIGURATION : 1);
       }
     })

@@ -8,6 +8,7 @@ import { pause } from '../../engine/waiting.js';
 import { Refused, createApi, type Api, type Book, type Chain, type Config, type Entry, type Market, type Order, type Position, type Trade } from './demo/api.js';
 import { startOwnStack } from './demo/stack.js';
 import { chainSide, type ChainSide } from './demo/wallets.js';
+import { toolAction } from './tool.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 const SHARE = 1_000_000;
@@ -17,7 +18,7 @@ const POLL_MS = 50;
 await new Command('demo')
   .description('Trades with two wallets and checks the settlement, on a running service or on its own stack.')
   .argument('[url]', `URL of the service; default: ${DEFAULT_URL} if it answers, else a new stack`)
-  .action(main)
+  .action(toolAction(main))
   .parseAsync();
 
 async function main(given: string | undefined): Promise<void> {

@@ -7,11 +7,11 @@ import type { Config } from '../config.js';
 import { BAD_CONFIGURATION } from '../exit-codes.js';
 import { openGrounds } from '../grounds.js';
 import { requestObserver } from '../http/observe.js';
-import { closeServer, createServer, listen } from '../http/server.js';
+import { checkPlace, closeServer, createServer, listen, urlOf } from '../http/server.js';
 import type { Logger } from '../logger.js';
 import { createMetrics } from '../metrics.js';
 import type { Grounds } from '../process/process.js';
-import { runProgram } from '../program.js';
+import { runProgram, type Running } from '../program.js';
 import type { StopStep } from '../stop.js';
 import { childEnvironment } from '../supervision/child-environment.js';
 import { createFront } from '../supervision/front.js';
@@ -28,10 +28,11 @@ await runProgram({
   name: 'prediction-exchange start:roles', what: 'the stack',
   description: 'Runs every role in a process of its own, starts again what dies, and serves clients at PORT.',
   stopWithinMs: ({ stopTimeoutMs, processes }) => stopTimeoutMs * (processes.length + 2),
-  run: ({ config, logger, steps }) => run(config, logger, steps),
+  run,
 }, process.env);
 
-async function run(config: Config, logger: Logger, steps: StopStep[]): Promise<never> {
+async function run({ config, logger, steps, serves }: Running): Promise<never> {
+  await checkPlace(config);
   const grounds = await openGrounds(config, { environment: process.env, logger, steps });
   const file = rolesFile(config.dataDir);
   const environment = childEnvironment(config, { environment: process.env, urls: grounds.urls, hasDevChain: grounds.dev !== undefined });
@@ -49,6 +50,7 @@ async function run(config: Config, logger: Logger, steps: StopStep[]): Promise<n
   } });
   const url = await openFront(config, { logger, steps, live: () => supervisor.live(), started: grounds.started });
   logger.info({ url }, 'serving; the roles are starting');
+  serves();
   if (grounds.isDevelopment) void greet({ url, config, dev: grounds.dev });
   return await Promise.race([supervisor.failed, grounds.failed]);
 }
@@ -73,7 +75,7 @@ async function openFront(
   const server = createServer(front, config);
   const port = await listen(server, config);
   steps.unshift({ what: 'stop taking requests', run: () => closeServer(front, server, config.stopTimeoutMs) });
-  return `http://${config.host}:${port}`;
+  return urlOf({ host: config.host, port });
 }
 
 /** Assigns each process a free port of this machine, which it keeps over restarts. */

@@ -8,7 +8,7 @@ import { createApp } from '../http/app.js';
 import { docsPage } from '../http/docs.js';
 import { createLimiters } from '../http/limits.js';
 import { requestObserver } from '../http/observe.js';
-import { closeServer, createServer, listen } from '../http/server.js';
+import { closeServer, createServer, listen, urlOf } from '../http/server.js';
 import type { Logger } from '../logger.js';
 import { createMetrics, type Figure, type Metrics } from '../metrics.js';
 import type { StopStep } from '../stop.js';
@@ -101,7 +101,7 @@ async function serve({ config, parts, running, metrics, logger, started }: Servi
   const server = createServer(app, config);
   const port = await listen(server, config);
   return {
-    url: `http://${config.host}:${port}`,
+    url: urlOf({ host: config.host, port }),
     stop: () => {
       stopping = true;
       return closeServer(app, server, config.stopTimeoutMs);
