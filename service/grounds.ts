@@ -13,7 +13,7 @@ import { ROLE_NAMES } from './roles/role-names.js';
 import type { StopStep } from './stop.js';
 
 export interface OpenGrounds extends Grounds {
-  /** Whether this is the development stack: an embedded Postgres was started here. */
+  /** Whether somebody has started this on a machine of their own: with an embedded Postgres. */
   readonly isDevelopment: boolean;
   /** The development chain that was started here; undefined without one. */
   readonly dev: ChainsOfConfig['dev'];
@@ -40,9 +40,12 @@ export async function openGrounds(config: Config, { environment, logger, steps }
   steps.push({ what: 'stop the embedded Postgres', run: () => database.close() });
   const chains = await chainsOfStack(config, { joins, environment, log: (line) => { logger.debug({ line }, 'chain'); }, report: reportTo(logger) }).catch(named);
   steps.unshift({ what: 'stop the development chain', run: () => chains.close() });
+  for (const { chain: { chainId, name, contracts: { settlement }, exposureCheck } } of chains.chains) {
+    logger.info({ chainId, name, settlement, exposureCheck }, 'orders settle on this chain');
+  }
   return {
     urls: { log: config.logUrl || database.url, readModels: database.url, outbox: config.outboxUrl || database.url }, chains: chains.chains,
-    isDevelopment: config.databaseUrl === '' && !joins, dev: chains.dev,
+    isDevelopment: config.databaseUrl === '', dev: chains.dev,
     started: chains.dev === undefined ? undefined : healthOf(chains.dev),
     failed: Promise.race([
       database.ended.then((reason) => { throw new Error(`the database has ended: ${reason}`); }),

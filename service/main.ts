@@ -8,7 +8,7 @@ import { welcome } from './welcome.js';
 
 await runProgram({
   name: 'prediction-exchange', what: 'the exchange',
-  description: 'Runs the exchange in one process.',
+  description: 'Runs the exchange in one process.', unused: ['PROCESSES'],
   help: `\n\nRoles:\n${Object.values(allRoles).map(({ name, reads, writes }) => `${name.padEnd(12)}reads ${reads}; writes ${writes}.`).join('\n')}`,
   stopWithinMs: ({ stopTimeoutMs }) => stopTimeoutMs * 2,
   async run({ config, logger, steps, stop, serves }) {
@@ -22,7 +22,7 @@ await runProgram({
     logger.info({ url: exchange.url, roles: config.roles }, 'listening');
     process.send?.('serving');
     serves();
-    if (grounds.isDevelopment) process.stdout.write(await welcome({ url: exchange.url, config, dev: grounds.dev }) ?? '');
+    if (grounds.isDevelopment) process.stdout.write(await welcome({ url: exchange.url, config, ...grounds }) ?? '');
     return await Promise.race([exchange.failed, grounds.failed]);
   },
 }, process.env);

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { messageOf } from './cannot-start.js';
-import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from './config.js';
+import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config, type SettingName } from './config.js';
 import { BAD_CONFIGURATION, isBadConfiguration } from './exit-codes.js';
 import { createLogger, type Logger } from './logger.js';
 import { stopOnSignals, type StopStep } from './stop.js';
@@ -13,6 +13,8 @@ export interface Program {
   /** What it runs, as the subject of a sentence: `the exchange`. */
   readonly what: string;
   readonly description: string;
+  /** Settings that the program ignores. */
+  readonly unused: readonly SettingName[];
   /** Further help, after the settings. */
   readonly help?: string;
   /** How long all steps of a stop together may take. */
@@ -33,14 +35,14 @@ export interface Running {
 }
 
 /** Runs a program whose settings are environment variables. Resolves when it has begun to end. */
-export async function runProgram({ name, what, description, help = '', stopWithinMs, run }: Program, environment: NodeJS.ProcessEnv): Promise<void> {
+export async function runProgram({ name, what, description, unused, help = '', stopWithinMs, run }: Program, environment: NodeJS.ProcessEnv): Promise<void> {
   await new Command(name).description(`${description} It takes no arguments; settings are environment variables.`)
     .addHelpText('after', `\nSettings:\n${settingsHelp()}${help}`)
     .action(async () => {
       const config = configOf(environment);
       if (config === undefined) return;
       const logger = createLogger(config);
-      logger.info(publicConfig(config), 'starting');
+      logger.info(publicConfig(config, unused), 'starting');
       const steps: StopStep[] = [];
       const stop = stopOnSignals(process, {
         steps, timeoutMs: stopWithinMs(config), exit: (code) => { process.exit(code); }, log: (line) => { logger.info(line, 'stopping'); },

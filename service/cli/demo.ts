@@ -44,6 +44,7 @@ interface Scene {
 }
 
 async function demonstrate(url: string): Promise<void> {
+  if (!await answers(url)) throw new Error(`no service answers at ${url}: start one with npm start, or give the URL at which it says that it runs`);
   const api = createApi(url);
   const config = await api.get<Config>('/api/v1/config');
   const { markets: [market] } = await api.get<{ markets: readonly Market[] }>('/api/v1/markets');
@@ -52,7 +53,10 @@ async function demonstrate(url: string): Promise<void> {
   const scene = { api, config, market, price: await freePrice(api, market.id) };
   const [chain] = config.chains;
   if (chain?.rpcUrl == null) {
-    say('\nThis service names no chain that the demonstration can use: the orders are matched, but the trade does not settle.');
+    if (chain !== undefined && chain.contracts['settlement'] !== null) {
+      throw new Error(`${url} settles on chain ${chain.chainId} (${chain.name}), where the demonstration has no money: it needs a development stack`);
+    }
+    say('\nThis service settles on no chain: the orders are matched, but the trade does not settle.');
     await trade(scene, { seller: { wallet: Wallet.createRandom() }, buyer: { wallet: Wallet.createRandom() } });
   } else {
     const side = chainSide(chain, config.serverTime);

@@ -26,7 +26,7 @@ const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 
 await runProgram({
   name: 'prediction-exchange start:roles', what: 'the stack',
-  description: 'Runs every role in a process of its own, starts again what dies, and serves clients at PORT.',
+  description: 'Runs every role in a process of its own, starts again what dies, and serves clients at PORT.', unused: ['ROLES'],
   stopWithinMs: ({ stopTimeoutMs, processes }) => stopTimeoutMs * (processes.length + 2),
   run,
 }, process.env);
@@ -51,7 +51,7 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
   const url = await openFront(config, { logger, steps, live: () => supervisor.live(), started: grounds.started });
   logger.info({ url }, 'serving; the roles are starting');
   serves();
-  if (grounds.isDevelopment) void greet({ url, config, dev: grounds.dev });
+  if (grounds.isDevelopment) void greet({ url, config: { ...config, roles: [...new Set(config.processes.flat())] }, ...grounds });
   return await Promise.race([supervisor.failed, grounds.failed]);
 }
 

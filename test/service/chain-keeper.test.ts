@@ -88,9 +88,9 @@ describe('service: the development chain\'s keeper', () => {
     look({ keptBlock: 9, unkeptBlocks: 0, unkeptSinceMs: undefined, trouble: undefined }, 61_000);
     look({ ...behind, trouble: 'no space left on device' }, 99_000);
     assert.equal(told.length, 3);
-    assert.match(told[0]!, /^alarm: 3 blocks of the development chain after block 5 are mined but not on disk for 10 s: anvil does not give its/);
+    assert.match(told[0]!, /^alarm: blocks 6 to 8 of the development chain are mined but not on disk for 10 s: anvil does not give its/);
     assert.equal(told[1], 'note: the development chain is on disk again, up to block 9');
-    assert.match(told[2]!, /^alarm: 3 blocks .* for 98 s: no space left on device\./);
+    assert.match(told[2]!, /^alarm: blocks 6 to 8 .* for 98 s: no space left on device\./);
     assert.match(told[2]!, /Check that anvil runs and that DATA_DIR can be written$/);
   });
 });

@@ -145,6 +145,18 @@ describe('a start that cannot succeed', function () {
     assert.deepEqual(lastLines().map((line) => line.replace(/:.*/, '')), ['The configuration is wrong in 2 places', '  PORT', '  LOG_LEVEL']);
   });
 
+  it('is none with the development chain, whose own settlement contract is logged, and no setting that does not count', async () => {
+    const { url } = await testDatabase();
+    const service = spawnService(withDatabase({ DATABASE_URL: url, CHAINS: 'dev', CHAIN_PORT: '0', DATA_DIR: join(directory, 'dev') }));
+    const { chains: [named] } = await (await fetch(`${await service.listening}/api/v1/config`)).json() as { chains: { contracts: { settlement: string } }[] };
+    const lines = service.lastLines().map((line) => JSON.parse(line) as Record<string, unknown>);
+    service.child.kill('SIGTERM');
+    assert.equal(await service.exited, 0);
+    assert.equal(lines.find(({ msg }) => msg === 'orders settle on this chain')?.['settlement'], named!.contracts.settlement);
+    const starting = Object.keys(lines.find(({ msg }) => msg === 'starting') ?? {});
+    assert.deepEqual(['CHAIN_PORT', 'SETTLEMENT_ADDRESS', 'PROCESSES'].map((name) => starting.includes(name)), [true, false, false]);
+  });
+
   it('is none with a chain that cannot be reached: orders are taken, and their fills wait', async () => {
     const { url } = await testDatabase();
     const service = spawnService({

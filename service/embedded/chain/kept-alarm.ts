@@ -15,7 +15,7 @@ export function createKeptAlarm(report: Report): (status: KeptStatus, nowMs: num
     } else if (!raised && nowMs - unkeptSinceMs >= UNKEPT_AT_MOST_MS) {
       raised = true;
       const forS = Math.round((nowMs - unkeptSinceMs) / 1_000);
-      report('alarm', `${unkeptBlocks} blocks of the development chain after block ${keptBlock} are mined but not on disk for ${forS} s: `
+      report('alarm', `blocks ${keptBlock + 1} to ${keptBlock + unkeptBlocks} of the development chain are mined but not on disk for ${forS} s: `
       + `${trouble ?? 'anvil does not give its state'}. Fills in them stay unconfirmed until they are on disk. Check that anvil runs and that DATA_DIR can be written`);
     }
   };
