@@ -18,7 +18,7 @@ const POLL_MS = 50;
 await new Command('demo')
   .description('Trades with two wallets and checks the settlement, on a running service or on its own stack.')
   .argument('[url]', `URL of the service; default: ${DEFAULT_URL} if it answers, else a new stack`)
-  .action(toolAction(main))
+  .action(toolAction(main, process.env))
   .parseAsync();
 
 async function main(given: string | undefined): Promise<void> {

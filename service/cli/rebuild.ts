@@ -16,7 +16,7 @@ await new Command('rebuild')
     const unknown = asked.filter((name) => name !== 'all' && !names.includes(name));
     if (unknown.length > 0) throw new Error(`there is no read model ${unknown.join(', ')}; the read models are ${names.join(', ')}`);
     await rebuildAll(asked.includes('all') ? names : asked);
-  }))
+  }, process.env))
   .parseAsync();
 
 async function rebuildAll(asked: readonly string[]): Promise<void> {

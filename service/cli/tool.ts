@@ -3,12 +3,14 @@ import { inspect } from 'node:util';
 import { messageOf } from '../cannot-start.js';
 
 /** Wraps the action of a tool. */
-export function toolAction<Args extends unknown[]>(action: (...args: Args) => Promise<void>): (...args: Args) => Promise<void> {
+export function toolAction<Args extends unknown[]>(
+  action: (...args: Args) => Promise<void>, environment: Readonly<Record<string, string | undefined>>,
+): (...args: Args) => Promise<void> {
   return async (...args) => {
     try {
       await action(...args);
     } catch (error) {
-      process.stderr.write(`${process.env['LOG_LEVEL'] === 'debug' ? inspect(error) : messageOf(error)}\n`);
+      process.stderr.write(`${environment['LOG_LEVEL'] === 'debug' ? inspect(error) : messageOf(error)}\n`);
       process.exitCode = 1;
     }
   };

@@ -67,21 +67,13 @@ export function keepChain({
 }: ChainKeeperOptions): ChainKeeper {
   const stopping = new AbortController();
   const { signal } = stopping;
-  let kept = onDisk;
-  let mined = onDisk.number;
-  let unkeptSinceMs: number | undefined;
-  let trouble: string | undefined;
+  const blocks = trackBlocks(onDisk, now);
   const wanted = createBell();
   const written = createBell();
   let saving: Promise<number> = Promise.resolve(0);
   let waiting: Promise<number> | undefined;
 
-  async function look(): Promise<Block> {
-    const latest = await latestBlock(url);
-    mined = latest.number;
-    unkeptSinceMs = mined > kept.number ? unkeptSinceMs ?? now() : undefined;
-    return latest;
-  }
+  const look = async (): Promise<Block> => blocks.mined(await latestBlock(url));
 
   /**
    * Writes the state. Resolves with the milliseconds for which the chain was blocked; 0 when there was nothing to write. Writes run one at a
@@ -91,14 +83,12 @@ export function keepChain({
     waiting ??= saving.catch(() => undefined).then(async () => {
       waiting = undefined;
       const latest = await look();
-      if (latest.hash === kept.hash) return 0;
+      if (latest.hash === blocks.kept().hash) return 0;
       const begunMs = now();
       const state = await dumpState(url);
       const heldUpMs = now() - begunMs;
       await write(state);
-      kept = latest;
-      trouble = undefined;
-      unkeptSinceMs = mined > kept.number ? begunMs : undefined;
+      blocks.written(latest, begunMs);
       written.ring();
       return heldUpMs;
     });
@@ -109,8 +99,8 @@ export function keepChain({
     while (!signal.aborted) {
       const heard = wanted.rung();
       const heldUpMs = await save().catch((error: unknown) => {
-        trouble = (error as Error).message;
-        log(`the development chain's state could not be kept: ${trouble}`);
+        blocks.failed(error as Error);
+        log(`the development chain's state could not be kept: ${(error as Error).message}`);
         return SHORT_MS;
       });
       if (heldUpMs > 0) await rest(restAfter(heldUpMs, keepEveryMs), signal);
@@ -120,19 +110,19 @@ export function keepChain({
 
   const running = run();
   return {
-    status: () => ({ keptBlock: kept.number, unkeptBlocks: Math.max(0, mined - kept.number), unkeptSinceMs, trouble }),
-    keptBlock: () => kept.number,
+    status: blocks.status,
+    keptBlock: () => blocks.kept().number,
     keep: async () => { await save(); },
     async keptSoon(withinMs) {
       const deadlineMs = now() + withinMs;
       const latest = await look();
-      while (kept.hash !== latest.hash && kept.number < latest.number && !signal.aborted) {
+      while (blocks.kept().hash !== latest.hash && blocks.kept().number < latest.number && !signal.aborted) {
         const leftMs = deadlineMs - now();
         if (leftMs <= 0) break;
         wanted.ring();
         await written.wait(signal, leftMs);
       }
-      return kept.number;
+      return blocks.kept().number;
     },
     async stop() {
       stopping.abort();
@@ -140,6 +130,30 @@ export function keepChain({
       await saving.catch(() => undefined);
       await dumpState(url).then(write).catch((error: unknown) => { log(`the development chain's last state could not be kept: ${(error as Error).message}`); });
     },
+  };
+}
+
+/** Which blocks are on disk and which are not, as far as the keeper has seen them. */
+function trackBlocks(onDisk: Block, now: () => number) {
+  let kept = onDisk;
+  let latest = onDisk.number;
+  let unkeptSinceMs: number | undefined;
+  let trouble: string | undefined;
+  return {
+    kept: () => kept,
+    mined(block: Block): Block {
+      latest = block.number;
+      unkeptSinceMs = latest > kept.number ? unkeptSinceMs ?? now() : undefined;
+      return block;
+    },
+    /** The block is on disk. Later ones were mined after the write began. */
+    written(block: Block, begunMs: number): void {
+      kept = block;
+      trouble = undefined;
+      unkeptSinceMs = latest > kept.number ? begunMs : undefined;
+    },
+    failed({ message }: Error): void { trouble = message; },
+    status: (): KeptStatus => ({ keptBlock: kept.number, unkeptBlocks: Math.max(0, latest - kept.number), unkeptSinceMs, trouble }),
   };
 }
 
