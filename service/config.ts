@@ -45,12 +45,13 @@ const settings = {
     'For npm run start:roles: the processes. Each is one role, or several joined by +. Name a process twice to run two of it.', { shown: ROLE_NAMES.join(' ') }),
   LOG_LEVEL: setting(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'Least serious level of log lines to write; debug writes one line per request.'),
   TRUST_PROXY: setting(proxies, 0, 'Number of reverse proxies in front of the service. With any, client addresses are taken from X-Forwarded-For.', { shown: 'false' }),
-  CANCEL_AUTH: setting(oneOf('required', 'open'), (above): 'required' | 'open' => isDevelopment(above) ? 'open' : 'required',
-    'Whether a cancel needs the trader\'s signature; open lets anybody cancel any order and is refused unless HOST is loopback.',
-    { shown: 'required (open with the embedded Postgres on loopback)' }),
   CHAINS: setting(text(1_000), (above) => isDevelopment(above) ? 'dev' : 'none',
     'Where orders settle: dev starts a development chain in DATA_DIR; none settles nothing; any other text is the path of a chains file.',
     { shown: 'none (dev with the embedded Postgres on loopback)' }),
+  CANCEL_AUTH: setting(oneOf('required', 'open'), (above): 'required' | 'open' => (
+    isDevelopment(above) && above['chains'] === 'dev' ? 'open' : 'required'),
+  'Whether a cancel needs the trader\'s signature; open lets anybody cancel any order and is refused unless HOST is loopback.',
+  { shown: 'required (open with the embedded Postgres and the development chain on loopback)' }),
   CHAIN_PORT: setting(integer(0, 65_535), 8545, 'Port of the development chain\'s JSON-RPC, on this machine only; 0 takes any free port.'),
   EXPOSURE_CHECK: setting(flag, false, 'With CHAINS=dev: whether orders are checked against their traders\' balances and allowances.'),
   CHAIN_ID: setting(integer(1, Number.MAX_SAFE_INTEGER), 31_337, 'Without a chains file: the chain id, which is part of the signing domain.'),
@@ -82,6 +83,7 @@ const settings = {
 } as const;
 
 type Settings = typeof settings;
+export type SettingName = keyof Settings;
 type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}` : Lowercase<S>;
 
 /** The values of all settings, by their names in camel case: `MAX_QUEUED_ORDERS` is `maxQueuedOrders`. */
@@ -124,28 +126,37 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   return parsed;
 }
 
-/** Settings that have no effect in a mode of CHAINS. Giving one of them is an error: its author expects an effect. */
+/**
+ * Settings that have no effect in a mode of CHAINS. Giving one that is `ignored` is an error: its author expects an effect. One that is
+ * `alsoUnused` may be given: its effect is not on the chain's nature.
+ */
 const CHAIN_SETTINGS = {
-  none: { ignored: ['EXPOSURE_CHECK'], because: 'since without a chain there are no balances to check' },
-  dev: { ignored: ['CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'], because: 'since the development chain has its own values' },
+  none: { ignored: ['EXPOSURE_CHECK'], alsoUnused: ['CHAIN_PORT'], because: 'since without a chain there are no balances to check' },
+  dev: { ignored: ['CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'], alsoUnused: [], because: 'since the development chain has its own values' },
   file: {
     ignored: ['EXPOSURE_CHECK', 'CHAIN_ID', 'CHAIN_NAME', 'CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'],
-    because: 'since the chains file describes each chain',
+    alsoUnused: ['CHAIN_PORT', 'CATALOGUE'], because: 'since the chains file describes each chain',
   },
 } as const;
 
 /** The settings that a chains file replaces: it describes each chain itself. */
 export const IGNORED_WITH_CHAINS_FILE: readonly string[] = CHAIN_SETTINGS.file.ignored;
 
+function modeOf(chains: string): keyof typeof CHAIN_SETTINGS {
+  return chains === 'dev' || chains === 'none' ? chains : 'file';
+}
+
 function withoutEffect(chains: string | undefined, isGiven: (name: string) => boolean): string[] {
   if (chains === undefined) return [];
-  const { ignored, because } = CHAIN_SETTINGS[chains === 'dev' || chains === 'none' ? chains : 'file'];
+  const { ignored, because } = CHAIN_SETTINGS[modeOf(chains)];
   return ignored.filter(isGiven).map((name) => `${name}: has no effect with CHAINS=${chains}, ${because}: unset it, or set CHAINS`);
 }
 
-/** The settings as they may be logged. A secret that is given is shown as `(secret)`. */
-export function publicConfig(config: Config): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(settings).map(([name, each]) => {
+/** The settings that count, as they may be logged. A secret that is given is shown as `(secret)`. `unused` are settings that the program ignores. */
+export function publicConfig(config: Config, unused: readonly SettingName[] = []): Record<string, unknown> {
+  const { ignored, alsoUnused } = CHAIN_SETTINGS[modeOf(config.chains)];
+  const left = new Set<string>([...ignored, ...alsoUnused, ...unused]);
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => !left.has(name)).map(([name, each]) => {
     const value = config[camelCase(name) as keyof Config];
     return [name, each.secret && value !== '' ? '(secret)' : value];
   }));

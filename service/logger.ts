@@ -1,5 +1,6 @@
 /** The logger: JSON log lines by pino, each with a time (`at`), without signatures, permits, keys and passwords. */
 import { pino, type DestinationStream, type Logger } from 'pino';
+import type { Report } from '../command/chain/report.js';
 import type { Config } from './config.js';
 
 export type { Logger };
@@ -17,4 +18,15 @@ export function createLogger(config: Pick<Config, 'logLevel'>, destination?: Des
     redact: { paths: SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`]), censor: '(secret)' },
   };
   return destination === undefined ? pino(options) : pino(options, destination);
+}
+
+/** Reports of a chain's workers as log lines. */
+export function reportTo(logger: Logger): Report {
+  return (level, text) => {
+    switch (level) {
+      case 'note': logger.info(text); return;
+      case 'trouble': logger.warn(text); return;
+      case 'alarm': logger.error(text);
+    }
+  };
 }

@@ -28,7 +28,7 @@ export interface ChainOfFile {
 /** All faults of a chains file, each with its JSON pointer. The message never shows a secret. */
 export class ChainsFileError extends Error {
   constructor(path: string, readonly problems: readonly string[]) {
-    super(`The chains file ${path} is wrong in ${problems.length} place${problems.length === 1 ? '' : 's'}:\n${problems.map((each) => `  ${each}`).join('\n')}`);
+    super(`the chains file ${path} (CHAINS) is wrong in ${problems.length} place${problems.length === 1 ? '' : 's'}:\n${problems.map((each) => `  ${each}`).join('\n')}`);
     this.name = 'ChainsFileError';
   }
 }

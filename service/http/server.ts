@@ -3,6 +3,7 @@ import http, { type IncomingMessage, type Server } from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import { pause, within } from '../../engine/waiting.js';
+import { CannotStart } from '../cannot-start.js';
 import type { App } from './app.js';
 import { limitConnections, type ConnectionLimits, type RefusedConnection } from './connections.js';
 import { problemOf } from './problems.js';
@@ -55,25 +56,48 @@ function hostFault({ httpVersionMajor, httpVersionMinor, rawHeaders }: IncomingM
   return new RequestError('invalid_request', 'Host: given once in every HTTP/1.1 request', [{ field: 'Host', message: 'given once' }]);
 }
 
-interface Listening {
+export interface Place {
   readonly host: string;
+  /** 0: any free port. */
   readonly port: number;
-  /** The name of the port's setting. */
-  readonly setting?: string;
+  /** The name of the port's setting; that of the host is alike. Default PORT. */
+  readonly setting?: 'PORT' | 'METRICS_PORT';
 }
 
-/** Listens, and returns the port: the given port, or a free port for 0. Rejects with an error that says what to do when the port is in use. */
-export async function listen(server: Server, { host, port, setting = 'PORT' }: Listening): Promise<number> {
+/** The URL of a server; an IPv6 address stands in brackets. */
+export function urlOf({ host, port }: Place): string {
+  return `http://${net.isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+/** Checks, before any other work, that a server can listen there. `listen` rejects with the same errors when that has changed meanwhile. */
+export async function checkPlace(place: Place): Promise<void> {
+  const server = net.createServer();
+  await listen(server, place);
+  await new Promise<void>((resolve) => { server.close(() => { resolve(); }); });
+}
+
+/** Listens, and returns the port: the given port, or a free port for 0. Rejects with CannotStart. */
+export async function listen(server: net.Server, place: Place): Promise<number> {
+  const { host, port } = place;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? new Error(`${host}:${port} is in use: stop what listens there, or set ${setting}`, { cause: error }) : error);
-    });
+    server.once('error', (error: NodeJS.ErrnoException) => { reject(refusalOf(error, place)); });
     server.listen(port, host, () => {
       server.removeAllListeners('error');
       resolve();
     });
   });
   return (server.address() as AddressInfo).port;
+}
+
+function refusalOf(error: NodeJS.ErrnoException, { host, port, setting = 'PORT' }: Place): unknown {
+  const at = `${host}:${port}`;
+  switch (error.code) {
+    case 'EADDRINUSE': return new CannotStart(`${at} is in use: stop what listens there, or set ${setting} to another port`, { hopeless: false, cause: error });
+    case 'EACCES': return new CannotStart(`this user may not listen on ${at}: set ${setting} to 1024 or more`, { hopeless: true, cause: error });
+    case 'EADDRNOTAVAIL': case 'ENOTFOUND': case 'EAI_AGAIN':
+      return new CannotStart(`${host} is not an address of this machine (${error.code}): correct ${setting.replace('PORT', 'HOST')}`, { hopeless: true, cause: error });
+    default: return error;
+  }
 }
 
 /**

@@ -12,7 +12,7 @@ import { docsPage } from '../http/docs.js';
 import { createLimiters } from '../http/limits.js';
 import { requestObserver } from '../http/observe.js';
 import type { Logger } from '../logger.js';
-import { createMetrics, type Metrics } from '../metrics.js';
+import { createMetrics, type Figure, type Metrics } from '../metrics.js';
 import type { StopStep } from '../stop.js';
 import { allRoles } from '../roles/all-roles.js';
 import { mergeReadiness, type ReadinessParts } from './readiness.js';
@@ -38,13 +38,20 @@ export interface Grounds {
   readonly urls: Urls;
   /** Where orders settle; empty: orders are matched and trades do not settle. */
   readonly chains: readonly ConfiguredChain[];
+  /** The part of `/health/ready`, and the figures, of what was started here for all processes; absent when nothing was. */
+  readonly started?: StartedHere | undefined;
+}
+
+export interface StartedHere {
+  readonly health: () => ReadinessParts;
+  readonly figures: readonly Figure[];
 }
 
 /**
  * Starts the roles in their order, then listens. Resolves when each role works: the process has caught up with the history and, for each
  * chain that can be reached, with its final blocks. When the promise rejects, nothing is left running.
  */
-export async function startProcess(config: Config, { urls, chains }: Grounds, logger: Logger): Promise<ExchangeProcess> {
+export async function startProcess(config: Config, { urls, chains, started }: Grounds, logger: Logger): Promise<ExchangeProcess> {
   const roles = new Set(config.roles);
   const metrics = createMetrics();
   const { parts, failed, leaveChains, stopSteps } = await openSharedParts({ config, roles, urls, chains, logger, metrics });
@@ -57,8 +64,9 @@ export async function startProcess(config: Config, { urls, chains }: Grounds, lo
       metrics.show(role.figures);
       running.set(name, role);
     }
+    metrics.show(started?.figures ?? []);
     steps.unshift(leaveChains);
-    const { url, stop } = await listenFor({ config, parts, running, metrics, logger });
+    const { url, stop } = await listenFor({ config, parts, running, metrics, logger, started });
     steps.unshift({ what: 'stop taking requests', run: stop });
     return { url, stopSteps: steps, failed: Promise.race([failed, ...[...running.values()].map((role) => role.failed)]) };
   } catch (error) {
@@ -73,9 +81,10 @@ interface Started {
   readonly running: ReadonlyMap<RoleName, RunningRole>;
   readonly metrics: Metrics;
   readonly logger: Logger;
+  readonly started: Grounds['started'];
 }
 
-async function listenFor({ config, parts, running, metrics, logger }: Started): Promise<Listener> {
+async function listenFor({ config, parts, running, metrics, logger, started }: Started): Promise<Listener> {
   let stopping = false;
   const routes: Route[] = [...running.values()].flatMap((role) => role.routes);
   const reads = running.has('query') || running.has('api') ? await parts.readModels() : undefined;
@@ -83,7 +92,8 @@ async function listenFor({ config, parts, running, metrics, logger }: Started): 
     getContracts: contractsHandler([...parts.chains.values()].map(({ chain }) => chain)),
     getConfig: configHandler({ config, chains: [...parts.chains.values()], now: parts.now }), getLiveness: () => ({ body: '{"live":true}' }), getMetrics: metrics.scrape,
     getReadiness: async () => readinessAnswer([...running.keys()], [
-      { reasons: stopping ? ['the service is stopping'] : [] }, ...await Promise.all([...running.values()].map((role) => role.health())),
+      { reasons: stopping ? ['the service is stopping'] : [] }, ...started === undefined ? [] : [started.health()],
+      ...await Promise.all([...running.values()].map((role) => role.health())),
     ]),
   }, VERSION);
   const app = createApp({

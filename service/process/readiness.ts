@@ -64,8 +64,15 @@ export interface LaneHealth {
   readonly trouble: string | null;
 }
 
+/** The state of the development chain, at the process that runs it. */
+export interface DevelopmentChainHealth {
+  readonly chainId: number;
+  /** Number of blocks that were mined and are not on disk yet: nothing is concluded from them before. */
+  readonly unkeptBlocks: number;
+}
+
 /** The state of a chain: the fields of the roles that the process has. */
-export type ChainHealth = { readonly chainId: number } & Partial<IndexerHealth & SettlementHealth>;
+export type ChainHealth = { readonly chainId: number } & Partial<IndexerHealth & SettlementHealth & DevelopmentChainHealth>;
 
 export interface ReadinessParts {
   /** Why requests should not be sent here; empty when they may be. */

@@ -4,7 +4,7 @@ import { getMetrics } from '../api/endpoints/service.js';
 import type { Config } from '../config.js';
 import { createApp, type App } from '../http/app.js';
 import { connectionObserver, requestObserver } from '../http/observe.js';
-import { closeServer, createServer, listen } from '../http/server.js';
+import { closeServer, createServer, listen, urlOf } from '../http/server.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
 import { fitConnections, openFilesLimit } from './descriptors.js';
@@ -37,7 +37,7 @@ export async function serve(app: App, { config, metrics, logger, filesPerConnect
   try {
     const port = await listen(server, config);
     return {
-      url: urlOf(config.host, port),
+      url: urlOf({ host: config.host, port }),
       stop: async () => { await Promise.all([closeServer(app, server, config.stopTimeoutMs), metricsListener?.stop()]); },
     };
   } catch (error) {
@@ -56,10 +56,6 @@ async function serveMetrics({ config, metrics, logger }: Omit<Serving, 'filesPer
   });
   const server = createServer(app, { ...config, maxConnections: METRICS_CONNECTIONS, maxConnectionsPerAddress: 0 });
   const port = await listen(server, { host, port: metricsPort, setting: 'METRICS_PORT' });
-  logger.info({ url: `${urlOf(host, port)}${getMetrics.path}` }, 'metrics');
-  return { url: urlOf(host, port), stop: async () => { await closeServer(app, server, stopTimeoutMs); } };
-}
-
-function urlOf(host: string, port: number): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  logger.info({ url: `${urlOf({ host, port })}${getMetrics.path}` }, 'metrics');
+  return { url: urlOf({ host, port }), stop: async () => { await closeServer(app, server, stopTimeoutMs); } };
 }

@@ -14,7 +14,7 @@ import { openChain, type ChainAccess } from '../chains/chain-access.js';
 import { watchChain, type ChainWatch } from '../chains/chain-watch.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';
 import type { Config } from '../config.js';
-import type { Logger } from '../logger.js';
+import { reportTo, type Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
 import type { StopStep } from '../stop.js';
 import { checkHistory } from './history-check.js';
@@ -198,14 +198,4 @@ async function watchLength(log: Log): Promise<{ readonly current: () => number; 
     log.length('commands').then((current) => { length = current; }, () => undefined);
   }, LOOK_EVERY_MS).unref();
   return { current: () => length, stop: () => { clearInterval(timer); } };
-}
-
-function reportTo(logger: Logger) {
-  return (level: 'note' | 'trouble' | 'alarm', text: string): void => {
-    switch (level) {
-      case 'note': logger.info(text); return;
-      case 'trouble': logger.warn(text); return;
-      case 'alarm': logger.error(text);
-    }
-  };
 }

@@ -1,12 +1,10 @@
-/** What clients and developers are told of the chains: every address and domain, and no URL that is not for them. */
+/** What clients are told of the chains: every address and domain, and no URL that is not for them. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import type { Chain } from '../../command/chain/chain.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
 import { configHandler } from '../../service/api/config-answer.js';
 import { Configuration } from '../../service/api/endpoints/service.js';
 import { parseConfig } from '../../service/config.js';
-import { welcome } from '../../service/welcome.js';
 
 const NAMES = ['settlement', 'conditionalTokens', 'collateral', 'marketFactory', 'oracle', 'oracleResolver', 'quickResolver', 'multicall'] as const;
 const contracts = Object.fromEntries(NAMES.map((name, i) => [name, `0x${`a${i}`.repeat(20)}`])) as unknown as Chain['contracts'];
@@ -65,41 +63,5 @@ describe('service: what /api/v1/config says of the chains', () => {
       chainId: 7, name: 'Seven', testnet: false, rpcUrl: null, contracts: Object.fromEntries(NAMES.map((name) => [name, null])), collateral: null,
       confirmations: 0, exposureCheck: false, minOrderSize: 1, passOverAnchors: [], orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
     }]);
-  });
-
-  describe('the welcome', () => {
-    const server = createServer((request, response) => {
-      if (request.url === '/health/ready') return void response.end(JSON.stringify({ engine: { position: 6 } }));
-      response.statusCode = request.headers['x-min-log-position'] === '5' && caughtUp ? 200 : 503;
-      response.end(JSON.stringify({ markets: [{ id: `0x${'1'.repeat(64)}`, question: 'Will it rain?' }] }));
-    });
-    let caughtUp = true;
-    let url: string;
-
-    before(async () => {
-      await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-      url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
-    });
-
-    after(() => new Promise((resolve) => { server.close(resolve); server.closeAllConnections(); }));
-
-    it('names the chain\'s RPC, its contracts and accounts with their keys, the markets, and what to try', async () => {
-      const text = await welcome({ url, config: parseConfig({}), dev: { chain: dev, rpcUrl: 'http://127.0.0.1:8545' } });
-      for (const part of [
-        'JSON-RPC at http://127.0.0.1:8545', ...Object.entries(contracts).map(([name, address]) => `${name.padEnd(20)}${address}`),
-        JSON.stringify({ ...orderDomain, chainId: 31_337 }), 'test test test test test test test test test test test junk', '1000000 test USDC',
-        '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
-        'These keys are public', 'CANCEL_AUTH=open', 'Will it rain?', `${url}/docs`, 'npm run demo',
-      ]) assert.ok(text!.includes(part), `${part}\nis not in\n${text}`);
-    });
-
-    it('says that nothing settles without a chain, and is not there while the read models catch up', async () => {
-      const config = parseConfig({ CHAINS: 'none', CANCEL_AUTH: 'required' });
-      const text = await welcome({ url, config, dev: undefined });
-      assert.match(text!, /No chain \(CHAINS=none\): orders are matched, but trades do not settle/);
-      assert.doesNotMatch(text!, /JSON-RPC|junk|CANCEL_AUTH/);
-      caughtUp = false;
-      assert.equal(await welcome({ url, config, dev: undefined }), undefined);
-    });
   });
 });

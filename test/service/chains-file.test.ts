@@ -187,6 +187,6 @@ describe('service: chains file', () => {
     assert.deepEqual(await problemsOf({}), ['/chains: is missing']);
     assert.deepEqual(await problemsOf({ chains: [] }), ['/chains: must NOT have fewer than 1 items']);
     assert.deepEqual(await problemsOf({ chains: Array.from({ length: 101 }, (_, i) => ({ ...polygon, chainId: i + 1 })) }), ['/chains: must NOT have more than 100 items']);
-    await assert.rejects(readChainsFile(join(folder, 'absent.json'), {}), /The chains file .*absent\.json is wrong in 1 place:\n {2}it cannot be read \(ENOENT\)/);
+    await assert.rejects(readChainsFile(join(folder, 'absent.json'), {}), /the chains file .*absent\.json \(CHAINS\) is wrong in 1 place:\n {2}it cannot be read \(ENOENT\)/);
   });
 });

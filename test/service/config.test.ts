@@ -24,6 +24,8 @@ describe('service: configuration', () => {
 
   it('asks for signed cancels and limits clients as soon as it is more than that', () => {
     assert.equal(parseConfig({ DATABASE_URL: 'postgres://db/exchange' }).cancelAuth, 'required');
+    for (const CHAINS of ['chains.json', 'none']) assert.equal(parseConfig({ CHAINS }).cancelAuth, 'required', CHAINS);
+    assert.equal(parseConfig({ CHAINS: 'dev' }).cancelAuth, 'open');
     const open = parseConfig({ HOST: '0.0.0.0' });
     assert.deepEqual([open.cancelAuth, open.rateLimitOrders, open.rateLimitReads], ['required', 6_000, 6_000]);
     assert.equal(parseConfig({ TRUST_PROXY: '1' }).rateLimitOrders, 6_000, 'behind a proxy the callers are others');
@@ -78,6 +80,19 @@ describe('service: configuration', () => {
       /SETTLEMENT_ADDRESS: has no effect with CHAINS=dev, since the development chain has its own values: unset it, or set CHAINS$/m);
   });
 
+  it('logs only settings that count', () => {
+    const all = Object.keys(publicConfig(parseConfig({ CHAINS: 'dev' })));
+    const domain = ['CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'];
+    const missing = (environment: Record<string, string>, unused: Parameters<typeof publicConfig>[1] = []): string[] => {
+      const shown = Object.keys(publicConfig(parseConfig(environment), unused));
+      return [...all, ...domain].filter((name) => !shown.includes(name)).sort();
+    };
+    assert.deepEqual(missing({}), [...domain].sort(), 'the development chain has an address of its own');
+    assert.deepEqual(missing({}, ['PROCESSES']), ['PROCESSES', ...domain].sort());
+    assert.deepEqual(missing({ CHAINS: 'none' }), ['CHAIN_PORT', 'EXPOSURE_CHECK']);
+    assert.deepEqual(missing({ CHAINS: 'x.json' }), ['CATALOGUE', 'CHAIN_ID', 'CHAIN_NAME', 'CHAIN_PORT', 'EXPOSURE_CHECK', ...domain].sort());
+  });
+
   it('stops with every fault at once, and never prints a secret', () => {
     const environment = {
       HOST: 'http://x', PORT: '65536', DATABASE_URL: 'mysql://root:hunter2@db', LOG_LEVEL: 'loud', TRUST_PROXY: 'true', CANCEL_AUTH: 'no', CHAIN_ID: '0x1',
@@ -103,7 +118,7 @@ describe('service: configuration', () => {
   it('shows a secret only as given, and describes every setting in both tables', () => {
     const shown = publicConfig(parseConfig({ DATABASE_URL: 'postgres://u:hunter2@db/x' }));
     assert.equal(shown['DATABASE_URL'], '(secret)');
-    for (const name of Object.keys(shown)) {
+    for (const name of [...Object.keys(shown), 'CHAIN_PORT', 'EXPOSURE_CHECK']) {
       assert.match(settingsHelp(), new RegExp(`^${name} +\\S.*\\. Default: `, 'm'));
       assert.match(settingsMarkdown(), new RegExp(`^\\| \`${name}\` \\| .+ \\| \\S.*\\. \\|$`, 'm'));
     }

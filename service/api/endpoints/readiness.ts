@@ -40,6 +40,7 @@ const Readiness = field.answer('Readiness', {
     settlementTrouble: field.orNull(Type.String(), 'What blocks settlement; null when nothing does.'),
     stopped: field.orNull(Type.String(), 'Why the chain is not recorded any more; null while it is recorded.'),
     anchorsPassedOver: field.integer('Number of transactions whose anchors the chain\'s settings pass over.'),
+    unkeptBlocks: field.integer('Only of the development chain: number of mined blocks that are not on disk yet; their fills are not confirmed before.'),
   })), { description: 'State of the indexer and settlement roles; each has its own fields.' })),
 });
 
@@ -49,7 +50,7 @@ const readiness = {
   readModels: { position: 4_217, lag: 0 }, lanes: [{ chainId: 31_337, key: 'operator', address: example.bob, standby: false, trouble: null }],
   chains: [{
     chainId: 31_337, finalBlock: 312, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 0, stalled: false,
-    waitingFills: 3, sentFills: 12, oldestWaitingS: 0, settlementTrouble: null, stopped: null, anchorsPassedOver: 0,
+    waitingFills: 3, sentFills: 12, oldestWaitingS: 0, settlementTrouble: null, stopped: null, anchorsPassedOver: 0, unkeptBlocks: 0,
   }],
 };
 
