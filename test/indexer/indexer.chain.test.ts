@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { ZeroHash, id } from 'ethers';
 import type { Chain } from '../../command/chain/chain.js';
 import { decodeOutcome, encodeCommand, recordId } from '../../engine/records/codec.js';
+import { LogUnavailable } from '../../engine/log/log.js';
 import { createMemoryLog, type MemoryStore } from '../../engine/log/memory/memory-log.js';
 import { orderOf } from '../support/anchored-batch.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
@@ -178,6 +179,30 @@ describe('the indexer on a chain', function () {
     const known = store.records.outcomes.flatMap(({ data }) => decodeOutcome(data).events)
       .filter((event) => event.type === 'CommandRejected' && event.code === 'known_fact');
     assert.equal(known.length, store.records.commands.length / 2);
+  });
+
+  it('goes on behind nothing that was not written: every other append fails, before it is written or after, and the process lives', async () => {
+    const { market, kinds } = await activity();
+    await mine(CONFIRMATIONS);
+    for (const written of [false, true]) {
+      const store = newStore();
+      let appends = 0;
+      const stack = await startIndexer({
+        ...options, store, rangeBlocks: 4,
+        async around(what, work) {
+          if (what !== 'append' || ++appends % 2 === 0) return await work();
+          if (written) await work();
+          throw new LogUnavailable(written);
+        },
+      });
+      await until('the history has the final block', async () => await head() - CONFIRMATIONS === stack.cursor()?.block);
+      await stack.stop();
+      assert.deepEqual(await kindsTaken(store), kinds, written ? 'answers lost' : 'nothing written');
+      await assertSharesEqualChain(store, [market]);
+      assert.ok(appends >= 4, `${appends} appends`);
+      assert.ok(stack.reports.some((report) => /^trouble: chain 31337: the log /.test(report)), stack.reports.join());
+      assert.equal(stack.indexer.status().stopped, undefined);
+    }
   });
 
   it('goes on in the middle of a block', async () => {
