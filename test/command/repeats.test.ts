@@ -142,6 +142,21 @@ describe('requests that the replica can answer', () => {
   });
 });
 
+describe('a process whose replica lags', () => {
+  it('writes an order that it does not know yet once, whatever comes until then, and then never again', async () => {
+    const [first, lagging] = [await createCommandStack(), await createCommandStack()];
+    // The replica comes to the other process's commands when it waits for the outcome of a command of its own.
+    lagging.beforeSubmit = () => { for (const command of first.commands.slice(lagging.commands.length)) lagging.run(command); };
+    const [body, other] = [await signedBody({ size: 25 }), await signedBody({ size: 26 })];
+    const { position } = await first.place(body);
+    const answers = await many(() => lagging.place(body));
+    assert.deepEqual([...new Set(answers.map((each) => `${each.position} ${each.headers?.['Idempotent-Replayed']} ${statusIn(each)}`))], [`${position} true open`]);
+    assert.equal(lagging.commands.length, first.commands.length + 1);
+    await refused(lagging.place(other), 'duplicate_nonce');
+    assert.equal(lagging.commands.length, first.commands.length + 1);
+  });
+});
+
 describe('an order on its way, and the same one again', () => {
   it('share the error when the log does not answer; another order with the nonce is not taken meanwhile', async () => {
     const stack = await createCommandStack();
