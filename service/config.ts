@@ -29,9 +29,12 @@ const isDevelopment = (above: Readonly<Record<string, unknown>>) => onLoopback(a
 /** By default, requests from this machine are not limited: without a proxy, the caller on loopback is the operator. */
 const publicLimit = (limit: number) => (above: Readonly<Record<string, unknown>>) => onLoopback(above) && above['trustProxy'] === 0 ? 0 : limit;
 
-/** Without a proxy, one client may have at most a quarter of all connections, but enough for several clients behind one address. */
-const shareOfConnections = (above: Readonly<Record<string, unknown>>) =>
-  above['trustProxy'] === 0 ? Math.max(64, Math.floor(above['maxConnections'] as number / 4)) : 0;
+/** Without a proxy, one address has at most a quarter of all connections; 64 for people who share one, if that leaves half of them to others. */
+function shareOfConnections(above: Readonly<Record<string, unknown>>): number {
+  const all = above['maxConnections'] as number;
+  if (above['trustProxy'] !== 0) return 0;
+  return Math.max(1, Math.min(Math.max(64, Math.floor(all / 4)), Math.floor(all / 2)));
+}
 
 const settings = {
   ROLES: setting(rolesOf, ROLE_NAMES, 'The roles of this process, separated by commas or spaces.', { shown: 'all' }),
@@ -67,7 +70,7 @@ const settings = {
   MAX_CONNECTIONS: setting(integer(1, 1_000_000), 10_000, 'How many client connections may be open; further connections are closed at once.'),
   MAX_CONNECTIONS_PER_ADDRESS: setting(integer(0, 1_000_000), shareOfConnections,
     'How many of them one client address may have; 0 = no limit. Behind a proxy every connection has the proxy\'s address.',
-    { shown: 'a quarter of MAX_CONNECTIONS, at least 64 (0 with TRUST_PROXY)' }),
+    { shown: 'a quarter of MAX_CONNECTIONS, at least 64, at most half of it (0 with TRUST_PROXY)' }),
   METRICS_PORT: setting<number | undefined>(integer(0, 65_535), undefined,
     'Port of /metrics, which is then not served at PORT; 0 takes any free port, which the log names.', { shown: '(PORT)' }),
   METRICS_HOST: setting(host, '127.0.0.1', 'With METRICS_PORT: address at which the metrics are served.'),

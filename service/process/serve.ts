@@ -15,6 +15,8 @@ export interface Serving {
   readonly logger: Logger;
   /** Open files that one client connection may need. */
   readonly filesPerConnection: number;
+  /** How many files the process may have open; undefined when the system does not tell. */
+  readonly openFiles?: () => Promise<number | undefined>;
 }
 
 export interface Listener {
@@ -27,8 +29,8 @@ export interface Listener {
 const METRICS_CONNECTIONS = 64;
 
 /** Starts listening. Rejects with the reason when an address cannot be had; then nothing is left listening. */
-export async function serve(app: App, { config, metrics, logger, filesPerConnection }: Serving): Promise<Listener> {
-  const { limits, warning } = fitConnections(config, { available: await openFilesLimit(), perConnection: filesPerConnection });
+export async function serve(app: App, { config, metrics, logger, filesPerConnection, openFiles = openFilesLimit }: Serving): Promise<Listener> {
+  const { limits, warning } = fitConnections(config, { available: await openFiles(), perConnection: filesPerConnection });
   if (warning !== undefined) logger.warn(warning);
   metrics.show([{ name: 'exchange_http_connections', help: 'Number of open client connections', read: () => app.connections.size }]);
   const refused = connectionObserver(metrics, logger, () => performance.now());
@@ -47,7 +49,7 @@ export async function serve(app: App, { config, metrics, logger, filesPerConnect
 }
 
 /** Serves the metrics at METRICS_PORT; undefined when it is not set. */
-async function serveMetrics({ config, metrics, logger }: Omit<Serving, 'filesPerConnection'>): Promise<Listener | undefined> {
+async function serveMetrics({ config, metrics, logger }: Pick<Serving, 'config' | 'metrics' | 'logger'>): Promise<Listener | undefined> {
   const { metricsHost: host, metricsPort, stopTimeoutMs } = config;
   if (metricsPort === undefined) return undefined;
   const app = createApp({

@@ -39,8 +39,11 @@ describe('service: configuration', () => {
 
   it('gives one client a part of the connections, and counts no addresses behind a proxy unless told', () => {
     const share = (environment: Record<string, string>) => parseConfig(environment).maxConnectionsPerAddress;
-    assert.deepEqual([share({ MAX_CONNECTIONS: '1000' }), share({ MAX_CONNECTIONS: '100' }), share({ HOST: '0.0.0.0' })], [250, 64, 2_500]);
-    assert.deepEqual([share({ TRUST_PROXY: '1' }), share({ TRUST_PROXY: '1', MAX_CONNECTIONS_PER_ADDRESS: '9' }), share({ MAX_CONNECTIONS_PER_ADDRESS: '0' })], [0, 9, 0]);
+    const shares = ['1000', '200', '100', '10', '1'].map((MAX_CONNECTIONS) => share({ MAX_CONNECTIONS }));
+    assert.deepEqual([share({ HOST: '0.0.0.0' }), ...shares], [2_500, 250, 64, 50, 5, 1]);
+    const told = { MAX_CONNECTIONS_PER_ADDRESS: '9' };
+    assert.deepEqual([share({ TRUST_PROXY: '1' }), share({ TRUST_PROXY: '1', ...told }), share(told)], [0, 9, 9]);
+    assert.equal(share({ MAX_CONNECTIONS_PER_ADDRESS: '0' }), 0);
   });
 
   it('has an address for the metrics only together with a port', () => {

@@ -6,6 +6,7 @@ import { parseConfig } from '../../service/config.js';
 import { createServer, listen } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
 import { createMetrics } from '../../service/metrics.js';
+import { OWN_DESCRIPTORS } from '../../service/process/descriptors.js';
 import { serve, type Listener } from '../../service/process/serve.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once, Wire } from '../support/wire.js';
@@ -101,6 +102,21 @@ describe('service: listening', () => {
       await assert.rejects(start({ PORT: String(takenPort), METRICS_PORT: String(metricsPort) }), /is in use: stop what listens there, or set PORT$/);
       await assert.rejects(Wire.connect(metricsPort), { code: 'ECONNREFUSED' });
     });
+  });
+
+  it('keeps to the connections that its open files allow, and says so', async () => {
+    const lines: Line[] = [];
+    const logger = createLogger({ logLevel: 'warn' }, { write: (line) => { lines.push(JSON.parse(line) as Line); } });
+    const config = parseConfig({ PORT: '0', CHAINS: 'none', MAX_CONNECTIONS_PER_ADDRESS: '0' });
+    const openFiles = async () => OWN_DESCRIPTORS + 4;
+    const listener = await serve(shell.app, { config, metrics: createMetrics(), logger, filesPerConnection: 2, openFiles });
+    assert.match(lines[0]!.msg, /^MAX_CONNECTIONS=10000 needs 20256 open files, and this process may have 260: taking at most 2 connections/);
+    const port = Number(new URL(listener.url).port);
+    const wires = [await Wire.connect(port), await Wire.connect(port)];
+    for (const wire of wires) assert.equal((await wire.request('GET', '/health/live').answer()).status, 200);
+    await (await Wire.connect(port)).closed;
+    for (const wire of wires) wire.close();
+    await listener.stop();
   });
 
   it('names an IPv6 address as URLs do', async () => {
