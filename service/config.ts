@@ -56,7 +56,7 @@ const settings = {
   'Whether a cancel needs the trader\'s signature; open lets anybody cancel any order and is refused unless HOST is loopback.',
   { shown: 'required (open with the embedded Postgres and the development chain on loopback)' }),
   CHAIN_PORT: setting(integer(0, 65_535), 8545, 'Port of the development chain\'s JSON-RPC, on this machine only; 0 takes any free port.'),
-  EXPOSURE_CHECK: setting(flag, false, 'With CHAINS=dev: whether orders are checked against their traders\' balances and allowances.'),
+  EXPOSURE_CHECK: setting(flag, false, 'With CHAINS=dev: whether orders are checked against their traders\' balances and allowances. Without the check, fills that cannot be paid end as failed trades.'),
   CHAIN_ID: setting(integer(1, Number.MAX_SAFE_INTEGER), 31_337, 'Without a chains file: the chain id, which is part of the signing domain.'),
   CHAIN_NAME: setting(text(100), 'Development chain', 'Without a chains file: the chain\'s display name.'),
   CHAIN_TESTNET: setting(flag, true, 'With CHAINS=none: whether the chain is a test network, whose money has no value.'),

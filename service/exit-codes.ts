@@ -1,4 +1,5 @@
 /** The exit code for wrong settings, and which errors lead to it. */
+import { WrongChain } from '../command/chain/rpc.js';
 import { CannotStart } from './cannot-start.js';
 import { ContractMismatch } from './chains/chain-check.js';
 import { ChainsFileError } from './chains/chains-file.js';
@@ -11,5 +12,5 @@ export const BAD_CONFIGURATION = 78;
 
 export function isBadConfiguration(error: unknown): boolean {
   if (error instanceof CannotStart) return error.hopeless;
-  return [ChainsFileError, ContractMismatch, DevChainUnusable, ForeignHistory, HopelessProcess].some((kind) => error instanceof kind);
+  return [ChainsFileError, ContractMismatch, DevChainUnusable, ForeignHistory, HopelessProcess, WrongChain].some((kind) => error instanceof kind);
 }

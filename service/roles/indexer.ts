@@ -3,6 +3,7 @@ import { runIndexer, type Indexer } from '../../command/indexer/indexer.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
 import { pause } from '../../engine/waiting.js';
+import { CannotStart } from '../cannot-start.js';
 import { openMissingMarkets, readCatalogue } from '../chains/catalogue.js';
 import type { ChainAccess } from '../chains/chain-access.js';
 import { createAwayAlarm } from '../chains/chain-alarms.js';
@@ -76,7 +77,7 @@ async function startIndexer(access: ChainAccess, replica: Replica, { log, now }:
     });
     await running.advanceNow().catch((error: unknown) => {
       const { stopped } = running.status();
-      throw stopped === undefined ? error : new Error(stopped, { cause: error });
+      throw stopped === undefined ? error : new CannotStart(stopped, { hopeless: true, cause: error });
     });
   });
   const health = createIndexerHealth({ chain, now, indexer: () => started?.status(), beginning: () => access.beginning() });

@@ -55,6 +55,12 @@ describe('service: readiness', () => {
       assert.deepEqual(await read(['engine', 'engine', 'api'], live), { status: 200, ready: true, roles: ['engine', 'api'], reasons: [], engine });
     });
 
+    it('adds what the supervisor reports of the development chain that it runs', async () => {
+      const live = [await process('indexer', { reasons: [], chains: [indexing] })];
+      const { status, body } = await stackReadiness({ wanted: ['indexer'], live, own: { reasons: [], chains: [{ chainId: 5, unkeptBlocks: 3 }] } });
+      assert.deepEqual([status, (JSON.parse(body) as ReadinessParts).chains], [200, [{ ...indexing, unkeptBlocks: 3 }]]);
+    });
+
     it('says which role is missing, silent or not ready', async () => {
       const silent = { role: 'query', pid: 1, port: 1 };
       const live = [await process('api', { reasons: ['the engine is 20000 records behind'] }), silent];

@@ -183,7 +183,7 @@ describe('the exchange and a chain that fails', function () {
       const message = await refusal(node, { chain: { ...node.chain, contracts: { ...contracts, collateral: contracts.multicall } } });
       assert.match(message, /^the contracts on chain 31337 are not those of the settings:\n {2}/);
       assert.match(message, new RegExp(`settlement: its collateral\\(\\) is ${contracts.collateral}, not the collateral of the settings, ${contracts.multicall}`));
-      assert.match(message, /correct the addresses, settlementDomainName or the RPC URLs in the chains file$/);
+      assert.match(message, /correct the addresses, settlementDomainName or the RPC URLs in the chains file \(CHAINS\)$/);
     });
 
     it('on a name in the signing domain that the history\'s orders do not have', async () => {
@@ -301,7 +301,7 @@ describe('the exchange and a chain that fails', function () {
     });
 
     it('of final blocks it does not start again before the chain is what it was', async () => {
-      await assert.rejects(exchange.restart([node.configured()]), /^Error: chain 31337 contradicts the history: block \d+ has hash /);
+      await assert.rejects(exchange.restart([node.configured()]), /^CannotStart: chain 31337 contradicts the history: block \d+ has hash /);
     });
   });
 });

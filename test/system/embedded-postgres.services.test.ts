@@ -91,16 +91,20 @@ describe('embedded Postgres', () => {
     await assert.rejects(query(third.url.replace(/postgres:[0-9a-f]+@/, 'postgres:wrong@'), 'select 1'), /password authentication failed/);
   });
 
-  it('ends with its owner, which is killed, without another start', async () => {
-    const owner = startElsewhere();
-    const [, url, pid] = (await owner.until(/^ready/)).split(' ');
-    await query(url!, 'create table kept as select 1 as n');
-    const left = startedBy(owner.child.pid!);
-    assert.ok(left.some((each) => each.pid === Number(pid)));
-    await killed(owner.child);
-    await haveEnded(left.map((each) => each.pid));
-    assert.deepEqual(await query((await start()).url, 'select n from kept'), [{ n: 1 }]);
-  });
+  for (const [where, folders] of [['a folder', []], ['a folder that is closed to everybody else', ['closed', 'data']]] as const) {
+    it(`in ${where} ends with its owner, which is killed, without another start`, async () => {
+      if (folders.length > 0) mkdirSync(join(directory, 'closed'), { mode: 0o700 });
+      directory = join(directory, ...folders);
+      const owner = startElsewhere();
+      const [, url, pid] = (await owner.until(/^ready/)).split(' ');
+      await query(url!, 'create table kept as select 1 as n');
+      const left = startedBy(owner.child.pid!);
+      assert.ok(left.some((each) => each.pid === Number(pid)));
+      await killed(owner.child);
+      await haveEnded(left.map((each) => each.pid));
+      assert.deepEqual(await query((await start()).url, 'select n from kept'), [{ n: 1 }]);
+    });
+  }
 
   it('is reached by TCP too, and by TCP alone where the path is too long for a socket', async () => {
     const server = await start();

@@ -102,6 +102,8 @@ describe('a start that cannot succeed', function () {
       /\/chains\/0\/operatorKey: the environment variable THE_KEY is not set$/],
     ['the contracts are others', () => withDatabase({ CHAINS: chainsFile('contracts.json'), THE_KEY: KEY }), 78,
       /the contracts on chain 31337 are not those of the settings:.*there is no contract at 0x1{40}.*in the chains file \(CHAINS\)$/s],
+    ['the nodes are on another chain', () => withDatabase({ CHAINS: chainsFile('foreign.json', { chainId: 5 }), THE_KEY: KEY }), 78,
+      /is on chain 31337 and not on chain 5: correct the chain's RPC URLs or its chain id in the chains file \(CHAINS\)$/],
     ['the catalogue is missing', () => withDatabase({ CATALOGUE: join(directory, 'absent.json') }), 78, /\(ENOENT\): correct CATALOGUE, or unset it/],
     ['the catalogue is malformed', () => withDatabase({ CATALOGUE: write('catalogue.json', '{"markets":1}') }), 78, /\(CATALOGUE\) is malformed: .*: correct the file$/],
   ];
