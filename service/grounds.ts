@@ -40,8 +40,7 @@ export async function openGrounds(config: Config, { environment, logger, steps }
     urls: { log: config.logUrl || database.url, readModels: database.url, outbox: config.outboxUrl || database.url }, chains: chains.chains,
     isDevelopment: config.databaseUrl === '' && !joins, dev: chains.dev,
     failed: Promise.race([
-      database.ended.then((reason) => { throw new Error(`the database has ended: ${reason}`); }),
-      chains.ended.then((reason) => { throw new Error(`the development chain has ended: ${reason}`); }),
+      database.ended.then((ended) => { throw ended; }), chains.ended.then((ended) => { throw ended; }),
     ]),
   };
 }

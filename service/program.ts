@@ -2,6 +2,9 @@
 import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from './config.js';
+import { resolve } from 'node:path';
+import { freeBytesOf } from './process/disk.js';
+import { diskFullText } from './process/disk-full.js';
 import { BAD_CONFIGURATION, isBadConfiguration } from './exit-codes.js';
 import { createLogger, type Logger } from './logger.js';
 import { stopOnSignals, type StopStep } from './stop.js';
@@ -45,7 +48,10 @@ export async function runProgram({ name, what, description, help = '', stopWithi
       try {
         await run({ config, logger, steps, stop });
       } catch (error) {
-        logger.fatal({ error: inspect(error) }, `${what} cannot go on: ${error instanceof Error ? error.message : String(error)}`);
+        const full = await diskFullText(error, { dataDir: resolve(config.dataDir), freeBytesOf });
+        const { lastLines } = error as { readonly lastLines?: readonly string[] };
+        const fields = { error: inspect(error), ...lastLines === undefined ? {} : { lastLines } };
+        logger.fatal(fields, `${what} cannot go on: ${full ?? (error instanceof Error ? error.message : String(error))}`);
         await stop(isBadConfiguration(error) ? BAD_CONFIGURATION : 1);
       }
     })

@@ -129,7 +129,7 @@ async function answerTo(parts: PlaceOrderParts, orderHash: string, position: num
   switch (first?.type) {
     case 'OrderAccepted': return acceptedAnswer(orderHash, position, outcome);
     case 'OrderRepeated': return originalAnswer(parts, orderHash, first.orderNumber);
-    case 'CommandRejected': throw rejectionError(first);
+    case 'CommandRejected': throw rejectionError(first, outcome.at);
     default: throw new Error(`position ${position}: a PlaceOrder's outcome began with ${first?.type ?? 'nothing'}`);
   }
 }

@@ -8,14 +8,14 @@ import { readChainsFile, type ChainOfFile } from './chains-file.js';
 import type { Config } from '../config.js';
 import { createMissingMarkets } from './create-markets.js';
 import { removeDevChainsFile, writeDevChainsFile } from './dev-chains-file.js';
-import { startDevChain } from '../embedded/chain/dev-chain.js';
+import { startDevChain, type DevChain } from '../embedded/chain/dev-chain.js';
 
 export interface ChainsOfConfig {
   readonly chains: readonly ConfiguredChain[];
   /** The development chain; undefined without one. */
   readonly dev: { readonly chain: Chain; readonly rpcUrl: string } | undefined;
-  /** Resolves with the reason when a chain that was started here ends by itself. */
-  readonly ended: Promise<string>;
+  /** Resolves with how a chain that was started here ended when it ends by itself. */
+  readonly ended: DevChain['ended'];
   /** Stops what was started here. */
   close(): Promise<void>;
 }
@@ -74,4 +74,4 @@ async function startDevelopment(config: Wanted, log: (line: string) => void): Pr
   };
 }
 
-const nothingStarted = { ended: new Promise<string>(() => undefined), close: () => Promise.resolve() };
+const nothingStarted = { ended: new Promise<never>(() => undefined), close: () => Promise.resolve() };

@@ -45,8 +45,8 @@ export const placeOrder = defineEndpoint({
   },
   errors: [
     'invalid_json', 'invalid_request', 'invalid_price', 'invalid_size', 'invalid_expiration', 'invalid_signature', 'invalid_permit', 'unknown_market',
-    'market_closed', 'duplicate_nonce', 'nonce_cancelled', 'insufficient_balance', 'insufficient_allowance', 'chain_unavailable', 'overloaded',
-    'outcome_unknown', 'unavailable',
+    'market_closed', 'duplicate_nonce', 'nonce_cancelled', 'insufficient_balance', 'insufficient_allowance', 'chain_unavailable', 'clock_untrusted', 'disk_full',
+    'overloaded', 'outcome_unknown', 'unavailable',
   ],
   limit: 'orders', consistent: false,
 });

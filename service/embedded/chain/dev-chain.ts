@@ -35,8 +35,8 @@ export interface DevChain {
   readonly pid: number;
   /** Writes the state now. */
   keep(): Promise<void>;
-  /** Resolves with the reason when the chain ends by itself; never after stop(). */
-  readonly ended: Promise<string>;
+  /** Resolves with how the chain ended when it ends by itself; never after stop(). */
+  readonly ended: Anvil['ended'];
   /** Writes the state and stops the chain. Can be called again. */
   stop(): Promise<void>;
 }
