@@ -1,13 +1,20 @@
 /** Watches the free space of the disk that DATA_DIR is on: order intake stops before the disk is full, and resumes when there is room again. */
 import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { DiskHealth } from './readiness.js';
 
-/** Free bytes for this process on the disk of a path. */
+/** Free bytes for this process on the disk of an absolute path. */
 export type FreeBytesOf = (path: string) => Promise<number>;
 
+/** Of a path that does not exist yet: the disk of its nearest parent. */
 export const freeBytesOf: FreeBytesOf = async (path) => {
-  const { bavail, bsize } = await statfs(path);
-  return bavail * bsize;
+  try {
+    const { bavail, bsize } = await statfs(path);
+    return bavail * bsize;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error;
+    return freeBytesOf(dirname(path));
+  }
 };
 
 export interface DiskWatch {
@@ -45,7 +52,7 @@ export function watchDisk({ directory, minFreeBytes, freeBytesOf: measure, repor
       try {
         freeBytes = await measure(directory);
       } catch {
-        // The directory may not exist yet: a process without an embedded part makes it at its first snapshot.
+        // Not every file system tells its free space.
         return;
       }
       const wasShort = short;

@@ -55,16 +55,19 @@ export function timeAt({ anchorMs, monotonicMs }: TrustedTime, nowMonotonicMs: n
  * Compares the clocks and moves the trusted time.
  *
  * - The wall clock differs by at most `maxJumpMs`: the trusted time follows it slowly.
- * - The machine slept: the boot clock counted the sleep, and the trusted time takes it over at once.
+ * - The machine slept: the boot clock counted the sleep, and the trusted time takes it over at once. Where monotonic and boot clock differ
+ *   otherwise, the boot clock decides, too.
  * - The wall clock jumped: refused. The trusted time goes on by the monotonic clock, until the wall clock is back, or the database has
  *   agreed with the wall clock for `acceptAfterMs` (a virtual machine that was paused, or a wrong time that was put right).
  */
 export function follow(before: TrustedTime, reading: ClockReading, bounds: ClockBounds): { readonly time: TrustedTime; readonly event?: ClockEvent } {
   const { maxJumpMs } = bounds;
-  const passedMs = Math.max(0, reading.monotonicMs - before.monotonicMs);
-  const sleptMs = reading.bootMs - before.bootMs - (reading.monotonicMs - before.monotonicMs);
-  const slept = sleptMs > maxJumpMs / 2;
-  const timeMs = before.anchorMs + passedMs + (slept ? sleptMs : 0);
+  const passed = { monotonicMs: reading.monotonicMs - before.monotonicMs, bootMs: reading.bootMs - before.bootMs };
+  // The two differ after a sleep, which only the boot clock counts, or when something feeds this process a wrong monotonic clock.
+  const bootDecides = Math.abs(passed.bootMs - passed.monotonicMs) > maxJumpMs / 2;
+  const slept = bootDecides && passed.bootMs > passed.monotonicMs;
+  const passedMs = Math.max(0, bootDecides ? passed.bootMs : passed.monotonicMs);
+  const timeMs = before.anchorMs + passedMs;
   const differenceMs = reading.wallMs - timeMs;
   const place = { monotonicMs: reading.monotonicMs, bootMs: reading.bootMs };
   if (Math.abs(differenceMs) <= maxJumpMs) {

@@ -61,6 +61,19 @@ describe('service: the trusted time', () => {
     it(what, () => { assert.deepEqual(run(rows), expected); });
   }
 
+  it('goes on by the boot clock when the monotonic clock jumps with the wall clock', () => {
+    const far = 100 * DAY_S * 1_000;
+    let time = trustFrom(reading([0, 0]));
+    const look = ({ monotonicMs, ...others }: ClockReading, jumpMs: number) => {
+      const { time: next, event } = follow(time, { ...others, monotonicMs: monotonicMs + jumpMs }, BOUNDS);
+      time = next;
+      return [timeAt(time, monotonicMs + jumpMs) - START_MS, event];
+    };
+    assert.deepEqual(look(reading([1, 100 * DAY_S]), far), [1_000, 'refused']);
+    assert.deepEqual(look(reading([2, 100 * DAY_S]), far), [2_000, undefined]);
+    assert.deepEqual(look(reading([3, 0]), 0), [3_000, 'returned']);
+  });
+
   it('never goes backwards while it follows a clock, whatever that shows within the bound', () => {
     let time = trustFrom(reading([0, 0]));
     let latestMs = START_MS;
