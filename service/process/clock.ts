@@ -85,92 +85,104 @@ export async function startClock(options: ClockOptions): Promise<ProcessClock> {
   }
 }
 
-function runClock({ clocks, bounds, ask, historyMs, report }: ClockOptions, first: ClockReading, confirmed: DatabaseTime): ProcessClock {
+/** The trusted time with its two references: the clocks of the machine, and what the database said last. */
+function createTrustedClock({ clocks, bounds, historyMs, report }: ClockOptions, first: ClockReading, confirmed: DatabaseTime) {
   let time: TrustedTime = trustFrom(first);
   let database = confirmed;
   let latestMs = 0;
-  let historyWasAhead = false;
-
-  /** Takes the clocks into account; the database's time only while it is fresh. */
-  function compare(): void {
-    const reading = read(clocks, sinceConfirmedMs() <= CONFIRMED_FOR_MS ? database : undefined);
-    const { time: next, event } = follow(time, reading, bounds);
-    const wrongMs = reading.wallMs - timeAt(time, reading.monotonicMs);
-    time = next;
-    if (event !== undefined) tell(event, wrongMs);
-  }
-
-  function tell(event: ClockEvent, wrongMs: number): void {
-    const [level, message] = eventLines[event];
-    report(level, { differenceMs: Math.round(wrongMs), trusted: isoText(now()), wall: isoText(clocks.wall()) }, message);
-  }
 
   const sinceConfirmedMs = (): number => clocks.monotonic() - database.monotonicMs;
+  const isConfirmed = (): boolean => sinceConfirmedMs() <= CONFIRMED_FOR_MS;
+  const reading = (): ClockReading => read(clocks, isConfirmed() ? database : undefined);
 
   function now(): number {
-    const monotonicMs = clocks.monotonic();
     const latestByDatabase = database.databaseMs + Math.min(CONFIRMED_FOR_MS, Math.max(0, sinceConfirmedMs())) + bounds.maxJumpMs;
-    return latestMs = Math.max(latestMs, Math.floor(Math.min(timeAt(time, monotonicMs), latestByDatabase)));
+    return latestMs = Math.max(latestMs, Math.floor(Math.min(timeAt(time, clocks.monotonic()), latestByDatabase)));
   }
 
-  function differences(): ClockDifferences {
-    const { wallMs, monotonicMs, databaseMs } = read(clocks, sinceConfirmedMs() <= CONFIRMED_FOR_MS ? database : undefined);
-    const trustedMs = timeAt(time, monotonicMs);
-    const history = historyMs();
-    return {
-      wallAheadMs: wallMs - trustedMs, databaseAheadMs: databaseMs === undefined ? null : databaseMs - trustedMs,
-      historyAheadMs: history === undefined || history === 0 ? null : history - trustedMs,
-    };
-  }
+  return {
+    now, sinceConfirmedMs, isConfirmed,
+    confirm(by: DatabaseTime): void { database = by; },
+    /** Takes the clocks into account, and reports what they did. */
+    compare(): void {
+      const current = reading();
+      const differenceMs = Math.round(current.wallMs - timeAt(time, current.monotonicMs));
+      const followed = follow(time, current, bounds);
+      time = followed.time;
+      if (followed.event === undefined) return;
+      const [level, message] = eventLines[followed.event];
+      report(level, { differenceMs, trusted: isoText(now()), wall: isoText(current.wallMs) }, message);
+    },
+    hasJumped: (): boolean => Math.abs(clocks.wall() - timeAt(time, clocks.monotonic())) > bounds.maxJumpMs,
+    differences(): ClockDifferences {
+      const { wallMs, monotonicMs, databaseMs } = reading();
+      const trustedMs = timeAt(time, monotonicMs);
+      const history = historyMs() ?? 0;
+      return {
+        wallAheadMs: wallMs - trustedMs, databaseAheadMs: databaseMs === undefined ? null : databaseMs - trustedMs,
+        // An empty history has no time.
+        historyAheadMs: history === 0 ? null : history - trustedMs,
+      };
+    },
+  };
+}
+
+function runClock(options: ClockOptions, first: ClockReading, confirmed: DatabaseTime): ProcessClock {
+  const { bounds, ask, historyMs, report } = options;
+  const clock = createTrustedClock(options, first, confirmed);
+  let historyWasAhead = false;
 
   function doubts(): string[] {
     // A jump, or a sleep, since the last look counts at once.
-    if (Math.abs(clocks.wall() - timeAt(time, clocks.monotonic())) > bounds.maxJumpMs) compare();
-    const unconfirmed = sinceConfirmedMs() > CONFIRMED_FOR_MS
-      ? [`the log's database has not confirmed the time for ${spanText(sinceConfirmedMs())}`] : [];
-    return [...clockDoubts(differences(), bounds), ...unconfirmed];
+    if (clock.hasJumped()) clock.compare();
+    const found = clockDoubts(clock.differences(), bounds);
+    if (!clock.isConfirmed()) found.push(`the log's database has not confirmed the time for ${spanText(clock.sinceConfirmedMs())}`);
+    return found;
   }
 
   function tellHistory(): void {
-    const ahead = (differences().historyAheadMs ?? 0) > 2 * bounds.maxJumpMs;
-    if (ahead && !historyWasAhead) {
-      report('error', { history: isoText(historyMs() ?? 0), clock: isoText(now()) }, 'the history is ahead of the clock: orders are refused until the clock has '
-        + 'passed the time in the history; if the clock is right, a wrong clock once wrote to this history');
-    }
+    const ahead = (clock.differences().historyAheadMs ?? 0) > 2 * bounds.maxJumpMs;
+    if (ahead && !historyWasAhead) report('error', { history: isoText(historyMs() ?? 0), clock: isoText(clock.now()) }, HISTORY_AHEAD);
     historyWasAhead = ahead;
   }
 
-  const seconds = (name: string, help: string, value: (of: ClockDifferences) => number | null): Figure => (
-    { name, help, read: () => (value(differences()) ?? 0) / 1_000 });
   return {
-    now,
+    now: clock.now,
     doubt: () => doubts()[0],
     health() {
       const found = doubts();
-      const { wallAheadMs, databaseAheadMs, historyAheadMs } = differences();
-      const whole = (ms: number | null): number | null => ms === null ? null : Math.round(ms);
+      const { wallAheadMs, databaseAheadMs, historyAheadMs } = clock.differences();
       return {
-        trusted: found.length === 0, doubts: found, time: isoText(now()), wallAheadMs: Math.round(wallAheadMs), databaseAheadMs: whole(databaseAheadMs),
-        historyAheadMs: whole(historyAheadMs),
+        trusted: found.length === 0, doubts: found, time: isoText(clock.now()), wallAheadMs: Math.round(wallAheadMs),
+        databaseAheadMs: wholeOrNull(databaseAheadMs), historyAheadMs: wholeOrNull(historyAheadMs),
       };
     },
-    figures: [
-      { name: 'exchange_clock_trusted', help: '1 while the clock is trusted: orders are taken and time passes', read: () => doubts().length === 0 ? 1 : 0 },
-      seconds('exchange_clock_wall_ahead_seconds', 'The wall clock minus the trusted time', ({ wallAheadMs }) => wallAheadMs),
-      seconds('exchange_clock_database_ahead_seconds', 'The clock of the log\'s database minus the trusted time', ({ databaseAheadMs }) => databaseAheadMs),
-      seconds('exchange_clock_history_ahead_seconds', 'The latest time in the history minus the trusted time', ({ historyAheadMs }) => historyAheadMs),
-    ],
+    figures: clockFigures(clock.differences, () => doubts().length === 0),
     async look() {
       const found = await ask();
-      if (found.answers) database = found.value;
-      compare();
+      if (found.answers) clock.confirm(found.value);
+      clock.compare();
       tellHistory();
     },
   };
 }
 
+function clockFigures(differences: () => ClockDifferences, isTrusted: () => boolean): readonly Figure[] {
+  const seconds = (name: string, help: string, value: (of: ClockDifferences) => number | null): Figure => (
+    { name, help, read: () => (value(differences()) ?? 0) / 1_000 });
+  return [
+    { name: 'exchange_clock_trusted', help: '1 while the clock is trusted: orders are taken and time passes', read: () => isTrusted() ? 1 : 0 },
+    seconds('exchange_clock_wall_ahead_seconds', 'The wall clock minus the trusted time', ({ wallAheadMs }) => wallAheadMs),
+    seconds('exchange_clock_database_ahead_seconds', 'The clock of the log\'s database minus the trusted time', ({ databaseAheadMs }) => databaseAheadMs),
+    seconds('exchange_clock_history_ahead_seconds', 'The latest time in the history minus the trusted time', ({ historyAheadMs }) => historyAheadMs),
+  ];
+}
+
+const HISTORY_AHEAD = 'the history is ahead of the clock: orders are refused until the clock has passed the time in the history; '
+  + 'if the clock is right, a wrong clock once wrote to this history';
+
 const eventLines: Readonly<Record<ClockEvent, readonly ['info' | 'error', string]>> = {
-  refused: ['error', 'the clock of this machine has jumped: the jump is refused, the time goes on by the monotonic clock, orders are refused; check the clock (NTP)'],
+  refused: ['error', 'the clock of this machine has jumped: the jump is refused, the time goes on without it, orders are refused; check the clock (NTP)'],
   returned: ['info', 'the clock of this machine agrees with the trusted time again'],
   slept: ['info', 'the machine has slept: the trusted time includes the sleep'],
   accepted: ['error', 'the new time is accepted: the clock of this machine and the log\'s database have agreed on it for long enough'],
@@ -182,6 +194,10 @@ function read(clocks: MachineClocks, database: DatabaseTime | undefined): ClockR
     wallMs: clocks.wall(), monotonicMs, bootMs: clocks.boot(),
     databaseMs: database === undefined ? undefined : database.databaseMs + monotonicMs - database.monotonicMs,
   };
+}
+
+function wholeOrNull(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms);
 }
 
 /** ISO 8601 in UTC; a time beyond what Date can show is given as a number. */

@@ -19,7 +19,7 @@ export interface Machine {
 
 export interface Conditions {
   readonly clock: ProcessClock;
-  /** Throws the RequestError for which a command of a client must be refused now. Cancels and corrections free funds, so they are refused less often. */
+  /** Throws the RequestError with which a client's command must be refused now. Cancels free funds, so they are refused less often. */
   admit(what: 'order' | 'other'): void;
   /** The process's part of readiness. Takes at most the probes' time limit. */
   health(): Promise<ReadinessParts>;
@@ -51,6 +51,9 @@ const USERS: Readonly<Record<DatabaseName, readonly RoleName[]>> = {
   'log': ['engine', 'api', 'query', 'projections', 'settlement', 'lane', 'indexer'],
   'read models': ['api', 'query', 'projections'],
   'outbox': ['settlement', 'lane'],
+};
+const silentText: Readonly<Record<DatabaseName, string>> = {
+  'log': 'the log does not answer', 'read models': 'the read models do not answer', 'outbox': 'the outbox does not answer',
 };
 /** The roles that stamp commands. */
 const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'lane', 'indexer'];
@@ -95,7 +98,7 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
       const space = disk.health();
       return {
         reasons: [
-          ...found.flatMap(({ name, answers, lastError }) => answers || !isReason(name) ? [] : [`the ${name} ${name === 'read models' ? 'do' : 'does'} not answer (${lastError})`]),
+          ...found.filter(({ name, answers }) => !answers && isReason(name)).map(({ name, lastError }) => `${silentText[name]} (${lastError})`),
           ...stamps ? shown.doubts.map((doubt) => `the clock is not trusted: ${doubt}`) : [],
           ...shortage === undefined ? [] : [`orders are refused: ${shortage}`],
         ],
@@ -107,7 +110,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
       { name: 'exchange_disk_free_bytes', help: 'Free space on the disk of DATA_DIR', read: () => disk.health()?.freeBytes ?? 0 },
       {
         name: 'exchange_database_answers', help: '1 when the database answered the latest probe',
-        read: () => Promise.all(used.map(async (database) => ({ labels: { database }, value: (await databases.of(database).look()).answers ? 1 : 0 }))),
+        read: () => Promise.all(used.map(async (database) => (
+          { labels: { database }, value: (await databases.of(database).look()).answers ? 1 : 0 }))),
       },
     ],
     async stop() {

@@ -15,7 +15,9 @@ export function saysDiskFull(error: unknown): boolean {
 }
 
 /** The sentence for a full disk; undefined when the error is about something else. */
-export async function diskFullText(error: unknown, { dataDir, freeBytesOf }: { dataDir: string; freeBytesOf: FreeBytesOf }): Promise<string | undefined> {
+export async function diskFullText(
+  error: unknown, { dataDir, freeBytesOf }: { readonly dataDir: string; readonly freeBytesOf: FreeBytesOf },
+): Promise<string | undefined> {
   if (!saysDiskFull(error)) return undefined;
   const free = await freeBytesOf(dataDir).then((bytes) => `has ${bytes} bytes free`, () => 'cannot be measured');
   return `disk full: the disk of DATA_DIR (${dataDir}) ${free}; free some space and start again`;

@@ -45,8 +45,10 @@ export function watchDisk({ directory, minFreeBytes, freeBytesOf: measure, repor
   let freeBytes: number | undefined;
   let short = false;
   return {
-    shortage: () => short && freeBytes !== undefined
-      ? `the disk of DATA_DIR (${directory}) has ${megabytes(freeBytes)} MB free and needs ${megabytes(minFreeBytes)} MB` : undefined,
+    shortage() {
+      if (!short || freeBytes === undefined) return undefined;
+      return `the disk of DATA_DIR (${directory}) has ${megabytes(freeBytes)} MB free and needs ${megabytes(minFreeBytes)} MB`;
+    },
     health: () => freeBytes === undefined ? undefined : { freeBytes, minFreeBytes },
     async look() {
       try {

@@ -88,7 +88,8 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
   const keccak256 = await createKeccak256();
   const log = await openLog(urls.log);
   let known: Replica | undefined;
-  const conditions = await watchConditions({ config, roles, urls, logger, machine, historyMs: () => known?.view.time }).catch(async (error: unknown) => {
+  const watching = watchConditions({ config, roles, urls, logger, machine, historyMs: () => known?.view.time });
+  const conditions = await watching.catch(async (error: unknown) => {
     await log.close();
     throw error;
   });

@@ -11,7 +11,8 @@ export const engine: Role = {
     const replica = await shared();
     const stopping = new AbortController();
     const clock = runClock({
-      log, replica, now, mayPass: () => conditions.clock.doubt() === undefined, signal: stopping.signal, report: (message) => { logger.warn(message); },
+      log, replica, now, mayPass: () => conditions.clock.doubt() === undefined, signal: stopping.signal,
+      report: (message) => { logger.warn(message); },
     });
     const failed = failureOf(clock);
     failed.catch(() => undefined);
