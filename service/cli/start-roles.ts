@@ -10,6 +10,7 @@ import { requestObserver } from '../http/observe.js';
 import { closeServer, createServer, listen } from '../http/server.js';
 import type { Logger } from '../logger.js';
 import { createMetrics } from '../metrics.js';
+import { joined } from '../process/probe.js';
 import { runProgram } from '../program.js';
 import type { StopStep } from '../stop.js';
 import { childEnvironment } from '../supervision/child-environment.js';
@@ -63,7 +64,7 @@ async function openFront(
   const wanted = config.processes.map((group) => group.join('+'));
   const front = createFront({
     portsOf: (role) => live().filter((each) => each.serves && each.role.split('+').includes(role)).map(({ port }) => port),
-    readiness: () => stackReadiness({ wanted, live: live() }), metrics, observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
+    readiness: joined(() => stackReadiness({ wanted, live: live() })), metrics, observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
   });
   const server = createServer(front, config);
   const port = await listen(server, config);

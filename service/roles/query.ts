@@ -3,6 +3,7 @@ import { within } from '../../engine/waiting.js';
 import { readEndpoints } from '../api/endpoints.js';
 import { createQueries } from './queries.js';
 import { lagReasons, type ReadinessParts } from '../process/readiness.js';
+import { joined } from '../process/probe.js';
 import { neverFails } from '../process/failure.js';
 import type { Role } from './role.js';
 
@@ -22,7 +23,7 @@ export const query: Role = {
       routes: readEndpoints(createQueries({ db, log, now })), figures: [], failed: neverFails,
       // The read models are closed with the shared parts.
       stop: () => Promise.resolve(),
-      async health(): Promise<ReadinessParts> {
+      health: joined(async (): Promise<ReadinessParts> => {
         try {
           const position = await within(db.position(), POSITION_WITHIN_MS);
           if (position === undefined) return unread();
@@ -31,7 +32,7 @@ export const query: Role = {
         } catch {
           return unread();
         }
-      },
+      }),
     };
   },
 };

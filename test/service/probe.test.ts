@@ -1,6 +1,6 @@
 /** Probes: one question for many who ask, and an answer in time whatever the database does. */
 import assert from 'node:assert/strict';
-import { createProbe } from '../../service/process/probe.js';
+import { createProbe, joined } from '../../service/process/probe.js';
 
 function scene(timeoutMs = 1_000) {
   const set = { nowMs: 0, asked: 0, answer: (): Promise<string> => Promise.resolve('yes') };
@@ -46,5 +46,18 @@ describe('service: a probe', () => {
     assert.deepEqual(await probe.look(), { answers: false, error: 'connection refused' });
     Object.assign(set, { nowMs: 600, answer: () => Promise.resolve('back') });
     assert.deepEqual(await probe.look(), { answers: true, value: 'back' });
+  });
+
+  it('joined work runs once for all who wait, and again afterwards, also after a failure', async () => {
+    let runs = 0;
+    const work = joined(async () => {
+      runs += 1;
+      await Promise.resolve();
+      if (runs === 2) throw new Error('no');
+      return runs;
+    });
+    assert.deepEqual(await Promise.all([work(), work()]), [1, 1]);
+    await assert.rejects(work());
+    assert.equal(await work(), 3);
   });
 });

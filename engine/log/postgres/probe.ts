@@ -19,9 +19,14 @@ export function createDatabaseProbe({ url, timeoutMs }: { readonly url: string; 
         return Number(rows[0]?.[0]);
       } catch (error) {
         connection.drop();
-        throw error;
+        throw isTimeout(error) ? new Error(`no answer within ${timeoutMs} ms`, { cause: error }) : error;
       }
     },
     close: () => connection.end(),
   };
+}
+
+/** The texts of node-postgres for its own time limits, of a connection and of a query; these errors have no code. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && /^(timeout expired|Query read timeout|Connection terminated due to connection timeout)$/.test(error.message);
 }
