@@ -82,6 +82,12 @@ const settings = {
   REQUEST_TIMEOUT_MS: setting(integer(100, 300_000), 10_000, 'Time for a whole request to arrive, in milliseconds.'),
   KEEP_ALIVE_TIMEOUT_MS: setting(integer(100, 600_000), 65_000, 'Time after which an idle connection is closed, in milliseconds.'),
   STOP_TIMEOUT_MS: setting(integer(0, 600_000), 10_000, 'Time for requests in flight to be answered when the service stops, in milliseconds.'),
+  CLOCK_MAX_JUMP_S: setting(integer(2, 3_153_600_000), 10,
+    'How far the clocks of this machine, the log\'s database and the history may differ, in seconds, before orders are refused.'),
+  CLOCK_ACCEPT_AFTER_S: setting(integer(10, 31_536_000), 600,
+    'After this time, in seconds, a new time on which this machine and the log\'s database agree is accepted.'),
+  MIN_FREE_DISK_MB: setting(integer(0, 1_000_000_000), (above) => above['databaseUrl'] === '' ? 512 : 0,
+    'Free space of DATA_DIR\'s disk, in MB, below which orders are refused; 0 = never.', { shown: '512 with the embedded Postgres, else 0' }),
   READY_MAX_LAG: setting(integer(0, 1_000_000_000), 10_000, 'How many log records a read model may be behind before /health/ready answers 503.'),
 } as const;
 

@@ -48,8 +48,7 @@ export async function openGrounds(config: Config, { environment, logger, steps }
     isDevelopment: config.databaseUrl === '', dev: chains.dev,
     started: chains.dev === undefined ? undefined : healthOf(chains.dev),
     failed: Promise.race([
-      database.ended.then((reason) => { throw new Error(`the database has ended: ${reason}`); }),
-      chains.ended.then((reason) => { throw new Error(`the development chain has ended: ${reason}`); }),
+      database.ended.then((ended) => { throw ended; }), chains.ended.then((ended) => { throw ended; }),
     ]),
   };
 }

@@ -1,8 +1,11 @@
 /** What the programs that serve have in common: settings from the environment, log lines, an orderly stop, and exit codes that say why. */
+import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { messageOf } from './cannot-start.js';
 import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config, type SettingName } from './config.js';
+import { freeBytesOf } from './process/disk.js';
+import { diskFullText } from './process/disk-full.js';
 import { BAD_CONFIGURATION, isBadConfiguration } from './exit-codes.js';
 import { createLogger, type Logger } from './logger.js';
 import { stopOnSignals, type StopStep } from './stop.js';
@@ -51,10 +54,13 @@ export async function runProgram({ name, what, description, unused, help = '', s
       try {
         await run({ config, logger, steps, stop, serves: () => { serving = true; } });
       } catch (error) {
-        if (serving) logger.fatal({ error: inspect(error) }, `${what} cannot go on: ${messageOf(error)}`);
+        const text = await diskFullText(error, { dataDir: resolve(config.dataDir), freeBytesOf }) ?? messageOf(error);
+        const { lastLines } = error as { readonly lastLines?: readonly string[] };
+        const fields = { error: inspect(error), ...lastLines === undefined ? {} : { lastLines } };
+        if (serving) logger.fatal(fields, `${what} cannot go on: ${text}`);
         else {
-          logger.fatal(`${what} cannot start: ${messageOf(error)}`);
-          logger.debug({ error: inspect(error) }, 'where the start failed');
+          logger.fatal(`${what} cannot start: ${text}`);
+          logger.debug(fields, 'where the start failed');
         }
         await stop(isBadConfiguration(error) ? BAD_CONFIGURATION : 1);
       }

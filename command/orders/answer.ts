@@ -39,10 +39,13 @@ export type FindOrder = (orderHash: string) => Promise<KnownOrder | undefined>;
 /** Reads the outcome of an earlier command, by its log position. */
 export type OriginalOutcome = (position: number) => Promise<CommandOutcome>;
 
-/** The engine's rejection as a RequestError with the same code. Throws an error for a code that no order or cancel can get. */
-export function rejectionError({ code, subject }: Pick<CommandRejected, 'code' | 'subject'>): RequestError {
+/**
+ * The engine's rejection at the time `atMs` as a RequestError with the same code. A trader whose order expires too soon is told the time. Throws
+ * an error for a code that no order or cancel can get.
+ */
+export function rejectionError({ code, subject }: Pick<CommandRejected, 'code' | 'subject'>, atMs: number): RequestError {
   if (!isErrorCode(code)) throw new Error(`the engine rejected ${subject} with ${code}, which is not a code for orders or cancels`);
-  return new RequestError(code);
+  return new RequestError(code, code === 'invalid_expiration' ? `the service's time is ${Math.floor(atMs / 1_000)}` : '');
 }
 
 function isErrorCode(code: RejectionCode): code is RejectionCode & ErrorCode {

@@ -92,7 +92,7 @@ export function expiresTooSoon(expiration: string, atMs: number): boolean {
 /** The `invalid_expiration` of an order that `expiresTooSoon`. */
 export function tooSoon(expiration: string, atMs: number): RequestError {
   const earliest = Math.floor(atMs / 1_000) + MIN_LIFETIME_S;
-  return fieldError('invalid_expiration', '/order/expiration', `must be ${earliest} or later for this request, but is ${expiration}`);
+  return fieldError('invalid_expiration', '/order/expiration', `must be ${earliest} or later for this request, but is ${expiration}; the service's time is ${Math.floor(atMs / 1_000)}`);
 }
 
 /** A RequestError about one field of the request. */

@@ -111,7 +111,7 @@ function refuseOrFind(parts: PlaceOrderParts, { chainId, command }: Incoming): P
   }
   const code = parts.view.refusalOf(command);
   if (code === undefined) return undefined;
-  const refusal = rejectionError({ code, subject: orderHash });
+  const refusal = rejectionError({ code, subject: orderHash }, command.at);
   if (code !== 'invalid_expiration') throw refusal;
   return parts.findOrder(orderHash).then((known) => {
     if (known === undefined) throw refusal;
@@ -199,7 +199,7 @@ async function answerTo(parts: PlaceOrderParts, orderHash: string, { position, o
   switch (first?.type) {
     case 'OrderAccepted': return { body: `{${acceptedFields(orderHash, outcome)}}`, position };
     case 'OrderRepeated': return originalAnswer(parts, orderHash, await parts.findOrder(orderHash) ?? { orderNumber: first.orderNumber });
-    case 'CommandRejected': throw rejectionError(first);
+    case 'CommandRejected': throw rejectionError(first, outcome.at);
     default: throw new Error(`position ${position}: a PlaceOrder's outcome began with ${first?.type ?? 'nothing'}`);
   }
 }

@@ -69,7 +69,8 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const listeners: ((step: Step) => void)[] = [];
   const begin = createBeginning(engine, Math.max(commands, recorded));
   const done = runToEnd(() => follow({
-    engine, log, sink, recorded, signal, snapshots: createSnapshotTaker(engine, { folder: options.snapshotDirectory, every: options.snapshotEvery, report }),
+    engine, log, sink, recorded, signal,
+    snapshots: createSnapshotTaker(engine, { folder: options.snapshotDirectory, every: options.snapshotEvery, report }),
     stepped(step) {
       outcomes.publish(step);
       for (const listener of listeners) listener(step);

@@ -47,6 +47,8 @@ export interface EngineView {
   readonly position: number;
   /** The digest of the history up to the last decided command; 32 bytes. */
   readonly digest: Uint8Array;
+  /** The latest time in the history, in milliseconds since the Unix epoch; 0 while it is empty. */
+  readonly time: number;
   /** When the clock has work to do next, in milliseconds since the Unix epoch; Infinity while there is no such work. */
   nextDue(): number;
   /** A market, open or closed. */
@@ -82,6 +84,7 @@ export function viewOf(engine: Engine): EngineView {
     get position() { return state.position; },
     get digest() { return engine.digest; },
     get nextFill() { return state.nextFill; },
+    get time() { return state.now; },
     nextDue: () => nextDue(state),
     market: (marketId) => findMarket(state, marketId),
     markets: () => state.markets.values(),

@@ -16,8 +16,8 @@ export interface ChainsOfConfig {
   readonly chains: readonly ConfiguredChain[];
   /** The development chain; undefined without one. */
   readonly dev: DevelopmentChain | undefined;
-  /** Resolves with the reason when a chain that was started here ends by itself. */
-  readonly ended: Promise<string>;
+  /** Resolves with how a chain that was started here ended when it ends by itself. */
+  readonly ended: DevChain['ended'];
   /** Stops what was started here. */
   close(): Promise<void>;
 }
@@ -99,4 +99,4 @@ function watchKept(dev: DevChain, report: Report): NodeJS.Timeout {
   return setInterval(() => { look(dev.kept(), performance.now()); }, KEPT_CHECK_MS).unref();
 }
 
-const nothingStarted = { ended: new Promise<string>(() => undefined), close: () => Promise.resolve() };
+const nothingStarted = { ended: new Promise<never>(() => undefined), close: () => Promise.resolve() };

@@ -10,6 +10,7 @@ import { requestObserver } from '../http/observe.js';
 import { checkPlace } from '../http/server.js';
 import type { Logger } from '../logger.js';
 import { createMetrics } from '../metrics.js';
+import { joined } from '../process/probe.js';
 import type { Grounds } from '../process/process.js';
 import { serve } from '../process/serve.js';
 import { runProgram, type Running } from '../program.js';
@@ -70,7 +71,8 @@ async function openFront(
   const wanted = config.processes.map((group) => group.join('+'));
   const front = createFront({
     portsOf: (role) => live().filter((each) => each.serves && each.role.split('+').includes(role)).map(({ port }) => port),
-    readiness: () => stackReadiness({ wanted, live: live(), own: started?.health() }), metrics, showsMetrics: config.metricsPort === undefined,
+    readiness: joined(() => stackReadiness({ wanted, live: live(), own: started?.health() })), metrics,
+    showsMetrics: config.metricsPort === undefined,
     observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
   });
   // A request that is passed on has a connection to a process, too.

@@ -11,6 +11,7 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { pause } from '../../engine/waiting.js';
 import { CannotStart } from '../cannot-start.js';
+import { childEnded, type ChildEnded } from './child-ended.js';
 import { lockDirectory } from './directory-lock.js';
 import { syncDirectory, writeDurably } from './durable-files.js';
 import { spawnGuarded } from './guarded-process.js';
@@ -30,8 +31,8 @@ export interface EmbeddedPostgres {
   readonly tcpUrl: string;
   /** Process id of the postmaster. */
   readonly pid: number;
-  /** Resolves with the reason when Postgres ends by itself; never after stop(). */
-  readonly ended: Promise<string>;
+  /** Resolves with how Postgres ended when it ends by itself; never after stop(). */
+  readonly ended: Promise<ChildEnded>;
   /** Fast shutdown: open transactions are rolled back, committed ones are kept. Can be called again. */
   stop(): Promise<void>;
 }
@@ -186,7 +187,7 @@ async function isUsed(cluster: string): Promise<boolean> {
 
 async function startServer({ cluster, account, programs, options }: {
   cluster: string; account: Account; programs: Programs; options: EmbeddedPostgresOptions;
-}): Promise<{ port: number; pid: number; ended: Promise<string>; stop: () => Promise<void> }> {
+}): Promise<{ port: number; pid: number; ended: Promise<ChildEnded>; stop: () => Promise<void> }> {
   for (let attempt = 1; ; attempt++) {
     const { port = await freePort() } = options.port === 0 ? {} : options;
     const sockets = takesSockets(cluster) ? cluster : '';
@@ -199,8 +200,9 @@ async function startServer({ cluster, account, programs, options }: {
     const { pid } = child;
     if (pid !== undefined && await becomesReady(child, cluster)) {
       keepAlive(child, false);
-      const ended = new Promise<string>((resolve) => {
-        void exited.then(() => { if (!stopping) resolve(`Postgres ended by itself: ${tail().at(-1) ?? 'it said nothing'}`); });
+      const ended = new Promise<ChildEnded>((resolve) => {
+        const told = () => childEnded({ name: 'Postgres', pid, code: child.exitCode, signal: child.signalCode, lastLines: tail() });
+        void exited.then(() => { if (!stopping) resolve(told()); });
       });
       return { port, pid, ended, stop: async () => {
         stopping = true;

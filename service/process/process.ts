@@ -15,6 +15,9 @@ import type { Logger } from '../logger.js';
 import { createMetrics, type Figure, type Metrics } from '../metrics.js';
 import type { StopStep } from '../stop.js';
 import { allRoles } from '../roles/all-roles.js';
+import { machineClocks } from './clock.js';
+import type { Machine } from './conditions.js';
+import { freeBytesOf } from './disk.js';
 import { mergeReadiness, type ReadinessParts } from './readiness.js';
 import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
 import type { RunningRole } from '../roles/role.js';
@@ -47,14 +50,18 @@ export interface StartedHere {
   readonly figures: readonly Figure[];
 }
 
+const THIS_MACHINE: Machine = { clocks: machineClocks, freeBytesOf };
+
 /**
  * Starts the roles in their order, then listens. Resolves when each role works: the process has caught up with the history and, for each
  * chain that can be reached, with its final blocks. When the promise rejects, nothing is left running.
  */
-export async function startProcess(config: Config, { urls, chains, started }: Grounds, logger: Logger): Promise<ExchangeProcess> {
+export async function startProcess(
+  config: Config, { urls, chains, started }: Grounds, logger: Logger, machine = THIS_MACHINE,
+): Promise<ExchangeProcess> {
   const roles = new Set(config.roles);
   const metrics = createMetrics();
-  const { parts, failed, leaveChains, stopSteps } = await openSharedParts({ config, roles, urls, chains, logger, metrics });
+  const { parts, failed, leaveChains, stopSteps } = await openSharedParts({ config, roles, urls, chains, logger, metrics, machine });
   const steps = [...stopSteps];
   try {
     const running = new Map<RoleName, RunningRole>();
@@ -93,7 +100,7 @@ async function listenFor({ config, parts, running, metrics, logger, started }: S
     getConfig: configHandler({ config, chains: [...parts.chains.values()], now: parts.now }), getLiveness: () => ({ body: '{"live":true}' }), getMetrics: metrics.scrape,
     getReadiness: async () => readinessAnswer([...running.keys()], [
       { reasons: stopping ? ['the service is stopping'] : [] }, ...started === undefined ? [] : [started.health()],
-      ...await Promise.all([...running.values()].map((role) => role.health())),
+      ...await Promise.all([parts.conditions.health(), ...[...running.values()].map((role) => role.health())]),
     ]),
   }, VERSION);
   const app = createApp({

@@ -3,7 +3,8 @@ import { readinessAnswer } from '../process/process.js';
 import type { ReadinessParts } from '../process/readiness.js';
 import type { LiveProcess } from './supervisor.js';
 
-const ANSWER_WITHIN_MS = 2_000;
+/** Longer than a process waits for a silent database (2 s): its answer names the database. */
+const ANSWER_WITHIN_MS = 4_000;
 
 export interface Stack {
   /** The role of each process that should run. */

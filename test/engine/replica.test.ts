@@ -299,6 +299,30 @@ describe('replica', () => {
     await engine.stop();
   });
 
+  it('the clock waits while time may not pass', async () => {
+    const log = createMemoryLog();
+    await log.append('commands', [marketExpiringAt(START_MS / 1_000 + 10)]);
+    const engine = await start(log);
+    await engine.replica.caughtUp;
+    const stop = new AbortController();
+    const asked: boolean[] = [];
+    let trusted = false;
+    const clock = runClock({
+      log, replica: engine.replica, now: () => START_MS + 10_000, signal: stop.signal, tickMs: 1,
+      mayPass: () => {
+        asked.push(trusted);
+        return trusted;
+      },
+    });
+    await until('the clock has asked', () => asked.length > 3);
+    equal(await log.length('commands'), 1);
+    trusted = true;
+    deepEqual((await engine.replica.outcomeOf(1)).events, [{ type: 'MarketClosed', v: 1, marketId: marketId(1) }]);
+    stop.abort();
+    await clock;
+    await engine.stop();
+  });
+
   it('carries time into a quiet market: an order expires without anybody\'s doing', async () => {
     const log = createMemoryLog();
     const engine = await start(log);

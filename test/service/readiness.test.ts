@@ -31,6 +31,20 @@ describe('service: readiness', () => {
     assert.deepEqual(mergeReadiness([{ reasons: [], engine }, { reasons: [], engine: further }]).engine, further);
   });
 
+  it('shows the clock that is doubted most, the database that is silent, and the disk with the least space', () => {
+    const clock = { trusted: true, doubts: [], time: '2026-11-22T07:30:00.000Z', wallAheadMs: 3, databaseAheadMs: 0, historyAheadMs: -9_000_000 };
+    const off = { ...clock, wallAheadMs: -4_000 };
+    const doubted = { ...clock, trusted: false, doubts: ['it jumped'] };
+    const [log, silent] = [{ name: 'log', answers: true, lastError: null }, { name: 'log', answers: false, lastError: 'no answer' }] as const;
+    const models = { name: 'read models', answers: true, lastError: null } as const;
+    const disk = { freeBytes: 7, minFreeBytes: 5 };
+    assert.deepEqual(mergeReadiness([
+      { reasons: [], clock, databases: [log, models], disk: { ...disk, freeBytes: 9 } }, { reasons: [], clock: off, databases: [silent], disk },
+      { reasons: [], databases: [log] },
+    ]), { reasons: [], clock: off, databases: [silent, models], disk });
+    assert.deepEqual(mergeReadiness([{ reasons: [], clock: off }, { reasons: [], clock: doubted }]), { reasons: [], clock: doubted });
+  });
+
   describe('of a stack', () => {
     const servers: Server[] = [];
     afterEach(async () => {

@@ -56,7 +56,10 @@ describe('service: a process with some of the roles', () => {
     const { text } = await fetchText(`${running.get(roles)?.url}/metrics`, 'GET');
     const figures = Object.entries(FIGURES).flatMap(([name, figure]) => text.includes(`# TYPE ${figure} `) ? [name] : []);
     assert.ok(Array.isArray(reasons) && typeof ready === 'boolean');
-    return { roles: named, parts: Object.keys(parts), figures };
+    // Every process tells these.
+    const { clock, databases, disk, ...own } = parts;
+    assert.ok(clock !== undefined && Array.isArray(databases) && disk !== undefined && text.includes('# TYPE exchange_clock_trusted '));
+    return { roles: named, parts: Object.keys(own), figures };
   }
 
   const lengths = () => Promise.all([log.length('commands'), log.length('outcomes')]);

@@ -75,7 +75,7 @@ describe('embedded Postgres', () => {
     const second = await start();
     await query(second.url, 'insert into kept values (2)');
     process.kill(second.pid, 'SIGKILL');
-    assert.match(await second.ended, /^Postgres ended by itself/);
+    assert.equal((await second.ended).message, `Postgres (pid ${second.pid}) was stopped: signal SIGKILL`);
     await second.stop();
 
     const owner = startElsewhere();

@@ -91,7 +91,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
     await rm(directory, { recursive: true });
   });
 
-  const ended = () => chain.ended.then((reason) => { throw new Error(reason); });
+  const ended = () => chain.ended.then((reason) => { throw reason; });
 
   const start = () => mortalStack({
     databaseUrl: database.url, chainUrl: chain.url, dataDir: directory,

@@ -22,6 +22,21 @@ const Readiness = field.answer('Readiness', {
     position: Type.Integer({ minimum: -1, description: 'Last log position that all reads include; -1 for none.' }),
     lag: field.integer('Number of commands after that position.'),
   }, { description: 'State of the query role.' })),
+  clock: Type.Optional(field.answer('ClockReadiness', {
+    trusted: Type.Boolean({ description: 'While the clock is not trusted, orders are refused and no time passes in the history.' }),
+    doubts: Type.Array(Type.String(), { description: 'Why the clock is not trusted; empty while it is.' }),
+    time: Type.String({ description: 'The trusted time, ISO 8601 in UTC.' }),
+    wallAheadMs: Type.Integer({ description: 'The machine\'s clock minus the trusted time, in milliseconds.' }),
+    databaseAheadMs: field.orNull(Type.Integer(), 'The clock of the log\'s database minus the trusted time; null while it is not known.'),
+    historyAheadMs: field.orNull(Type.Integer(), 'The latest time in the history minus the trusted time; null while the history is empty or not known here.'),
+  }, { description: 'The process\'s clock; for a stack, the clock that differs most.' })),
+  databases: Type.Optional(Type.Array(field.answer('DatabaseReadiness', {
+    name: field.oneOf(['log', 'read models', 'outbox'], 'What the database is for.'), answers: Type.Boolean(),
+    lastError: field.orNull(Type.String(), 'Why it does not answer; null while it does.'),
+  }), { description: 'Databases that the process uses. Each is asked at most twice per second, with a time limit of 2 s.' })),
+  disk: Type.Optional(field.answer('DiskReadiness', {
+    freeBytes: field.integer('Free space on the disk of DATA_DIR.'), minFreeBytes: field.integer('Below this, orders are refused; 0 means never.'),
+  })),
   lanes: Type.Optional(Type.Array(field.answer('LaneReadiness', {
     chainId: field.ChainId, key: Type.String({ description: 'Name of the key in the settings.' }), address: field.Address,
     standby: Type.Boolean({ description: 'Another process sends with this key.' }), trouble: field.orNull(Type.String(), 'What blocks the lane; null when nothing does.'),
@@ -47,6 +62,9 @@ const Readiness = field.answer('Readiness', {
 const readiness = {
   ready: true, roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'query', 'api'], reasons: [],
   engine: { position: 4_218, logLength: 4_218, standby: false }, projections: [{ name: 'orders', position: 4_218, lag: 0 }],
+  clock: { trusted: true, doubts: [], time: '2026-11-22T07:30:00.000Z', wallAheadMs: 1, databaseAheadMs: 0, historyAheadMs: -412 },
+  databases: [{ name: 'log', answers: true, lastError: null }, { name: 'read models', answers: true, lastError: null }],
+  disk: { freeBytes: 84_825_690_112, minFreeBytes: 512_000_000 },
   readModels: { position: 4_217, lag: 0 }, lanes: [{ chainId: 31_337, key: 'operator', address: example.bob, standby: false, trouble: null }],
   chains: [{
     chainId: 31_337, finalBlock: 312, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 0, stalled: false,
@@ -56,7 +74,8 @@ const readiness = {
 
 export const getReadiness = defineEndpoint({
   id: 'getReadiness', role: 'every', method: 'GET', path: '/health/ready', tag: 'Service', summary: 'Whether requests should be sent to the service',
-  description: 'Ready when the engine has decided nearly all commands and every read model has nearly caught up. Lags are in records.',
+  description: 'Ready when the engine has decided nearly all commands, every read model has nearly caught up, the databases answer, the clock is trusted and '
+    + 'the disk has space. Lags are in records.',
   parameters: {}, authority: anybody, errorShape: problems,
   answer: {
     description: 'Ready.', schema: Readiness,

@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pause, within } from '../../../engine/waiting.js';
+import { childEnded, type ChildEnded } from '../child-ended.js';
 import { spawnGuarded } from '../guarded-process.js';
 import { keepAlive } from '../keep-alive.js';
 import { readOutput } from '../process-output.js';
@@ -9,8 +10,8 @@ import { readOutput } from '../process-output.js';
 export interface Anvil {
   readonly url: string;
   readonly pid: number;
-  /** Resolves with the reason when anvil ends by itself; never after stop(). */
-  readonly ended: Promise<string>;
+  /** Resolves with how anvil ended when it ends by itself; never after stop(). */
+  readonly ended: Promise<ChildEnded>;
   /** Sends SIGTERM: anvil writes its state, if it was told to keep one, and exits. Can be called again. */
   stop(): Promise<void>;
 }
@@ -59,7 +60,8 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   return {
     url: `http://${address}`, pid,
     ended: new Promise((resolve) => {
-      void exited.then(() => { if (!stopping) resolve(`anvil ended by itself: ${lastLines().at(-1) ?? 'it said nothing'}`); });
+      const told = () => childEnded({ name: 'the development chain', pid, code: child.exitCode, signal: child.signalCode, lastLines: lastLines() });
+      void exited.then(() => { if (!stopping) resolve(told()); });
     }),
     async stop() {
       stopping = true;

@@ -38,8 +38,8 @@ export interface DevChain {
   keep(): Promise<void>;
   /** How far the disk is behind the chain, on the clock of `performance.now()`. */
   kept(): KeptStatus;
-  /** Resolves with the reason when the chain ends by itself; never after stop(). */
-  readonly ended: Promise<string>;
+  /** Resolves with how the chain ended when it ends by itself; never after stop(). */
+  readonly ended: Anvil['ended'];
   /** Writes the state and stops the chain. Can be called again. */
   stop(): Promise<void>;
 }
