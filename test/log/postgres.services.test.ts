@@ -177,6 +177,22 @@ describe('log: Postgres under faults', () => {
       assert.deepEqual(await followed, placed(0, [record]));
     });
 
+    it('gets what other handles append by their announcements, not by polling', async () => {
+      const log = await open({ url: database.url, pollMs: 3_600_000 });
+      const records = newRecords(6);
+      const batches = follow(log)[Symbol.asyncIterator]();
+      const next = async (): Promise<readonly LogRecord[]> => (await batches.next()).value as LogRecord[];
+      const first = next();
+      await untilRow('select 1 from pg_stat_activity where query ilike \'listen%\' and datname = current_database()');
+      // The first one may come by the look that follows a new connection; all the others need an announcement.
+      await direct.append('commands', records.slice(0, 1));
+      assert.deepEqual(await first, placed(0, records.slice(0, 1)));
+      for (let i = 1; i < records.length; i++) {
+        await direct.append('commands', [records[i]!]);
+        assert.deepEqual(await next(), placed(i, [records[i]!]));
+      }
+    });
+
     it('goes on when its connections are terminated, without waiting for a poll', async () => {
       const records = newRecords(6);
       const log = await open({ url: database.url, pollMs: 3_600_000 });
