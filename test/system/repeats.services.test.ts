@@ -11,7 +11,7 @@ import { startProcess, type ExchangeProcess } from '../../service/process/proces
 import { documentedClient, type DocumentedClient } from '../support/documented-client.js';
 import { alice, bob, cancelHeaders, carol, exchangeStack, signedBody, type ExchangeStack } from '../support/exchange-stack.js';
 
-const REPEATS = 1_000;
+const REPEATS = 300;
 const AT_ONCE = 50;
 
 describe('the exchange: repeats at two api processes', function () {
