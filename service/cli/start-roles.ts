@@ -64,7 +64,8 @@ async function openFront(
   const wanted = config.processes.map((group) => group.join('+'));
   const front = createFront({
     portsOf: (role) => live().filter((each) => each.serves && each.role.split('+').includes(role)).map(({ port }) => port),
-    readiness: joined(() => stackReadiness({ wanted, live: live() })), metrics, observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
+    readiness: joined(() => stackReadiness({ wanted, live: live() })), metrics,
+    observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
   });
   const server = createServer(front, config);
   const port = await listen(server, config);
