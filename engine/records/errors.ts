@@ -45,7 +45,7 @@ export const errors = {
   request_timeout: kind(408, 'the request did not arrive in time', true),
   internal: kind(500, 'an unexpected error; it has been logged'),
   clock_untrusted: kind(503, 'the clock of the service may be wrong, so no order is taken until it is right; send it again as Retry-After says', true),
-  disk_full: kind(503, 'the disk of the service is nearly full, so no order is taken; send it again as Retry-After says', true),
+  disk_full: kind(503, 'the disk of the service is full or nearly full, and the request was not taken; send it again as Retry-After says', true),
   overloaded: kind(503, 'the exchange is busy and has not taken the request; send it again as Retry-After says', true),
   outcome_unknown: kind(503, 'the log has not confirmed the request, which may still be carried out; send it again: it is carried out once', true),
   not_caught_up: kind(503, 'the read model has not reached X-Min-Log-Position yet; ask again', true),

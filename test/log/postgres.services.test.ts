@@ -110,6 +110,17 @@ describe('log: Postgres under faults', () => {
     });
   });
 
+  it('an append to a full disk is refused at once, and nothing was written', async () => {
+    const log = await open({ url: database.url });
+    await raw.query(`
+      create function log.disk_full() returns trigger language plpgsql as $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`);
+    await raw.query('create trigger full_disk before insert on log.records execute function log.disk_full()');
+    await assert.rejects(log.append('commands', newRecords(1)), (error: Error) => (
+      error instanceof LogUnavailable && !error.outcomeUnknown && (error.cause as pg.DatabaseError).code === '53100'));
+    await raw.query('drop trigger full_disk on log.records');
+    assert.equal(await log.append('commands', newRecords(1)), 0);
+  });
+
   it('a read rejects when Postgres cannot be reached', async () => {
     const log = await openThroughProxy({ attemptTimeoutMs: 500 });
     proxy.refuse();

@@ -237,11 +237,16 @@ describe('the exchange, end to end', () => {
   it('shows its health', async () => {
     const progress = { position: last + 1, lag: 0 };
     assert.deepEqual(await exchange.get('/health/live'), { live: true });
-    type Readiness = { projections: { position: number }[] };
+    type Readiness = {
+      projections: { position: number }[]; clock: { trusted: boolean; wallAheadMs: number }; databases: unknown[]; disk: { freeBytes: number };
+    };
     const ready = () => exchange.get('/health/ready') as unknown as Promise<Readiness>;
     // The projections' thread tells its progress a moment after it can be read.
     while ((await ready()).projections.some(({ position }) => position <= last)) await delay(5);
-    assert.deepEqual(await ready(), {
+    const { clock, databases, disk, ...shown } = await ready();
+    assert.ok(clock.trusted && Math.abs(clock.wallAheadMs) < 10_000 && disk.freeBytes > 0);
+    assert.deepEqual(databases, ['log', 'read models', 'outbox'].map((name) => ({ name, answers: true, lastError: null })));
+    assert.deepEqual(shown, {
       ready: true, reasons: [], engine: { position: last + 1, logLength: last + 1, standby: false }, chains: [], lanes: [],
       roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'query', 'api'], readModels: { position: last, lag: 0 },
       projections: ['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions'].map((name) => ({ name, ...progress })),

@@ -84,6 +84,11 @@ export function soleRow<Row>(rows: readonly Row[]): Row {
   return row;
 }
 
+/** Whether Postgres refused a statement because its disk is full. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '53100';
+}
+
 /** Whether the same work may succeed later: no connection, no resources, a conflict, a timeout, a server in recovery. */
 export function canPass(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {

@@ -94,7 +94,7 @@ export const cancelOrder = defineEndpoint({
   },
   errors: [
     'invalid_order_hash', 'invalid_market_id', 'cancel_signature_required', 'invalid_cancel_signature', 'not_order_owner', 'other_site', 'unknown_order',
-    'already_filled', 'overloaded', 'outcome_unknown', 'unavailable',
+    'already_filled', 'disk_full', 'overloaded', 'outcome_unknown', 'unavailable',
   ],
   limit: 'orders', consistent: false,
 });
