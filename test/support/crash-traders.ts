@@ -29,8 +29,6 @@ export interface CrashTraders {
   readonly recent: () => SignedOrder | undefined;
   /** Resolves after the signal, when everything sent is answered. */
   trade(signal: AbortSignal): Promise<void>;
-  /** Has something new recorded: resolves when an order was taken. */
-  record(): Promise<void>;
   /** Sends an order that was taken before once more: its answer, and whether it says that it is a repeat. */
   repeat(orderHash: string): Promise<{ readonly told: Acknowledged; readonly isRepeat: boolean }>;
 }
@@ -112,12 +110,6 @@ export function crashTraders(parts: CrashTradersParts): CrashTraders {
     recent: () => recent,
     async trade(signal) {
       await Promise.all(chain.traders.map((trader, i) => tradeAs(trader, createRandom(seed + i), signal)));
-    },
-    async record() {
-      const random = createRandom(seed + nonce);
-      for (let i = 0; ; i++) {
-        if ((await placeNew(chain.traders[i % chain.traders.length]!, random)).length > 0) return;
-      }
     },
     async repeat(orderHash) {
       const answer = await place(taken.get(orderHash)!);
