@@ -11,8 +11,7 @@ import { HistoryDiffers } from './history-differs.js';
 import { createCommandOutcomes } from './command-outcomes.js';
 import { createRecorder, type Recorder } from './recorder.js';
 import type { Restored } from './snapshot.js';
-import { loadSnapshot } from './snapshot-files.js';
-import { createSnapshotTaker, type SnapshotTaker } from './snapshot-taker.js';
+import { createSnapshotTaker, loadSnapshot, type SnapshotTaker } from './snapshot-files.js';
 import type { StepSink } from './step-sink.js';
 import { viewOf, type EngineView } from './view.js';
 
@@ -70,7 +69,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const begin = createBeginning(engine, Math.max(commands, recorded));
   const done = runToEnd(() => follow({
     engine, log, sink, recorded, signal,
-    snapshots: createSnapshotTaker(engine, { folder: options.snapshotDirectory, every: options.snapshotEvery, report }),
+    snapshots: createSnapshotTaker(engine, { folder: snapshotDirectory, every: options.snapshotEvery, report }),
     stepped(step) {
       outcomes.publish(step);
       for (const listener of listeners) listener(step);

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeCommand } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
-import { saveSnapshot } from '../../engine/run/snapshot-files.js';
-import { createSnapshotTaker } from '../../engine/run/snapshot-taker.js';
+import { createSnapshotTaker, saveSnapshot } from '../../engine/run/snapshot-files.js';
 import { START_MS } from '../support/random-commands.js';
 
 const tick = encodeCommand({ kind: 'AdvanceClock', v: 1, at: START_MS });

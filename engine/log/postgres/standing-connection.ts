@@ -1,11 +1,8 @@
 /** A connection to Postgres that is made again after every loss: for LISTEN. */
-import type pg from 'pg';
 import { backoffMs, orAborted, pause, type Backoff } from '../../waiting.js';
-import { createConnection, type ConnectionOptions } from './connection.js';
+import { createConnection, type Connection, type ConnectionOptions } from './connection.js';
 
-export interface StandingConnection {
-  /** The live client, or a new one. Throws when Postgres cannot be reached. */
-  get(): Promise<pg.Client>;
+export interface StandingConnection extends Pick<Connection, 'get'> {
   /** Connects and stays connected until close(). A second call has no effect. */
   stay(): void;
   close(): Promise<void>;
