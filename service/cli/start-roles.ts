@@ -10,7 +10,7 @@ import { requestObserver } from '../http/observe.js';
 import { checkPlace } from '../http/server.js';
 import type { Logger } from '../logger.js';
 import { createMetrics } from '../metrics.js';
-import { joined } from '../process/probe.js';
+import { joined } from '../conditions/probe.js';
 import type { Grounds } from '../process/process.js';
 import { serve } from '../process/serve.js';
 import { runProgram, type Running } from '../program.js';

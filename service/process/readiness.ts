@@ -74,7 +74,7 @@ export interface DevelopmentChainHealth {
 /** The state of a chain: the fields of the roles that the process has. */
 export type ChainHealth = { readonly chainId: number } & Partial<IndexerHealth & SettlementHealth & DevelopmentChainHealth>;
 
-/** The process's clock, see service/process/clock.ts. Differences are in milliseconds, negative when behind, null when unknown. */
+/** The process's clock, see service/conditions/clock.ts. Differences are in milliseconds, negative when behind, null when unknown. */
 export interface ClockHealth {
   readonly trusted: boolean;
   /** Why it is not trusted; empty when it is. */

@@ -17,7 +17,7 @@ import type { Config } from '../config.js';
 import { reportTo, type Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
 import type { StopStep } from '../stop.js';
-import { watchConditions, type Conditions, type Machine } from './conditions.js';
+import { watchConditions, type Conditions, type Machine } from '../conditions/conditions.js';
 import { checkHistory } from './history-check.js';
 import { lagReasons, type ReadinessParts } from './readiness.js';
 import { replicaFigures } from './replica-figures.js';

@@ -3,7 +3,7 @@ import { within } from '../../engine/waiting.js';
 import { readEndpoints } from '../api/endpoints.js';
 import { createQueries } from './queries.js';
 import { lagReasons, type ReadinessParts } from '../process/readiness.js';
-import { joined } from '../process/probe.js';
+import { joined } from '../conditions/probe.js';
 import { neverFails } from '../process/failure.js';
 import type { Role } from './role.js';
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { childEnded } from '../../service/embedded/child-ended.js';
-import { freeBytesOf, isShort, watchDisk } from '../../service/process/disk.js';
-import { diskFullText, saysDiskFull } from '../../service/process/disk-full.js';
+import { freeBytesOf, isShort, watchDisk } from '../../service/conditions/disk.js';
+import { diskFullText, saysDiskFull } from '../../service/conditions/disk-full.js';
 
 const coded = (code: string, message = 'failed') => Object.assign(new Error(message), { code });
 const ended = (lastLines: readonly string[]) => childEnded({ name: 'Postgres', pid: 7, code: 1, signal: null, lastLines });

@@ -1,5 +1,5 @@
 /** A machine whose wall clock and free disk space a test sets. Its other clocks are true. */
-import type { Machine } from '../../service/process/conditions.js';
+import type { Machine } from '../../service/conditions/conditions.js';
 import { createBell } from '../../engine/waiting.js';
 
 export interface TestMachine extends Machine {

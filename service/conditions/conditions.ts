@@ -9,7 +9,7 @@ import type { RoleName } from '../roles/role-names.js';
 import { startClock, type DatabaseTime, type MachineClocks, type ProcessClock } from './clock.js';
 import { watchDisk, type FreeBytesOf } from './disk.js';
 import { createProbe, type Found, type Probe } from './probe.js';
-import type { DatabaseHealth, DatabaseName, ReadinessParts } from './readiness.js';
+import type { DatabaseHealth, DatabaseName, ReadinessParts } from '../process/readiness.js';
 
 /** The machine that a process runs on; tests give another one. */
 export interface Machine {

@@ -3,7 +3,7 @@ import { uptime } from 'node:os';
 import { pause } from '../../engine/waiting.js';
 import type { Figure } from '../metrics.js';
 import type { Found } from './probe.js';
-import type { ClockHealth } from './readiness.js';
+import type { ClockHealth } from '../process/readiness.js';
 import {
   clockDoubts, follow, spanText, timeAt, trustFrom, type ClockBounds, type ClockDifferences, type ClockEvent, type ClockReading, type TrustedTime,
 } from './trusted-time.js';

@@ -1,7 +1,7 @@
 /** Watches the free space of the disk that DATA_DIR is on: order intake stops before the disk is full, and resumes when there is room again. */
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { DiskHealth } from './readiness.js';
+import type { DiskHealth } from '../process/readiness.js';
 
 /** Free bytes for this process on the disk of an absolute path. */
 export type FreeBytesOf = (path: string) => Promise<number>;
