@@ -18,7 +18,10 @@ export interface QueueRules {
   /** The first pause of a fill that was alone in its batch and was not settled; each further pause is twice as long. */
   readonly pauseMs: number;
   readonly maxPauseMs: number;
-  /** After this many reverted transactions in a row, transactions go one at a time, with pauses between them. */
+  /**
+   * After this many reverted transactions in a row, or one that succeeds and leaves all its fills untouched, transactions go one at a time,
+   * with pauses between them.
+   */
   readonly slowAfter: number;
   readonly maxSlowPauseMs: number;
   /** While this many returned fills wait, no new fills are taken. */
@@ -45,7 +48,7 @@ export interface QueueStatus {
   readonly inHand: number;
   /** Fills that go in smaller batches, since an earlier transaction did not settle them or could not be made. */
   readonly troubled: number;
-  /** Whether transactions go one at a time because too many reverted in a row. */
+  /** Whether transactions go one at a time because too many reverted in a row, or one left all its fills untouched. */
   readonly slow: boolean;
   /** When the oldest request was asked that the lane has not taken yet, in milliseconds; absent when the lane has taken all. */
   readonly askedSinceMs?: number;
@@ -183,8 +186,7 @@ export class SettlementQueue {
     this.#hands.set(id, { ...hand, sent: true, ending });
     if (ending.kind === 'lost') return;
     const others = [...this.#hands.values()].some((other) => other.ending === undefined);
-    if (ending.succeeded) this.#pace.settled();
-    else if (!hand.note.fills.every((fill) => this.#aloneOf(fill) > 0)) this.#pace.reverted({ others, nowMs });
+    if (!ending.succeeded && !hand.note.fills.every((fill) => this.#aloneOf(fill) > 0)) this.#pace.reverted({ others, nowMs });
   }
 
   /** Concludes and returns the ended transactions whose block is below `nextBlock`: the history has all facts of those blocks. */
@@ -252,10 +254,17 @@ export class SettlementQueue {
         this.#forget(fill);
         return false;
       }
-      if (ending.kind === 'lost') this.#returned.set(fill, nowMs);
-      else alone = this.#comeBack(fill, note.fills.length, nowMs);
       return true;
     });
+    // A transaction that succeeded and left every fill untouched found a token that refuses everybody: no fill is the cause.
+    const succeeded = ending.kind === 'mined' && ending.succeeded;
+    const stopped = succeeded && left.length === note.fills.length;
+    if (stopped) this.#pace.stopped(nowMs);
+    else if (succeeded) this.#pace.settled();
+    for (const fill of left) {
+      if (ending.kind === 'lost' || (stopped && left.length > 1)) this.#returned.set(fill, nowMs);
+      else alone = this.#comeBack(fill, note.fills.length, nowMs);
+    }
     return { id, note, ending, left, alone };
   }
 
@@ -314,8 +323,9 @@ function createArrivals() {
 }
 
 /**
- * Slows down when transactions keep reverting. Then no single fill is the cause (the key may have lost its role), so one transaction at a
- * time is sent to find out when it is over, and no gas is spent on the others.
+ * Slows down when transactions keep reverting, or one succeeds and leaves all its fills untouched. Then no single fill is the cause (the key
+ * may have lost its role, or the collateral is paused), so one transaction at a time is sent to find out when it is over, and no gas is spent
+ * on the others.
  */
 function createPace({ slowAfter, pauseMs, maxSlowPauseMs }: QueueRules) {
   let reverts = 0;
@@ -326,6 +336,10 @@ function createPace({ slowAfter, pauseMs, maxSlowPauseMs }: QueueRules) {
     allows: (inHand: number, nowMs: number): boolean => !slow() || (inHand === 0 && nowMs >= quietUntilMs),
     settled(): void {
       reverts = 0;
+    },
+    stopped(nowMs: number): void {
+      reverts = Math.max(reverts + 1, slowAfter);
+      quietUntilMs = nowMs + doubled(pauseMs, reverts - slowAfter + 1, maxSlowPauseMs);
     },
     reverted({ others, nowMs }: { others: boolean; nowMs: number }): void {
       // Transactions sent before the first revert do not count again.

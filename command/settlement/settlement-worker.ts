@@ -346,6 +346,9 @@ function tell({ id, note: { fills }, ending, left, alone }: Passed, report: Repo
   } else if (!ending.succeeded) {
     report('alarm', `${what} (${ending.txHash}) reverted as a whole; its ${fills.length} fills are tried again in smaller batches: `
     + 'has the key lost its operator role, or is this the wrong contract?');
+  } else if (left.length === fills.length) {
+    report('alarm', `${what} (${ending.txHash}) succeeded and left all its ${fills.length} fills untouched; transactions go one at a time until one does not: `
+    + 'is the collateral paused, or does it refuse the settlement contract?');
   } else {
     report('trouble', `${what} (${ending.txHash}) did not reach ${left.length} of its ${fills.length} fills; they are sent again in smaller batches`);
   }

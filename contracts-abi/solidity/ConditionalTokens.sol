@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {AccessControl} from "@openzeppelin/contracts/access/AccessControl.sol";
+import {AccessControlDefaultAdminRules} from "@openzeppelin/contracts/access/extensions/AccessControlDefaultAdminRules.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {ERC1155} from "@openzeppelin/contracts/token/ERC1155/ERC1155.sol";
@@ -16,7 +16,7 @@ import {IConditionalTokens} from "./IConditionalTokens.sol";
 /// @dev Shares are minted by split only and burnt by merge and redeem only, so each collateral's balance here is the number of complete sets
 /// outstanding of its conditions that are unresolved, and covers the payouts of those that are resolved. That holds for a collateral that moves
 /// what it is told to move; one that does not can harm only positions in itself.
-contract ConditionalTokens is ERC1155, EIP712, NoncesKeyed, AccessControl, IConditionalTokens {
+contract ConditionalTokens is ERC1155, EIP712, NoncesKeyed, AccessControlDefaultAdminRules, IConditionalTokens {
     using SafeERC20 for IERC20;
 
     /// @notice Who may use settlementTransfer.
@@ -52,10 +52,12 @@ contract ConditionalTokens is ERC1155, EIP712, NoncesKeyed, AccessControl, ICond
         bytes32 s;
     }
 
-    /// @notice The deployer administers the settlement role.
-    constructor() ERC1155("") EIP712("ConditionalTokens", "1") {
-        _grantRole(DEFAULT_ADMIN_ROLE, msg.sender);
-    }
+    /// @notice `admin` administers the settlement role; hands that over in two steps, `adminDelay` seconds apart.
+    constructor(address admin, uint48 adminDelay)
+        ERC1155("")
+        EIP712("ConditionalTokens", "1")
+        AccessControlDefaultAdminRules(adminDelay, admin)
+    {}
 
     /// @inheritdoc IConditionalTokens
     function prepareCondition(address oracle, bytes32 questionId, uint256 outcomeSlotCount) external {
@@ -185,6 +187,16 @@ contract ConditionalTokens is ERC1155, EIP712, NoncesKeyed, AccessControl, ICond
     }
 
     /// @inheritdoc IConditionalTokens
+    function revokeNonce() external {
+        emit NonceRevoked(msg.sender, _useNonce(msg.sender));
+    }
+
+    /// @inheritdoc IConditionalTokens
+    function revokeKeyedNonce(uint192 key) external {
+        emit NonceRevoked(msg.sender, _useNonce(msg.sender, key));
+    }
+
+    /// @inheritdoc IConditionalTokens
     function settlementTransfer(address from, address to, uint256 id, uint256 amount) external onlyRole(SETTLEMENT_ROLE) {
         _checkAuthorized(msg.sender, from);
         if (from == address(0)) revert ERC1155InvalidSender(from);
@@ -218,7 +230,7 @@ contract ConditionalTokens is ERC1155, EIP712, NoncesKeyed, AccessControl, ICond
     }
 
     /// @inheritdoc ERC1155
-    function supportsInterface(bytes4 interfaceId) public view override(ERC1155, AccessControl, IERC165) returns (bool) {
+    function supportsInterface(bytes4 interfaceId) public view override(ERC1155, AccessControlDefaultAdminRules, IERC165) returns (bool) {
         return interfaceId == type(IConditionalTokens).interfaceId || super.supportsInterface(interfaceId);
     }
 

@@ -43,6 +43,9 @@ interface IConditionalTokens is IERC1155 {
         uint256 payout
     );
 
+    /// @notice The owner's signatures with this nonce, a key's as `nonces` gives it, count no more.
+    event NonceRevoked(address indexed owner, uint256 nonce);
+
     /// @notice A condition has two outcome slots.
     error InvalidOutcomeSlotCount(uint256 count);
     /// @notice The condition exists already.
@@ -141,6 +144,12 @@ interface IConditionalTokens is IERC1155 {
         bytes32 r,
         bytes32 s
     ) external;
+
+    /// @notice Takes back what the caller has signed and nobody has sent yet: an approval, a split or a merge.
+    function revokeNonce() external;
+
+    /// @notice Takes back the caller's unsent redemption of a condition; `key` is the low 192 bits of the condition's id.
+    function revokeKeyedNonce(uint192 key) external;
 
     /// @notice Moves shares for the settlement contract, which needs its role and the owner's approval.
     /// @dev Unlike ERC-1155 it does not call the receiver, on this path alone: a receiver that reverts would make matched fills fail.

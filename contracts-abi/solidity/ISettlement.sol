@@ -63,10 +63,13 @@ interface ISettlement {
     event FillSettled(
         uint64 indexed seq, bytes32 indexed buyOrder, bytes32 indexed sellOrder, uint64 price, uint64 size, uint256 cost
     );
-    /// @notice Nothing moved, and `seq` is used up. An order that the batch does not hold is zero.
+    /// @notice Nothing moved, and `seq` is used up.
     event FillFailed(
         uint64 indexed seq, bytes32 indexed buyOrder, bytes32 indexed sellOrder, uint8 reason, uint8 culprit
     );
+    /// @notice The batch ended before this fill, since `token` refuses every transfer: it is paused, or refuses this contract. The fill and
+    /// those behind it stay untouched, their numbers free.
+    event BatchStopped(uint64 indexed seq, address token);
     /// @notice The exchange's history up to `position` has this digest. Once a batch.
     event HistoryAnchored(uint64 indexed position, bytes32 digest);
     /// @notice The order cannot be filled from `effectiveAt` on, in seconds.
@@ -94,11 +97,16 @@ interface ISettlement {
     error SellerInsufficientShares();
     /// @notice The seller has not approved this contract for shares.
     error SellerNotApproved();
-    /// @notice A token refused its transfer, and nothing says why.
-    error TransferRejected();
+    /// @notice The collateral refuses transfers of one side, as one on a block list; of both when it refuses both, or does not say whom.
+    error TransferRejected(Culprit culprit);
+    /// @notice The token refuses everybody's transfers.
+    error TokenUnavailable(address token);
+    /// @notice A floor above `maximum` would leave the trader too few nonces to trade with ever again.
+    error NonceFloorTooHigh(uint64 maximum);
 
-    /// @notice Settles the fills in order. A fill that cannot settle fails by itself, with FillFailed. One whose seq is used already is skipped.
-    /// When the gas left could not carry a fill whatever it does, that fill and those behind it stay untouched.
+    /// @notice Settles the fills in order. A fill that cannot settle fails by itself, with FillFailed. One whose seq is used already is skipped,
+    /// and so is one whose orders are missing or do not belong together: its number stays free. When the gas left could not carry a fill
+    /// whatever it does, or a token is unavailable to everybody, that fill and those behind it stay untouched.
     /// @param orders every order once
     /// @param signatures the traders' signatures of the orders, r, s, v
     /// @param permits tried before the fills; one that fails, because it was used already, is no error
@@ -118,10 +126,10 @@ interface ISettlement {
     function cancelOrders(Order[] calldata orders) external;
 
     /// @notice Cancels all the caller's orders with a nonce below `belowNonce`, effective 120 s from now. One at a time: it reverts while an
-    /// earlier one is pending, which so is never postponed.
+    /// earlier one is pending, which so is never postponed. Never above MAX_NONCE_FLOOR, so that no trader is locked out for ever.
     function scheduleCancelAll(uint64 belowNonce) external;
 
-    /// @notice How much of the order is filled, in 1e-6 shares; the maximum value once it is cancelled by cancelOrders.
+    /// @notice How much of the order is filled, in 1e-6 shares, cancelled or not.
     function filled(bytes32 orderHash) external view returns (uint256);
 
     /// @notice The caller's cancel of the order: when it takes effect, in seconds; zero without one.

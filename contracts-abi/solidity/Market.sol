@@ -17,6 +17,7 @@ contract Market is IMarket {
     /// @notice What the market's tokens are backed by and redeemed for.
     IERC20 public immutable collateral;
 
+    error NoWinner(bytes32 marketId);
     error NotResolved(bytes32 marketId);
 
     constructor(IConditionalTokens tokens_, IERC20 collateral_) {
@@ -105,10 +106,12 @@ contract Market is IMarket {
         return tokens.payoutDenominator(facts().marketId) > 0;
     }
 
-    /// @notice 0 when YES won, 1 when NO won; reverts before the resolution.
+    /// @notice 0 when YES won, 1 when NO won; reverts before the resolution, and when both outcomes are paid.
     function winningOutcome() external view returns (uint8) {
         bytes32 id = facts().marketId;
         if (tokens.payoutDenominator(id) == 0) revert NotResolved(id);
-        return tokens.payoutNumerators(id, 0) > 0 ? 0 : 1;
+        bool yes = tokens.payoutNumerators(id, 0) > 0;
+        if (yes && tokens.payoutNumerators(id, 1) > 0) revert NoWinner(id);
+        return yes ? 0 : 1;
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {AccessControl} from "@openzeppelin/contracts/access/AccessControl.sol";
+import {AccessControlDefaultAdminRules} from "@openzeppelin/contracts/access/extensions/AccessControlDefaultAdminRules.sol";
 import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
@@ -15,7 +15,7 @@ import {QuickResolver} from "./QuickResolver.sol";
 
 /// @title Makes markets: prepares a market's condition and gives it an address.
 /// @notice The factory deploys its two resolvers itself, so that the three know each other from the first block and for good.
-contract MarketFactory is IMarketFactory, AccessControl {
+contract MarketFactory is IMarketFactory, AccessControlDefaultAdminRules {
     /// @notice Who may create markets.
     bytes32 public constant CREATOR_ROLE = keccak256("CREATOR_ROLE");
 
@@ -27,6 +27,8 @@ contract MarketFactory is IMarketFactory, AccessControl {
     uint8 public constant MAX_CATEGORY = 3;
     /// @notice The last second of the year 9999: a later expiration is a mistake, such as milliseconds.
     uint64 public constant MAX_EXPIRATION = 253_402_300_799;
+    /// @notice The longest quick market in seconds. As its end lies ahead, its start lies at most this far back.
+    uint64 public constant MAX_QUICK_INTERVAL = 1 days;
 
     IConditionalTokens public immutable tokens;
     IERC20 public immutable collateral;
@@ -70,14 +72,22 @@ contract MarketFactory is IMarketFactory, AccessControl {
     error InvalidStartTime(uint64 startTime, uint64 expiration);
     error BondTooLow(uint256 bond, uint256 minimumBond);
 
-    constructor(IConditionalTokens tokens_, IERC20 collateral_, IOptimisticOracle oracle_, address admin) {
+    /// @param disputeWindow how long a proposed resolution can be disputed, in seconds: 7,200, but on development chains
+    /// @param admin administers the roles here and on the resolvers; hands each over in two steps, `adminDelay` seconds apart
+    constructor(
+        IConditionalTokens tokens_,
+        IERC20 collateral_,
+        IOptimisticOracle oracle_,
+        uint64 disputeWindow,
+        address admin,
+        uint48 adminDelay
+    ) AccessControlDefaultAdminRules(adminDelay, admin) {
         tokens = tokens_;
         collateral = collateral_;
         oracle = oracle_;
         implementation = address(new Market(tokens_, collateral_));
-        oracleResolver = new OracleResolver(this, tokens_, collateral_, oracle_, admin);
-        quickResolver = new QuickResolver(this, tokens_, admin);
-        _grantRole(DEFAULT_ADMIN_ROLE, admin);
+        oracleResolver = new OracleResolver(this, tokens_, collateral_, oracle_, disputeWindow, admin, adminDelay);
+        quickResolver = new QuickResolver(this, tokens_, admin, adminDelay);
     }
 
     /// @notice Creates a market that is resolved by a proposal under `bond`, in the collateral's base units, after `expiration`.
@@ -119,7 +129,9 @@ contract MarketFactory is IMarketFactory, AccessControl {
         if (bytes(asset).length == 0 || bytes(asset).length > MAX_ASSET_BYTES) {
             revert AssetLength(bytes(asset).length, MAX_ASSET_BYTES);
         }
-        if (startTime >= expiration) revert InvalidStartTime(startTime, expiration);
+        if (startTime >= expiration || expiration - startTime > MAX_QUICK_INTERVAL) {
+            revert InvalidStartTime(startTime, expiration);
+        }
         MarketFacts memory facts;
         facts.questionId = questionId;
         facts.resolver = address(quickResolver);

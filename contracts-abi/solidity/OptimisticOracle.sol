@@ -8,7 +8,7 @@ import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/Reentrancy
 import {IOptimisticOracle, IOptimisticOracleCallbackRecipient} from "./IOptimisticOracle.sol";
 
 /// @title UMA's Optimistic Oracle V3 for a dev chain: its interface and its rules, with the owner in the place of UMA's voters.
-/// @notice One currency, one identifier, no escalation managers. As in the original, an assertion's id does not tell its asserter, a
+/// @notice One currency, one identifier, no escalation managers; a payment that the currency refuses is kept to be claimed. As in the original, an assertion's id does not tell its asserter, a
 /// dispute needs a bond of the same size, half of the loser's bond is the oracle's fee (here the owner's), and callbacks are plain calls.
 contract OptimisticOracle is IOptimisticOracle, Ownable, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
@@ -27,6 +27,15 @@ contract OptimisticOracle is IOptimisticOracle, Ownable, ReentrancyGuardTransien
     mapping(bytes32 assertionId => Assertion) private assertions;
     /// @notice What the owner has decided about a disputed assertion.
     mapping(bytes32 assertionId => Arbitration) public arbitrations;
+
+    /// @notice What the currency refused to transfer to an account: bonds and fees, kept for the account to claim.
+    mapping(address account => uint256) public claimable;
+
+    /// @notice The currency refused the transfer; the account may claim it.
+    event PaymentRefused(bytes32 indexed assertionId, address indexed account, uint256 amount);
+
+    /// @notice The account has claimed what was kept for it.
+    event PaymentClaimed(address indexed account, address indexed to, uint256 amount);
 
     /// @notice The owner has decided a dispute; whoever calls `settleAssertion` next applies it.
     event AssertionArbitrated(bytes32 indexed assertionId, bool truthful);
@@ -135,10 +144,10 @@ contract OptimisticOracle is IOptimisticOracle, Ownable, ReentrancyGuardTransien
         assertion.settlementResolution = truthful;
         if (disputed) {
             uint256 fee = (burnedBondPercentage * assertion.bond) / 1e18;
-            assertion.currency.safeTransfer(owner(), fee);
-            assertion.currency.safeTransfer(bondRecipient, assertion.bond * 2 - fee);
+            _pay(assertionId, owner(), fee);
+            _pay(assertionId, bondRecipient, assertion.bond * 2 - fee);
         } else {
-            assertion.currency.safeTransfer(bondRecipient, assertion.bond);
+            _pay(assertionId, bondRecipient, assertion.bond);
         }
         address recipient = assertion.callbackRecipient;
         if (recipient != address(0)) {
@@ -167,6 +176,21 @@ contract OptimisticOracle is IOptimisticOracle, Ownable, ReentrancyGuardTransien
     /// @inheritdoc IOptimisticOracle
     function getMinimumBond(address currency) public view returns (uint256) {
         return currency == address(defaultCurrency) ? (finalFee * 1e18) / burnedBondPercentage : 0;
+    }
+
+    /// @notice Pays to `to` what the currency refused to transfer to the caller before.
+    function claimPayment(address to) external nonReentrant {
+        uint256 amount = claimable[msg.sender];
+        claimable[msg.sender] = 0;
+        defaultCurrency.safeTransfer(to, amount);
+        emit PaymentClaimed(msg.sender, to, amount);
+    }
+
+    /// @dev A payment that the currency refuses is kept: nobody holds up a settlement by an account that cannot be paid. Unlike the original.
+    function _pay(bytes32 assertionId, address to, uint256 amount) private {
+        if (defaultCurrency.trySafeTransfer(to, amount)) return;
+        claimable[to] += amount;
+        emit PaymentRefused(assertionId, to, amount);
     }
 
     function _existing(bytes32 assertionId) private view returns (Assertion storage assertion) {

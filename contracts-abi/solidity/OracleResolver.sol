@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {AccessControl} from "@openzeppelin/contracts/access/AccessControl.sol";
+import {AccessControlDefaultAdminRules} from "@openzeppelin/contracts/access/extensions/AccessControlDefaultAdminRules.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
@@ -18,8 +18,15 @@ import {IOptimisticOracle, IOptimisticOracleCallbackRecipient} from "./IOptimist
 /// @title Resolves standard markets through the optimistic oracle, on signed wishes that anybody may bring.
 /// @notice A proposal is an assertion under the market's bond with the proposer as asserter. Undisputed for the liveness, or arbitrated as
 /// truthful, it resolves the market as soon as somebody settles it, here or on the oracle itself; arbitrated as untruthful, it makes room
-/// for another proposal.
-contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTransient, IOptimisticOracleCallbackRecipient {
+/// for another proposal. A proposal that the oracle cannot settle, because a bond's transfer is refused or nobody arbitrates, can be abandoned
+/// days later, so that no market is locked for ever.
+contract OracleResolver is
+    AccessControlDefaultAdminRules,
+    EIP712,
+    NoncesKeyed,
+    ReentrancyGuardTransient,
+    IOptimisticOracleCallbackRecipient
+{
     using SafeERC20 for IERC20;
 
     /// @notice A proposed resolution of a market; `assertionId` is zero when there is none.
@@ -27,6 +34,7 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
         bytes32 assertionId;
         address proposer;
         bool outcome;
+        uint64 expirationTime;
     }
 
     /// @notice An ERC-2612 permit of the market's bond for this contract; none when `deadline` is 0.
@@ -46,8 +54,11 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
     bytes32 public constant SETTLE_TYPEHASH =
         keccak256("SettleMarket(address market,address settler,uint8 winningOutcome,uint256 nonce,uint256 deadline)");
 
+    /// @notice How long after its dispute window a proposal that the oracle does not settle can be abandoned, in seconds.
+    uint64 public constant ABANDON_DELAY = 7 days;
+
     /// @notice How long a proposal can be disputed, in seconds.
-    uint64 public constant LIVENESS = 7_200;
+    uint64 public immutable disputeWindow;
 
     IMarketFactory public immutable factory;
     IConditionalTokens public immutable tokens;
@@ -75,6 +86,12 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
     /// @notice The market's proposal was untruthful: another one may come.
     event ResolutionRejected(bytes32 indexed marketId, bytes32 indexed assertionId);
 
+    /// @notice The oracle cannot settle the market's proposal: another one may come, and what the oracle says of this one counts no more.
+    event ResolutionAbandoned(bytes32 indexed marketId, bytes32 indexed assertionId);
+
+    /// @notice The owner's signatures with this nonce, a key's as `nonces` gives it, count no more.
+    event NonceRevoked(address indexed owner, uint256 nonce);
+
     /// @notice The market is resolved; outcome 0 is YES, 1 NO.
     event MarketResolved(bytes32 indexed marketId, bytes32 indexed assertionId, uint8 winningOutcome);
 
@@ -89,7 +106,7 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
     error NoProposal(bytes32 marketId);
     error WrongOutcome(uint8 proposed, uint8 given);
     error DisputeWindowOpen(uint64 expirationTime);
-    error ProposalRejected(bytes32 assertionId);
+    error ProposalMaySettle(bytes32 assertionId, uint64 until);
     error NotOracle(address caller);
 
     constructor(
@@ -97,13 +114,15 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
         IConditionalTokens tokens_,
         IERC20 collateral_,
         IOptimisticOracle oracle_,
-        address admin
-    ) EIP712("OracleResolver", "1") {
+        uint64 disputeWindow_,
+        address admin,
+        uint48 adminDelay
+    ) EIP712("OracleResolver", "1") AccessControlDefaultAdminRules(adminDelay, admin) {
         factory = factory_;
         tokens = tokens_;
         collateral = collateral_;
         oracle = oracle_;
-        _grantRole(DEFAULT_ADMIN_ROLE, admin);
+        disputeWindow = disputeWindow_;
         _grantRole(PROPOSER_ROLE, address(0));
     }
 
@@ -129,17 +148,18 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
         _requireSigned(proposer, message, deadline, v, r, s);
         _pullBond(proposer, facts.bond, bondPermit);
         assertionId = oracle.assertTruth(
-            _claim(facts, outcome), proposer, address(this), address(0), LIVENESS, collateral, facts.bond,
+            _claim(facts, outcome), proposer, address(this), address(0), disputeWindow, collateral, facts.bond,
             oracle.defaultIdentifier(), facts.marketId
         );
-        proposals[facts.marketId] = Proposal(assertionId, proposer, outcome);
-        marketOfAssertion[assertionId] = market;
         uint64 time = uint64(block.timestamp);
-        emit ResolutionProposed(facts.marketId, assertionId, proposer, outcome, facts.bond, time, time + LIVENESS);
+        proposals[facts.marketId] = Proposal(assertionId, proposer, outcome, time + disputeWindow);
+        marketOfAssertion[assertionId] = market;
+        emit ResolutionProposed(facts.marketId, assertionId, proposer, outcome, facts.bond, time, time + disputeWindow);
     }
 
-    /// @notice Resolves a market by its proposal, which must name `winningOutcome` (0 YES, 1 NO) and be undisputed for the liveness, or
-    /// arbitrated as truthful. The assertion is settled too, if nobody has done so.
+    /// @notice Resolves a market by its proposal, which must name `winningOutcome` (0 YES, 1 NO) and be undisputed for the dispute window, or
+    /// arbitrated. The assertion is settled too, if nobody has done so: as truthful it resolves the market, as untruthful it makes room for
+    /// another proposal.
     function settleWithSig(
         address market,
         address settler,
@@ -163,7 +183,7 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
         if (assertion.disputer == address(0) && block.timestamp < assertion.expirationTime) {
             revert DisputeWindowOpen(assertion.expirationTime);
         }
-        if (!oracle.settleAndGetAssertionResult(assertionId)) revert ProposalRejected(assertionId);
+        if (!oracle.settleAndGetAssertionResult(assertionId)) return;
         // The callback has resolved the market, unless the tokens refused it then.
         if (tokens.payoutDenominator(facts.marketId) == 0) {
             tokens.reportPayouts(facts.questionId, _payouts(proposal.outcome));
@@ -171,13 +191,35 @@ contract OracleResolver is AccessControl, EIP712, NoncesKeyed, ReentrancyGuardTr
         }
     }
 
+    /// @notice Makes room for another proposal where the oracle cannot settle the present one, a week after its dispute window: when a bond
+    /// cannot be paid back, or nobody arbitrates. One that can be settled is settled instead.
+    function abandon(bytes32 marketId) external onlyRole(DEFAULT_ADMIN_ROLE) {
+        Proposal memory proposal = proposals[marketId];
+        bytes32 assertionId = proposal.assertionId;
+        if (assertionId == bytes32(0)) revert NoProposal(marketId);
+        if (tokens.payoutDenominator(marketId) > 0) revert MarketAlreadyResolved(marketId);
+        uint64 until = proposal.expirationTime + ABANDON_DELAY;
+        if (block.timestamp < until) revert ProposalMaySettle(assertionId, until);
+        try oracle.settleAssertion(assertionId) {
+            if (proposals[marketId].assertionId != assertionId || tokens.payoutDenominator(marketId) > 0) return;
+        } catch {}
+        delete proposals[marketId];
+        emit ResolutionAbandoned(marketId, assertionId);
+    }
+
+    /// @notice Takes back what the caller has signed for a market and nobody has sent yet; `key` is `nonceKey` of the market.
+    function revokeKeyedNonce(uint192 key) external {
+        emit NonceRevoked(msg.sender, _useNonce(msg.sender, key));
+    }
+
     /// @inheritdoc IOptimisticOracleCallbackRecipient
     /// @dev Never reverts for the oracle, which would block the bonds: an assertion that somebody else made with this contract as recipient is
-    /// passed over, and a resolution that the tokens refuse is left to `settleWithSig`.
+    /// passed over, and so is one that was abandoned; a resolution that the tokens refuse is left to `settleWithSig`.
     function assertionResolvedCallback(bytes32 assertionId, bool assertedTruthfully) external onlyOracle {
         address market = marketOfAssertion[assertionId];
         if (market == address(0)) return;
         MarketFacts memory facts = IMarket(market).facts();
+        if (proposals[facts.marketId].assertionId != assertionId) return;
         if (!assertedTruthfully) {
             delete proposals[facts.marketId];
             emit ResolutionRejected(facts.marketId, assertionId);

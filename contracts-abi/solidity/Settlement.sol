@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {AccessControl} from "@openzeppelin/contracts/access/AccessControl.sol";
+import {AccessControlDefaultAdminRules} from "@openzeppelin/contracts/access/extensions/AccessControlDefaultAdminRules.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
@@ -14,7 +14,7 @@ import {Fill, ISettlement, Order, Permit} from "./ISettlement.sol";
 /// @title Settles matched fills between traders' signed orders against collateral and outcome shares.
 /// @dev What can be decided without a token is decided in the batch itself; the tokens are moved in a call of its own for each fill, so that
 /// whatever they do undoes this fill alone.
-contract Settlement is ISettlement, EIP712, AccessControl {
+contract Settlement is ISettlement, EIP712, AccessControlDefaultAdminRules {
     using SafeERC20 for IERC20;
 
     /// @notice Who may settle batches.
@@ -38,6 +38,10 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         "Order(bytes32 marketId,address trader,uint8 side,uint8 outcome,uint64 price,uint64 size,uint64 nonce,uint64 expiration,address makerFeeRecipient)"
     );
     uint256 private constant ORDER_BYTES = 9 * 32;
+
+    /// @notice The highest floor of nonces: above it a trader always has nonces to trade with, 2^32 of them.
+    uint64 public constant MAX_NONCE_FLOOR = type(uint64).max - type(uint32).max;
+
     uint256 private constant UNIT = 1_000_000;
     uint8 private constant BUY = 0;
     uint8 private constant SELL = 1;
@@ -75,13 +79,13 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         bool resolved;
     }
 
-    /// @param admin administers the operator role
-    constructor(IConditionalTokens conditionalTokens_, IERC20 collateral_, address admin)
+    /// @param admin administers the operator role; hands that over in two steps, `adminDelay` seconds apart
+    constructor(IConditionalTokens conditionalTokens_, IERC20 collateral_, address admin, uint48 adminDelay)
         EIP712("Prediction Exchange Settlement", "1")
+        AccessControlDefaultAdminRules(adminDelay, admin)
     {
         conditionalTokens = conditionalTokens_;
         collateral = collateral_;
-        _grantRole(DEFAULT_ADMIN_ROLE, admin);
     }
 
     /// @inheritdoc ISettlement
@@ -115,11 +119,13 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         if (!collateral.trySafeTransferFrom(buyer, seller, cost)) {
             if (collateral.balanceOf(buyer) < cost) revert BuyerInsufficientBalance();
             if (collateral.allowance(buyer, address(this)) < cost) revert BuyerInsufficientAllowance();
-            _refuseShares(seller, positionId, size);
+            _requireShares(seller, positionId, size);
+            _refuseCollateral(buyer, seller);
         }
         try conditionalTokens.settlementTransfer(seller, buyer, positionId, size) {}
         catch {
-            _refuseShares(seller, positionId, size);
+            _requireShares(seller, positionId, size);
+            revert TokenUnavailable(address(conditionalTokens));
         }
         // Written last, since a fill that fails would pay for it. Were a token to call back, it could cancel, which a sum leaves as it is, but not
         // fill. Filled and size together are at most the order's size, so nothing is carried into the cancel's time.
@@ -147,6 +153,7 @@ contract Settlement is ISettlement, EIP712, AccessControl {
     /// @inheritdoc ISettlement
     function scheduleCancelAll(uint64 belowNonce) external {
         NonceFloor memory current = _nonceFloors[msg.sender];
+        if (belowNonce > MAX_NONCE_FLOOR) revert NonceFloorTooHigh(MAX_NONCE_FLOOR);
         if (block.timestamp < current.effectiveAt) revert CancelAllPending(current.pendingFloor, current.effectiveAt);
         if (belowNonce <= current.pendingFloor) revert NonceFloorNotRaised(current.pendingFloor);
         uint64 effectiveAt = uint64(block.timestamp) + CANCEL_DELAY;
@@ -156,8 +163,7 @@ contract Settlement is ISettlement, EIP712, AccessControl {
 
     /// @inheritdoc ISettlement
     function filled(bytes32 orderHash) external view returns (uint256) {
-        uint256 word = _orders[orderHash];
-        return _isCancelled(word) ? type(uint256).max : uint64(word);
+        return uint64(_orders[orderHash]);
     }
 
     /// @inheritdoc ISettlement
@@ -211,24 +217,30 @@ contract Settlement is ISettlement, EIP712, AccessControl {
             uint256 bit = 1 << (seq & 0xff);
             if (bits & bit != 0) continue;
             if (gasleft() < FILL_RESERVE) break;
+            if (!_belongTogether(orders, fill)) continue;
             _settled[seq >> 8] = bits | bit;
-            _settleFill(batch, orders, signatures, fill);
+            if (!_settleFill(batch, orders, signatures, fill)) {
+                _settled[seq >> 8] = bits;
+                break;
+            }
         }
     }
 
+    /// @dev False when a token is unavailable to everybody, which is no fault of the fill: it and those behind it stay untouched.
     function _settleFill(Batch memory batch, Order[] calldata orders, bytes[] calldata signatures, Fill calldata fill)
         private
+        returns (bool)
     {
         bytes32 buyHash = _hashAt(batch, orders, signatures, fill.buyIndex);
         bytes32 sellHash = _hashAt(batch, orders, signatures, fill.sellIndex);
-        if (buyHash == 0 || sellHash == 0) {
-            return _fail(fill.seq, buyHash, sellHash, Reason.Unknown, Culprit.Both);
-        }
         Order calldata buy = orders[fill.buyIndex];
         Order calldata sell = orders[fill.sellIndex];
         (bool healthy, Reason reason, Culprit culprit) =
             _check(batch, buy, sell, fill, _orders[buyHash], _orders[sellHash]);
-        if (!healthy) return _fail(fill.seq, buyHash, sellHash, reason, culprit);
+        if (!healthy) {
+            emit FillFailed(fill.seq, buyHash, sellHash, uint8(reason), uint8(culprit));
+            return true;
+        }
         uint64 size = fill.size;
         uint256 cost = fillsCost(size, fill.price);
         try this.executeFill{gas: FILL_GAS}(
@@ -236,13 +248,14 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         ) {
             emit FillSettled(fill.seq, buyHash, sellHash, fill.price, size, cost);
         } catch (bytes memory revertData) {
+            if (bytes4(revertData) == TokenUnavailable.selector) {
+                emit BatchStopped(fill.seq, _argumentOf(revertData));
+                return false;
+            }
             (reason, culprit) = _reasonOf(revertData);
-            _fail(fill.seq, buyHash, sellHash, reason, culprit);
+            emit FillFailed(fill.seq, buyHash, sellHash, uint8(reason), uint8(culprit));
         }
-    }
-
-    function _fail(uint64 seq, bytes32 buyHash, bytes32 sellHash, Reason reason, Culprit culprit) private {
-        emit FillFailed(seq, buyHash, sellHash, uint8(reason), uint8(culprit));
+        return true;
     }
 
     /// @dev Everything that needs no token, in the order in which reasons are told.
@@ -254,7 +267,6 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         uint256 buyWord,
         uint256 sellWord
     ) private view returns (bool healthy, Reason reason, Culprit culprit) {
-        if (!_agree(buy, sell, fill)) return (false, Reason.Unknown, Culprit.Both);
         bool byBuyer = !batch.signed[fill.buyIndex];
         bool bySeller = !batch.signed[fill.sellIndex];
         if (byBuyer || bySeller) return (false, Reason.InvalidSignature, _blame(byBuyer, bySeller));
@@ -283,13 +295,12 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         batch.resolved = conditionalTokens.payoutDenominator(marketId) != 0;
     }
 
-    /// @dev The hash of the order at `index`, worked out and compared with its signature at first use; zero when the batch has no such order.
+    /// @dev The hash of the order at `index`, worked out and compared with its signature at first use.
     function _hashAt(Batch memory batch, Order[] calldata orders, bytes[] calldata signatures, uint256 index)
         private
         pure
         returns (bytes32 orderHash)
     {
-        if (index >= orders.length) return 0;
         orderHash = batch.hashes[index];
         if (orderHash != 0) return orderHash;
         Order calldata order = orders[index];
@@ -299,11 +310,19 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         batch.signed[index] = signer != address(0) && signer == order.trader;
     }
 
-    /// @dev Why the shares did not move.
-    function _refuseShares(address seller, uint256 positionId, uint256 size) private view {
+    function _requireShares(address seller, uint256 positionId, uint256 size) private view {
         if (conditionalTokens.balanceOf(seller, positionId) < size) revert SellerInsufficientShares();
         if (!conditionalTokens.isApprovedForAll(seller, address(this))) revert SellerNotApproved();
-        revert TransferRejected();
+    }
+
+    /// @dev Why the collateral did not move although the buyer has it and allows it: transfers of nothing tell whom the token refuses. Where it
+    /// refuses this contract too, it refuses everybody, as a paused one does. Asking the two traders alone would not do: two refused
+    /// traders with a fill between them would look like a paused token, and stop all settlement.
+    function _refuseCollateral(address buyer, address seller) private {
+        if (!collateral.trySafeTransfer(address(this), 0)) revert TokenUnavailable(address(collateral));
+        bool byBuyer = !collateral.trySafeTransferFrom(buyer, address(this), 0);
+        bool bySeller = !collateral.trySafeTransfer(seller, 0);
+        revert TransferRejected(byBuyer == bySeller ? Culprit.Both : _blame(byBuyer, bySeller));
     }
 
     function _floorOf(address trader) private view returns (uint256) {
@@ -320,8 +339,11 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         return word >> 64;
     }
 
-    /// @dev What the operator is answerable for.
-    function _agree(Order calldata buy, Order calldata sell, Fill calldata fill) private pure returns (bool) {
+    /// @dev What the operator is answerable for. A fill that is not of two such orders is none, so its number is still free for the real one.
+    function _belongTogether(Order[] calldata orders, Fill calldata fill) private pure returns (bool) {
+        if (fill.buyIndex >= orders.length || fill.sellIndex >= orders.length) return false;
+        Order calldata buy = orders[fill.buyIndex];
+        Order calldata sell = orders[fill.sellIndex];
         return buy.side == BUY && sell.side == SELL && buy.marketId == sell.marketId && buy.outcome == sell.outcome
             && buy.outcome <= NO && buy.trader != sell.trader && fill.size != 0 && sell.price <= fill.price
             && fill.price <= buy.price && buy.makerFeeRecipient == address(0) && sell.makerFeeRecipient == address(0);
@@ -338,8 +360,17 @@ contract Settlement is ISettlement, EIP712, AccessControl {
         if (selector == BuyerInsufficientAllowance.selector) return (Reason.BuyerInsufficientAllowance, Culprit.Buyer);
         if (selector == SellerInsufficientShares.selector) return (Reason.SellerInsufficientShares, Culprit.Seller);
         if (selector == SellerNotApproved.selector) return (Reason.SellerNotApproved, Culprit.Seller);
-        if (selector == TransferRejected.selector) return (Reason.TransferRejected, Culprit.Both);
+        if (selector == TransferRejected.selector) {
+            return (Reason.TransferRejected, Culprit(uint160(_argumentOf(revertData))));
+        }
         return (Reason.Unknown, Culprit.Both);
+    }
+
+    /// @dev The first argument of an error of this contract.
+    function _argumentOf(bytes memory revertData) private pure returns (address argument) {
+        assembly ("memory-safe") {
+            argument := mload(add(revertData, 0x24))
+        }
     }
 
     /// @dev The struct's words are EIP-712's encoding of its members as they are.

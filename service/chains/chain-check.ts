@@ -3,8 +3,10 @@ import { Interface, TypedDataEncoder, type InterfaceAbi } from 'ethers';
 import { InconsistentAnswer, readLatest } from '../../command/indexer/block-range.js';
 import { ChainUnavailable, RpcError, type Chain, type Contracts, type Rpc } from '../../command/chain/chain.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
+import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
+import { transferProbe } from '../../contracts-abi/transfer-probe.js';
 
 /** The stablecoin; `name` and `version` are those of its signing domain, as permits need them. */
 export interface Collateral {
@@ -29,7 +31,13 @@ const VERSIONED = new Interface(['function version() view returns (string)']);
 const SETTLEMENT = new Interface(settlement.abi as InterfaceAbi);
 const FACTORY = new Interface(marketFactory.abi as InterfaceAbi);
 const TOKEN = new Interface(testUsdc.abi as InterfaceAbi);
+const RESOLVER = new Interface(oracleResolver.abi as InterfaceAbi);
+const PROBE = new Interface(transferProbe.abi as InterfaceAbi);
 const DECIMALS = 6;
+/** How long a proposed resolution can be disputed on every chain that is not a testnet, in seconds. */
+const DISPUTE_WINDOW_S = 7_200n;
+/** What a simulated transfer sends at most: enough for a fee of a hundredth of a percent to show. */
+const PROBED_AMOUNT = 1_000_000n;
 
 interface Checked {
   readonly chain: Chain;
@@ -52,6 +60,8 @@ export async function checkContracts({ chain, rpc: nodes }: { chain: Chain; rpc:
   if (problems.length === 0) {
     await checkSettlement(checked);
     await checkReferences(checked);
+    await checkDisputeWindow(checked);
+    await checkTransferFee(checked);
     collateral = await readCollateral(checked);
   }
   if (collateral === undefined || problems.length > 0) throw new ContractMismatch(chain.chainId, problems);
@@ -123,6 +133,30 @@ async function checkReferences({ chain: { contracts }, rpc, fault }: Checked): P
     const address = (await readView(rpc, abi, contracts[from], view) as string | undefined)?.toLowerCase();
     if (address !== contracts[to]) fault(`${from}: its ${view}() is ${address ?? 'not there'}, not the ${to} of the settings, ${contracts[to]}`);
   }));
+}
+
+async function checkDisputeWindow({ chain: { contracts, testnet }, rpc, fault }: Checked): Promise<void> {
+  const found = await readView(rpc, RESOLVER, contracts.oracleResolver, 'disputeWindow') as bigint | undefined;
+  if (found === undefined) fault(`oracleResolver: the contract at ${contracts.oracleResolver} has no disputeWindow()`);
+  else if (!testnet && found !== DISPUTE_WINDOW_S) fault(`oracleResolver: its dispute window is ${found} s, not ${DISPUTE_WINDOW_S} s: others are for testnets`);
+}
+
+/**
+ * Simulates a transfer of the collateral from the conditional tokens, which hold what complete sets are worth. A token that charges on transfer
+ * would leave them short, so that the last redemptions fail. Nothing is concluded while they hold none, or from a node that cannot simulate.
+ */
+async function checkTransferFee({ chain: { contracts }, rpc, fault }: Checked): Promise<void> {
+  const { collateral, conditionalTokens, settlement: to } = contracts;
+  let answer: string;
+  try {
+    const code = await rpc.request<string>('eth_call', [{ data: transferProbe.bytecode }, 'latest']);
+    const data = PROBE.encodeFunctionData('probe', [collateral, to, PROBED_AMOUNT]);
+    answer = await rpc.request<string>('eth_call', [{ to: conditionalTokens, data }, 'latest', { [conditionalTokens]: { code } }]);
+  } catch {
+    return;
+  }
+  const [sent, arrived] = PROBE.decodeFunctionResult('probe', answer).toArray() as [bigint, bigint];
+  if (arrived !== sent) fault(`collateral: of ${sent} sent, ${arrived} arrive: a token that charges on transfer cannot be the collateral`);
 }
 
 async function readCollateral({ chain, rpc, fault }: Checked): Promise<Collateral | undefined> {

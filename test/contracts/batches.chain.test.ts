@@ -72,7 +72,7 @@ describe('contracts: batches', function () {
     const fills = pairs.map(([buy, sell], index) => ({ ...FILL, seq: BigInt(index), buyIndex: BigInt(buy), sellIndex: BigInt(sell) }));
     assert.deepEqual(results(await settle({ orders, fills })), [
       '0 settled', '1 buyer_insufficient_balance of buyer', '2 settled', '3 buyer_insufficient_allowance of buyer', '4 seller_insufficient_shares of seller',
-      '5 settled', '6 invalid_signature of buyer', '7 seller_not_approved of seller', '8 buyer_insufficient_balance of buyer', '9 unknown of both', '10 settled',
+      '5 settled', '6 invalid_signature of buyer', '7 seller_not_approved of seller', '8 buyer_insufficient_balance of buyer', '10 settled',
     ]);
     assert.equal((await contracts.balances(buyer.address, marketId)).yes, 3n * USDC);
   });

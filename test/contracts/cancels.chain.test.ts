@@ -1,6 +1,6 @@
 /** Orders on the chain as time passes: expiry, cancels that take effect after their delay, and a market resolved before its fills settle. */
 import assert from 'node:assert/strict';
-import { MAX_UINT256, SELL, USDC, results, settlementContracts, walletOf, type SettlementContracts, type SignedOrder } from '../support/settlement-contracts.js';
+import { SELL, USDC, results, settlementContracts, walletOf, type SettlementContracts, type SignedOrder } from '../support/settlement-contracts.js';
 import type { Order } from '../../contracts-abi/settlement.js';
 
 const buyer = walletOf('buyer');
@@ -69,7 +69,7 @@ describe('contracts: orders over time', function () {
     assert.equal(await at(start + 9 + DELAY, buy, sell), 'settled');
     assert.equal(await read(settlement, 'filled', [buy.hash]), 2n * USDC);
     assert.equal(await at(start + 10 + DELAY, buy, sell), 'order_cancelled of buyer');
-    assert.equal(await read(settlement, 'filled', [buy.hash]), MAX_UINT256);
+    assert.equal(await read(settlement, 'filled', [buy.hash]), 2n * USDC);
     assert.equal(await read(settlement, 'filled', [sell.hash]), 2n * USDC);
     assert.equal(await at(start + 11 + DELAY, await bid({ nonce: 2n }), sell), 'settled');
   });
@@ -123,6 +123,18 @@ describe('contracts: orders over time', function () {
     assert.equal(await at(start + 10 + 2 * DELAY, second, sell), 'settled');
     assert.equal(await at(start + 11 + 2 * DELAY, second, sell), 'order_cancelled of buyer');
     assert.equal(await refusal(seller.address, settlement, 'scheduleCancelAll', [0n]), 'NonceFloorNotRaised(0)');
+  });
+
+  it('a cancel of all leaves nonces to trade with: no trader is locked out for ever', async () => {
+    const { refusal, settlement, read } = contracts;
+    const most = await read(settlement, 'MAX_NONCE_FLOOR') as bigint;
+    assert.equal(most, 2n ** 64n - 2n ** 32n);
+    for (const belowNonce of [most + 1n, 2n ** 64n - 1n]) {
+      assert.equal(await refusal(buyer.address, settlement, 'scheduleCancelAll', [belowNonce]), `NonceFloorTooHigh(${most})`);
+    }
+    await cancelAllAt(start + 10, most);
+    assert.equal(await at(start + 10 + DELAY, await bid({ nonce: most - 1n }), await ask()), 'order_cancelled of buyer');
+    assert.equal(await at(start + 11 + DELAY, await bid({ nonce: most }), await ask()), 'settled');
   });
 
   it('a market resolved between match and settlement: nobody\'s doing, and other markets go on', async () => {

@@ -163,11 +163,14 @@ describe('the market factory', () => {
     await contracts.nextBlockAt(Number(now) + 10);
     await create({ expiration: now + 11n });
     deepEqual(await refused(standard({ questionId: id('late'), expiration: now + 10n })), { error: 'InvalidExpiration', args: { expiration: now + 10n } });
-    deepEqual(await refused(quick({ startTime: 1n, expiration: now + 10n }), 'createQuickMarket'), { error: 'InvalidExpiration', args: { expiration: now + 10n } });
+    deepEqual(await refused(quick({ startTime: now - 10n, expiration: now + 10n }), 'createQuickMarket'), { error: 'InvalidExpiration', args: { expiration: now + 10n } });
     await create({ questionId: id('far'), expiration: MAX_EXPIRATION });
     deepEqual(await refused(standard({ expiration: MAX_EXPIRATION + 1n })), { error: 'InvalidExpiration', args: { expiration: MAX_EXPIRATION + 1n } });
     deepEqual(await refused(quick({ startTime: expiration }), 'createQuickMarket'), { error: 'InvalidStartTime', args: { startTime: expiration, expiration } });
+    const late = expiration - 86_401n;
+    deepEqual(await refused(quick({ startTime: late }), 'createQuickMarket'), { error: 'InvalidStartTime', args: { startTime: late, expiration } });
     ok(created(await createQuick({ startTime: expiration - 1n })).address);
+    ok(created(await createQuick({ questionId: id('a day'), startTime: expiration - 86_400n })).address);
   });
 
   it('knows the resolvers that it deployed, and they know it', async () => {

@@ -94,12 +94,12 @@ describe('the oracle resolver', () => {
 
   it('takes markets of its own factory that it has to resolve', async () => {
     const foreign = await contracts.deploy('AnotherFactory', marketFactory, [
-      contracts.tokens.address, contracts.usdc.address, contracts.oracle.address, contracts.admin.address,
+      contracts.tokens.address, contracts.usdc.address, contracts.oracle.address, LIVENESS, contracts.admin.address, 0,
     ]);
     await contracts.send(contracts.admin, foreign, 'grantRole', [id('CREATOR_ROLE'), contracts.admin.address]);
     const at = expiration + 5_000;
     const another = await createMarket({ question: 'foreign', at, factory: foreign });
-    const events = await contracts.send(contracts.admin, contracts.factory, 'createQuickMarket', [id('quick'), 'BTC', 1, at]);
+    const events = await contracts.send(contracts.admin, contracts.factory, 'createQuickMarket', [id('quick'), 'BTC', at - 900, at]);
     const quick = targetAt('Market', String(events.at(-2)!.args['market']), marketArtifact);
     const nobody = replaced(await signed.proposal(proposer, market), 0, proposer.address);
     for (const [method, args] of [
@@ -191,6 +191,17 @@ describe('the oracle resolver', () => {
     deepEqual(await refused('proposeWithSig', proposal), {
       error: 'InvalidSigner', args: { signer: signed.proposerOf(message, proposal), expected: proposer.address },
     });
+  });
+
+  it('lets a signer take back what nobody has sent yet, for one market', async () => {
+    const [proposal, elsewhere] = [await signed.proposal(proposer, market), await signed.proposal(proposer, other)];
+    const key = await contracts.read(contracts.oracleResolver, 'nonceKey', [await contracts.read(market, 'marketId')]) as bigint;
+    deepEqual(await contracts.send(proposer, contracts.oracleResolver, 'revokeKeyedNonce', [key]), [
+      { contract: 'OracleResolver', event: 'NonceRevoked', args: { owner: proposer.address, nonce: key << 64n } },
+    ]);
+    equal((await refused('proposeWithSig', proposal)).error, 'InvalidSigner');
+    await propose(elsewhere);
+    await propose();
   });
 
   it('pulls the market\'s bond by the allowance or by the permit that comes along', async () => {

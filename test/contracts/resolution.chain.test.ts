@@ -90,7 +90,9 @@ describe('the resolution of a market', () => {
         marketId, assertionId, proposer: proposer.address, outcome: true, bond: BOND, assertionTime: BigInt(time), expirationTime,
       }),
     ] satisfies ContractEvent[]);
-    deepEqual(await contracts.read(contracts.oracleResolver, 'proposalOf', [marketId]), { assertionId, proposer: proposer.address, outcome: true });
+    deepEqual(await contracts.read(contracts.oracleResolver, 'proposalOf', [marketId]), {
+      assertionId, proposer: proposer.address, outcome: true, expirationTime,
+    });
     equal(await outcomeOf(), undefined);
 
     await contracts.nextBlockAt(time + LIVENESS);
@@ -153,17 +155,20 @@ describe('the resolution of a market', () => {
     const first = await propose(true);
     await onOracle(disputer, 'disputeAssertion', first, disputer.address);
     await onOracle(contracts.admin, 'arbitrate', first, false);
-    deepEqual(await contracts.refusal(contracts.admin, contracts.oracleResolver, 'settleWithSig', await signed.settlement(settler, market)), {
-      error: 'ProposalRejected', args: { assertionId: first },
-    });
-    deepEqual(await onOracle(settler, 'settleAssertion', first), [
+    const rejected = (settleCaller: string) => [
       transfer(contracts.oracle.address, contracts.admin.address, BOND / 2n),
       transfer(contracts.oracle.address, disputer.address, 2n * BOND - BOND / 2n),
       resolver('ResolutionRejected', { marketId, assertionId: first }),
-      settled({ assertionId: first, bondRecipient: disputer.address, disputed: true, settlementResolution: false, settleCaller: settler.address }),
-    ]);
+      settled({ assertionId: first, bondRecipient: disputer.address, disputed: true, settlementResolution: false, settleCaller }),
+    ];
+    const before = await contracts.chain.rpc('evm_snapshot');
+    deepEqual(await settle(), rejected(contracts.oracleResolver.address), 'by signature');
+    await contracts.chain.rpc('evm_revert', [before]);
+    deepEqual(await onOracle(settler, 'settleAssertion', first), rejected(settler.address), 'on the oracle itself');
     equal(await outcomeOf(), undefined);
-    deepEqual(await contracts.read(contracts.oracleResolver, 'proposalOf', [marketId]), { assertionId: ZeroHash, proposer: ZeroAddress, outcome: false });
+    deepEqual(await contracts.read(contracts.oracleResolver, 'proposalOf', [marketId]), {
+      assertionId: ZeroHash, proposer: ZeroAddress, outcome: false, expirationTime: 0n,
+    });
     deepEqual(await contracts.refusal(contracts.admin, contracts.oracleResolver, 'settleWithSig', await signed.settlement(settler, market)), {
       error: 'NoProposal', args: { marketId },
     });

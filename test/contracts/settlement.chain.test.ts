@@ -87,7 +87,7 @@ describe('contracts: a fill', function () {
     assert.equal((await contracts.balances(buyer.address, contracts.marketId)).usdc, 100n * USDC - 600_000n - 1n);
   });
 
-  it('fails what no operator may send: unknown, of both', async () => {
+  it('leaves alone what is not a fill of two orders that belong together: its number stays free for the real one', async () => {
     const other = id('another market');
     const mistakes: Record<string, () => Promise<string[]>> = {
       'a price above the buyer\'s': () => settleOne({ price: 600_001n }),
@@ -109,20 +109,18 @@ describe('contracts: a fill', function () {
     };
     for (const [name, settle] of Object.entries(mistakes)) {
       const at = await contracts.snapshot();
-      assert.deepEqual(await settle(), ['1 unknown of both'], name);
+      assert.deepEqual(await settle(), [], name);
+      assert.equal(await contracts.read(contracts.settlement, 'isSettled', [1n]), false, name);
+      assert.deepEqual(await settleOne(), ['1 settled'], name);
       await contracts.revertTo(at);
     }
   });
 
-  it('fails a fill of an order that the batch does not hold, with its hash zero', async () => {
+  it('leaves alone a fill of an order that the batch does not hold', async () => {
     const orders = [await bid(), await ask()];
     const fills = [{ ...FILL, sellIndex: 2n }, { ...FILL, seq: 2n, buyIndex: 2n ** 32n - 1n }, { ...FILL, seq: 3n }];
-    const sent = await contracts.settle({ orders, fills });
-    assert.deepEqual(results(sent), ['1 unknown of both', '2 unknown of both', '3 settled']);
-    assert.deepEqual(sent.events.slice(0, 2), [
-      { event: 'FillFailed', args: { seq: 1n, buyOrder: orders[0]!.hash, sellOrder: ZeroHash, reason: 11n, culprit: 2n } },
-      { event: 'FillFailed', args: { seq: 2n, buyOrder: ZeroHash, sellOrder: orders[1]!.hash, reason: 11n, culprit: 2n } },
-    ]);
+    assert.deepEqual(results(await contracts.settle({ orders, fills })), ['3 settled']);
+    assert.deepEqual(results(await contracts.settle({ orders, fills: fills.map((fill) => ({ ...FILL, seq: fill.seq })) })), ['1 settled', '2 overfill of both']);
   });
 
   it('refuses signatures that are not the trader\'s, short, long, of high s, of an odd v, or nothing, and never reverts', async () => {
@@ -208,27 +206,87 @@ describe('contracts: a fill', function () {
     assert.equal(await refused(1n, 1n), 'SellerNotApproved()');
     await send(seller.address, tokens, 'setApprovalForAll', [settlement.address, true]);
     await send(contracts.operator, tokens, 'revokeRole', [id('SETTLEMENT_ROLE'), settlement.address]);
-    assert.equal(await refused(1n, 1n), 'TransferRejected()');
+    assert.equal(await refused(1n, 1n), `TokenUnavailable(${tokens.address})`);
   });
 
-  it('fails what a token rejects for no reason that it could name: the money stays where it is', async () => {
-    const { chain, send, tokens, settlement, deployed, balances, marketId } = contracts;
-    await send(contracts.operator, tokens, 'revokeRole', [id('SETTLEMENT_ROLE'), settlement.address]);
-    assert.deepEqual(await settleOne(), ['1 transfer_rejected of both']);
-    assert.deepEqual(await balances(buyer.address, marketId), { usdc: 100n * USDC, yes: 0n, no: 0n });
-    assert.equal(await contracts.read(settlement, 'filled', [(await bid()).hash]), 0n);
-    // A collateral that says everybody has and allows everything, but whose transferFrom does as told.
-    const collateral = (transferFrom: string) => `0x5f3560e01c6323b872dd14601657${'5f195f5260205ff3'}5b${transferFrom}`;
-    const behaviours = { false: '5f5f5260205ff3', reverts: '5f5ffd', burns: 'fe', loops: '5b601756', bomb: '6140005ffd' };
-    const told: Record<string, string[]> = {};
-    for (const [index, [name, transferFrom]] of Object.entries(behaviours).entries()) {
-      await chain.rpc('anvil_setCode', [deployed.collateral, collateral(transferFrom)]);
-      told[name] = await settleOne({ seq: BigInt(10 + index) });
-    }
-    assert.deepEqual(told, {
-      false: ['10 transfer_rejected of both'], reverts: ['11 transfer_rejected of both'], burns: ['12 transaction_reverted of both'],
-      loops: ['13 transaction_reverted of both'], bomb: ['14 transfer_rejected of both'],
+  describe('that the collateral refuses', () => {
+    const byOwner = (method: string, ...args: string[]) => contracts.send(contracts.operator, contracts.usdc, method, args);
+
+    it('is the doing of whoever is on its block list, and the money stays where it is', async () => {
+      const { balances, marketId, settlement, usdc, refusal, positionId } = contracts;
+      await byOwner('blacklist', buyer.address);
+      assert.deepEqual(await settleOne(), ['1 transfer_rejected of buyer']);
+      await byOwner('blacklist', seller.address);
+      assert.deepEqual(await settleOne({ seq: 2n }), ['2 transfer_rejected of both']);
+      await byOwner('unBlacklist', buyer.address);
+      assert.deepEqual(await settleOne({ seq: 3n }), ['3 transfer_rejected of seller']);
+      const args = [id('buy'), id('sell'), buyer.address, seller.address, await positionId(marketId, 0), 1n, 1n];
+      assert.equal(await refusal(settlement.address, settlement, 'executeFill', args), 'TransferRejected(1)');
+      assert.deepEqual(await balances(buyer.address, marketId), { usdc: 100n * USDC, yes: 0n, no: 0n });
+      assert.equal(await contracts.read(settlement, 'filled', [(await bid()).hash]), 0n);
+      await byOwner('unBlacklist', seller.address);
+      assert.deepEqual(await settleOne({ seq: 4n }), ['4 settled']);
+      assert.equal(await contracts.read(usdc, 'balanceOf', [settlement.address]), 0n);
     });
+
+    it('stays untouched while it is paused or refuses the settlement: the batch stops, and goes on when it is not', async () => {
+      const { settlement, usdc, read } = contracts;
+      const orders = [await bid(), await ask()];
+      const fills = [1n, 2n].map((seq) => ({ ...FILL, seq }));
+      for (const [stop, goOn] of [[['pause'], ['unpause']], [['blacklist', settlement.address], ['unBlacklist', settlement.address]]] as const) {
+        const at = await contracts.snapshot();
+        await byOwner(stop[0], ...stop.slice(1));
+        const { events, ok } = await contracts.settle({ orders, fills });
+        assert.equal(ok, true);
+        assert.deepEqual(events, [
+          { event: 'BatchStopped', args: { seq: 1n, token: usdc.address } },
+          { event: 'HistoryAnchored', args: { position: HISTORY.position, digest: HISTORY.digest } },
+        ]);
+        assert.deepEqual(await Promise.all([1n, 2n].map((seq) => read(settlement, 'isSettled', [seq]))), [false, false]);
+        await byOwner(goOn[0], ...goOn.slice(1));
+        assert.deepEqual(results(await contracts.settle({ orders, fills })), ['1 settled', '2 settled']);
+        await contracts.revertTo(at);
+      }
+    });
+
+    it('fails even while it is paused where a culprit can be named', async () => {
+      await byOwner('pause');
+      const sized = (size: bigint) => settleOne({ size, seq: size }, { buy: { size }, sell: { size } });
+      assert.deepEqual(await sized(200n * USDC), [`${200n * USDC} buyer_insufficient_balance of buyer`]);
+      assert.deepEqual(await sized(20n * USDC), [`${20n * USDC} seller_insufficient_shares of seller`]);
+      assert.deepEqual(await sized(USDC), []);
+    });
+
+    it('in ways of its own fails, or stops the batch where it refuses everybody', async () => {
+      const { chain, deployed } = contracts;
+      // A collateral that says everybody has and allows everything; transferFrom and transfer do as told.
+      const collateral = (transferFrom: string, transfer: string) => {
+        const transferAt = (0x21 + transferFrom.length / 2).toString(16);
+        return `0x5f3560e01c806323b872dd1460205763a9059cbb1460${transferAt}57${'5f195f5260205ff3'}5b${transferFrom}5b${transfer}`;
+      };
+      const yes = '60015f5260205ff3';
+      const behaviours = { false: '5f5f5260205ff3', reverts: '5f5ffd', burns: 'fe', bomb: '6140005ffd' };
+      const told: Record<string, string[]> = {};
+      for (const [index, [name, transferFrom]] of Object.entries(behaviours).entries()) {
+        await chain.rpc('anvil_setCode', [deployed.collateral, collateral(transferFrom, yes)]);
+        told[name] = await settleOne({ seq: BigInt(10 + index) });
+        await chain.rpc('anvil_setCode', [deployed.collateral, collateral(transferFrom, transferFrom)]);
+        told[`${name}, everybody's`] = await settleOne({ seq: BigInt(20 + index) });
+      }
+      assert.deepEqual(told, {
+        'false': ['10 transfer_rejected of buyer'], 'false, everybody\'s': [], 'reverts': ['11 transfer_rejected of buyer'], 'reverts, everybody\'s': [],
+        'burns': ['12 transaction_reverted of both'], 'burns, everybody\'s': ['22 transaction_reverted of both'],
+        'bomb': ['13 transfer_rejected of buyer'], 'bomb, everybody\'s': [],
+      });
+    });
+  });
+
+  it('stops the batch when the settlement may not move shares: nobody\'s doing', async () => {
+    const { send, tokens, settlement } = contracts;
+    await send(contracts.operator, tokens, 'revokeRole', [id('SETTLEMENT_ROLE'), settlement.address]);
+    assert.deepEqual(await settleOne(), []);
+    await send(contracts.operator, tokens, 'grantRole', [id('SETTLEMENT_ROLE'), settlement.address]);
+    assert.deepEqual(await settleOne(), ['1 settled']);
   });
 
   it('settles with a buyer whose code rejects whatever it is called with: it is not called', async () => {

@@ -180,6 +180,21 @@ describe('contracts: conditional tokens', function () {
       assert.equal(await nonces(), 4n);
     });
 
+    it('an owner takes back what nobody has sent yet, the plain nonce\'s and a condition\'s', async () => {
+      const [approval, redemption] = [await approveArgs(true, 0n), await redeemArgs(marketId)];
+      await split(5n);
+      await contracts.resolve(0);
+      assert.deepEqual((await tokensSend(owner.address, 'revokeNonce', [])).events, [{ event: 'NonceRevoked', args: { owner: owner.address, nonce: 0n } }]);
+      assert.match(await refusal('setApprovalForAllWithSig', approval, relayer.address), /^InvalidSigner/);
+      const key = conditionKey(marketId);
+      assert.deepEqual((await tokensSend(owner.address, 'revokeKeyedNonce', [key])).events, [
+        { event: 'NonceRevoked', args: { owner: owner.address, nonce: key << 64n } },
+      ]);
+      assert.match(await refusal('redeemPositionsWithSig', redemption, relayer.address), /^InvalidSigner/);
+      await tokensSend(relayer.address, 'redeemPositionsWithSig', await redeemArgs(marketId, { nonce: (key << 64n) + 1n }));
+      assert.equal(await nonces(), 1n);
+    });
+
     it('conditions redeem independently of one another, each signature once', async () => {
       const { resolve, prepare, send, tokens, chain } = contracts;
       const other = await prepare(id('another'));

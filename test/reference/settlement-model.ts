@@ -34,16 +34,14 @@ export const key = (marketId: string, outcome: bigint | number) => `${marketId} 
 /** Carries the fills out and gives the lines that `results` should give. */
 export function settleInModel(model: Model, fills: readonly Fill[], now: number): string[] {
   return fills.flatMap((fill) => {
-    if (model.used.has(fill.seq)) return [];
+    if (model.used.has(fill.seq) || !isFill(model, fill)) return [];
     model.used.add(fill.seq);
     return [`${fill.seq} ${settleFill(model, fill, now)}`];
   });
 }
 
 function settleFill(model: Model, { buyIndex, sellIndex, price, size }: Fill, now: number): string {
-  const buy = model.orders[Number(buyIndex)];
-  const sell = model.orders[Number(sellIndex)];
-  if (buy === undefined || sell === undefined || !agree(buy, sell, price)) return 'unknown of both';
+  const [buy, sell] = [model.orders[Number(buyIndex)]!, model.orders[Number(sellIndex)]!];
   const buyer = model.traders.get(buy.order.trader)!;
   const seller = model.traders.get(sell.order.trader)!;
   const cost = costOf(size, Number(price));
@@ -67,6 +65,12 @@ function settleFill(model: Model, { buyIndex, sellIndex, price, size }: Fill, no
   seller.shares.set(position, held - size);
   buyer.shares.set(position, (buyer.shares.get(position) ?? 0n) + size);
   return 'settled';
+}
+
+/** A fill of missing orders, or of orders that do not belong together, is left alone. */
+function isFill({ orders }: Model, { buyIndex, sellIndex, price }: Fill): boolean {
+  const [buy, sell] = [orders[Number(buyIndex)], orders[Number(sellIndex)]];
+  return buy !== undefined && sell !== undefined && agree(buy, sell, price);
 }
 
 function agree({ order: buy }: SignedOrder, { order: sell }: SignedOrder, price: bigint): boolean {

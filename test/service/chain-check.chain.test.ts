@@ -1,6 +1,6 @@
 /** A chain whose contracts are not those of the settings is refused, with every difference; an unreachable one is not called wrong. */
 import assert from 'node:assert/strict';
-import { AbiCoder, id } from 'ethers';
+import { AbiCoder, TypedDataEncoder, id } from 'ethers';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { checkContracts, ContractMismatch } from '../../service/chains/chain-check.js';
@@ -41,7 +41,7 @@ describe('service: the contracts of a chain', () => {
     return error.problems;
   }
 
-  const collateral = () => ({ name: 'USD Coin (test)', version: '1', symbol: 'USDC', decimals: 6, address: chain.contracts.collateral });
+  const collateral = () => ({ name: 'USD Coin (test)', version: '2', symbol: 'USDC', decimals: 6, address: chain.contracts.collateral });
 
   it('are as the settings say, and tell the stablecoin\'s signing domain', async () => {
     assert.deepEqual(await checkContracts({ chain, rpc }), { collateral: collateral() });
@@ -49,18 +49,20 @@ describe('service: the contracts of a chain', () => {
 
   it('need no ERC-5267 of a stablecoin: its name and version do, and version "1" where it has none', async () => {
     assert.deepEqual(await checkContracts({ chain, rpc: answering({ eip712Domain: undefined }) }), { collateral: collateral() });
-    const versioned = answering({ eip712Domain: undefined, version: [['string'], ['1']] });
-    assert.deepEqual(await checkContracts({ chain, rpc: versioned }), { collateral: collateral() });
+    const { chainId, contracts } = chain;
+    const separator = TypedDataEncoder.hashDomain({ name: 'USD Coin (test)', version: '1', chainId, verifyingContract: contracts.collateral });
+    const unversioned = answering({ eip712Domain: undefined, version: undefined, DOMAIN_SEPARATOR: [['bytes32'], [separator]] });
+    assert.deepEqual(await checkContracts({ chain, rpc: unversioned }), { collateral: { ...collateral(), version: '1' } });
   });
 
   it('are refused when the stablecoin signs in another domain, takes no permits, or counts otherwise', async () => {
     const domain = (name: string, version: string) => new RegExp(`^collateral: its DOMAIN_SEPARATOR\\(\\) is not that of name "${name}", version "${version}", chain 31337 and`);
-    const [version, ...others] = await problemsOf({ chain, rpc: answering({ eip712Domain: undefined, version: [['string'], ['2']] }) });
-    assert.match(version!, domain('USD Coin \\(test\\)', '2'));
+    const [version, ...others] = await problemsOf({ chain, rpc: answering({ eip712Domain: undefined, version: [['string'], ['1']] }) });
+    assert.match(version!, domain('USD Coin \\(test\\)', '1'));
     const [name] = await problemsOf({ chain, rpc: answering({ eip712Domain: undefined, name: [['string'], ['USD Coin']] }) });
-    assert.match(name!, domain('USD Coin', '1'));
+    assert.match(name!, domain('USD Coin', '2'));
     const [separator] = await problemsOf({ chain, rpc: answering({ DOMAIN_SEPARATOR: [['bytes32'], [id('another')]] }) });
-    assert.match(separator!, domain('USD Coin \\(test\\)', '1'));
+    assert.match(separator!, domain('USD Coin \\(test\\)', '2'));
     assert.deepEqual(others, []);
     const token = chain.contracts.collateral;
     assert.deepEqual(await problemsOf({ chain, rpc: answering({ DOMAIN_SEPARATOR: undefined, decimals: [['uint8'], [18]], symbol: undefined }) }), [
@@ -69,10 +71,42 @@ describe('service: the contracts of a chain', () => {
     ]);
   });
 
+  it('are refused when the stablecoin charges on transfer, by what a simulated transfer of the conditional tokens\' brings', async () => {
+    const [, trader] = deployed.accounts;
+    const charging = (arrived: bigint): Rpc => ({
+      chainId: rpc.chainId,
+      async request<T>(method: string, params: readonly unknown[]): Promise<T> {
+        if (params.length < 3) return rpc.request(method, params);
+        const [sent] = AbiCoder.defaultAbiCoder().decode(['uint256', 'uint256'], await rpc.request<string>(method, params));
+        return AbiCoder.defaultAbiCoder().encode(['uint256', 'uint256'], [sent, (sent as bigint) - arrived]) as T;
+      },
+    });
+    const market = await deployed.createMarket();
+    await deployed.mint(trader!, 3_000_000n);
+    await deployed.split(trader!, market, 3_000_000n);
+    assert.deepEqual(await problemsOf({ chain, rpc }), []);
+    assert.deepEqual(await problemsOf({ chain, rpc: charging(0n) }), []);
+    assert.deepEqual(await problemsOf({ chain, rpc: charging(1n) }), [
+      'collateral: of 1000000 sent, 999999 arrive: a token that charges on transfer cannot be the collateral',
+    ]);
+    assert.equal(await deployed.usdcOf({ address: chain.contracts.conditionalTokens }), 3_000_000n, 'it was simulated only');
+  });
+
+  it('are refused on a chain that is not a testnet when disputes have less than two hours', async () => {
+    const short = await deployedChain({ disputeWindowS: 60n });
+    const there = createRpc({ chainId: short.chain.chainId, urls: [short.url], now: () => 0, report: () => undefined });
+    assert.deepEqual(await problemsOf({ chain: short.chain, rpc: there }), []);
+    assert.deepEqual(await problemsOf({ chain: { ...short.chain, testnet: false }, rpc: there }), [
+      'oracleResolver: its dispute window is 60 s, not 7200 s: others are for testnets',
+    ]);
+    assert.deepEqual(await problemsOf({ chain: { ...chain, testnet: false }, rpc }), []);
+    await short.stop();
+  });
+
   it('are refused when the signing domain of orders has another name or chain', async () => {
     assert.deepEqual(await problemsOf({ chain: { ...chain, domainName: 'Other', chainId: 1 }, rpc }), [
       'settlement: the signing domain\'s name is "Prediction Exchange Settlement", not "Other"', 'settlement: the signing domain\'s chainId is 31337, not 1',
-      `collateral: its DOMAIN_SEPARATOR() is not that of name "USD Coin (test)", version "1", chain 1 and its address, so permits for it could not be signed`,
+      `collateral: its DOMAIN_SEPARATOR() is not that of name "USD Coin (test)", version "2", chain 1 and its address, so permits for it could not be signed`,
     ]);
   });
 
@@ -87,6 +121,7 @@ describe('service: the contracts of a chain', () => {
     assert.deepEqual([...problems].sort(), [
       `marketFactory: its oracleResolver() is ${contracts.oracleResolver}, not the oracleResolver of the settings, ${contracts.quickResolver}`,
       `marketFactory: its quickResolver() is ${contracts.quickResolver}, not the quickResolver of the settings, ${contracts.oracleResolver}`,
+      `oracleResolver: the contract at ${contracts.quickResolver} has no disputeWindow()`,
       `settlement: its collateral() is not there, not the collateral of the settings, ${contracts.collateral}`,
       `settlement: its conditionalTokens() is not there, not the conditionalTokens of the settings, ${contracts.conditionalTokens}`,
       `settlement: the contract at ${contracts.multicall} has no eip712Domain()`,

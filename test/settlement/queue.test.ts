@@ -142,7 +142,8 @@ describe('settlement: queue: in hand', () => {
       end(id, ending, MIN_10);
       if (passedAt > 0) deepEqual([queue.pass(passedAt - 1, MIN_10), due(MIN_10)], [[], []], 'the history has not passed the block');
       deepEqual(queue.pass(passedAt, MIN_10), [{ id, note: { fills: [0, 1], permits: [] }, ending, left: [0, 1], alone: 0 }]);
-      ok(due(MIN_10).length > 0);
+      // After a transaction that left all untouched, the next one goes after a pause.
+      ok(due(MIN_10 + QUEUE_RULES.pauseMs).length > 0);
     });
   }
 
@@ -314,6 +315,27 @@ describe('settlement: queue: trouble', () => {
     conclude(good, 6, at);
     ok(due(at).length > 0);
     equal(queue.status().slow, false);
+  });
+
+  it('after one transaction that left all its fills untouched one at a time tries whether it is over, with growing pauses and whole batches', () => {
+    const { queue, match, send, settle, due, fillsOf, conclude } = story({ maxSlowPauseMs: 4_000 });
+    match(60, 0);
+    const pauses: number[] = [];
+    let at = 0;
+    for (let block = 1; block <= 4; block++) {
+      const [passed] = conclude(send(at), block, at);
+      deepEqual([passed?.left.length, passed?.alone, queue.status().slow, queue.status().troubled], [50, 0, true, 0]);
+      let pause = 0;
+      while (due(at + pause).length === 0) pause += 500;
+      pauses.push(pause);
+      at += pause;
+    }
+    deepEqual(pauses, [1_000, 2_000, 4_000, 4_000]);
+    const id = send(at);
+    deepEqual(due(at + MIN_10), [], 'one at a time');
+    settle(fillsOf(id).slice(0, 1));
+    conclude(id, 5, at);
+    deepEqual([queue.status().slow, due(at).length], [false, 25]);
   });
 
   it('when too many have come back, no further ones are taken', () => {

@@ -130,6 +130,20 @@ describe('settlement on a chain', function () {
     await stack.until('its end is told', () => !stack.settlement.status().slow && stack.settlement.status().troubled === 0);
   });
 
+  it('fills wait untouched while the collateral is paused, with an alarm, and settle when it is not', async () => {
+    await start({ settlement: { rules: { gatherMs: 1, pauseMs: 5, maxPauseMs: 40, maxSlowPauseMs: 40 } } });
+    const { usdc, send, operator: admin } = world.contracts;
+    await send(admin, usdc, 'pause');
+    await matches(20);
+    await stack.until('it goes slowly', () => stack.settlement.status().slow);
+    await send(admin, usdc, 'unpause');
+    await stack.settled();
+    await assertSettledOnce();
+    ok(stack.reports.some((report) => /^alarm: chain 31337, settlement request .* left all its \d+ fills untouched/.test(report)));
+    deepEqual(await balances(alice), YES(20n * USDC, 20n * 600_000n));
+    await stack.until('its end is told', () => !stack.settlement.status().slow);
+  });
+
   it('what a transaction had too little gas for is sent again', async () => {
     let requests = 0;
     await start({

@@ -362,12 +362,12 @@ describe('settlement: worker', () => {
       const note = { fills, permits: [] };
       return { request: { id, to: CHAIN.contracts.settlement, data: '0x', gasLimit: 1n, note }, note, status };
     };
-    scene = await setScene({ before: [before('a', [0, 1], ended(mined(9))), before('b', [2], SENT)] });
+    scene = await setScene({ before: [before('a', [0, 1], ended(mined(9, false))), before('b', [2], SENT)] });
     scene.match(4);
     deepEqual(fillsOf(await asked(3)).slice(2), [[3]]);
     scene.nextBlock = 10;
     deepEqual(fillsOf(await asked(4))[3], [0]);
-    match(scene.reports[0]!, /^trouble: chain 5, settlement request a .* did not reach 2 of its 2 fills/);
+    match(scene.reports[0]!, /^alarm: chain 5, settlement request a .* reverted as a whole; its 2 fills/);
     deepEqual([scene.listed.has('a'), scene.listed.has('b')], [false, true]);
   });
 

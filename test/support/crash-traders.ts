@@ -135,7 +135,7 @@ function signing(chain: CrashChain) {
 
   async function permit({ wallet }: CrashTrader, value: bigint) {
     const nonce = await chain.read('collateral', 'nonces', [wallet.address]) as bigint;
-    const collateral = { name: 'USD Coin (test)', version: '1', chainId, verifyingContract: contracts.collateral };
+    const collateral = { name: 'USD Coin (test)', version: '2', chainId, verifyingContract: contracts.collateral };
     const signature = await wallet.signTypedData(collateral, { Permit: [...permitTypes.Permit] }, {
       owner: wallet.address, spender: contracts.settlement, value, nonce, deadline: EXPIRATION,
     });

@@ -35,6 +35,7 @@ export interface DeployedChainOptions {
   readonly chainId?: number;
   /** Further arguments of anvil. */
   readonly args?: readonly string[];
+  readonly disputeWindowS?: bigint;
   readonly chain?: Partial<Pick<Chain, 'confirmations' | 'exposureCheck' | 'startBlock' | 'minOrderSize'>>;
 }
 
@@ -50,10 +51,10 @@ export function testAccounts(count = 10): HDNodeWallet[] {
 }
 
 /** Starts a chain and deploys. Any account can act on it without signing. Call stop() in an `after` hook, and reset() between tests that share it. */
-export async function deployedChain({ chainId = TEST_CHAIN_ID, args = [], chain: changes = {} }: DeployedChainOptions = {}) {
+export async function deployedChain({ chainId = TEST_CHAIN_ID, args = [], disputeWindowS = 7_200n, chain: changes = {} }: DeployedChainOptions = {}) {
   const anvil = await testChain({ chainId, args: ['--auto-impersonate', ...args] });
   const accounts = testAccounts();
-  const { deploymentBlock, ...addresses } = await deployContracts({ signer: accounts[0]!.connect(anvil.provider) });
+  const { deploymentBlock, ...addresses } = await deployContracts({ signer: accounts[0]!.connect(anvil.provider), disputeWindowS });
   const contracts = Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, address.toLowerCase()])) as typeof addresses;
   const chain: Chain = {
     chainId, name: 'Test chain', testnet: true, confirmations: 0, startBlock: deploymentBlock, contracts, domainName: 'Prediction Exchange Settlement',

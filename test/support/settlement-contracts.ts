@@ -180,7 +180,7 @@ async function conditions({ targets, calls, oracle, deployed }: { targets: Targe
 }
 
 function signing({ settlement: settling, usdc, tokens }: Targets) {
-  const domainOf = (name: string, { address }: Target) => ({ name, version: '1', chainId: TEST_CHAIN_ID, verifyingContract: address });
+  const domainOf = (name: string, { address }: Target, version = '1') => ({ name, version, chainId: TEST_CHAIN_ID, verifyingContract: address });
   const orderDomain = domainOf('Prediction Exchange Settlement', settling);
   const types: Record<string, TypedDataField[]> = { Order: [...orderTypes.Order] };
   return {
@@ -198,7 +198,7 @@ function signing({ settlement: settling, usdc, tokens }: Targets) {
       const { value, nonce = 0n, deadline = 4_000_000_000n } = options;
       const permitTypes = { Permit: fieldsOf('address owner,address spender,uint256 value,uint256 nonce,uint256 deadline') };
       const message = { owner: wallet.address, spender: settling.address, value, nonce, deadline };
-      const { v, r, s } = Signature.from(await wallet.signTypedData(domainOf('USD Coin (test)', usdc), permitTypes, message));
+      const { v, r, s } = Signature.from(await wallet.signTypedData(domainOf('USD Coin (test)', usdc, '2'), permitTypes, message));
       return { owner: wallet.address, value, deadline, v: BigInt(v), r, s };
     },
     /** The signature of one of the conditional tokens' types, as the functions' last three arguments. */

@@ -34,7 +34,7 @@ interface BondPermit { readonly deadline: bigint; readonly v: number; readonly r
 
 export function signedResolutions({ oracleResolver, usdc, read }: Pick<MarketContracts, 'oracleResolver' | 'usdc' | 'read'>) {
   const domain = { name: 'OracleResolver', version: '1', chainId: TEST_CHAIN_ID, verifyingContract: oracleResolver.address };
-  const stablecoin = { name: 'USD Coin (test)', version: '1', chainId: TEST_CHAIN_ID, verifyingContract: usdc.address };
+  const stablecoin = { name: 'USD Coin (test)', version: '2', chainId: TEST_CHAIN_ID, verifyingContract: usdc.address };
   const sign = async (wallet: Signer, types: Record<string, TypedDataField[]>, message: object, of = domain) =>
     Signature.from(await wallet.signTypedData(of, types, message as Record<string, unknown>));
   /** The key's nonce of an account, for a market. */

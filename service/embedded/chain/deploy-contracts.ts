@@ -29,8 +29,10 @@ export interface DeployOptions {
   readonly operator?: string;
   readonly creator?: string;
   readonly quickOperator?: string;
-  /** Seconds in which an assertion can be disputed. */
-  readonly livenessSeconds?: bigint;
+  /** Seconds in which a proposed resolution can be disputed: 7,200 by default; shorter on development chains only. */
+  readonly disputeWindowS?: bigint;
+  /** Seconds between the two steps in which an administrator hands over; none by default, as suits a development chain. */
+  readonly adminDelayS?: bigint;
   /** The oracle's fee of an arbitration, in units of 1e-6 of the collateral; the least bond is twice that. */
   readonly oracleFee?: bigint;
 }
@@ -40,7 +42,7 @@ interface Artifact {
   readonly bytecode: string;
 }
 
-const LIVENESS_SECONDS = 7_200n;
+const DISPUTE_WINDOW_S = 7_200n;
 const ORACLE_FEE = 2_500_000n;
 
 /**
@@ -48,7 +50,7 @@ const ORACLE_FEE = 2_500_000n;
  * chain. Rejects when a transaction fails; nothing is undone then, so start again with a fresh chain.
  */
 export async function deployContracts(options: DeployOptions): Promise<DeployedContracts> {
-  const { signer, livenessSeconds = LIVENESS_SECONDS, oracleFee = ORACLE_FEE } = options;
+  const { signer, disputeWindowS = DISPUTE_WINDOW_S, adminDelayS = 0n, oracleFee = ORACLE_FEE } = options;
   const admin = await signer.getAddress();
   let nonce = await signer.getNonce('latest');
   let deploymentBlock = Infinity;
@@ -70,10 +72,10 @@ export async function deployContracts(options: DeployOptions): Promise<DeployedC
 
   // The order determines the addresses: add new contracts at the end.
   const collateral = await deploy(testUsdc);
-  const tokens = await deploy(conditionalTokens);
-  const settling = await deploy(settlement, [tokens, collateral, admin]);
-  const oracle = await deploy(optimisticOracle, [collateral, livenessSeconds, oracleFee, admin]);
-  const factory = await deploy(marketFactory, [tokens, collateral, oracle, admin]);
+  const tokens = await deploy(conditionalTokens, [admin, adminDelayS]);
+  const settling = await deploy(settlement, [tokens, collateral, admin, adminDelayS]);
+  const oracle = await deploy(optimisticOracle, [collateral, disputeWindowS, oracleFee, admin]);
+  const factory = await deploy(marketFactory, [tokens, collateral, oracle, disputeWindowS, admin, adminDelayS]);
   const multicall = await deploy(multicall3);
   const quick = await read(factory, marketFactory, 'quickResolver');
 
