@@ -50,7 +50,8 @@ describe('the exchange on a chain', function () {
     assert.deepEqual(markets, [listed(sun, 'Will the sun shine?', 'general', markets[0]!), listed(rain, 'Will it rain?', 'defi', markets[1]!)]);
     const { chains } = await exchange.get('/api/v1/config') as { chains: unknown };
     assert.deepEqual(chains, [{
-      chainId: 31_337, name: 'Test chain', testnet: true, rpcUrl: null, contracts: node.chain.contracts, confirmations: 0, exposureCheck: false, minOrderSize: 1,
+      chainId: 31_337, name: 'Test chain', testnet: true, rpcUrl: null, contracts: node.chain.contracts, confirmations: 0, exposureCheck: false,
+      minOrderSize: 1, passOverAnchors: [],
       collateral: { name: 'USD Coin (test)', version: '1', symbol: 'USDC', decimals: 6, address: node.chain.contracts.collateral },
       orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: node.chain.contracts.settlement },
     }]);
