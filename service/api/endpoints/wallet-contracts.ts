@@ -60,10 +60,11 @@ const TEST_COLLATERAL = forWallets(testUsdc.abi, [...ERC20, 'mint']);
 const CONDITIONAL_TOKENS = forWallets(conditionalTokens.abi, [
   'balanceOf', 'balanceOfBatch', 'isApprovedForAll', 'setApprovalForAll', 'setApprovalForAllWithSig', 'splitPosition', 'splitPositionWithSig',
   'mergePositions', 'mergePositionsWithSig', 'redeemPositions', 'redeemPositionsWithSig', 'safeTransferFrom', 'safeBatchTransferFrom', 'nonces',
-  'eip712Domain', 'getConditionId', 'getCollectionId', 'getPositionId', 'getOutcomeSlotCount', 'payoutNumerators', 'payoutDenominator',
+  'revokeNonce', 'revokeKeyedNonce', 'eip712Domain', 'getConditionId', 'getCollectionId', 'getPositionId', 'getOutcomeSlotCount', 'payoutNumerators', 'payoutDenominator',
 ]);
 const SETTLEMENT = forWallets(settlement.abi, [
-  'cancelOrders', 'scheduleCancelAll', 'cancelEffectiveAt', 'nonceFloor', 'filled', 'isSettled', 'hashOrder', 'CANCEL_DELAY', 'eip712Domain',
+  'cancelOrders', 'scheduleCancelAll', 'cancelEffectiveAt', 'nonceFloor', 'filled', 'isSettled', 'hashOrder', 'CANCEL_DELAY',
+  'MAX_NONCE_FLOOR', 'eip712Domain',
 ]);
 const MARKET_FACTORY = forWallets(marketFactory.abi, ['marketOf', 'marketIdOf']);
 const MARKET = forWallets(market.abi, [
@@ -71,10 +72,11 @@ const MARKET = forWallets(market.abi, [
   'winningOutcome', 'collateral', 'tokens', 'yesId', 'noId',
 ]);
 const ORACLE = forWallets(optimisticOracle.abi, [
-  'disputeAssertion', 'settleAssertion', 'getAssertion', 'getAssertionResult', 'getMinimumBond', 'defaultLiveness',
+  'disputeAssertion', 'settleAssertion', 'getAssertion', 'getAssertionResult', 'getMinimumBond', 'defaultLiveness', 'claimable',
+  'claimPayment',
 ]);
 const ORACLE_RESOLVER = forWallets(oracleResolver.abi, [
-  'proposeWithSig', 'settleWithSig', 'proposalOf', 'marketOfAssertion', 'nonces', 'nonceKey', 'LIVENESS', 'eip712Domain',
+  'proposeWithSig', 'settleWithSig', 'proposalOf', 'marketOfAssertion', 'nonces', 'nonceKey', 'revokeKeyedNonce', 'disputeWindow', 'ABANDON_DELAY', 'eip712Domain',
 ]);
 const QUICK_RESOLVER = forWallets(quickResolver.abi, ['MAX_PUBLISH_DELAY']);
 const MULTICALL = forWallets(multicall3.abi, ['aggregate3', 'tryAggregate', 'getEthBalance', 'getBlockNumber', 'getCurrentBlockTimestamp']);
