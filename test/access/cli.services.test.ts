@@ -37,7 +37,8 @@ describe('access: npm run token', () => {
     const text = issued.stdout.trim();
     assert.ok(digestOf(text) !== undefined, 'standard output is the token alone');
     assert.equal(issued.code, 0);
-    assert.match(issued.stderr, /^ID +NAME +STATE .*\n1 +bot +live +relay:ctf-split relay:ctf-merge +[\d-]+ [\d:]+Z +[\d-]+ [\d:]+Z +never\nKeep the token now/);
+    assert.match(issued.stderr, /^ID +NAME +STATE .*\n1 +bot +live +relay:ctf-split relay:ctf-merge +[\d-]+ [\d:]+Z +[\d-]+ [\d:]+Z +never\n/);
+    assert.match(issued.stderr, /\nKeep the token now: only its hash is stored\./);
     assert.ok(!issued.stderr.includes(text));
 
     const second = JSON.parse((await run('issue', '--name', 'other', '--scope', 'relay', '--json')).stdout) as Record<string, unknown>;

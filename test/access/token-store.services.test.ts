@@ -138,7 +138,7 @@ describe('access: bearer tokens in Postgres', () => {
   it('cannot be asked for while Postgres is away, and can again without a new start', async () => {
     const nowhere = openTokenStore({ url: 'postgres://nobody@127.0.0.1:1/none' });
     await assert.rejects(nowhere.list(), TokensUnavailable);
-    await assert.rejects(nowhere.alone(() => Promise.resolve()), /^TokensUnavailable: the database of the bearer tokens cannot be reached: connect ECONNREFUSED/);
+    await assert.rejects(nowhere.alone(() => Promise.resolve()), { name: 'TokensUnavailable', message: /^the database .* cannot be reached: connect ECONNREFUSED/ });
     await nowhere.close();
     const { text } = await issueToken(store, { name: 'bot', scopes: ['relay'] });
     await sql(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'bearer tokens' and datname = current_database()`);
