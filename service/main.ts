@@ -1,4 +1,5 @@
 /** `npm start`: one process with the roles that ROLES names. With an empty environment: all roles, on an embedded development stack. */
+import { developmentTokenText, keepDevelopmentToken } from './access/development-token.js';
 import { openGrounds } from './grounds.js';
 import { checkPlace } from './http/server.js';
 import { startProcess } from './process/process.js';
@@ -17,12 +18,14 @@ await runProgram({
     if (process.send !== undefined && !process.connected) void stop();
     await checkPlace(config);
     const grounds = await openGrounds(config, { environment: process.env, logger, steps });
+    const token = grounds.isDevelopment ? await keepDevelopmentToken({ url: grounds.urls.readModels, dataDir: config.dataDir }) : undefined;
     const exchange = await startProcess(config, grounds, logger);
     steps.unshift(...exchange.stopSteps);
     logger.info({ url: exchange.url, roles: config.roles }, 'listening');
     process.send?.('serving');
     serves();
     if (grounds.isDevelopment) process.stdout.write(await welcome({ url: exchange.url, config, ...grounds }) ?? '');
+    if (token !== undefined) process.stdout.write(developmentTokenText(token));
     return await Promise.race([exchange.failed, grounds.failed]);
   },
 }, process.env);

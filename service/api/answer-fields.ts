@@ -66,3 +66,8 @@ export const Problem = answer('Problem', {
   openOrders: Type.Optional(integer('`too_many_open_orders`: the number of the trader\'s open orders, those on their way in included.')),
   maxOpenOrders: Type.Optional(integer('`too_many_open_orders`: the most open orders that a trader may have.', 1)),
 });
+
+/** Every error of every endpoint of the relayer. */
+export const RelayerError = answer('RelayerError', {
+  success: Type.Literal(false), error: Type.String({ description: 'What is wrong with the request, or why it could not be carried out.' }),
+});

@@ -3,6 +3,7 @@ import { fork } from 'node:child_process';
 import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { pause } from '../../engine/waiting.js';
+import { developmentTokenText, keepDevelopmentToken, type DevelopmentToken } from '../access/development-token.js';
 import type { Config } from '../config.js';
 import { BAD_CONFIGURATION } from '../exit-codes.js';
 import { openGrounds } from '../grounds.js';
@@ -36,6 +37,7 @@ await runProgram({
 async function run({ config, logger, steps, serves }: Running): Promise<never> {
   await checkPlace(config);
   const grounds = await openGrounds(config, { environment: process.env, logger, steps });
+  const token = grounds.isDevelopment ? await keepDevelopmentToken({ url: grounds.urls.readModels, dataDir: config.dataDir }) : undefined;
   const file = rolesFile(config.dataDir);
   const environment = childEnvironment(config, { environment: process.env, urls: grounds.urls, hasDevChain: grounds.dev !== undefined });
   const supervisor = supervise({
@@ -53,7 +55,7 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
   const url = await openFront(config, { logger, steps, live: () => supervisor.live(), started: grounds.started });
   logger.info({ url }, 'serving; the roles are starting');
   serves();
-  if (grounds.isDevelopment) void greet({ url, config: { ...config, roles: [...new Set(config.processes.flat())] }, ...grounds });
+  if (token !== undefined) void greet({ url, config: { ...config, roles: [...new Set(config.processes.flat())] }, ...grounds }, token);
   return await Promise.race([supervisor.failed, grounds.failed]);
 }
 
@@ -96,8 +98,8 @@ async function holdPort(): Promise<{ readonly port: number; release(): Promise<v
 }
 
 /** Prints the welcome text when the stack is ready. */
-async function greet(parts: Parameters<typeof welcome>[0]): Promise<void> {
+async function greet(parts: Parameters<typeof welcome>[0], token: DevelopmentToken): Promise<void> {
   const isReady = (): Promise<boolean> => fetch(`${parts.url}/health/ready`).then(({ ok }) => ok, () => false);
   while (!await isReady()) await pause(READY_POLL_MS);
-  process.stdout.write(await welcome(parts) ?? '');
+  process.stdout.write((await welcome(parts) ?? '') + developmentTokenText(token));
 }

@@ -18,6 +18,7 @@ import { allRoles } from '../roles/all-roles.js';
 import { machineClocks } from '../conditions/clock.js';
 import type { Machine } from '../conditions/conditions.js';
 import { freeBytesOf } from '../conditions/disk.js';
+import { bearerTokensFor } from './bearer-tokens.js';
 import { mergeReadiness, type ReadinessParts } from './readiness.js';
 import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
 import type { RunningRole } from '../roles/role.js';
@@ -103,7 +104,9 @@ async function listenFor({ config, parts, running, metrics, logger, started }: S
       ...await Promise.all([parts.conditions.health(), ...[...running.values()].map((role) => role.health())]),
     ]),
   }, VERSION);
+  const tokens = bearerTokensFor(routes, { url: parts.urls.readModels, logger });
   const app = createApp({
+    ...tokens.lookUp,
     routes: [...routes, ...service.filter(({ endpoint }) => endpoint !== getMetrics || config.metricsPort === undefined)], endpoints: allEndpoints,
     ownPagesOnly: config.cancelAuth === 'open' ? [cancelOrder] : [],
     pages: running.has('query') ? { '/docs': docsPage('/openapi.json') } : {}, trustProxy: config.trustProxy, now: () => performance.now(),
@@ -114,9 +117,10 @@ async function listenFor({ config, parts, running, metrics, logger, started }: S
   const { url, stop } = await serve(app, { config, metrics, logger, filesPerConnection: 1 });
   return {
     url,
-    stop: () => {
+    stop: async () => {
       stopping = true;
-      return stop();
+      await stop();
+      await tokens.close();
     },
   };
 }
