@@ -1,8 +1,8 @@
 /** The events. The outcome of a command is a list of events, and the read models are made only from events. */
 import Type from 'typebox';
 import {
-  Address, Bytes32, Category, ChainId, Culprit, FailureReason, MarketKind, MarketOutcome, Position, Price, Seconds, Side, Uint256, Uint64,
-  record,
+  Address, Bytes32, Category, ChainId, Claim, Culprit, FailureReason, MarketKind, MarketOutcome, Position, Price, RelayAction, Seconds, Side, Uint256,
+  Uint64, record,
 } from './fields.js';
 
 const head = <T extends string, V extends number>(type: T, v: V) => ({ type: Type.Literal(type), v: Type.Literal(v) });
@@ -108,7 +108,7 @@ export const ResolutionProposed = record({
 
 export const ResolutionDisputed = record({ ...head('ResolutionDisputed', 1), marketId: Bytes32, assertionId: Bytes32, disputer: Address });
 
-/** The oracle found the assertion untrue. Another assertion may follow. */
+/** The oracle found the assertion untrue, or the assertion was abandoned: it counts no more. Another assertion may follow. */
 export const ResolutionRejected = record({ ...head('ResolutionRejected', 1), marketId: Bytes32, assertionId: Bytes32 });
 
 /** The market has its final outcome. */
@@ -123,6 +123,24 @@ export const ChainAdvanced = record({ ...head('ChainAdvanced', 1), chainId: Chai
  */
 export const AnchorPassedOver = record({ ...head('AnchorPassedOver', 1), chainId: ChainId, txHash: Bytes32, position: Uint64, digest: Bytes32 });
 
+/** The fields of every event about a request to the relayer: what is asked, who signed it, and the redemptions that it makes. */
+const relay = { requestId: Bytes32, chainId: ChainId, action: RelayAction, owner: Address, claims: Type.Array(Claim) };
+
+/** The relayer has taken a user's signed request. */
+export const RelayRequested = record({ ...head('RelayRequested', 1), ...relay });
+
+/** A transaction for the request was signed and is sent next. Another transaction for the same request may follow. */
+export const RelaySubmitted = record({ ...head('RelaySubmitted', 1), ...relay, txHash: Bytes32 });
+
+/**
+ * The request has ended; `txHash` is null if no transaction was sent. The first result is the first claim's, and so on; the last result also
+ * holds for the claims after it. `succeeded`: the state on the chain is as the user asked, whoever brought it about.
+ */
+export const RelayEnded = record({
+  ...head('RelayEnded', 1), ...relay, txHash: Type.Union([Bytes32, Type.Null()]),
+  results: Type.Array(record({ succeeded: Type.Boolean(), reason: Type.Union([Type.String(), Type.Null()]) })),
+});
+
 /** The same signed order was sent again. Its answer is that of `orderNumber`, the position of the first PlaceOrder. */
 export const OrderRepeated = record({ ...head('OrderRepeated', 1), orderHash: Bytes32, orderNumber: Position });
 
@@ -136,6 +154,7 @@ export const RejectionCode = Type.Union([
   Type.Literal('duplicate_nonce'), Type.Literal('unknown_order'), Type.Literal('not_order_owner'), Type.Literal('already_filled'),
   Type.Literal('market_exists'), Type.Literal('unknown_fill'), Type.Literal('known_fact'), Type.Literal('nonce_cancelled'),
   Type.Literal('unknown_token'), Type.Literal('market_resolved'), Type.Literal('outdated_sync'),
+  Type.Literal('relay_exists'), Type.Literal('too_many_relays'), Type.Literal('unknown_relay'),
 ]);
 export type RejectionCode = Type.Static<typeof RejectionCode>;
 
@@ -163,6 +182,9 @@ export type ResolutionDisputed = Type.Static<typeof ResolutionDisputed>;
 export type ResolutionRejected = Type.Static<typeof ResolutionRejected>;
 export type ChainAdvanced = Type.Static<typeof ChainAdvanced>;
 export type AnchorPassedOver = Type.Static<typeof AnchorPassedOver>;
+export type RelayRequested = Type.Static<typeof RelayRequested>;
+export type RelaySubmitted = Type.Static<typeof RelaySubmitted>;
+export type RelayEnded = Type.Static<typeof RelayEnded>;
 export type OrderRepeated = Type.Static<typeof OrderRepeated>;
 export type CancelRepeated = Type.Static<typeof CancelRepeated>;
 export type CommandRejected = Type.Static<typeof CommandRejected>;
@@ -171,11 +193,12 @@ export type Event
   = | MarketOpened | MarketTokenized | MarketClosed | MarketResolved | OrderAccepted | OrderRested | FillMatched | OrderCancelled
     | NonceFloorRaised | SettlementSubmitted | FillSettled | FillFailed | OrderReinstated | SharesTransferred | PositionRedeemed
     | PositionSynced | ResolutionProposed | ResolutionDisputed | ResolutionRejected | ChainAdvanced | OrderRepeated | CancelRepeated
-    | AnchorPassedOver | CommandRejected;
+    | AnchorPassedOver | RelayRequested | RelaySubmitted | RelayEnded | CommandRejected;
 
 /** Every event type's current schema. */
 export const eventSchemas = {
   MarketOpened, MarketTokenized, MarketClosed, MarketResolved, OrderAccepted, OrderRested, FillMatched, OrderCancelled, NonceFloorRaised,
   SettlementSubmitted, FillSettled, FillFailed, OrderReinstated, SharesTransferred, PositionRedeemed, PositionSynced, ResolutionProposed,
-  ResolutionDisputed, ResolutionRejected, ChainAdvanced, AnchorPassedOver, OrderRepeated, CancelRepeated, CommandRejected,
+  ResolutionDisputed, ResolutionRejected, ChainAdvanced, AnchorPassedOver, RelayRequested, RelaySubmitted, RelayEnded, OrderRepeated,
+  CancelRepeated, CommandRejected,
 } as const;

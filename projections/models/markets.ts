@@ -58,7 +58,7 @@ const EVENTS: EventTable<Changes> = {
   FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored',
   SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
   ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
-  ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
+  RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
 };
 
 export const markets: Projection = { name: 'markets', version: 3, tables: marketTables, ignored: ignoredBy(EVENTS), start: () => fold };

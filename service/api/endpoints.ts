@@ -1,5 +1,6 @@
 /** The table of all endpoints, in three groups by the role that serves them, and the binding of handlers to a group. */
 import { bindAll, type Endpoint, type Handlers, type Role, type Route } from './endpoint.js';
+import { listFailedClaims, listPendingClaims } from './endpoints/claims.js';
 import { getContracts } from './endpoints/contracts.js';
 import { listEvents } from './endpoints/history.js';
 import {
@@ -22,7 +23,8 @@ const orderGroup = { placeOrder, cancelOrder, getOrder, syncPosition };
 /** Role `query`: reads. Routes are tried in this order. */
 const readGroup = {
   getOrderbook, listOrders, listMarkets, getPlatformStats, getMarketStats, getHolders, getMarketActivity, listTrades, getResolution,
-  listUserOrders, listUserPositions, getUserActivity, getPosition, listPendingTrades, listFailedTrades, getSettlement, listEvents,
+  listUserOrders, listUserPositions, getUserActivity, getPosition, listPendingTrades, listFailedTrades, getSettlement,
+  listPendingClaims, listFailedClaims, listEvents,
 };
 
 /** Served by every process, about itself. */
