@@ -10,6 +10,7 @@ import { MAX_BODY_BYTES } from '../http/body.js';
 import { MAX_ORDERS } from '../../query/orders.js';
 import type { Reply } from './endpoint.js';
 import { orderDomain, orderDomains } from './order-domains.js';
+import { orderActions, shownActions } from './signed-actions-answer.js';
 
 /** The EIP-712 types of what traders sign. */
 export const signedTypes = { ...orderTypes, ...cancelTypes };
@@ -53,7 +54,10 @@ export function configHandler({ config, chains, now }: ConfigParts): () => Reply
 /** A chain as clients see it. Only the public node URL is shown: the other URLs may hold secrets. */
 function shown(chain: Chain, collateral: Collateral | null) {
   const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, exposureCheck } = chain;
-  return { chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, exposureCheck, orderDomain: orderDomain(chain) };
+  return {
+    chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, exposureCheck, orderDomain: orderDomain(chain),
+    signedActions: shownActions(chain, collateral ?? undefined),
+  };
 }
 
 /** The chain of CHAINS=none, on which nothing settles. */
@@ -62,5 +66,6 @@ function chainOfSettings(config: Config) {
   const [domain] = orderDomains(config, []);
   return {
     chainId, name, testnet, rpcUrl: null, contracts: NO_CONTRACTS, collateral: null, confirmations: 0, exposureCheck: false, orderDomain: domain,
+    signedActions: domain === undefined ? {} : orderActions(domain),
   };
 }
