@@ -1,8 +1,8 @@
 /** The commands: only a command can change the exchange. Each schema gives a type, its validation and its documentation. */
 import Type from 'typebox';
 import {
-  Address, Bytes32, Category, ChainFact, ChainId, Culprit, FailureReason, MarketKind, Milliseconds, MarketOutcome, Position, Price, Seconds, Side,
-  Signature, Uint256, Uint64, record,
+  Address, Bytes32, Category, ChainFact, ChainId, Claim, Culprit, FailureReason, MAX_CLAIMS, MarketKind, Milliseconds, MarketOutcome, Position, Price,
+  RelayAction, Seconds, Side, Signature, Uint256, Uint64, record,
 } from './fields.js';
 
 const head = <K extends string, V extends number>(kind: K, v: V) => ({
@@ -124,10 +124,34 @@ export const SyncPosition = record({
   ...head('SyncPosition', 1), marketId: Bytes32, user: Address, yesShares: Uint256, noShares: Uint256, block: Position,
 });
 
+/**
+ * A user has signed what the relayer is to bring to the chain. `requestId` is the EIP-712 digest of the signed message, so that it also
+ * covers the message's nonce. `claims` are the redemptions that the transaction makes; other actions have none.
+ */
+export const RequestRelay = record({
+  ...head('RequestRelay', 1), requestId: Bytes32, chainId: ChainId, action: RelayAction, owner: Address,
+  claims: Type.Array(Claim, { maxItems: MAX_CLAIMS }),
+});
+
+/** A transaction that does what the request asks for has been signed; the lane sends it next. */
+export const SubmitRelay = record({ ...head('SubmitRelay', 1), requestId: Bytes32, chainId: ChainId, txHash: Bytes32 });
+
+/**
+ * The request has ended, at final depth. `txHash` is the transaction that ended it, absent if none was sent. There is one result per claim,
+ * or a single one for the whole request. A result tells whether the state on the chain is as the user asked, whoever brought it about.
+ */
+export const EndRelay = record({
+  ...head('EndRelay', 1), requestId: Bytes32, chainId: ChainId, txHash: Type.Optional(Bytes32),
+  results: Type.Array(
+    record({ succeeded: Type.Boolean(), reason: Type.Optional(Type.String({ maxLength: 200 })) }), { minItems: 1, maxItems: MAX_CLAIMS },
+  ),
+});
+
 /** Every command kind's current schema. */
 export const commandSchemas = {
   OpenMarket, PlaceOrder, CancelOrder, CancelOrdersBelow, AdvanceClock, SubmitSettlement, SettleFill, FailFill, RecordTransfer,
   RecordRedemption, RecordProposal, RecordDispute, RecordRejection, ResolveMarket, AdvanceChain, SyncPosition,
+  RequestRelay, SubmitRelay, EndRelay,
 } as const;
 
 export type Permit = Type.Static<typeof Permit>;
@@ -147,7 +171,11 @@ export type RecordRejection = Type.Static<typeof RecordRejection>;
 export type ResolveMarket = Type.Static<typeof ResolveMarket>;
 export type AdvanceChain = Type.Static<typeof AdvanceChain>;
 export type SyncPosition = Type.Static<typeof SyncPosition>;
+export type RequestRelay = Type.Static<typeof RequestRelay>;
+export type SubmitRelay = Type.Static<typeof SubmitRelay>;
+export type EndRelay = Type.Static<typeof EndRelay>;
 
 export type Command
   = | OpenMarket | PlaceOrder | CancelOrder | CancelOrdersBelow | AdvanceClock | SubmitSettlement | SettleFill | FailFill | RecordTransfer
-    | RecordRedemption | RecordProposal | RecordDispute | RecordRejection | ResolveMarket | AdvanceChain | SyncPosition;
+    | RecordRedemption | RecordProposal | RecordDispute | RecordRejection | ResolveMarket | AdvanceChain | SyncPosition
+    | RequestRelay | SubmitRelay | EndRelay;

@@ -1,8 +1,8 @@
 /** The events. The outcome of a command is a list of events, and the read models are made only from events. */
 import Type from 'typebox';
 import {
-  Address, Bytes32, Category, ChainId, Culprit, FailureReason, MarketKind, MarketOutcome, Position, Price, Seconds, Side, Uint256, Uint64,
-  record,
+  Address, Bytes32, Category, ChainId, Claim, Culprit, FailureReason, MarketKind, MarketOutcome, Position, Price, RelayAction, Seconds, Side, Uint256,
+  Uint64, record,
 } from './fields.js';
 
 const head = <T extends string, V extends number>(type: T, v: V) => ({ type: Type.Literal(type), v: Type.Literal(v) });
@@ -117,6 +117,24 @@ export const MarketResolved = record({ ...head('MarketResolved', 1), marketId: B
 /** The log has every fact of the chain up to and including this block. */
 export const ChainAdvanced = record({ ...head('ChainAdvanced', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });
 
+/** The fields of every event about a request to the relayer: what is asked, who signed it, and the redemptions that it makes. */
+const relay = { requestId: Bytes32, chainId: ChainId, action: RelayAction, owner: Address, claims: Type.Array(Claim) };
+
+/** The relayer has taken a user's signed request. */
+export const RelayRequested = record({ ...head('RelayRequested', 1), ...relay });
+
+/** A transaction for the request was signed and is sent next. Another transaction for the same request may follow. */
+export const RelaySubmitted = record({ ...head('RelaySubmitted', 1), ...relay, txHash: Bytes32 });
+
+/**
+ * The request has ended; `txHash` is null if no transaction was sent. The first result is the first claim's, and so on; the last result also
+ * holds for the claims after it. `succeeded`: the state on the chain is as the user asked, whoever brought it about.
+ */
+export const RelayEnded = record({
+  ...head('RelayEnded', 1), ...relay, txHash: Type.Union([Bytes32, Type.Null()]),
+  results: Type.Array(record({ succeeded: Type.Boolean(), reason: Type.Union([Type.String(), Type.Null()]) })),
+});
+
 /** The same signed order was sent again. Its answer is that of `orderNumber`, the position of the first PlaceOrder. */
 export const OrderRepeated = record({ ...head('OrderRepeated', 1), orderHash: Bytes32, orderNumber: Position });
 
@@ -130,6 +148,7 @@ export const RejectionCode = Type.Union([
   Type.Literal('duplicate_nonce'), Type.Literal('unknown_order'), Type.Literal('not_order_owner'), Type.Literal('already_filled'),
   Type.Literal('market_exists'), Type.Literal('unknown_fill'), Type.Literal('known_fact'), Type.Literal('nonce_cancelled'),
   Type.Literal('unknown_token'), Type.Literal('market_resolved'), Type.Literal('outdated_sync'),
+  Type.Literal('relay_exists'), Type.Literal('too_many_relays'), Type.Literal('unknown_relay'),
 ]);
 export type RejectionCode = Type.Static<typeof RejectionCode>;
 
@@ -156,6 +175,9 @@ export type ResolutionProposed = Type.Static<typeof ResolutionProposed>;
 export type ResolutionDisputed = Type.Static<typeof ResolutionDisputed>;
 export type ResolutionRejected = Type.Static<typeof ResolutionRejected>;
 export type ChainAdvanced = Type.Static<typeof ChainAdvanced>;
+export type RelayRequested = Type.Static<typeof RelayRequested>;
+export type RelaySubmitted = Type.Static<typeof RelaySubmitted>;
+export type RelayEnded = Type.Static<typeof RelayEnded>;
 export type OrderRepeated = Type.Static<typeof OrderRepeated>;
 export type CancelRepeated = Type.Static<typeof CancelRepeated>;
 export type CommandRejected = Type.Static<typeof CommandRejected>;
@@ -164,11 +186,12 @@ export type Event
   = | MarketOpened | MarketTokenized | MarketClosed | MarketResolved | OrderAccepted | OrderRested | FillMatched | OrderCancelled
     | NonceFloorRaised | SettlementSubmitted | FillSettled | FillFailed | OrderReinstated | SharesTransferred | PositionRedeemed
     | PositionSynced | ResolutionProposed | ResolutionDisputed | ResolutionRejected | ChainAdvanced | OrderRepeated | CancelRepeated
-    | CommandRejected;
+    | RelayRequested | RelaySubmitted | RelayEnded | CommandRejected;
 
 /** Every event type's current schema. */
 export const eventSchemas = {
   MarketOpened, MarketTokenized, MarketClosed, MarketResolved, OrderAccepted, OrderRested, FillMatched, OrderCancelled, NonceFloorRaised,
   SettlementSubmitted, FillSettled, FillFailed, OrderReinstated, SharesTransferred, PositionRedeemed, PositionSynced, ResolutionProposed,
-  ResolutionDisputed, ResolutionRejected, ChainAdvanced, OrderRepeated, CancelRepeated, CommandRejected,
+  ResolutionDisputed, ResolutionRejected, ChainAdvanced, RelayRequested, RelaySubmitted, RelayEnded, OrderRepeated,
+  CancelRepeated, CommandRejected,
 } as const;

@@ -78,6 +78,20 @@ export type FailureReason = Type.Static<typeof FailureReason>;
 export const Culprit = Type.Union([Type.Literal('buyer'), Type.Literal('seller'), Type.Literal('both')]);
 export type Culprit = Type.Static<typeof Culprit>;
 
+/** What a relayed transaction does: the names are the paths of `POST /api/v1/relayer/…`. */
+export const RelayAction = Type.Union([
+  Type.Literal('ctf-approval'), Type.Literal('usdc-permit'), Type.Literal('ctf-redemption'), Type.Literal('batch-ctf-redemption'),
+  Type.Literal('propose-resolution'), Type.Literal('settle-market'), Type.Literal('ctf-split'), Type.Literal('ctf-merge'),
+]);
+export type RelayAction = Type.Static<typeof RelayAction>;
+
+/** The most redemptions per relayed transaction. */
+export const MAX_CLAIMS = 20;
+
+/** A redemption that a user has asked the relayer for: the expected payout in units of 1e-6 of the collateral. */
+export const Claim = record({ marketId: Bytes32, payout: Uint256, winningOutcome: MarketOutcome });
+export type Claim = Type.Static<typeof Claim>;
+
 /** An object schema that refuses unknown fields. */
 export function record<T extends Record<string, TSchema>>(properties: T) {
   return Type.Object(properties, { additionalProperties: false });

@@ -2,6 +2,7 @@
 import type { CancelOrder, Command, OpenMarket, PlaceOrder } from '../records/commands.js';
 import { knownFact } from './chain-cursor.js';
 import { decideCancelOrdersBelow, decideMarketFact, decideRecordTransfer, decideSyncPosition } from './decide-chain.js';
+import { decideEndRelay, decideRequestRelay, decideSubmitRelay } from './decide-relay.js';
 import { decideFailFill, decideSettleFill, decideSubmitSettlement } from './decide-settlement.js';
 import { cancelled, rejected } from './cancelled.js';
 import type { CancelReason, Event, RejectionCode } from '../records/events.js';
@@ -29,6 +30,9 @@ export function decide(state: State, command: Command, position: number): Event[
     case 'RecordRedemption': case 'RecordProposal': case 'RecordDispute': case 'RecordRejection': case 'ResolveMarket':
       return decideMarketFact(state, command);
     case 'SyncPosition': return decideSyncPosition(state, command);
+    case 'RequestRelay': return decideRequestRelay(state, command);
+    case 'SubmitRelay': return decideSubmitRelay(state, command);
+    case 'EndRelay': return decideEndRelay(state, command);
     case 'AdvanceChain': {
       const { chainId, block, blockHash } = command;
       return [{ type: 'ChainAdvanced', v: 1, chainId, block, blockHash }];

@@ -5,8 +5,10 @@ import { floorPull } from './decide-chain.js';
 import { pullOf } from './decide-settlement.js';
 import type {
   Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, NonceFloorRaised, OrderAccepted, OrderCancelled, OrderRested,
+  RelayRequested, RelaySubmitted,
 } from '../records/events.js';
 import { BUY } from '../records/fields.js';
+import { KEPT_RELAY_TRANSACTIONS } from './limits.js';
 import {
   CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders, type Market, type State, type Trader,
 } from './state.js';
@@ -47,6 +49,9 @@ export function evolve(state: State, event: Event): void {
     case 'FillSettled': return settleFill(state, event);
     case 'FillFailed': return failFill(state, event);
     case 'OrderReinstated': return reinstate(state, slotOf(state, event));
+    case 'RelayRequested': return requestRelay(state, event);
+    case 'RelaySubmitted': return submitRelay(state, event);
+    case 'RelayEnded': state.relays.delete(event.requestId); return;
     case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
     case 'SettlementSubmitted': case 'SharesTransferred': case 'PositionRedeemed': case 'PositionSynced':
     case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected': case 'ChainAdvanced':
@@ -212,6 +217,18 @@ function reinstate(state: State, slot: number): void {
   if (state.columns.status.get(slot) === OPEN) return;
   state.columns.status.set(slot, OPEN);
   linkOpen(state, state.traders[state.columns.trader.get(slot)]!, slot);
+}
+
+function requestRelay(state: State, { requestId, chainId, action, owner, claims }: RelayRequested): void {
+  state.relays.set(requestId, { requestId, chainId, action, owner, claims, txHashes: [] });
+}
+
+/** A transaction that is submitted again keeps its place. */
+function submitRelay(state: State, { requestId, txHash }: RelaySubmitted): void {
+  const relay = state.relays.get(requestId);
+  if (relay === undefined) throw new InconsistentHistory(`request ${requestId} to the relayer is not open`);
+  if (relay.txHashes.includes(txHash)) return;
+  state.relays.set(requestId, { ...relay, txHashes: [...relay.txHashes.slice(1 - KEPT_RELAY_TRANSACTIONS), txHash] });
 }
 
 /** Frees the slot of a closed order whose deadline has passed and whose fills are all settled. */

@@ -4,7 +4,7 @@ import type { Column } from '../book/columns.js';
 import { HashIndex, mix32 } from '../book/hash-index.js';
 import { OrderPool } from '../book/order-pool.js';
 import { Deadlines } from './deadlines.js';
-import type { MarketOutcome, Side } from '../records/fields.js';
+import type { Claim, MarketOutcome, RelayAction, Side } from '../records/fields.js';
 import { EXPIRY_MARGIN_MS } from './limits.js';
 import { PendingFills } from './pending-fills.js';
 
@@ -81,6 +81,17 @@ export interface ChainCursor {
   readonly blockHash?: string;
 }
 
+/** A request to the relayer that has not ended. */
+export interface OpenRelay {
+  readonly requestId: string;
+  readonly chainId: number;
+  readonly action: RelayAction;
+  readonly owner: string;
+  readonly claims: readonly Claim[];
+  /** The hashes of the transactions that were submitted for the request, in order. */
+  readonly txHashes: readonly string[];
+}
+
 /** Values per order that the engine needs and the book does not. */
 export interface OrderColumns {
   readonly trader: Column;
@@ -109,6 +120,8 @@ export interface State {
   /** Market and market outcome by ERC-1155 id. */
   readonly tokens: Map<string, TokenMarket>;
   readonly chains: Map<number, ChainCursor>;
+  /** Requests to the relayer that have not ended, by id, oldest first. */
+  readonly relays: Map<string, OpenRelay>;
   /** Indices of markets that are not closed, by expiration and then by index. */
   readonly closings: number[];
   readonly traders: Trader[];
@@ -148,8 +161,8 @@ export function stateOf(orders: OrderPool): State {
     nextOpen: orders.column(Uint32Array),
   };
   return {
-    position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), closings: [],
-    traders: [], traderIndex: new Map(), orders, columns,
+    position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), relays: new Map(),
+    closings: [], traders: [], traderIndex: new Map(), orders, columns,
     nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [],
     incoming: -1, halves: new Uint32Array(2),
   };

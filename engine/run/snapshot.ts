@@ -8,7 +8,7 @@ import type { Engine } from './engine.js';
 import { RULES_VERSION } from '../rules/limits.js';
 import { PendingFills } from '../rules/pending-fills.js';
 import {
-  CANCELLED, FILLED, diesBefore, indexTokens, nonceHash, stateOf, type ChainCursor, type Market, type State, type Sweep, type Trader,
+  CANCELLED, FILLED, diesBefore, indexTokens, nonceHash, stateOf, type ChainCursor, type Market, type OpenRelay, type State, type Sweep, type Trader,
 } from '../rules/state.js';
 
 /** The version of the layout below. A snapshot with another layout is not used. */
@@ -24,6 +24,8 @@ interface Dump {
   readonly nextFill: number;
   readonly markets: readonly (Omit<Market, 'books'> & { readonly books: readonly [BookDump, BookDump] })[];
   readonly chains: ReadonlyMap<number, ChainCursor>;
+  /** Absent in snapshots of versions without the relayer. */
+  readonly relays?: ReadonlyMap<string, OpenRelay>;
   readonly closings: readonly number[];
   readonly traders: readonly Trader[];
   readonly orders: OrderPoolDump;
@@ -44,8 +46,8 @@ export function encodeSnapshot(engine: Engine): Buffer {
   const dump: Dump = {
     format: FORMAT, rules: RULES_VERSION, position: state.position, digest: Uint8Array.from(digest), now: state.now, nextFill: state.nextFill,
     markets: state.markets.map(({ books: [yes, no], ...market }) => ({ ...market, books: [yes.dump(), no.dump()] })),
-    chains: state.chains, closings: state.closings, traders: state.traders, orders: state.orders.dump(), deadlines: state.deadlines.dump(),
-    fills: state.fills.dump(), sweeps: state.sweeps,
+    chains: state.chains, relays: state.relays, closings: state.closings, traders: state.traders, orders: state.orders.dump(),
+    deadlines: state.deadlines.dump(), fills: state.fills.dump(), sweeps: state.sweeps,
   };
   const body = serialize(dump);
   return Buffer.concat([createHash('sha256').update(body).digest(), body]);
@@ -69,6 +71,7 @@ function restore(dump: Dump): State {
       { ...market, books: [Book.restore(orders, yes), Book.restore(orders, no)] as const })),
     marketIndex: new Map(dump.markets.map((market) => [market.marketId, market.index])),
     chains: new Map(dump.chains),
+    relays: new Map(dump.relays),
     traders: [...dump.traders],
     traderIndex: new Map(dump.traders.map((trader) => [trader.address, trader.index])),
     deadlines: Deadlines.restore(diesBefore(orders, fresh.columns), dump.deadlines),

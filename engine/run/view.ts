@@ -2,12 +2,12 @@
 import { formatUint64 } from '../book/uint64.js';
 import type { MarketOutcome, Side } from '../records/fields.js';
 import { chainCursor } from '../rules/chain-cursor.js';
-import { FILLED, OPEN, findMarket, marketOf, marketOfToken, nextDue, ownerOf, type ChainCursor, type State } from '../rules/state.js';
+import { FILLED, OPEN, findMarket, marketOf, marketOfToken, nextDue, ownerOf, type ChainCursor, type OpenRelay, type State } from '../rules/state.js';
 import type { Engine } from './engine.js';
 import { openOrdersOf, type OpenOrder } from './open-orders.js';
 import { unsettledFills, type UnsettledFill } from './unsettled-fills.js';
 
-export type { ChainCursor, OpenOrder, UnsettledFill };
+export type { ChainCursor, OpenOrder, OpenRelay, UnsettledFill };
 
 export interface MarketView {
   readonly marketId: string;
@@ -63,6 +63,10 @@ export interface EngineView {
   readonly nextFill: number;
   /** The chain's unsettled fills with numbers from `from` on, ascending. Cheap when there are none. */
   unsettledFills(asked: { readonly chainId: number; readonly from: number }): Iterable<UnsettledFill>;
+  /** A request to the relayer that has not ended; undefined for an unknown one, and for one that has ended: the read models have those. */
+  relay(requestId: string): OpenRelay | undefined;
+  /** The chain's requests to the relayer that have not ended, oldest first. */
+  openRelays(chainId: number): Iterable<OpenRelay>;
   /** How far a chain is recorded; undefined before the chain's first fact. */
   cursor(chainId: number): ChainCursor | undefined;
   /** Chains with recorded facts. */
@@ -84,6 +88,8 @@ export function viewOf(engine: Engine): EngineView {
     openOrders: () => openOrders(state),
     rememberedOrder: (chainId) => rememberedOrder(state, chainId),
     unsettledFills: (asked) => unsettledFills(state, asked),
+    relay: (requestId) => state.relays.get(requestId),
+    openRelays: (chainId) => openRelays(state, chainId),
     cursor: (chainId) => chainCursor(state, chainId),
     chains: () => state.chains.keys(),
   };
@@ -125,6 +131,10 @@ function* openOrders(state: State): Generator<OpenOrder & { readonly trader: str
   for (const { address: trader } of state.traders) {
     for (const order of openOrdersOf(state, trader)) yield { ...order, trader };
   }
+}
+
+function* openRelays(state: State, chainId: number): Generator<OpenRelay> {
+  for (const relay of state.relays.values()) if (relay.chainId === chainId) yield relay;
 }
 
 function rememberedOrder(state: State, chainId: number): number | undefined {

@@ -55,7 +55,7 @@ const EVENTS: EventTable<Changes> = {
   FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored',
   SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
   ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
-  ChainAdvanced: 'ignored',
+  RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored',
 };
 
 export const markets: Projection = { name: 'markets', version: 2, tables: marketTables, ignored: ignoredBy(EVENTS), start: () => fold };

@@ -10,7 +10,7 @@ import { compileWriter } from '../../engine/records/event-text.js';
 import { record } from '../../engine/records/fields.js';
 import { MAX_RECORD_BYTES, RecordTooLarge } from '../../engine/log/log.js';
 import { crowd, marketId, START_MS, traderAddress } from '../support/random-commands.js';
-import { createChainCommands } from '../support/random-facts.js';
+import { createRelayCommands } from '../support/random-relays.js';
 
 const order = {
   kind: 'PlaceOrder', v: 1, at: START_MS, orderHash: marketId(7), marketId: marketId(1), trader: traderAddress(1), side: 0, outcome: 1, price: 620_000,
@@ -19,7 +19,7 @@ const order = {
 
 describe('the codec', () => {
   it('reads back every command and outcome of a random history, amounts to the last digit', () => {
-    const generator = createChainCommands(21, crowd);
+    const generator = createRelayCommands(21, crowd);
     const engine = createEngine();
     for (let i = 0; i < 3_000; i++) {
       const command = generator.next();

@@ -6,6 +6,7 @@ import type { Side } from '../../engine/records/fields.js';
 import { cancelOrdersBelow, marketFact, placeOf, recordTransfer, syncPosition } from './chain.js';
 import { failFill, settleFill, submitSettlement } from './fills.js';
 import { cancelOrder, placeOrder } from './orders.js';
+import { endRelay, requestRelay, submitRelay } from './relays.js';
 import {
   byNumber, cancelAll, emptyState, isOpen, lives, openOrders, reasonOf, reject, sweptBy, WORK_LIMIT,
   type ReferenceFill, type ReferenceMarket, type ReferenceOrder, type State, type Turn,
@@ -82,7 +83,10 @@ function handle(state: State, turn: Turn, command: Command): void {
       turn.events.push({ type: 'ChainAdvanced', v: 1, chainId, block, blockHash });
       break;
     }
-    case 'SyncPosition': syncPosition(state, turn, command);
+    case 'SyncPosition': syncPosition(state, turn, command); break;
+    case 'RequestRelay': requestRelay(state, turn, command); break;
+    case 'SubmitRelay': submitRelay(state, turn, command); break;
+    case 'EndRelay': endRelay(state, turn, command);
   }
 }
 

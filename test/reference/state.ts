@@ -1,5 +1,5 @@
 /** What the reference engine knows, and the questions and answers that its rules share: slow and obvious. */
-import type { CancelOrdersBelow, FailFill, PlaceOrder } from '../../engine/records/commands.js';
+import type { CancelOrdersBelow, FailFill, PlaceOrder, RequestRelay } from '../../engine/records/commands.js';
 import type { CancelReason, Event, FillMatched, RejectionCode } from '../../engine/records/events.js';
 import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 
@@ -62,6 +62,8 @@ export interface State {
   readonly cursors: Map<number, { block: number; log: number }>;
   /** By chain and trader. */
   readonly floors: Map<string, bigint>;
+  /** Open requests to the relayer, by id. */
+  readonly relays: Map<string, RequestRelay>;
 }
 
 /** One command's doing: the events so far, and the pieces of work that count against the limit. */
@@ -73,7 +75,7 @@ export interface Turn {
 export function emptyState(): State {
   return {
     now: 0, position: 0, digest: Buffer.alloc(32), markets: new Map(), orders: new Map(), byNonce: new Map(), books: new Map(),
-    fills: [], sweeps: [], cursors: new Map(), floors: new Map(),
+    fills: [], sweeps: [], cursors: new Map(), floors: new Map(), relays: new Map(),
   };
 }
 

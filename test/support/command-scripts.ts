@@ -35,11 +35,14 @@ const chainKinds = [
   'RecordRejection', 'ResolveMarket', 'SyncPosition',
 ] as const satisfies readonly Command['kind'][];
 type ChainKind = (typeof chainKinds)[number];
+const relayKinds = ['RequestRelay', 'SubmitRelay', 'EndRelay'] as const satisfies readonly Command['kind'][];
+type RelayKind = (typeof relayKinds)[number];
 
 const step = fc.record<Step>({
   kind: fc.oneof(
     { weight: 12, arbitrary: fc.constant<Command['kind']>('PlaceOrder') }, { weight: 3, arbitrary: fc.constant<Command['kind']>('FailFill') },
     { weight: 2, arbitrary: fc.constantFrom(...orderKinds) }, { weight: 3, arbitrary: fc.constantFrom(...chainKinds) },
+    { weight: 2, arbitrary: fc.constantFrom(...relayKinds) },
   ),
   wait: fc.nat(waitsMs.length - 1), about: fc.nat(7), trader: fc.nat(2), side: fc.constantFrom(0, 1), price: fc.nat(3),
   size: fc.nat(sizes.length - 1), ttl: fc.nat(3), flag: fc.nat(11), told: fc.nat(facts.length - 1),
@@ -93,7 +96,23 @@ function commandOf(one: Step, at: number, before: readonly Command[]): Command {
           nonce: String(flag === 1 ? ttl : 1_000 + before.length), expiration: String(Math.floor(at / 1_000) + 59 + ttl),
           signature: `0x${'0'.repeat(130)}`,
         };
+    case 'RequestRelay': case 'SubmitRelay': case 'EndRelay': return relayCommandOf(one, kind, at);
     default: return chainCommandOf(one, kind, at);
+  }
+}
+
+/** Three requests, so that most are met again. */
+function relayCommandOf({ about, trader, side, price, flag }: Step, kind: RelayKind, at: number): Command {
+  const head = { v: 1 as const, at, requestId: txHash(about % 3), chainId: flag === 0 ? 3 : 1 };
+  switch (kind) {
+    case 'RequestRelay': return {
+      kind, ...head, action: price === 0 ? 'ctf-split' : 'batch-ctf-redemption', owner: traderAddress(trader),
+      claims: Array.from({ length: price }, (_, n) => ({ marketId: marketId(n), payout: String(flag), winningOutcome: side })),
+    };
+    case 'SubmitRelay': return { kind, ...head, txHash: txHash(flag) };
+    case 'EndRelay': return {
+      kind, ...head, ...(price === 0 ? {} : { txHash: txHash(flag) }), results: side === 0 ? [{ succeeded: true }] : [{ succeeded: false, reason: 'x' }],
+    };
   }
 }
 

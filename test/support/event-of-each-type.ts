@@ -6,16 +6,21 @@ const bytes = (length: number, n: number) => `0x${n.toString(16).padStart(2 * le
 /** What the events are about. */
 export const subject = {
   marketId: bytes(32, 0xaa), alice: bytes(20, 1), bob: bytes(20, 2), txHash: bytes(32, 0xcc), assertionId: bytes(32, 0xdd),
+  requestId: bytes(32, 0xee),
   /** Order 1 is Alice's and buys; order 2 is Bob's and sells. */
   orders: [1, 2],
 } as const;
 
-const { marketId, alice, bob, txHash, assertionId } = subject;
+const { marketId, alice, bob, txHash, assertionId, requestId } = subject;
 const order = (orderNumber: number) => (
   { v: 1, orderHash: bytes(32, orderNumber), orderNumber, marketId, side: orderNumber === 1 ? 0 : 1, outcome: 0, price: 500_000 } as const);
 const fill = {
   v: 1, fill: 0, marketId, outcome: 0, price: 500_000, size: '40', cost: '20', takerSide: 1, makerNumber: 1, takerNumber: 2, buyer: alice, seller: bob,
 } as const;
+
+const relay: Omit<EventOf<'RelayRequested'>, 'type'> = {
+  v: 1, requestId, chainId: 137, action: 'ctf-redemption', owner: alice, claims: [{ marketId, payout: '7', winningOutcome: 1 }],
+};
 
 export const eventOfEachType: { readonly [Type in EventType]: EventOf<Type> } = {
   MarketOpened: {
@@ -44,6 +49,9 @@ export const eventOfEachType: { readonly [Type in EventType]: EventOf<Type> } = 
   ResolutionDisputed: { type: 'ResolutionDisputed', v: 1, marketId, assertionId, disputer: bob },
   ResolutionRejected: { type: 'ResolutionRejected', v: 1, marketId, assertionId },
   ChainAdvanced: { type: 'ChainAdvanced', v: 1, chainId: 137, block: 5, blockHash: bytes(32, 0xbb) },
+  RelayRequested: { type: 'RelayRequested', ...relay },
+  RelaySubmitted: { type: 'RelaySubmitted', ...relay, txHash },
+  RelayEnded: { type: 'RelayEnded', ...relay, txHash, results: [{ succeeded: false, reason: 'reverted' }] },
   OrderRepeated: { type: 'OrderRepeated', v: 1, orderHash: bytes(32, 1), orderNumber: 1 },
   CancelRepeated: { type: 'CancelRepeated', v: 1, orderHash: bytes(32, 1), orderNumber: 1, size: '100', remaining: '60' },
   CommandRejected: { type: 'CommandRejected', v: 1, code: 'unknown_market', subject: marketId },

@@ -2,7 +2,10 @@
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
-import type { Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, OrderAccepted } from '../../engine/records/events.js';
+import type {
+  Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, OrderAccepted, RelayEnded, RelayRequested,
+  RelaySubmitted,
+} from '../../engine/records/events.js';
 import { BUY, SELL, type Side } from '../../engine/records/fields.js';
 import { levelKey, type ReferenceEngine } from '../reference/engine.js';
 
@@ -40,6 +43,8 @@ interface Scene {
   readonly floors: Map<string, bigint>;
   /** Chains to the last block that was advanced to. */
   readonly blocks: Map<number, number>;
+  /** Open requests to the relayer. */
+  readonly relays: Map<string, RelayRequested>;
 }
 
 interface WitnessedMarket {
@@ -52,7 +57,7 @@ interface WitnessedMarket {
 export function createWitness(): Witness {
   const scene: Scene = {
     position: 0, now: 0, orders: new Map(), fills: [], sides: new Map(), markets: new Map(), floors: new Map(),
-    blocks: new Map(),
+    blocks: new Map(), relays: new Map(),
   };
   return {
     see(command, outcome) {
@@ -160,11 +165,12 @@ function seeEvent(scene: Scene, event: Event, incoming: WitnessedOrder | undefin
       return;
     }
     case 'CommandRejected': return;
+    case 'RelayRequested': case 'RelaySubmitted': case 'RelayEnded': seeRelay(scene, event); return;
     default: seeChain(scene, event);
   }
 }
 
-type ChainEvent = Exclude<Event, { type: `Order${string}` | `Fill${string}` | 'CancelRepeated' | 'CommandRejected' }>;
+type ChainEvent = Exclude<Event, { type: `Order${string}` | `Fill${string}` | `Relay${string}` | 'CancelRepeated' | 'CommandRejected' }>;
 
 function seeChain(scene: Scene, event: ChainEvent): void {
   if ('marketId' in event && event.type !== 'MarketOpened') ok(scene.markets.has(event.marketId), 'the market was opened');
@@ -200,6 +206,19 @@ function seeChain(scene: Scene, event: ChainEvent): void {
       return;
     case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
   }
+}
+
+function seeRelay({ relays }: Scene, event: RelayRequested | RelaySubmitted | RelayEnded): void {
+  const { requestId } = event;
+  if (event.type === 'RelayRequested') {
+    ok(!relays.has(requestId), 'a request is open once');
+    relays.set(requestId, event);
+    return;
+  }
+  const requested = relays.get(requestId);
+  ok(requested !== undefined, 'only an open request goes on');
+  for (const name of Object.keys(requested) as (keyof RelayRequested)[]) if (name !== 'type') deepEqual(event[name], requested[name]);
+  if (event.type === 'RelayEnded') relays.delete(requestId);
 }
 
 function seeTokens(scene: Scene, { marketId, yesToken, noToken }: MarketTokenized): void {
