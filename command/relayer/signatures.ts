@@ -25,7 +25,8 @@ export function nonceSpaceOf({ name, nonceOf }: Pick<SignedPart, 'name' | 'nonce
   const { contract } = nonceMeanings[kind];
   if (contract === undefined || contract === 'settlement') throw new Error(`${name} has no nonce on the chain`);
   const [method, args] = nonceOf === undefined ? ['nonces(address)', [owner]] : ['nonces(address,uint192)', [owner, nonceKey(nonceOf)]];
-  return { id: [contract, owner, nonceOf ?? ''].join(':'), kind, call: { abi: contract, to: contracts[contract], method: method as string, args: args as unknown[] } };
+  const call = { abi: contract, to: contracts[contract], method: method as string, args: args as unknown[] };
+  return { id: [contract, owner, nonceOf ?? ''].join(':'), kind, call };
 }
 
 /** A signed message with the nonce that it was signed with. */
@@ -78,7 +79,8 @@ export function createSignatureCheck({ keccak256, recovery, domains }: Signature
       if (space === undefined) throw new Error(`part ${item} has no nonces`);
       const place = places.get(space.id) ?? 0;
       places.set(space.id, place + 1);
-      const { next, repeated, earlier } = candidates(nonceOf(space), { place, total: totals.get(space.id) ?? 1, isKeyed: part.nonceOf !== undefined });
+      const total = totals.get(space.id) ?? 1;
+      const { next, repeated, earlier } = candidates(nonceOf(space), { place, total, isKeyed: part.nonceOf !== undefined });
       const hit = [next, ...repeated, ...earlier].find((nonce) => {
         const { recovered } = signerOf(part, nonce);
         return recovered.ok && recovered.signer === plan.owner;

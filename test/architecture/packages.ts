@@ -18,7 +18,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'hash-wasm': ['command/signing/keccak.ts'],
   'helmet': ['service/http/security.ts'],
   'httpxy': ['service/supervision/front.ts'],
-  'lru-cache': ['command/chain/holdings.ts', 'command/settlement/settled-orders.ts', 'projections/*'],
+  'lru-cache': ['command/chain/holdings.ts', 'command/relayer/desk.ts', 'command/settlement/settled-orders.ts', 'projections/*'],
   'pg': [
     'engine/log/postgres/connection.ts', 'engine/log/postgres/read.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',
     'query/following.ts', 'command/lane/session.ts',
