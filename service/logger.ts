@@ -1,5 +1,6 @@
-/** The logger: JSON log lines by pino, each with a time (`at`), without signatures, permits, keys and passwords. */
+/** The logger: JSON log lines by pino, each with a time (`at`), without signatures, permits, keys, passwords and bearer tokens. */
 import { pino, type DestinationStream, type Logger } from 'pino';
+import { withoutTokens } from './access/token.js';
 import type { Config } from './config.js';
 
 export type { Logger };
@@ -15,6 +16,8 @@ export function createLogger(config: Pick<Config, 'logLevel'>, destination?: Des
     timestamp: () => `,"at":"${new Date().toISOString()}"`,
     formatters: { level: (level: string) => ({ level }) },
     redact: { paths: SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`]), censor: '(secret)' },
+    // Also within texts, such as a path that a client has put its token into.
+    hooks: { streamWrite: withoutTokens },
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }

@@ -1,4 +1,5 @@
 /** `npm start`: one process with the roles that ROLES names. With an empty environment: all roles, on an embedded development stack. */
+import { developmentTokenText, keepDevelopmentToken } from './access/development-token.js';
 import { openGrounds } from './grounds.js';
 import { startProcess } from './process/process.js';
 import { runProgram } from './program.js';
@@ -14,11 +15,13 @@ await runProgram({
     // When the supervisor dies, nothing would restart or stop this process any more.
     process.once('disconnect', () => { void stop(); });
     const grounds = await openGrounds(config, { environment: process.env, logger, steps });
+    const token = grounds.isDevelopment ? await keepDevelopmentToken({ url: grounds.urls.readModels, dataDir: config.dataDir }) : undefined;
     const exchange = await startProcess(config, grounds, logger);
     steps.unshift(...exchange.stopSteps);
     logger.info({ url: exchange.url, roles: config.roles }, 'listening');
     process.send?.('serving');
     if (grounds.isDevelopment) process.stdout.write(await welcome({ url: exchange.url, config, dev: grounds.dev }) ?? '');
+    if (token !== undefined) process.stdout.write(developmentTokenText(token));
     return await Promise.race([exchange.failed, grounds.failed]);
   },
 }, process.env);

@@ -60,3 +60,8 @@ export const Problem = answer('Problem', {
   available: Type.Optional(amount('`insufficient_…`: what the trader has, or has approved, in total')),
   reserved: Type.Optional(amount('`insufficient_…`: the part of `available` that other open orders and unsettled fills of the trader need')),
 });
+
+/** Every error of every endpoint of the relayer. */
+export const RelayerError = answer('RelayerError', {
+  success: Type.Literal(false), error: Type.String({ description: 'What is wrong with the request, or why it could not be carried out.' }),
+});

@@ -2,7 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../../engine/records/errors.js';
-import type { Authority } from './authority.js';
+import type { BearerToken } from '../access/scopes.js';
+import type { Authority, TokenAuthority } from './authority.js';
 import type { Body } from './body.js';
 import type { ErrorShape } from './error-shape.js';
 import type { Parameter } from './parameter.js';
@@ -70,8 +71,9 @@ export function defineEndpoint<const E extends Endpoint>(endpoint: E): E {
 }
 
 /** All errors that an endpoint can answer with, including those of its parameters, its body and the shell. */
-export function errorsOf({ errors, parameters, body, consistent, limit, path }: Endpoint): ErrorCode[] {
+export function errorsOf({ errors, parameters, body, authority, consistent, limit, path }: Endpoint): ErrorCode[] {
   const codes = new Set<ErrorCode>([...Object.values(parameters).flatMap((each) => each.errors), ...body?.errors ?? [], ...errors]);
+  if (authority.scope !== undefined) codes.add('missing_token').add('invalid_token').add('insufficient_scope').add('overloaded').add('unavailable');
   if (body !== undefined) codes.add('body_too_large').add('unsupported_media_type');
   if (consistent) codes.add('invalid_request').add('not_caught_up');
   if (limit !== 'none') codes.add('rate_limited');
@@ -97,7 +99,12 @@ export interface Context {
   readonly ip: string;
   /** Aborts when the client's connection closes. The signal outlives the request: remove listeners when the request is done. */
   readonly signal: AbortSignal;
+  /** The request's bearer token, found valid; undefined for an endpoint that needs none. */
+  readonly token?: BearerToken | undefined;
 }
+
+/** The same, with the bearer token of an endpoint that needs one. */
+export type ContextOf<E extends Endpoint> = E['authority'] extends TokenAuthority ? Context & { readonly token: BearerToken } : Context;
 
 interface ReplyHead {
   /** 200 when absent. */
@@ -127,7 +134,7 @@ type TypeOf<E> = E extends { readonly answer: { readonly alternatives: infer A }
 export type Asked<E extends Endpoint> = Values<E['parameters']> & BodyOf<E> & TypeOf<E>;
 
 /** Answers an endpoint's requests. Throws RequestError for errors that the client may see. */
-export type Handle<E extends Endpoint> = (asked: Asked<E>, context: Context) => ReplyOf<E> | Promise<ReplyOf<E>>;
+export type Handle<E extends Endpoint> = (asked: Asked<E>, context: ContextOf<E>) => ReplyOf<E> | Promise<ReplyOf<E>>;
 type ReplyOf<E extends Endpoint> = E['answer'] extends { readonly stream: true } ? StreamReply : Reply;
 
 /** An endpoint with its handler, as the shell serves it. */
@@ -139,7 +146,7 @@ export interface Route {
 /** Binds a handler to an endpoint; the handler receives parsed values. */
 export function bind<E extends Endpoint>(endpoint: E, handle: Handle<E>): Route {
   const parse = parserOf(endpoint);
-  const handler: Route['handler'] = (request) => handle(parse(request) as Asked<E>, request);
+  const handler: Route['handler'] = (request) => handle(parse(request) as Asked<E>, request as ContextOf<E>);
   if (endpoint.answer.alternatives === undefined) return { endpoint, handler };
   return { endpoint, handler: async (request) => ({ contentType: `${contentTypeFor(endpoint, request)}; charset=utf-8`, ...await handler(request) }) };
 }

@@ -14,7 +14,7 @@ export interface Occurrence {
   readonly instance?: string | undefined;
   /** Replaces the status of the error table, for faults that only the HTTP parser finds. */
   readonly status?: number | undefined;
-  /** `WWW-Authenticate`, if the status is 401. */
+  /** `WWW-Authenticate`, if the request lacks authority. */
   readonly challenge?: string | undefined;
 }
 

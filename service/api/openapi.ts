@@ -25,7 +25,7 @@ export function openapiDocument(endpoints: readonly Endpoint[], version: string)
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      ...problemComponents(components), schemas: components.schemas,
+      ...problemComponents(endpoints, components), schemas: components.schemas,
       securitySchemes: Object.assign({}, ...endpoints.map(({ authority }) => authority.schemes)) as Json,
     },
   };
@@ -50,10 +50,10 @@ function operation(endpoint: Endpoint, components: Components): Json {
   };
 }
 
-/** All schemes of an authority are required together; an empty list means that nothing is required. */
-function securityOf({ schemes }: Authority): Json[] {
+/** All schemes of an authority are required together, each with the scope; an empty list means that nothing is required. */
+function securityOf({ schemes, scope }: Authority): Json[] {
   const names = Object.keys(schemes);
-  return names.length === 0 ? [] : [Object.fromEntries(names.map((name) => [name, []]))];
+  return names.length === 0 ? [] : [Object.fromEntries(names.map((name) => [name, scope === undefined ? [] : [scope]]))];
 }
 
 function describeParameter({ name, in: place, required, description, schema, example }: Parameter, components: Components): Json {
@@ -109,12 +109,17 @@ function exampleOf(code: ErrorCode, { example }: ErrorShape): Json {
   return example === problems.example ? { $ref: `#/components/examples/${code}` } : { value: example(code) };
 }
 
-/** The responses to which a problem's `type` refers: one per error code, which differ only in their descriptions. */
-function problemComponents(components: Components): Json {
+/**
+ * The responses to which a problem's `type` refers: one per error code, which differ only in their descriptions. And the examples that
+ * operations refer to: of the errors that some endpoint answers as problem documents.
+ */
+function problemComponents(endpoints: readonly Endpoint[], components: Components): Json {
   const codes = Object.keys(errors) as ErrorCode[];
+  const answered = new Set(endpoints.filter(({ errorShape }) => errorShape === problems).flatMap(errorsOf));
+  const examples = codes.filter((code) => answered.has(code)).map((code) => [code, { summary: errors[code].text, value: problems.example(code) }]);
   const all = errorContent(problems, components);
   return {
-    examples: Object.fromEntries(codes.map((code) => [code, { summary: errors[code].text, value: problems.example(code) }])),
+    examples: Object.fromEntries(examples) as Json,
     headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } },
     responses: {
       Refused: { description: 'An error.', ...all },

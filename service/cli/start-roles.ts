@@ -3,6 +3,7 @@ import { fork } from 'node:child_process';
 import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { pause } from '../../engine/waiting.js';
+import { developmentTokenText, keepDevelopmentToken, type DevelopmentToken } from '../access/development-token.js';
 import type { Config } from '../config.js';
 import { BAD_CONFIGURATION } from '../exit-codes.js';
 import { openGrounds } from '../grounds.js';
@@ -32,6 +33,7 @@ await runProgram({
 
 async function run(config: Config, logger: Logger, steps: StopStep[]): Promise<never> {
   const grounds = await openGrounds(config, { environment: process.env, logger, steps });
+  const token = grounds.isDevelopment ? await keepDevelopmentToken({ url: grounds.urls.readModels, dataDir: config.dataDir }) : undefined;
   const file = rolesFile(config.dataDir);
   const environment = childEnvironment(config, { environment: process.env, urls: grounds.urls, hasDevChain: grounds.dev !== undefined });
   const supervisor = supervise({
@@ -48,7 +50,7 @@ async function run(config: Config, logger: Logger, steps: StopStep[]): Promise<n
   } });
   const url = await openFront(config, { logger, steps, live: () => supervisor.live() });
   logger.info({ url }, 'serving; the roles are starting');
-  if (grounds.isDevelopment) void greet({ url, config, dev: grounds.dev });
+  if (token !== undefined) void greet({ url, config, dev: grounds.dev }, token);
   return await Promise.race([supervisor.failed, grounds.failed]);
 }
 
@@ -86,8 +88,8 @@ async function holdPort(): Promise<{ readonly port: number; release(): Promise<v
 }
 
 /** Prints the welcome text when the stack is ready. */
-async function greet(parts: Parameters<typeof welcome>[0]): Promise<void> {
+async function greet(parts: Parameters<typeof welcome>[0], token: DevelopmentToken): Promise<void> {
   const isReady = (): Promise<boolean> => fetch(`${parts.url}/health/ready`).then(({ ok }) => ok, () => false);
   while (!await isReady()) await pause(READY_POLL_MS);
-  process.stdout.write(await welcome(parts) ?? '');
+  process.stdout.write((await welcome(parts) ?? '') + developmentTokenText(token));
 }

@@ -3,13 +3,17 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { RequestError } from '../../engine/records/errors.js';
+import type { BearerToken } from '../access/scopes.js';
 import type { ApiRequest } from '../api/endpoint.js';
 
 /** Each part is computed at first use. */
 export class Asked implements ApiRequest {
   private queryParts: Record<string, string> | undefined;
 
-  constructor(private readonly request: IncomingMessage, private readonly connections: Connections, readonly rawBody: Buffer) {}
+  constructor(
+    private readonly request: IncomingMessage, private readonly connections: Connections, readonly rawBody: Buffer,
+    readonly token: BearerToken | undefined,
+  ) {}
 
   get params() { return (this.request as unknown as { params: Record<string, string> }).params; }
   get headers() { return this.request.headers; }

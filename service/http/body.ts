@@ -22,6 +22,10 @@ export class ClientGone extends Error {
  */
 export function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    if (request.destroyed && !request.complete) {
+      reject(new ClientGone());
+      return;
+    }
     const refusal = refuse(request, limitBytes);
     if (refusal !== undefined) {
       reject(refusal);

@@ -42,7 +42,7 @@ function problemHeaders(error: RequestError, challenge: string | undefined): Rec
   const { retryAfterS } = error.extra;
   if (typeof retryAfterS === 'number') headers['Retry-After'] = String(retryAfterS);
   else if (error.kind.status === 503) headers['Retry-After'] = RETRY_AFTER_S;
-  if (error.kind.status === 401 && challenge !== undefined) headers['WWW-Authenticate'] = challenge;
+  if (challenge !== undefined) headers['WWW-Authenticate'] = challenge;
   if (error.code === 'method_not_allowed') headers['Allow'] = String(error.extra['allow']);
   return headers;
 }

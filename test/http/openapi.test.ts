@@ -85,7 +85,7 @@ describe('service: OpenAPI document', () => {
       const { responses } = document.paths[endpoint.path]![endpoint.method.toLowerCase()]!;
       for (const code of errorsOf(endpoint)) {
         const response = responses[errors[code].status]!;
-        const examples = response.$ref === undefined ? Object.keys(response.content!['application/problem+json']!.examples!) : [response.$ref.split('/').pop()];
+        const examples = response.$ref === undefined ? Object.keys(response.content![endpoint.errorShape.contentType]!.examples!) : [response.$ref.split('/').pop()];
         assert.ok(examples.includes(code), `${endpoint.id} ${code}`);
       }
     }

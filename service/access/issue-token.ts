@@ -1,0 +1,43 @@
+/** Issues bearer tokens: makes the secret, stores its hash, and returns the text, which nobody can get again. */
+import { randomBytes } from 'node:crypto';
+import type { Scope } from './scopes.js';
+import type { StoredToken, TokenStore, Tokens } from './token-store.js';
+import { digestOf, SECRET_BYTES, tokenOf } from './token.js';
+
+export interface AskedToken {
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** Seconds until it expires; absent: it does not. */
+  readonly expiresInS?: number | undefined;
+}
+
+export interface IssuedToken {
+  /** The token itself. */
+  readonly text: string;
+  readonly stored: StoredToken;
+}
+
+/** A live token has this name. The message says what to do. */
+export class NameTaken extends Error {
+  constructor(name: string, id: number) {
+    super(`token ${id} has the name ${name}: choose another name, or revoke that token first`);
+    this.name = 'NameTaken';
+  }
+}
+
+/** Throws NameTaken: a name that several live tokens had would not say which one to revoke. */
+export function issueToken(store: TokenStore, asked: AskedToken): Promise<IssuedToken> {
+  return store.alone(async (tokens) => {
+    const holder = (await tokens.list()).find(({ name, state }) => name === asked.name && state === 'live');
+    if (holder !== undefined) throw new NameTaken(asked.name, holder.id);
+    return addToken(tokens, asked);
+  });
+}
+
+/** Adds a token without a look at its name. */
+export async function addToken(tokens: Tokens, asked: AskedToken): Promise<IssuedToken> {
+  const text = tokenOf(randomBytes(SECRET_BYTES));
+  const sha256 = digestOf(text);
+  if (sha256 === undefined) throw new TypeError('a token that was just made has no digest');
+  return { text, stored: await tokens.add({ ...asked, sha256 }) };
+}

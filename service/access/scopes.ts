@@ -1,0 +1,30 @@
+/** The scopes of bearer tokens: what a token allows its holder to ask for. */
+import { RequestError } from '../../engine/records/errors.js';
+
+/** The actions of the relayer, named as in their paths. */
+const RELAY_ACTIONS = [
+  'ctf-approval', 'usdc-permit', 'ctf-redemption', 'batch-ctf-redemption', 'propose-resolution', 'settle-market', 'ctf-split', 'ctf-merge',
+] as const;
+
+export type Scope = 'relay' | `relay:${typeof RELAY_ACTIONS[number]}`;
+
+/** Every scope. `relay` includes every `relay:…`. */
+export const SCOPES: readonly Scope[] = ['relay', ...RELAY_ACTIONS.map((action) => `relay:${action}` as const)];
+
+/** A token that a request has carried, found valid. */
+export interface BearerToken {
+  readonly id: number;
+  readonly name: string;
+  /** As stored: a later version may have issued scopes that this one does not know. */
+  readonly scopes: readonly string[];
+}
+
+/** Whether one of the scopes is this scope or includes it. */
+export function allows(scopes: readonly string[], scope: Scope): boolean {
+  return scopes.includes(scope) || scopes.includes(scope.replace(/:.*/, ''));
+}
+
+/** Throws RequestError `insufficient_scope` unless the token has the scope. */
+export function requireScope({ scopes }: Pick<BearerToken, 'scopes'>, scope: Scope): void {
+  if (!allows(scopes, scope)) throw new RequestError('insufficient_scope', scope);
+}
