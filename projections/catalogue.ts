@@ -1,4 +1,5 @@
 /** Every projection of this program, in the order in which a batch is folded into them. */
+import { claims } from './models/claims.js';
 import { markets } from './models/markets.js';
 import { orders } from './models/orders.js';
 import { positions } from './models/positions.js';
@@ -7,4 +8,4 @@ import { redemptions } from './models/redemptions.js';
 import { resolutions } from './models/resolutions.js';
 import { trades } from './models/trades.js';
 
-export const projections: readonly Projection[] = [markets, orders, trades, positions, redemptions, resolutions];
+export const projections: readonly Projection[] = [markets, orders, trades, positions, redemptions, resolutions, claims];

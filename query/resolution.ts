@@ -4,10 +4,11 @@ import { answer, answering, bytes, hex, type Answer } from './statement.js';
 
 /**
  * The JSON is built as text, because `winningOutcome` and `assertion` are not always present. The assertion is the latest one that was not
- * rejected. Once the market is resolved, the assertion is settled; it was true if it proposed the winning outcome.
+ * rejected or abandoned. Once the market is resolved, the assertion is settled; it was true if it proposed the winning outcome. A market that the
+ * engine has closed is expired also by a clock that is behind the engine's.
  */
 const resolutionOf = answering('resolution_of_market', ['markets', 'resolutions'], `(
-  select '{"marketId":"' || ${hex('m.market_id')} || '","expired":' || (m.expiration <= $2::bigint) || ',"resolved":' || m.resolved
+  select '{"marketId":"' || ${hex('m.market_id')} || '","expired":' || (m.closed or m.expiration <= $2::bigint) || ',"resolved":' || m.resolved
     || coalesce(',"winningOutcome":' || m.winning_outcome, '')
     || coalesce(',"assertion":' || (
       select row_to_json(assertion)::text from (

@@ -1,6 +1,6 @@
 /** Trades on their way to the chain: unsettled trades, recently failed trades, and the fills of one transaction. */
 import type { Database } from './database.js';
-import { answer, answering, bytes, hex, jsonObject, type Answer, type Statement } from './statement.js';
+import { answer, answering, bytes, hex, jsonObject, listing, type Answer, type Page, type Statement } from './statement.js';
 import { settlementStatus, transactionHash } from './trades.js';
 
 /** The most trades per answer; `next` leads to the next page. */
@@ -19,7 +19,7 @@ const parties = `${hex('buyer')} as "buyerAddress", ${hex('seller')} as "sellerA
 const placed = 'trades left join submissions on submissions.tx_hash = trades.tx_hash and fill = number';
 
 const pending = listing({
-  name: 'pending_trades', answered: 'pendingTrades', key: 'number', order: 'asc',
+  name: 'pending_trades', projections: ['trades'], from: placed, answered: 'pendingTrades', key: 'number', order: 'asc',
   item: `${hex('market_id')} as "marketId", ${transactionHash('trades.tx_hash')} as "txHash", ${parties},
     ${isoTime('trades.at_ms')} as timestamp, coalesce(batch_size > 1, false) as "isBatch", coalesce(batch_index, 0) as "batchIndex",
     number as fill, outcome, ${settlementStatus('settlement')} as "settlementStatus"`,
@@ -27,7 +27,7 @@ const pending = listing({
 });
 
 const failed = listing({
-  name: 'failed_trades', answered: 'failedTrades', key: 'settled_position', order: 'desc',
+  name: 'failed_trades', projections: ['trades'], from: placed, answered: 'failedTrades', key: 'settled_position', order: 'desc',
   item: `${hex('market_id')} as "marketId", ${transactionHash('trades.tx_hash')} as "txHash", ${parties}, failure_reason as reason,
     ${isoTime('settled_at_ms')} as timestamp, coalesce(batch_index, 0) as "batchIndex", number as fill, outcome`,
   filter: `settlement = 3 and settled_at_ms > $3::bigint and settled_position < coalesce($2::bigint, ${Number.MAX_SAFE_INTEGER})`,
@@ -60,17 +60,11 @@ const ofTransaction: Statement = answering('settlement_of_transaction', ['trades
         from shown order by place) entry) as fills
     from first fill`)}, '{"found":false}'))`);
 
-/** A page of trades: at most `limit`. `next` is the `next` of the previous page. */
-export interface SettlementPage {
-  readonly limit?: number;
-  readonly next?: number | undefined;
-}
-
 /**
  * `GET /pending-trades`: trades that the chain has not confirmed, oldest first. Until a trade's transaction is sent, `txHash` is empty and
  * `isBatch` is false. `timestamp` is when the trade matched. A full page has `next`, a fill number: send it as `after` for the next page.
  */
-export function pendingTrades(db: Database, { limit = MAX_SETTLEMENTS, next }: SettlementPage): Promise<Answer> {
+export function pendingTrades(db: Database, { limit = MAX_SETTLEMENTS, next }: Page): Promise<Answer> {
   return answer(db, pending, [limit, next ?? null]);
 }
 
@@ -78,7 +72,7 @@ export function pendingTrades(db: Database, { limit = MAX_SETTLEMENTS, next }: S
  * `GET /failed-trades`: trades that failed later than now - 24 h, exact to the millisecond, latest failure first. `timestamp` is when the
  * trade failed. A full page has `next`, a log position: send it as `before` for the next page.
  */
-export function failedTrades(db: Database, { limit = MAX_SETTLEMENTS, next, nowMs }: SettlementPage & { nowMs: number }): Promise<Answer> {
+export function failedTrades(db: Database, { limit = MAX_SETTLEMENTS, next, nowMs }: Page & { nowMs: number }): Promise<Answer> {
   return answer(db, failed, [limit, next ?? null, nowMs - FAILED_WINDOW_MS]);
 }
 
@@ -88,29 +82,4 @@ export function failedTrades(db: Database, { limit = MAX_SETTLEMENTS, next, nowM
  */
 export function settlementOfTransaction(db: Database, { txHash }: { txHash: string }): Promise<Answer> {
   return answer(db, ofTransaction, [bytes(txHash)]);
-}
-
-interface Listing {
-  readonly name: string;
-  /** The key of the list in the answer. */
-  readonly answered: string;
-  readonly item: string;
-  /** The condition on trades; $2 is the `next` of the previous page. */
-  readonly filter: string;
-  readonly sort: string;
-  /** The column that `next` has a value of, and the order of the pages by it. */
-  readonly key: string;
-  readonly order: 'asc' | 'desc';
-}
-
-/** $1 is the limit. The JSON is built as text, because `next` is not always present. */
-function listing({ name, answered, item, filter, sort, key, order }: Listing): Statement {
-  return answering(name, ['trades'], `(
-    select '{"${answered}":[' || coalesce(string_agg(item, ',' order by key ${order}), '') || '],"count":' || count(*)
-      || case when count(*) = $1 then ',"next":' || ${order === 'asc' ? 'max' : 'min'}(key) else '' end || '}'
-    from (
-      select ${key} as key, row_to_json(item)::text as item
-      from ${placed} cross join lateral (select ${item}) item
-      where ${filter}
-      order by ${sort} limit $1::integer) page)`);
 }

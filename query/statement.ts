@@ -27,7 +27,7 @@ export function soleRow<Row>(rows: readonly Row[]): Row {
 }
 
 /** The names of the projections, as in the checkpoint table: each read names the projections that it reads. */
-export type Projection = 'markets' | 'orders' | 'trades' | 'positions' | 'redemptions' | 'resolutions';
+export type Projection = 'markets' | 'orders' | 'trades' | 'positions' | 'redemptions' | 'resolutions' | 'claims';
 
 /** A statement with the columns `body` and `position`: one statement, so that both come from one snapshot. `body` is a scalar subquery's SQL. */
 export function answering(name: string, projections: readonly Projection[], body: string): Statement {
@@ -67,4 +67,38 @@ export function jsonArray(select: string): string {
 /** Hex text with `0x` as bytes, for a statement's parameter. */
 export function bytes(text: string): Buffer {
   return Buffer.from(text.slice(2), 'hex');
+}
+
+/** A page: at most `limit` entries. `next` is the `next` of the previous page. */
+export interface Page {
+  readonly limit?: number;
+  readonly next?: number | undefined;
+}
+
+export interface Listing {
+  readonly name: string;
+  readonly projections: readonly Projection[];
+  /** The key of the list in the answer. */
+  readonly answered: string;
+  readonly from: string;
+  /** The columns of an entry. */
+  readonly item: string;
+  /** The condition on the rows; $2 is the `next` of the previous page. */
+  readonly filter: string;
+  readonly sort: string;
+  /** An integer per entry, of which `next` is one, and the order of the pages by it. */
+  readonly key: string;
+  readonly order: 'asc' | 'desc';
+}
+
+/** $1 is the limit. The JSON is built as text, because `next` is not always present. */
+export function listing({ name, projections, answered, from, item, filter, sort, key, order }: Listing): Statement {
+  return answering(name, projections, `(
+    select '{"${answered}":[' || coalesce(string_agg(item, ',' order by key ${order}), '') || '],"count":' || count(*)
+      || case when count(*) = $1 then ',"next":' || ${order === 'asc' ? 'max' : 'min'}(key) else '' end || '}'
+    from (
+      select ${key} as key, row_to_json(item)::text as item
+      from ${from} cross join lateral (select ${item}) item
+      where ${filter}
+      order by ${sort} limit $1::integer) page)`);
 }

@@ -162,3 +162,44 @@ create table assertions (
   rejected boolean not null,
   primary key (market_id, assertion_id)
 )`];
+
+/**
+ * Requests to the relayer: the latest one per id. `status`: 0 requested, 1 submitted, 2 succeeded, 3 failed. `position` is the log position of
+ * the RequestRelay. `tx_hash` is the transaction that was submitted last; once the request has ended, it is the one that ended it. `results`
+ * is RelayEnded's, as JSON text: text, because jsonb refuses U+0000.
+ *
+ * Claims: the redemptions that a request is to make, by their place in the request. A claim succeeds when its request has, or when the chain
+ * has paid its user in its market, whichever comes first. `at_ms` is when it was requested.
+ */
+export const claimTables = [`
+create table relays (
+  request_id bytea primary key,
+  position bigint not null unique,
+  chain_id bigint not null,
+  action text not null,
+  owner bytea not null,
+  status smallint not null,
+  tx_hash bytea,
+  requested_at_ms bigint not null,
+  ended_at_ms bigint,
+  results text
+)`, `
+create table claims (
+  position bigint not null,
+  index smallint not null,
+  request_id bytea not null,
+  market_id bytea not null,
+  user_address bytea not null,
+  payout numeric not null,
+  winning_outcome smallint not null,
+  status smallint not null,
+  tx_hash bytea,
+  at_ms bigint not null,
+  ended_at_ms bigint,
+  ended_position bigint,
+  reason text,
+  primary key (position, index)
+)`, `
+create index claims_pending on claims (position, index) where status < 2`, `
+create index claims_pending_by_user on claims (user_address, market_id) where status < 2`, `
+create index claims_failed on claims (ended_at_ms, ended_position, index) where status = 3`];

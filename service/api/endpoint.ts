@@ -17,6 +17,7 @@ export const tags = {
   Users: 'One user\'s orders, positions and activity.',
   Markets: 'Markets, their books, trades and holders.',
   Settlement: 'Settlement of trades on the chain.',
+  Relayer: 'Transactions that the exchange sends on behalf of users, who sign and pay no gas.',
   History: 'The recorded history, for auditors.',
   Service: 'The service itself: configuration, health, metrics.',
 } as const;

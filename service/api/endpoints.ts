@@ -1,5 +1,6 @@
 /** The table of all endpoints, in three groups by the role that serves them, and the binding of handlers to a group. */
 import { bindAll, type Endpoint, type Handlers, type Role, type Route } from './endpoint.js';
+import { listFailedClaims, listPendingClaims } from './endpoints/claims.js';
 import { listEvents } from './endpoints/history.js';
 import {
   getHolders, getMarketActivity, getMarketStats, getOrderbook, getPlatformStats, getResolution, listMarkets, listTrades,
@@ -18,7 +19,8 @@ const orderGroup = { placeOrder, cancelOrder, syncPosition };
 /** Role `query`: reads. Routes are tried in this order. */
 const readGroup = {
   getOrderbook, listOrders, getOrder, listMarkets, getPlatformStats, getMarketStats, getHolders, getMarketActivity, listTrades, getResolution,
-  listUserOrders, listUserPositions, getUserActivity, getPosition, listPendingTrades, listFailedTrades, getSettlement, listEvents,
+  listUserOrders, listUserPositions, getUserActivity, getPosition, listPendingTrades, listFailedTrades, getSettlement,
+  listPendingClaims, listFailedClaims, listEvents,
 };
 
 /** Served by every process, about itself. */

@@ -1,6 +1,7 @@
 /** The handlers of the reads, bound to the read models, the log and the clock. */
 import type { Log } from '../../engine/log/log.js';
 import type { Database } from '../../query/database.js';
+import { failedClaims, pendingClaims } from '../../query/claims.js';
 import { events } from '../../query/events.js';
 import { markets, marketStats, platformStats } from '../../query/markets.js';
 import { orderWithHistory } from '../../query/order.js';
@@ -31,6 +32,8 @@ export function createQueries({ db, log, now }: { db: Database; log: Log; now: (
     getOrderbook: (asked) => orderbook(db, asked),
     listPendingTrades: (asked) => pendingTrades(db, asked),
     listFailedTrades: (asked) => failedTrades(db, { ...asked, nowMs: now() }),
+    listPendingClaims: (asked) => pendingClaims(db, asked),
+    listFailedClaims: (asked) => failedClaims(db, { ...asked, nowMs: now() }),
     getSettlement: (asked) => settlementOfTransaction(db, asked),
     listEvents: ({ from, limit, contentType }) => events(log, { from, limit, ndjson: contentType === NDJSON }),
   };

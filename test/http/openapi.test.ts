@@ -37,10 +37,10 @@ const ajv = new Ajv2020({ strict: true, allErrors: true }).addSchema({ $id: 'doc
 describe('service: OpenAPI document', () => {
   it('has every endpoint, once', () => {
     assert.deepEqual(operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`).sort(), [
-      'DELETE /api/v1/orders/{hash}', 'GET /api/v1/activity/{marketId}', 'GET /api/v1/config', 'GET /api/v1/events', 'GET /api/v1/failed-trades',
+      'DELETE /api/v1/orders/{hash}', 'GET /api/v1/activity/{marketId}', 'GET /api/v1/config', 'GET /api/v1/events', 'GET /api/v1/failed-claims', 'GET /api/v1/failed-trades',
       'GET /api/v1/holders/{marketId}',
       'GET /api/v1/markets', 'GET /api/v1/orderbook/{marketId}', 'GET /api/v1/orders', 'GET /api/v1/orders/{hash}',
-      'GET /api/v1/pending-trades', 'GET /api/v1/platform/stats', 'GET /api/v1/positions/{marketAddress}', 'GET /api/v1/resolution/{marketId}',
+      'GET /api/v1/pending-claims', 'GET /api/v1/pending-trades', 'GET /api/v1/platform/stats', 'GET /api/v1/positions/{marketAddress}', 'GET /api/v1/resolution/{marketId}',
       'GET /api/v1/settlements/{txHash}', 'GET /api/v1/stats/{marketId}', 'GET /api/v1/trades/{marketId}', 'GET /api/v1/users/{address}/activity',
       'GET /api/v1/users/{address}/orders', 'GET /api/v1/users/{address}/positions', 'GET /health/live', 'GET /health/ready', 'GET /metrics',
       'GET /openapi.json', 'POST /api/v1/orders', 'POST /api/v1/positions/{marketId}/sync',

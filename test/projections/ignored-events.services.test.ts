@@ -9,11 +9,12 @@ import { logOf, outcomesOf, projectTo, readTables, runSql, type Rows } from '../
 const AT = 1_700_000_040_000;
 const each = eventOfEachType;
 
-/** Every table has a row that a later event could change: a market, resting orders, a fill, shares, a payment, an assertion. */
+/** Every table has a row that a later event could change: a market, resting orders, a fill, shares, a payment, an assertion, a claim. */
 const history: Event[][] = [
   [each.MarketOpened], [each.OrderAccepted, each.OrderRested],
   [{ ...each.OrderAccepted, orderHash: `0x${'02'.padStart(64, '0')}`, orderNumber: 2, side: 1, trader: subject.bob }, each.FillMatched],
   [each.SettlementSubmitted], [each.SharesTransferred], [each.PositionRedeemed], [each.ResolutionProposed],
+  [each.RelayRequested],
 ];
 
 describe('projections: ignored events', () => {

@@ -28,6 +28,11 @@ describe('query: resolution', () => {
     assert.deepEqual(await read(EXPIRATION), { marketId, expired: true, resolved: false });
   });
 
+  it('is expired once the engine has closed it, also by a clock that is behind the engine\'s', async () => {
+    await models.insert('markets', { number: 1, closed: true });
+    assert.deepEqual(await read(EXPIRATION - 10), { marketId, expired: true, resolved: false });
+  });
+
   it('has the assertion while one stands, with a bond of any size', async () => {
     await models.insert('markets', { number: 1 });
     await models.insert('assertions', { position: 7, bond: String(2n ** 256n - 1n) }, { position: 8, market_id: bytes32(2) });
@@ -49,7 +54,7 @@ describe('query: resolution', () => {
 
   it('has the winner once it is resolved, and whether the assertion held', async () => {
     await models.insert('markets', { number: 1, closed: true, resolved: true, winning_outcome: 0 });
-    const resolved = { marketId, expired: false, resolved: true };
+    const resolved = { marketId, expired: true, resolved: true };
     assert.deepEqual(await read(0), { ...resolved, winningOutcome: 0 });
     await models.insert('assertions', { position: 7 });
     assert.deepEqual(await read(0), { ...resolved, winningOutcome: 0, assertion: { ...assertion, settled: true, settlementResolution: true } });

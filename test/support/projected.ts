@@ -10,6 +10,7 @@ import { projections as catalogue } from '../../projections/catalogue.js';
 import { tableNames, type Projection } from '../../projections/projection.js';
 import { runProjections, type ProjectionRun, type RunOptions } from '../../projections/runner.js';
 import { withChainEvents } from './chain-events.js';
+import { withRelayEvents } from './relay-events.js';
 import { appendAll } from './log-records.js';
 import { createRandomCommands, crowd } from './random-commands.js';
 import { createReferenceEngine, type ReferenceEngine } from '../reference/engine.js';
@@ -45,7 +46,7 @@ export function outcomesOf(at: number, ...lists: Event[][]): CommandOutcome[] {
   return lists.map((events, n) => ({ at: at + 1_000 * n, events }));
 }
 
-/** What an engine answers to a seeded stream of commands that runs into every corner, and what a chain tells besides. */
+/** What an engine answers to a seeded stream of commands that runs into every corner, and what a chain and a relayer tell besides. */
 export function randomOutcomes(seed: number, length: number, engine: ReferenceEngine = createReferenceEngine()): CommandOutcome[] {
   const commands = createRandomCommands(seed, crowd);
   const outcomes = Array.from({ length }, () => {
@@ -54,7 +55,7 @@ export function randomOutcomes(seed: number, length: number, engine: ReferenceEn
     commands.learn(outcome);
     return outcome;
   });
-  return withChainEvents(outcomes, seed);
+  return withRelayEvents(withChainEvents(outcomes, seed), seed);
 }
 
 /** Runs a worker until it has folded as much as `position`; rejects when it stops by itself. */

@@ -8,7 +8,7 @@ import { testDatabase } from './postgres.js';
 
 export type Row = Readonly<Record<string, unknown>>;
 export type Table = 'markets' | 'orders' | 'levels' | 'books' | 'trades' | 'submissions' | 'market_volumes' | 'minute_volumes' | 'positions'
-  | 'redemptions' | 'assertions';
+  | 'redemptions' | 'assertions' | 'relays' | 'claims';
 
 export interface ReadModels {
   readonly db: Database;
@@ -60,6 +60,14 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
   assertions: (n) => ({
     market_id: bytes32(1), assertion_id: bytes32(n), position: n, proposer: address(5), outcome: 0, bond: 500_000_000,
     assertion_time: 1_700_000_000, expiration_time: 1_700_007_200, disputer: null, rejected: false,
+  }),
+  relays: (n) => ({
+    request_id: bytes32(200 + n), position: n, chain_id: 31_337, action: 'ctf-redemption', owner: address(1), status: 0, tx_hash: null,
+    requested_at_ms: 1_700_000_000_000 + 1_000 * n, ended_at_ms: null, results: null,
+  }),
+  claims: (n) => ({
+    position: n, index: 0, request_id: bytes32(200 + n), market_id: bytes32(1), user_address: address(1), payout: 100, winning_outcome: 0, status: 0,
+    tx_hash: null, at_ms: 1_700_000_000_000 + 1_000 * n, ended_at_ms: null, ended_position: null, reason: null,
   }),
 };
 

@@ -244,7 +244,7 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await ready(), {
       ready: true, reasons: [], engine: { position: last + 1, logLength: last + 1, standby: false }, chains: [], lanes: [],
       roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'query', 'api'], readModels: { position: last, lag: 0 },
-      projections: ['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions'].map((name) => ({ name, ...progress })),
+      projections: ['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims'].map((name) => ({ name, ...progress })),
     });
     const { text } = await exchange.request('GET', '/metrics');
     assert.match(text, new RegExp(`^exchange_engine_position ${last + 1}$`, 'm'));

@@ -160,7 +160,7 @@ describe('the exchange on a chain: shares, resolution, sync', function () {
       await relay('settleWithSig', await signed().settlement(proposer, market()));
       last = await caughtUp(exchange, node);
       const { assertion, ...rest } = await read(`/api/v1/resolution/${rain.marketId}`) as { assertion: Assertion };
-      assert.deepEqual(rest, { marketId: rain.marketId, expired: false, resolved: true, winningOutcome: 0 });
+      assert.deepEqual(rest, { marketId: rain.marketId, expired: true, resolved: true, winningOutcome: 0 });
       assert.deepEqual([assertion.settled, assertion.settlementResolution], [true, true]);
       const { markets } = await read('/api/v1/markets') as { markets: { id: string }[] };
       assert.deepEqual(markets.map((each) => each.id), [marketIdOf(node.chain, 'early'), sun.marketId]);

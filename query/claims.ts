@@ -1,0 +1,94 @@
+/** Redemptions that users have asked the relayer for, and what became of a request to the relayer. */
+import { MAX_CLAIMS, type RelayAction } from '../engine/records/fields.js';
+import type { Database } from './database.js';
+import { answer, bytes, hex, listing, type Answer, type Page, type RowSource } from './statement.js';
+import { transactionHash } from './trades.js';
+
+/** The most claims per answer; `next` leads to the next page. */
+export const MAX_CLAIM_ENTRIES = 1_000;
+
+/** A failed claim is listed for 24 hours, like a failed trade. */
+const FAILED_WINDOW_MS = 86_400_000;
+
+const from = 'claims join markets using (market_id)';
+const item = `${transactionHash('tx_hash')} as "txHash", ${hex('user_address')} as "userAddress", ${hex('contract_address')} as "marketAddress",
+    ${hex('market_id')} as "marketId", payout, claims.winning_outcome as "winningOutcome", at_ms / 1000 as "submittedAt", chain_id as "chainId"`;
+
+/** SQL: a claim's number. A command has at most ${MAX_CLAIMS} claims, so that numbers follow the log and stay below 2^53. */
+const numberOf = (position: string) => `${position} * ${MAX_CLAIMS} + index`;
+/** SQL: the log position and the index in the number $2; the bounds before the first page are given. */
+const pageStart = (position: number, index: number) => (
+  `(coalesce($2::bigint / ${MAX_CLAIMS}, ${position}), coalesce(($2::bigint % ${MAX_CLAIMS})::integer, ${index}))`);
+
+const pending = listing({
+  name: 'pending_claims', projections: ['markets', 'claims'], answered: 'pendingClaims', from, item,
+  filter: `status < 2 and (position, index) > ${pageStart(-1, 0)}`, sort: 'position, index', key: numberOf('position'), order: 'asc',
+});
+
+const failed = listing({
+  name: 'failed_claims', projections: ['markets', 'claims'], answered: 'failedClaims', from, item: `${item}, reason, ended_at_ms / 1000 as "failedAt"`,
+  filter: `status = 3 and ended_at_ms > $3::bigint and (ended_position, index) < ${pageStart(Number.MAX_SAFE_INTEGER, 0)}`,
+  sort: 'ended_at_ms desc, ended_position desc, index desc', key: numberOf('ended_position'), order: 'desc',
+});
+
+/**
+ * `GET /pending-claims`: redemptions that the chain has not confirmed, oldest first. Until a transaction is sent, `txHash` is empty.
+ * `submittedAt` is when the relayer took the request. A full page has `next`: send it as `after` for the next page.
+ */
+export function pendingClaims(db: Database, { limit = MAX_CLAIM_ENTRIES, next }: Page): Promise<Answer> {
+  return answer(db, pending, [limit, next ?? null]);
+}
+
+/**
+ * `GET /failed-claims`: redemptions that failed later than now - 24 h, latest failure first. `txHash` is empty if no transaction was sent.
+ * A full page has `next`: send it as `before` for the next page.
+ */
+export function failedClaims(db: Database, { limit = MAX_CLAIM_ENTRIES, next, nowMs }: Page & { nowMs: number }): Promise<Answer> {
+  return answer(db, failed, [limit, next ?? null, nowMs - FAILED_WINDOW_MS]);
+}
+
+/** What became of a request to the relayer. */
+export interface RelayRecord {
+  readonly action: RelayAction;
+  readonly chainId: number;
+  readonly owner: string;
+  /** `failed`: at least one result is a failure. */
+  readonly status: 'requested' | 'submitted' | 'succeeded' | 'failed';
+  /** The transaction that was submitted last, or that ended the request; undefined if none was. */
+  readonly txHash: string | undefined;
+  /** RelayEnded's results; empty until the request has ended. */
+  readonly results: readonly { readonly succeeded: boolean; readonly reason: string | null }[];
+  /** The log position up to which this is true. */
+  readonly position: number;
+}
+
+const STATUSES = ['requested', 'submitted', 'succeeded', 'failed'] as const;
+
+const relayOf = {
+  name: 'relay_of_request',
+  text: `
+    select action, chain_id::text, ${hex('owner')} as owner, status, ${transactionHash('tx_hash')} as tx_hash, results,
+      (select position - 1 from projection where name = 'claims')::text as position
+    from relays where request_id = $1`,
+};
+
+interface RelayRow {
+  readonly action: RelayAction;
+  readonly chain_id: string;
+  readonly owner: string;
+  readonly status: number;
+  readonly tx_hash: string;
+  readonly results: string | null;
+  readonly position: string;
+}
+
+/** The latest request with this id, open or ended; undefined for one that the read models do not have (yet). Throws RequestError `unavailable`. */
+export async function relayOfRequest(db: RowSource, { requestId }: { requestId: string }): Promise<RelayRecord | undefined> {
+  const [row] = await db.rows<RelayRow>(relayOf, [bytes(requestId)]);
+  if (row === undefined) return undefined;
+  const { action, chain_id: chainId, owner, status, tx_hash: txHash, results, position } = row;
+  return {
+    action, chainId: Number(chainId), owner, status: STATUSES[status] ?? 'failed', txHash: txHash === '' ? undefined : txHash,
+    results: results === null ? [] : JSON.parse(results) as RelayRecord['results'], position: Number(position),
+  };
+}
