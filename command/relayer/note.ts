@@ -1,5 +1,6 @@
 /** What the lane's outbox keeps with a relayed transaction: enough to announce its attempts and to judge its ending after a restart. */
 import { createHash } from 'node:crypto';
+import type { SubmitRelay } from '../../engine/records/commands.js';
 import type { RelayAction } from './bodies.js';
 import type { Goal } from './goals.js';
 
@@ -19,6 +20,13 @@ export function readRelayNote(note: unknown): RelayNote | undefined {
   if (typeof note !== 'object' || note === null) return undefined;
   const { requestId, action, goals, nonces } = note as Partial<RelayNote>;
   return typeof requestId === 'string' && typeof action === 'string' && Array.isArray(goals) && Array.isArray(nonces) ? note as RelayNote : undefined;
+}
+
+/** The command for one attempt of a relayed request; `at` in milliseconds since the Unix epoch. Throws for a note that is not a relay's. */
+export function relaySubmissionOf(note: unknown, { chainId, txHash, at }: { chainId: number; txHash: string; at: number }): SubmitRelay {
+  const relay = readRelayNote(note);
+  if (relay === undefined) throw new Error(`the request of transaction ${txHash} is not a relay's: its note names no request`);
+  return { kind: 'SubmitRelay', v: 1, at, requestId: relay.requestId, chainId, txHash };
 }
 
 /**

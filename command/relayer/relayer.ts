@@ -179,7 +179,8 @@ async function carryOut(work: Work): Promise<Relayed> {
   const { action, owner, goals, call, gasLimit } = plan;
   const nonces = verdict.used.map(({ space, nonce }) => [space.id, String(nonce)] as const);
   try {
-    const txHash = await desk.send({ note: { requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: block }, claims, call, gasLimit });
+    const note = { requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: block };
+    const txHash = await desk.send({ note, claims, call, gasLimit });
     return { txHash, status: 'pending' };
   } catch (error) {
     parts.quota.giveBack(gas);

@@ -62,6 +62,19 @@ export interface LaneHealth {
   readonly trouble: string | null;
 }
 
+/** A chain's relayer. */
+export interface RelayerHealth {
+  readonly chainId: number;
+  /** The address of its key. */
+  readonly address: string;
+  /** Another process relays on this chain. */
+  readonly standby: boolean;
+  /** Requests that have not ended. */
+  readonly openRelays: number;
+  /** Why it cannot send; null when it can. */
+  readonly trouble: string | null;
+}
+
 /** The state of a chain: the fields of the roles that the process has. */
 export type ChainHealth = { readonly chainId: number } & Partial<IndexerHealth & SettlementHealth>;
 
@@ -74,6 +87,7 @@ export interface ReadinessParts {
   readonly readModels?: { readonly position: number; readonly lag: number };
   readonly chains?: readonly ChainHealth[];
   readonly lanes?: readonly LaneHealth[];
+  readonly relays?: readonly RelayerHealth[];
 }
 
 /** Merges all parts. A reason that several parts give appears once. Of several engines, the one that records and is furthest ahead is shown. */
@@ -83,6 +97,7 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
   const projections = listOf(parts, 'projections');
   const chains = listOf(parts, 'chains');
   const lanes = listOf(parts, 'lanes');
+  const relays = listOf(parts, 'relays');
   return {
     reasons: [...new Set(parts.flatMap(({ reasons }) => reasons))],
     ...engine === undefined ? {} : { engine },
@@ -90,11 +105,14 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
     ...readModels === undefined ? {} : { readModels },
     ...chains === undefined ? {} : { chains: mergeChains(chains) },
     ...lanes === undefined ? {} : { lanes },
+    ...relays === undefined ? {} : { relays },
   };
 }
 
 /** The entries of all parts under the key, possibly none; undefined when no part has the key. */
-function listOf<K extends 'projections' | 'chains' | 'lanes'>(parts: readonly ReadinessParts[], key: K): NonNullable<ReadinessParts[K]>[number][] | undefined {
+function listOf<K extends 'projections' | 'chains' | 'lanes' | 'relays'>(
+  parts: readonly ReadinessParts[], key: K,
+): NonNullable<ReadinessParts[K]>[number][] | undefined {
   const lists = parts.flatMap((part) => part[key] === undefined ? [] : [part[key]]);
   return lists.length === 0 ? undefined : lists.flat() as NonNullable<ReadinessParts[K]>[number][];
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { Chain } from '../../command/chain/chain.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
 import { configHandler } from '../../service/api/config-answer.js';
-import { orderActions, shownActions, type ShownAction } from '../../service/api/signed-actions-answer.js';
+import { orderActions, shownActions, type ShownAction } from '../../service/api/signing.js';
 import { Configuration } from '../../service/api/endpoints/service.js';
 import { parseConfig } from '../../service/config.js';
 import { welcome } from '../../service/welcome.js';
@@ -20,7 +20,7 @@ const collateral = { name: 'USD Coin', version: '2', symbol: 'USDC', decimals: 6
 const orderDomain = { name: 'Prediction Exchange Settlement', version: '1', chainId: 137, verifyingContract: contracts.settlement };
 const shown = {
   chainId: 137, name: 'Polygon', testnet: false, rpcUrl: null, contracts, confirmations: 64, exposureCheck: true, orderDomain, collateral: null,
-  signedActions: shownActions(polygon, undefined),
+  signedActions: shownActions(polygon, undefined), relayer: null,
 };
 
 describe('service: what /api/v1/config says of the chains', () => {
@@ -58,7 +58,7 @@ describe('service: what /api/v1/config says of the chains', () => {
     assert.deepEqual(chainsOf(configHandler({ config, chains: [], now: () => 0 })), [{
       chainId: 7, name: 'Seven', testnet: false, rpcUrl: null, contracts: Object.fromEntries(NAMES.map((name) => [name, null])), collateral: null,
       confirmations: 0, exposureCheck: false, orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
-      signedActions: orderActions({ ...orderDomain, chainId: 7, verifyingContract }),
+      signedActions: orderActions({ ...orderDomain, chainId: 7, verifyingContract }), relayer: null,
     }]);
   });
 

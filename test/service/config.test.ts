@@ -5,7 +5,7 @@ import { parseConfig, publicConfig, settingsHelp, settingsMarkdown } from '../..
 import { isLoopback } from '../../service/settings.js';
 
 describe('service: configuration', () => {
-  const roles = ['projections', 'engine', 'indexer', 'lane', 'settlement', 'query', 'api'];
+  const roles = ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'query', 'api'];
 
   it('is the development stack on loopback when the environment says nothing', () => {
     const config = parseConfig({});
@@ -14,7 +14,9 @@ describe('service: configuration', () => {
       chainPort: 8545, exposureCheck: false, chainId: 31_337,
       chainName: 'Development chain', chainTestnet: true, settlementDomainName: 'Prediction Exchange Settlement',
       settlementAddress: '0x5fbdb2315678afecb367f032d93f642f64180aa3', catalogue: '', snapshotEvery: 200_000, maxQueuedOrders: 10_000,
-      maxConnections: 10_000, rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0, requestTimeoutMs: 10_000,
+      maxConnections: 10_000, rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0,
+      relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000,
+      requestTimeoutMs: 10_000,
       keepAliveTimeoutMs: 65_000,
       stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
     });

@@ -242,7 +242,7 @@ describe('the exchange, end to end', () => {
     // The projections' thread tells its progress a moment after it can be read.
     while ((await ready()).projections.some(({ position }) => position <= last)) await delay(5);
     assert.deepEqual(await ready(), {
-      ready: true, reasons: [], engine: { position: last + 1, logLength: last + 1, standby: false }, chains: [], lanes: [],
+      ready: true, reasons: [], engine: { position: last + 1, logLength: last + 1, standby: false }, chains: [], lanes: [], relays: [],
       roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'query', 'api'], readModels: { position: last, lag: 0 },
       projections: ['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims'].map((name) => ({ name, ...progress })),
     });

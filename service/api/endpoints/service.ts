@@ -4,7 +4,7 @@ import { problems } from '../../http/problems.js';
 import * as field from '../answer-fields.js';
 import { anybody } from '../authority.js';
 import { signedTypes } from '../config-answer.js';
-import { orderActions } from '../signed-actions-answer.js';
+import { orderActions } from '../signing.js';
 import { defineEndpoint } from '../endpoint.js';
 import * as example from '../examples.js';
 
@@ -49,6 +49,9 @@ const Chain = field.answer('Chain', {
     description: 'Every message that users sign, by the name of the relayer\'s endpoint, or `order`, `cancel`, `bond-permit`: domain, types and nonce. '
       + 'A batch item is signed as `ctf-redemption`. Without a chain, only `order` and `cancel`.',
   }),
+  relayer: field.orNull(field.answer('RelayerTold', {
+    address: field.Address, actions: Type.Array(Type.String(), { description: 'Names of the endpoints below /api/v1/relayer/.' }),
+  }), 'Who sends relayed transactions; null if nothing is relayed on the chain.'),
 });
 
 export const Configuration = field.answer('Configuration', {
@@ -82,6 +85,7 @@ export const getConfig = defineEndpoint({
               name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress,
             }).order,
           },
+          relayer: { address: example.maker, actions: ['ctf-approval', 'usdc-permit'] },
         }],
         orderTypes: signedTypes,
         cancelAuth: 'required',

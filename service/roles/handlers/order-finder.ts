@@ -1,8 +1,8 @@
 /** Finds any order that was ever accepted: recent and open orders in the engine's state, all others in the read model. */
-import type { FindOrder } from '../../command/orders/answer.js';
-import type { EngineView } from '../../engine/run/view.js';
-import type { Database } from '../../query/database.js';
-import { findOrder } from '../../query/order.js';
+import type { FindOrder } from '../../../command/orders/answer.js';
+import type { EngineView } from '../../../engine/run/view.js';
+import type { Database } from '../../../query/database.js';
+import { findOrder } from '../../../query/order.js';
 
 export function createOrderFinder(view: Pick<EngineView, 'order' | 'market'>, db: Database): FindOrder {
   return async (orderHash) => {

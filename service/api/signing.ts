@@ -1,9 +1,22 @@
-/** The part of `GET /api/v1/config` about signing: for each signed action the domain, the types and what the nonce is. */
+/** What `/api/v1/config` says about signing: by chain the domain of orders, and for each signed action domain, types and what the nonce is. */
 import type { Chain } from '../../command/chain/chain.js';
 import {
   nonceMeanings, signedActions, signingDomains, type SignedAction, type SignedActionName, type SigningGrounds,
 } from '../../command/signing/signed-actions.js';
-import type { SigningDomain } from '../../command/signing/typed-data.js';
+import type { OrderDomain, SigningDomain } from '../../command/signing/typed-data.js';
+import type { Config } from '../config.js';
+
+export function orderDomain({ domainName, chainId, contracts }: Pick<Chain, 'domainName' | 'chainId' | 'contracts'>): OrderDomain {
+  return { name: domainName, version: '1', chainId, verifyingContract: contracts.settlement };
+}
+
+/** The signing domain of each chain; with CHAINS=none, the domain that the settings describe. */
+export function orderDomains(
+  { settlementDomainName: name, chainId, settlementAddress: verifyingContract }: Pick<Config, 'settlementDomainName' | 'chainId' | 'settlementAddress'>,
+  chains: readonly { readonly chain: Chain }[],
+): readonly OrderDomain[] {
+  return chains.length > 0 ? chains.map(({ chain }) => orderDomain(chain)) : [{ name, version: '1', chainId, verifyingContract }];
+}
 
 /** A signed action as clients see it: all that `signTypedData` needs besides the message. */
 export interface ShownAction {
