@@ -1,7 +1,7 @@
 /** The text that a developer sees when a stack of their own has started: its address, chains, accounts and markets, and commands to try. */
 import type { Chain } from '../command/chain/chain.js';
 import { TEST_MNEMONIC } from './embedded/chain/anvil.js';
-import { orderDomain } from './api/order-domains.js';
+import { orderDomain } from './api/signing.js';
 import type { Config } from './config.js';
 import { developmentAccounts, STARTING_USDC } from './embedded/chain/dev-contracts.js';
 import { ROLE_NAMES, type RoleName } from './roles/role-names.js';

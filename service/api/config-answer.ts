@@ -1,6 +1,8 @@
 /** `GET /api/v1/config`: what a client must know to sign orders and stay within the limits. */
 import { minOrderSizeOf, type Chain, type Contracts } from '../../command/chain/chain.js';
 import { PRICE_RANGE } from '../../command/orders/order-request.js';
+import { MAX_REDEMPTIONS, RELAY_ACTIONS } from '../../command/relayer/bodies.js';
+import { MAX_DEADLINE_S } from '../../command/relayer/relayer.js';
 import { cancelTypes, orderTypes } from '../../command/signing/typed-data.js';
 import { MIN_LIFETIME_S, WORK_LIMIT } from '../../engine/rules/limits.js';
 import { EVENTS_LIMIT } from '../../query/events.js';
@@ -13,7 +15,7 @@ import type { Config } from '../config.js';
 import { MAX_BODY_BYTES } from '../http/body.js';
 import { answer, integer } from './answer-fields.js';
 import type { Reply } from './endpoint.js';
-import { orderDomain, orderDomains } from './order-domains.js';
+import { orderActions, orderDomain, orderDomains, shownActions } from './signing.js';
 
 /** The EIP-712 types of what traders sign. */
 export const signedTypes = { ...orderTypes, ...cancelTypes };
@@ -22,6 +24,8 @@ export const signedTypes = { ...orderTypes, ...cancelTypes };
 interface SettlingChain {
   readonly chain: Chain;
   readonly collateral: () => Collateral | undefined;
+  /** The address of the relayer's key; absent: nothing is relayed on the chain. */
+  readonly configured?: { readonly relayer?: string };
 }
 
 export interface ConfigParts {
@@ -43,7 +47,8 @@ interface Limit {
 }
 
 const fixed = (value: number, description: string): Limit => ({ description, of: () => value });
-const setting = (name: 'rateLimitWindowS' | 'rateLimitOrders' | 'rateLimitReads' | 'maxOpenOrders', description: string): Limit =>
+type LimitSetting = 'rateLimitWindowS' | 'rateLimitOrders' | 'rateLimitReads' | 'maxOpenOrders' | 'relayGasPerOwner' | 'relayGasPerToken';
+const setting = (name: LimitSetting, description: string): Limit =>
   ({ description, of: (config) => config[name] });
 
 /** The limits that clients are told, each with the value that is enforced. */
@@ -61,6 +66,10 @@ const limits = {
   maxUserActivity: fixed(USER_ACTIVITY_LIMIT.max, 'Most entries in each list of a user\'s activity.'),
   maxSettlementsPerPage: fixed(MAX_SETTLEMENTS, 'Most pending or failed trades in an answer.'),
   maxEventsPerPage: fixed(EVENTS_LIMIT.max, 'Most records of the history in an answer.'),
+  maxRelayDeadlineS: fixed(MAX_DEADLINE_S, 'How far ahead the deadline of a relayed action may be at most.'),
+  maxRedemptionsPerBatch: fixed(MAX_REDEMPTIONS, 'Most redemptions in one batch.'),
+  relayGasPerOwnerAndHour: setting('relayGasPerOwner', 'Most gas that is relayed for one owner in an hour.'),
+  relayGasPerTokenAndHour: setting('relayGasPerToken', 'Most gas that is relayed with one bearer token in an hour.'),
   rateLimitWindowS: setting('rateLimitWindowS', 'Length of the window in which requests are counted.'),
   ordersPerWindow: setting('rateLimitOrders', 'Most orders and cancels per client address and window; 0 = no limit.'),
   readsPerWindow: setting('rateLimitReads', 'Most reads per client address and window; 0 = no limit.'),
@@ -77,18 +86,19 @@ export function configHandler({ config, chains, now }: ConfigParts): () => Reply
   const told = Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, limit.of(config)]));
   const answered = () => chains.length === 0
     ? [chainOfSettings(config)]
-    : chains.map(({ chain, collateral }) => shown(chain, collateral() ?? null));
+    : chains.map(({ chain, collateral, configured }) => shown(chain, collateral() ?? null, configured?.relayer));
   return () => ({
     body: JSON.stringify({ serverTime: Math.floor(now() / 1_000), chains: answered(), orderTypes: signedTypes, cancelAuth, limits: told }),
   });
 }
 
 /** A chain as clients see it. Only the public node URL is shown: the other URLs may hold secrets. */
-function shown(chain: Chain, collateral: Collateral | null) {
+function shown(chain: Chain, collateral: Collateral | null, relayer: string | undefined) {
   const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, exposureCheck, passOverAnchors = [] } = chain;
   return {
     chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, exposureCheck, minOrderSize: minOrderSizeOf(chain), passOverAnchors,
-    orderDomain: orderDomain(chain),
+    orderDomain: orderDomain(chain), signedActions: shownActions(chain, collateral ?? undefined),
+    relayer: relayer === undefined ? null : { address: relayer, actions: RELAY_ACTIONS },
   };
 }
 
@@ -99,5 +109,6 @@ function chainOfSettings(config: Config) {
   return {
     chainId, name, testnet, rpcUrl: null, contracts: NO_CONTRACTS, collateral: null, confirmations: 0, exposureCheck: false,
     minOrderSize: minOrderSizeOf(undefined), passOverAnchors: [], orderDomain: domain,
+    signedActions: domain === undefined ? {} : orderActions(domain), relayer: null,
   };
 }

@@ -8,8 +8,8 @@ import type { Body } from './body.js';
 import type { ErrorShape } from './error-shape.js';
 import type { Parameter } from './parameter.js';
 
-/** Which processes serve an endpoint: those with the role `api`, those with the role `query`, or every process for itself. */
-export type Role = 'api' | 'query' | 'every';
+/** Which processes serve an endpoint: those with the role `api`, `query` or `relayer`, or every process for itself. */
+export type Role = 'api' | 'query' | 'relayer' | 'every';
 
 /** The groups of endpoints in the OpenAPI document, in its order, each with a description. */
 export const tags = {

@@ -8,6 +8,7 @@ import {
 } from './endpoints/markets.js';
 import { cancelOrder, getOrder, listOrders, listUserOrders, placeOrder } from './endpoints/orders.js';
 import { getReadiness } from './endpoints/readiness.js';
+import { getUserNonces, relayEndpoints } from './endpoints/relayer.js';
 import { getConfig, getLiveness, getMetrics, getOpenapi } from './endpoints/service.js';
 import { getSettlement, listFailedTrades, listPendingTrades } from './endpoints/settlements.js';
 import { syncHandler, syncPosition, type SyncPosition } from './endpoints/sync-position.js';
@@ -27,11 +28,15 @@ const readGroup = {
   listPendingClaims, listFailedClaims, listEvents,
 };
 
+/** Role `relayer`: transactions that users have signed. Their handlers are bound in `relayerRoutes`. */
+const relayerGroup = { ...relayEndpoints, getUserNonces };
+
 /** Served by every process, about itself. */
 const serviceGroup = { getConfig, getContracts, getOpenapi, getLiveness, getReadiness, getMetrics };
 
 /** All endpoints of the service, of all roles. */
-export const allEndpoints: readonly Endpoint[] = [orderGroup, readGroup, serviceGroup].flatMap((group) => Object.values<Endpoint>(group));
+export const allEndpoints: readonly Endpoint[] = [orderGroup, readGroup, relayerGroup, serviceGroup]
+  .flatMap((group) => Object.values<Endpoint>(group));
 
 /** Pages that are not endpoints of the API, with all paths below them, and the role that serves each. */
 export const pages: Readonly<Record<string, Role>> = { '/docs': 'query' };

@@ -17,6 +17,9 @@ export interface ChainOfFile {
   readonly operatorKey: string;
   /** The key's address, lower-case. */
   readonly operator: string;
+  /** The key that signs relayed transactions, and its address; absent: nothing is relayed on this chain. */
+  readonly relayerKey?: string;
+  readonly relayer?: string;
   /** Time between two requests for new blocks. */
   readonly pollMs: number;
   /** The highest fee of a settlement, in wei per unit of gas; absent: the lane's own limit. */
@@ -66,6 +69,8 @@ const FileChain = record({
   minOrderSize: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   /** `{ "env": "NAME" }` or `{ "file": "path" }`. */
   operatorKey: Secret,
+  /** The same, of a key that nothing else signs with. Absent: the chain has no relayer. */
+  relayerKey: Type.Optional(Secret),
   /** Shown to clients: a URL without secrets. */
   publicRpcUrl: Type.Optional(RpcUrl),
   /** Whether the chain makes blocks only when there are transactions. */
@@ -139,6 +144,10 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
     rpcUrls.push(await readRpcUrl(`${at}/rpcUrls/${i}`, source, reading));
   }
   const operatorKey = chain.operatorKey === undefined ? '' : await readKey(`${at}/operatorKey`, chain.operatorKey, reading);
+  const relayerKey = chain.relayerKey === undefined ? '' : await readKey(`${at}/relayerKey`, chain.relayerKey, reading);
+  if (relayerKey !== '' && relayerKey === operatorKey) {
+    reading.fault(`${at}/relayerKey`, 'is the operator\'s key too: the relayer needs a key of its own, whose nonces nothing else uses');
+  }
   const { chainId, name, testnet, confirmations, startBlock, settlementDomainName, exposureCheck } = chain as FileChain;
   const { pollMs = DEFAULT_POLL_MS, maxFeePerGasGwei, blocksOnDemand = false, minOrderSize } = chain;
   const passOverAnchors = readHashes(`${at}/passOverAnchors`, chain.passOverAnchors, reading);
@@ -150,6 +159,7 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
       ...passOverAnchors.length === 0 ? {} : { passOverAnchors },
     },
     rpcUrls, operatorKey, pollMs, blocksOnDemand, operator: operatorKey === '' ? '' : computeAddress(operatorKey).toLowerCase(),
+    ...relayerKey === '' ? {} : { relayerKey, relayer: computeAddress(relayerKey).toLowerCase() },
     ...typeof maxFeePerGasGwei === 'number' ? { maxFeePerGas: BigInt(Math.round(maxFeePerGasGwei * WEI_PER_GWEI)) } : {},
   };
 }

@@ -7,7 +7,10 @@ export interface ConfiguredChain {
   readonly rpcUrls: readonly string[];
   /** The key that signs settlement transactions: 32 bytes in hex. Only the lane role needs it. */
   readonly operatorKey: string;
-  /** The highest fee of a settlement, in wei per unit of gas; absent: the lane's own limit. */
+  /** The key that signs relayed transactions, which only the lane role needs, and its address; absent: the chain has no relayer. */
+  readonly relayerKey?: string;
+  readonly relayer?: string;
+  /** The highest fee of a transaction, in wei per unit of gas; absent: the lane's own limit. */
   readonly maxFeePerGas?: bigint;
   /** Time between two requests for new blocks. */
   readonly pollMs: number;

@@ -10,25 +10,28 @@ export function devChainsFile(directory: string): string {
 }
 
 const KEY_FILE = 'operator-key';
+const RELAYER_KEY_FILE = 'relayer-key';
 
 /**
- * Writes the chains file, and the operator's key to a second file that only this user can read. Replaces the files of a killed process. The
+ * Writes the chains file, and the keys to files of their own that only this user can read. Replaces the files of a killed process. The
  * chains file is complete as soon as it exists.
  */
 export async function writeDevChainsFile(directory: string, { dev, pollMs }: { dev: DevChain; pollMs: number }): Promise<void> {
   await removeDevChainsFile(directory);
   await writeDurably(join(directory, KEY_FILE), `${dev.operatorKey}\n`, { secret: true });
+  await writeDurably(join(directory, RELAYER_KEY_FILE), `${dev.relayerKey}\n`, { secret: true });
   const { domainName: settlementDomainName, ...chain } = dev.chain;
   const chains = [{
-    ...chain, settlementDomainName, rpcUrls: [dev.heldUrl], publicRpcUrl: dev.rpcUrl, operatorKey: { file: KEY_FILE }, pollMs, blocksOnDemand: true,
+    ...chain, settlementDomainName, rpcUrls: [dev.heldUrl], publicRpcUrl: dev.rpcUrl, operatorKey: { file: KEY_FILE },
+    relayerKey: { file: RELAYER_KEY_FILE }, pollMs, blocksOnDemand: true,
   }];
   const path = devChainsFile(directory);
   await writeDurably(`${path}.new`, `${JSON.stringify({ chains }, undefined, 2)}\n`);
   await rename(`${path}.new`, path);
 }
 
-/** Removes both files, also those of a killed process, whose URLs are no longer valid. */
+/** Removes the files, also those of a killed process, whose URLs are no longer valid. */
 export async function removeDevChainsFile(directory: string): Promise<void> {
   const path = devChainsFile(directory);
-  for (const each of [path, `${path}.new`, join(directory, KEY_FILE)]) await rm(each, { force: true });
+  for (const each of [path, `${path}.new`, join(directory, KEY_FILE), join(directory, RELAYER_KEY_FILE)]) await rm(each, { force: true });
 }

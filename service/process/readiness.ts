@@ -71,6 +71,19 @@ export interface DevelopmentChainHealth {
   readonly unkeptBlocks: number;
 }
 
+/** A chain's relayer. */
+export interface RelayerHealth {
+  readonly chainId: number;
+  /** The address of its key. */
+  readonly address: string;
+  /** Another process relays on this chain. */
+  readonly standby: boolean;
+  /** Requests that have not ended. */
+  readonly openRelays: number;
+  /** Why it cannot send; null when it can. */
+  readonly trouble: string | null;
+}
+
 /** The state of a chain: the fields of the roles that the process has. */
 export type ChainHealth = { readonly chainId: number } & Partial<IndexerHealth & SettlementHealth & DevelopmentChainHealth>;
 
@@ -114,6 +127,7 @@ export interface ReadinessParts {
   readonly clock?: ClockHealth;
   readonly databases?: readonly DatabaseHealth[];
   readonly disk?: DiskHealth;
+  readonly relays?: readonly RelayerHealth[];
 }
 
 /**
@@ -129,6 +143,7 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
   const databases = listOf(parts, 'databases');
   const clock = parts.flatMap((part) => part.clock ?? []).sort((a, b) => b.doubts.length - a.doubts.length || largest(b) - largest(a))[0];
   const disk = parts.flatMap((part) => part.disk ?? []).sort((a, b) => a.freeBytes - b.freeBytes)[0];
+  const relays = listOf(parts, 'relays');
   return {
     reasons: [...new Set(parts.flatMap(({ reasons }) => reasons))],
     ...engine === undefined ? {} : { engine },
@@ -139,6 +154,7 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
     ...clock === undefined ? {} : { clock },
     ...databases === undefined ? {} : { databases: mergeDatabases(databases) },
     ...disk === undefined ? {} : { disk },
+    ...relays === undefined ? {} : { relays },
   };
 }
 
@@ -154,7 +170,9 @@ function mergeDatabases(databases: readonly DatabaseHealth[]): DatabaseHealth[] 
 }
 
 /** The entries of all parts under the key, possibly none; undefined when no part has the key. */
-function listOf<K extends 'projections' | 'chains' | 'lanes' | 'databases'>(parts: readonly ReadinessParts[], key: K): NonNullable<ReadinessParts[K]>[number][] | undefined {
+function listOf<K extends 'projections' | 'chains' | 'lanes' | 'relays' | 'databases'>(
+  parts: readonly ReadinessParts[], key: K,
+): NonNullable<ReadinessParts[K]>[number][] | undefined {
   const lists = parts.flatMap((part) => part[key] === undefined ? [] : [part[key]]);
   return lists.length === 0 ? undefined : lists.flat() as NonNullable<ReadinessParts[K]>[number][];
 }

@@ -9,7 +9,7 @@ import { openLog } from '../../engine/log/open-log.js';
 import { startReplica, type Replica } from '../../engine/run/replica.js';
 import { retrying } from '../../engine/waiting.js';
 import { openReadModels, type Database } from '../../query/database.js';
-import { orderDomains } from '../api/order-domains.js';
+import { orderDomains } from '../api/signing.js';
 import { openChain, type ChainAccess } from '../chains/chain-access.js';
 import { watchChain, type ChainWatch } from '../chains/chain-watch.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';

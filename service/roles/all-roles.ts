@@ -5,8 +5,9 @@ import { indexer } from './indexer.js';
 import { lane } from './lane.js';
 import { projections } from './projections.js';
 import { query } from './query.js';
+import { relayer } from './relayer.js';
 import type { RoleName } from './role-names.js';
 import type { Role } from './role.js';
 import { settlement } from './settlement.js';
 
-export const allRoles: Readonly<Record<RoleName, Role>> = { projections, engine, indexer, lane, settlement, query, api };
+export const allRoles: Readonly<Record<RoleName, Role>> = { projections, engine, indexer, lane, settlement, relayer, query, api };

@@ -3,6 +3,7 @@ import { createLane } from '../../command/lane/lane.js';
 import type { Lane } from '../../command/lane/lane-options.js';
 import { createOutbox } from '../../command/lane/outbox.js';
 import type { Attempt, HeldRequest } from '../../command/lane/requests.js';
+import { relaySubmissionOf } from '../../command/relayer/note.js';
 import { submissionOf } from '../../command/settlement/submission.js';
 import type { Log } from '../../engine/log/log.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
@@ -16,13 +17,15 @@ import type { SharedParts } from '../process/shared-parts.js';
 
 /** The name of the key that signs settlement transactions. */
 export const OPERATOR = 'operator';
+/** The name of the key that signs relayed transactions. */
+export const RELAYER = 'relayer';
 
 export const lane: Role = {
   name: 'lane',
   reads: 'requests in the outbox; the chains',
-  writes: 'signed transactions to the outbox and the chains; SubmitSettlement commands',
+  writes: 'signed transactions to the outbox and the chains; SubmitSettlement and SubmitRelay commands',
   async start(parts) {
-    const running = await Promise.all([...parts.chains.values()].map((access) => startLane(access, parts)));
+    const running = await Promise.all([...parts.chains.values()].flatMap((access) => keysOf(access).map((key) => startLane(access, key, parts))));
     const lanes = () => running.flatMap(({ health }) => health() ?? []);
     return {
       routes: [], figures: laneFigures(lanes), failed: neverFails,
@@ -32,13 +35,24 @@ export const lane: Role = {
   },
 };
 
-async function startLane(access: ChainAccess, { urls, log, now }: SharedParts) {
-  const { chain, rpc, report, configured: { operatorKey, pollMs, maxFeePerGas } } = access;
+interface NamedKey {
+  readonly name: typeof OPERATOR | typeof RELAYER;
+  readonly privateKey: string;
+}
+
+/** A chain's keys: the relayer's is missing where nothing is relayed. */
+function keysOf({ configured: { operatorKey, relayerKey } }: ChainAccess): readonly NamedKey[] {
+  const operator = { name: OPERATOR, privateKey: operatorKey } as const;
+  return relayerKey === undefined ? [operator] : [operator, { name: RELAYER, privateKey: relayerKey }];
+}
+
+async function startLane(access: ChainAccess, { name: key, privateKey }: NamedKey, { urls, log, now }: SharedParts) {
+  const { chain, rpc, report, configured: { pollMs, maxFeePerGas } } = access;
   const stopping = new AbortController();
   let started: Lane | undefined;
   await access.begin(async () => {
     started ??= await createLane({
-      chain, rpc, report, key: OPERATOR, privateKey: operatorKey, outbox: createOutbox({ url: urls.outbox }), now: monotonic,
+      chain, rpc, report, key, privateKey, outbox: createOutbox({ url: urls.outbox }), now: monotonic,
       signal: AbortSignal.any([stopping.signal, access.signal]), policy: { pollMs, ...maxFeePerGas === undefined ? {} : { maxFeePerGas } },
       announce: (attempt, request) => announce(attempt, request, { chainId: chain.chainId, log, now }),
     });
@@ -47,7 +61,7 @@ async function startLane(access: ChainAccess, { urls, log, now }: SharedParts) {
     health(): LaneHealth | undefined {
       if (started === undefined) return undefined;
       const { address, holds, trouble } = started.status();
-      return { chainId: chain.chainId, key: OPERATOR, address, standby: !holds && trouble === undefined, trouble: textOf(trouble) };
+      return { chainId: chain.chainId, key, address, standby: !holds && trouble === undefined, trouble: textOf(trouble) };
     },
     async stop() {
       stopping.abort();
@@ -56,14 +70,16 @@ async function startLane(access: ChainAccess, { urls, log, now }: SharedParts) {
   };
 }
 
-/** Records a settlement transaction before it is broadcast, so that the history expects its result on the chain. */
+/** Records a transaction before it is broadcast, so that the history expects its result on the chain. */
 async function announce(
   { txHash }: Attempt, { purpose, note }: HeldRequest, { chainId, log, now }: { chainId: number; log: Log; now: () => number },
 ): Promise<void> {
-  if (purpose !== 'settlement') return;
-  const command = submissionOf(note, { chainId, txHash, at: now() });
+  const command = purpose === 'settlement'
+    ? submissionOf(note, { chainId, txHash, at: now() })
+    : purpose === 'relay' ? relaySubmissionOf(note, { chainId, txHash, at: now() }) : undefined;
+  if (command === undefined) return;
   // Appended without the orders' queue, like facts of the chain: a flood of orders must not delay settlement.
-  await log.append('commands', [{ id: recordId(`settlement:${chainId}:${txHash}`), data: encodeCommand(command) }]);
+  await log.append('commands', [{ id: recordId(`${purpose}:${chainId}:${txHash}`), data: encodeCommand(command) }]);
 }
 
 /** The metrics of the lanes. */

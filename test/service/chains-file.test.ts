@@ -15,6 +15,8 @@ const polygon = {
   chainId: 137, name: 'Polygon', testnet: false, rpcUrls: ['https://rpc.example', { env: 'POLYGON_RPC' }, { file: 'rpc-url' }], contracts,
   confirmations: 64, startBlock: 60_000_000, settlementDomainName: 'Prediction Exchange Settlement', exposureCheck: true, operatorKey: { env: 'POLYGON_KEY' },
 };
+/** The second key of the mnemonic, for the relayer. */
+const RELAYER_KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d';
 const amoy = {
   ...polygon, chainId: 80_002, name: 'Amoy', testnet: true, rpcUrls: ['http://127.0.0.1:8545'], confirmations: 0, operatorKey: { file: 'key' }, pollMs: 50,
   maxFeePerGasGwei: 0.25, publicRpcUrl: 'https://rpc.example/public', blocksOnDemand: true, minOrderSize: 1_000_000,
@@ -46,6 +48,17 @@ describe('service: chains file', () => {
     for (const secret of ['hunter2', 'ac0974', '4f4f']) assert.ok(!error.message.includes(secret), error.message);
     return error.problems;
   }
+
+  it('gives the relayer\'s key and its address, which is not the operator\'s', async () => {
+    const variables = { ...environment, RELAYER_KEY };
+    const [chain] = await read({ chains: [{ ...polygon, relayerKey: { env: 'RELAYER_KEY' } }] }, variables);
+    assert.deepEqual([chain?.relayerKey, chain?.relayer], [RELAYER_KEY, '0x70997970c51812dc3a010c7d01b50e0d17dc79c8']);
+    assert.deepEqual(await problemsOf({ chains: [{ ...polygon, relayerKey: { env: 'POLYGON_KEY' } }] }), [
+      '/chains/0/relayerKey: is the operator\'s key too: the relayer needs a key of its own, whose nonces nothing else uses',
+    ]);
+    const [inFile] = await problemsOf({ chains: [{ ...polygon, relayerKey: RELAYER_KEY }] });
+    assert.match(inFile!, /\/chains\/0\/relayerKey: a key must not be in this file/);
+  });
 
   it('gives several chains, with keys and URLs from where it names them', async () => {
     const { settlementDomainName, rpcUrls, operatorKey, ...chain } = polygon;

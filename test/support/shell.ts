@@ -7,6 +7,7 @@ import type { Endpoint, Reply, Route } from '../../service/api/endpoint.js';
 import {
   orderEndpoints, readEndpoints, serviceEndpoints, type OrderHandlers, type ReadHandlers, type ServiceHandlers,
 } from '../../service/api/endpoints.js';
+import { relayerRoutes } from '../../service/api/endpoints/relayer.js';
 import { parseConfig } from '../../service/config.js';
 import { createApp, type App, type AppOptions } from '../../service/http/app.js';
 import type { RefusedConnection } from '../../service/http/connections.js';
@@ -65,7 +66,10 @@ export function testRoutes(handlers: Partial<TestHandlers> = {}): Route[] {
     ...handlers,
   };
   const reads = Object.assign(Object.create(echoes) as ReadHandlers, handlers);
-  return [...orderEndpoints(orders), ...readEndpoints(reads), ...serviceEndpoints(service, '0.0.0')];
+  const relayer = relayerRoutes({
+    relay: () => Promise.resolve({ txHash: `0x${'7e'.repeat(32)}`, status: 'pending' }), getUserNonces: (asked) => ({ body: JSON.stringify({ asked }) }),
+  });
+  return [...orderEndpoints(orders), ...readEndpoints(reads), ...relayer, ...serviceEndpoints(service, '0.0.0')];
 }
 
 export async function startShell({ handlers, app: appOptions, limits, refused }: ShellOptions = {}): Promise<RunningShell> {

@@ -249,7 +249,7 @@ describe('the exchange, end to end', () => {
     assert.ok(clock.trusted && Math.abs(clock.wallAheadMs) < 10_000 && disk.freeBytes > 0);
     assert.deepEqual(databases, ['log', 'read models', 'outbox'].map((name) => ({ name, answers: true, lastError: null })));
     assert.deepEqual(shown, {
-      ready: true, reasons: [], engine: { position: last + 1, logLength: last + 1, standby: false }, chains: [], lanes: [],
+      ready: true, reasons: [], engine: { position: last + 1, logLength: last + 1, standby: false }, chains: [], lanes: [], relays: [],
       roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'query', 'api'], readModels: { position: last, lag: 0 },
       projections: ['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims'].map((name) => ({ name, ...progress })),
     });

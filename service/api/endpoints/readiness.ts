@@ -41,6 +41,11 @@ const Readiness = field.answer('Readiness', {
     chainId: field.ChainId, key: Type.String({ description: 'Name of the key in the settings.' }), address: field.Address,
     standby: Type.Boolean({ description: 'Another process sends with this key.' }), trouble: field.orNull(Type.String(), 'What blocks the lane; null when nothing does.'),
   }), { description: 'State of the lane role.' })),
+  relays: Type.Optional(Type.Array(field.answer('RelayerReadiness', {
+    chainId: field.ChainId, address: field.Address, standby: Type.Boolean({ description: 'Another process relays on this chain.' }),
+    openRelays: field.integer('Number of relayed requests that have not ended.'),
+    trouble: field.orNull(Type.String(), 'Why the relayer cannot send; null when it can.'),
+  }), { description: 'State of the relayer role.' })),
   chains: Type.Optional(Type.Array(Type.Partial(field.answer('ChainReadiness', {
     chainId: field.ChainId, finalBlock: field.orNull(field.integer('Number of the block.'), 'The last final block of the chain; null before the chain has answered.'),
     lagBlocks: field.integer('Number of final blocks that the history does not have yet.'),
@@ -60,12 +65,13 @@ const Readiness = field.answer('Readiness', {
 });
 
 const readiness = {
-  ready: true, roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'query', 'api'], reasons: [],
+  ready: true, roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'query', 'api'], reasons: [],
   engine: { position: 4_218, logLength: 4_218, standby: false }, projections: [{ name: 'orders', position: 4_218, lag: 0 }],
   clock: { trusted: true, doubts: [], time: '2026-11-22T07:30:00.000Z', wallAheadMs: 1, databaseAheadMs: 0, historyAheadMs: -412 },
   databases: [{ name: 'log', answers: true, lastError: null }, { name: 'read models', answers: true, lastError: null }],
   disk: { freeBytes: 84_825_690_112, minFreeBytes: 512_000_000 },
   readModels: { position: 4_217, lag: 0 }, lanes: [{ chainId: 31_337, key: 'operator', address: example.bob, standby: false, trouble: null }],
+  relays: [{ chainId: 31_337, address: example.maker, standby: false, openRelays: 1, trouble: null }],
   chains: [{
     chainId: 31_337, finalBlock: 312, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 0, stalled: false,
     waitingFills: 3, sentFills: 12, oldestWaitingS: 0, settlementTrouble: null, stopped: null, anchorsPassedOver: 0, unkeptBlocks: 0,

@@ -4,6 +4,7 @@ import { problems } from '../../http/problems.js';
 import * as field from '../answer-fields.js';
 import { anybody } from '../authority.js';
 import { Limits, signedTypes } from '../config-answer.js';
+import { orderActions } from '../signing.js';
 import { defineEndpoint } from '../endpoint.js';
 import * as example from '../examples.js';
 
@@ -16,6 +17,18 @@ const Collateral = field.answer('Collateral', {
   name: Type.String({ description: 'Name in the permit\'s EIP-712 domain.' }),
   version: Type.String({ description: 'Version in the permit\'s EIP-712 domain.' }),
   symbol: Type.String(), decimals: field.integer('Decimals of the token.'), address: field.Address,
+});
+
+const SignedActionTold = field.answer('SignedAction', {
+  primaryType: Type.String(),
+  domain: field.orNull(field.answer('SigningDomain', {
+    name: Type.String(), version: Type.String(), chainId: field.ChainId, verifyingContract: field.Address,
+  }), 'EIP-712 domain; null until the stablecoin has been read.'),
+  types: Type.Record(Type.String(), typedData, { description: 'EIP-712 types.' }),
+  nonce: field.answer('NonceTold', {
+    kind: Type.String(), contract: field.orNull(field.Address, 'The contract that gives the next nonce; null if none does.'),
+    call: field.orNull(Type.String(), 'The view that gives the next nonce; null if there is none.'), meaning: Type.String(),
+  }, { description: 'What the message\'s nonce is.' }),
 });
 
 const Chain = field.answer('Chain', {
@@ -38,6 +51,13 @@ const Chain = field.answer('Chain', {
   orderDomain: field.answer('OrderDomain', {
     name: Type.String(), version: Type.Literal('1'), chainId: field.ChainId, verifyingContract: field.Address,
   }, { description: 'EIP-712 domain of orders and cancels.' }),
+  signedActions: Type.Record(Type.String(), SignedActionTold, {
+    description: 'Every message that users sign, by the name of the relayer\'s endpoint, or `order`, `cancel`, `bond-permit`: domain, types and nonce. '
+      + 'A batch item is signed as `ctf-redemption`. Without a chain, only `order` and `cancel`.',
+  }),
+  relayer: field.orNull(field.answer('RelayerTold', {
+    address: field.Address, actions: Type.Array(Type.String(), { description: 'Names of the endpoints below /api/v1/relayer/.' }),
+  }), 'Who sends relayed transactions; null if nothing is relayed on the chain.'),
 });
 
 export const Configuration = field.answer('Configuration', {
@@ -66,6 +86,12 @@ export const getConfig = defineEndpoint({
           collateral: { name: 'Test USD Coin', version: '1', symbol: 'USDC', decimals: 6, address: example.collateralAddress },
           confirmations: 1, exposureCheck: true, minOrderSize: 1, passOverAnchors: [],
           orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress },
+          signedActions: {
+            order: orderActions({
+              name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress,
+            }).order,
+          },
+          relayer: { address: example.maker, actions: ['ctf-approval', 'usdc-permit'] },
         }],
         orderTypes: signedTypes,
         cancelAuth: 'required',

@@ -13,7 +13,9 @@ import { join } from 'node:path';
 import type { Chain } from '../../../command/chain/chain.js';
 import { startAnvil, stopOrphan, type Anvil } from './anvil.js';
 import { dumpState, keepChain, latestBlock, type ChainKeeper, type KeptStatus } from './chain-keeper.js';
-import { artifactsDigest, makeDevContracts, SETTLEMENT_DOMAIN_NAME, creatorWallet, operatorWallet } from './dev-contracts.js';
+import {
+  artifactsDigest, makeDevContracts, SETTLEMENT_DOMAIN_NAME, creatorWallet, operatorWallet, relayerWallet,
+} from './dev-contracts.js';
 import {
   DevChainUnusable, digestOf, keepNewChain, readManifest, removeHalfMade, replaceState, unpackState, type Manifest,
 } from './dev-chain-state.js';
@@ -26,6 +28,9 @@ export interface DevChain {
   readonly chain: Chain;
   /** The key that signs settlement transactions: 0x and 64 hex digits. */
   readonly operatorKey: string;
+  /** The key that signs relayed transactions, and its address in lower case. */
+  readonly relayerKey: string;
+  readonly relayer: string;
   /** The key that creates markets: a separate key, so that it does not use nonces for which settlements have been signed. */
   readonly creatorKey: string;
   /** URL of the node's own JSON-RPC, for wallets. */
@@ -120,6 +125,7 @@ function devChainOf({ manifest, options, directory, anvil, keeper, held, unlock 
   };
   return {
     chain: chainOf(manifest, options), operatorKey: operatorWallet().privateKey, creatorKey: creatorWallet().privateKey,
+    relayerKey: relayerWallet().privateKey, relayer: relayerWallet().address.toLowerCase(),
     rpcUrl: anvil.url, heldUrl: held.url, pid: anvil.pid, ended: anvil.ended, keep: () => keeper.keep(), kept: () => keeper.status(),
     stop: () => stopped ??= stop(),
   };

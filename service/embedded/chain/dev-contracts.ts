@@ -40,6 +40,11 @@ export function creatorWallet(): HDNodeWallet {
   return wallet('1\'/0/1');
 }
 
+/** Signs relayed transactions. */
+export function relayerWallet(): HDNodeWallet {
+  return wallet('1\'/0/2');
+}
+
 /** `path`: account, change and index of BIP 44, below Ethereum's coin. */
 function wallet(path: string): HDNodeWallet {
   return HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(TEST_MNEMONIC), `m/44'/60'/${path}`);
@@ -61,7 +66,8 @@ export async function makeDevContracts(url: string, chainId: number): Promise<{ 
     const usdc = new Contract(addresses.collateral, testUsdc.abi as InterfaceAbi, signer).getFunction('mint');
     let nonce = await signer.getNonce('latest');
     const sent = [];
-    for (const to of [operator, creator]) sent.push(await signer.sendTransaction({ to, value: STARTING_ETHER, nonce: nonce++ }));
+    const keys = [operator, creator, relayerWallet().address];
+    for (const to of keys) sent.push(await signer.sendTransaction({ to, value: STARTING_ETHER, nonce: nonce++ }));
     for (const { address } of accounts) sent.push(await usdc.send(address, STARTING_USDC, { nonce: nonce++ }));
     await Promise.all(sent.map((transaction) => transaction.wait()));
     const contracts = Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, address.toLowerCase()])) as unknown as Contracts;

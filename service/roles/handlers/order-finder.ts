@@ -1,13 +1,13 @@
 /** Finds orders where they are known: recent and open orders in the engine's state, all others in the read model. */
-import type { FindOrder } from '../../command/orders/answer.js';
-import { LogUnavailable } from '../../engine/log/log.js';
-import { RequestError } from '../../engine/records/errors.js';
-import type { Replica } from '../../engine/run/replica.js';
-import type { EngineView } from '../../engine/run/view.js';
-import type { Database } from '../../query/database.js';
-import { findOrder, orderWithHistory } from '../../query/order.js';
-import { orderAsPlaced } from '../../query/placed-order.js';
-import type { OrderHandlers } from '../api/endpoints.js';
+import type { FindOrder } from '../../../command/orders/answer.js';
+import { LogUnavailable } from '../../../engine/log/log.js';
+import { RequestError } from '../../../engine/records/errors.js';
+import type { Replica } from '../../../engine/run/replica.js';
+import type { EngineView } from '../../../engine/run/view.js';
+import type { Database } from '../../../query/database.js';
+import { findOrder, orderWithHistory } from '../../../query/order.js';
+import { orderAsPlaced } from '../../../query/placed-order.js';
+import type { OrderHandlers } from '../../api/endpoints.js';
 
 /** Finds any order that was ever accepted, for the command side. */
 export function createOrderFinder(view: Pick<EngineView, 'order' | 'market' | 'position'>, db: Pick<Database, 'rows'>): FindOrder {

@@ -1,0 +1,67 @@
+/** Judges how relayed requests have ended: by the state of the chain, whoever brought it about, and for a batch by each item's own event. */
+import type { RequestStatus } from '../lane/requests.js';
+import { hasBecomeSo, redeemedIn, type Goal, type GoalParts } from './goals.js';
+import type { ChainReads } from './chain-reads.js';
+import type { RelayNote } from './note.js';
+
+export interface RelayResult {
+  readonly succeeded: boolean;
+  readonly reason?: string;
+}
+
+export interface Ended {
+  /** Undefined when no transaction was sent. */
+  readonly txHash: string | undefined;
+  /** One per signed message of the request. */
+  readonly results: readonly RelayResult[];
+}
+
+export interface EndingParts extends GoalParts {
+  readonly reads: Pick<ChainReads, 'views' | 'logs' | 'receiptLogs' | 'funds'>;
+  /** The lane's address. */
+  readonly relayer: string;
+}
+
+/** The lane has refused the request, or its transaction is final or lost. */
+export type Over = Extract<RequestStatus, { kind: 'refused' | 'ended' }>;
+
+const MAX_REASON = 200;
+/** Nodes answer eth_getLogs for so many blocks at least. */
+const MAX_BLOCKS = 1_000;
+
+/** Throws ChainUnavailable: then ask again. */
+export async function judge({ action, goals, fromBlock }: RelayNote, over: Over, sent: readonly string[], parts: EndingParts): Promise<Ended> {
+  const lastSent = sent.at(-1);
+  if (over.kind === 'refused') return { txHash: lastSent, results: goals.map(() => failed(over.reason)) };
+  const { ending } = over;
+  const to = ending.kind === 'mined' ? ending.block : (await parts.reads.funds(parts.relayer)).block;
+  const txHash = ending.kind === 'mined' ? ending.txHash : lastSent;
+  const reached = ending.kind === 'mined' && ending.succeeded ? await reachedBy(ending.txHash, { action, goals }, parts) : goals.map(() => false);
+  const why = ending.kind === 'lost'
+    ? 'another transaction used the relayer\'s nonce'
+    : ending.succeeded ? 'the transaction has not brought the state that was asked for' : 'the transaction reverted';
+  const blocks = { from: Math.max(Math.min(fromBlock, to), to - MAX_BLOCKS), to };
+  const results = await Promise.all(goals.map(async (goal, i) => (
+    reached[i] === true || await hasBecomeSo(goal, { ...parts, blocks }) ? { succeeded: true } : failed(why))));
+  return { txHash, results };
+}
+
+/** A request that was never sent, since the process that had taken it ended before it asked the lane. */
+export function neverSent(goals: number): Ended {
+  const reason = 'it was not sent: the relayer stopped before; it can be sent again';
+  return { txHash: undefined, results: Array.from({ length: Math.max(1, goals) }, () => failed(reason)) };
+}
+
+/** Which goals the request's own successful transaction has surely reached. The others are judged by the state. */
+async function reachedBy(txHash: string, { action, goals }: { action: RelayNote['action']; goals: readonly Goal[] }, parts: EndingParts) {
+  switch (action) {
+    case 'batch-ctf-redemption': return redeemedIn(await parts.reads.receiptLogs(txHash) ?? [], goals, parts.contracts);
+    // It also succeeds when it finds the proposal untruthful, and then the market is not resolved.
+    case 'settle-market': return goals.map(() => false);
+    default: return goals.map(() => true);
+  }
+}
+
+function failed(reason: string): RelayResult {
+  return { succeeded: false, reason: reason.length <= MAX_REASON ? reason : `${reason.slice(0, MAX_REASON - 1)}…` };
+}

@@ -1,0 +1,256 @@
+/**
+ * The relayer: from a signed request to its transaction. The order of its checks is fixed: body, addresses, signature's form, chain, token's
+ * scope, targets, signature, what is known of the request, no-ops, simulation, quota, and then the lane.
+ */
+import type { RequestRelay } from '../../engine/records/commands.js';
+import { RequestError } from '../../engine/records/errors.js';
+import { ChainUnavailable, type Chain } from '../chain/chain.js';
+import type { Keccak256 } from '../signing/keccak.js';
+import type { SignerRecovery } from '../signing/recover.js';
+import { signingDomains, type SigningGrounds } from '../signing/signed-actions.js';
+import { decodeAggregate, reasonOfRevert } from './abi.js';
+import { parseRelayRequest, type RelayAction, type RelayRequest } from './bodies.js';
+import type { ChainReads } from './chain-reads.js';
+import type { Desk, EndedRelay } from './desk.js';
+import { isReached, sharesToRedeem } from './goals.js';
+import { isResolved, marketNames, readMarkets, winnerOf, type RelayMarkets } from './markets.js';
+import { planOf, type Plan } from './plan.js';
+import type { Quota } from './quota.js';
+import { createSignatureCheck, nonceSpaceOf, type NonceSpace, type Verdict } from './signatures.js';
+import { needsBondPermit, targetFault } from './targets.js';
+
+/** A chain that the relayer sends to. */
+export interface RelayChain {
+  readonly chain: Chain;
+  readonly reads: ChainReads;
+  readonly desk: Desk;
+  /** The address of the relayer's key, lower-case. */
+  readonly relayer: string;
+  /** The most that the lane offers, in wei per unit of gas. */
+  readonly maxFeePerGas: bigint;
+  /** Of the stablecoin's signing domain; undefined until it has been read. */
+  readonly token: () => SigningGrounds['token'];
+  /** Whether the history has the market on this chain. */
+  readonly isKnownMarket: (marketId: string) => boolean;
+  /** How a request has ended, by the read model; undefined when it knows of no ending. */
+  readonly ended: (requestId: string) => Promise<EndedRelay | undefined>;
+}
+
+export interface RelayerParts {
+  readonly chains: ReadonlyMap<number, RelayChain>;
+  readonly keccak256: Keccak256;
+  readonly recovery: SignerRecovery;
+  readonly quota: Quota;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+}
+
+export interface RelayAsked {
+  readonly action: RelayAction;
+  /** The request's body. */
+  readonly bytes: Buffer;
+  /** Names the bearer token, for its quota. */
+  readonly token: string;
+  /** Throws RequestError when the bearer token is not for this action. */
+  readonly authorise: () => void;
+}
+
+/** What a request has become. `done`: the state is as asked already, so nothing was sent; then `txHash` is empty. */
+export interface Relayed {
+  readonly txHash: string;
+  readonly status: 'pending' | 'confirmed' | 'done';
+}
+
+export type Relay = (asked: RelayAsked) => Promise<Relayed>;
+
+/** A signature may count for so long at most. */
+export const MAX_DEADLINE_S = 30 * 86_400;
+
+/** Throws RequestError for the first fault. The same request, also many at once or after a restart, becomes one transaction. */
+export function createRelayer(parts: RelayerParts): Relay {
+  const inFlight = new Map<string, Promise<Relayed>>();
+  const checks = new Map<number, ReturnType<typeof createSignatureCheck>>();
+
+  function signatureCheck({ chain, token }: RelayChain) {
+    const known = token();
+    if (known === undefined) throw unavailable(`the contracts of chain ${chain.chainId} have not been read yet`);
+    const domains = signingDomains({ chainId: chain.chainId, contracts: chain.contracts, settlementName: chain.domainName, token: known });
+    const check = checks.get(chain.chainId) ?? createSignatureCheck({ ...parts, domains });
+    checks.set(chain.chainId, check);
+    return check;
+  }
+
+  async function relay({ action, bytes, token, authorise }: RelayAsked): Promise<Relayed> {
+    const request = parseRelayRequest(action, bytes);
+    const on = parts.chains.get(request.body.chainId);
+    if (on === undefined) throw new RequestError('relay_unknown_chain');
+    authorise();
+    const check = signatureCheck(on);
+    const { plan, markets } = await planWithin(request, on);
+    refuseFarDeadlines(plan, parts.now());
+    const spaces = plan.parts.map((part) => nonceSpaceOf(part, plan.owner, on.chain.contracts));
+    const nonces = await readNonces(on, plan.owner, spaces);
+    const verdict = rightSigner(plan, check(plan, spaces, ({ id }) => nonces.get(id) ?? 0n));
+    const key = `${plan.chainId}:${verdict.kind === 'used' ? '' : verdict.requestId}`;
+    // Between here and the entry in `inFlight` nothing waits, so of requests at once the first one carries out and the others share.
+    const shared = verdict.kind === 'used' ? undefined : inFlight.get(key);
+    if (shared !== undefined) return shared;
+    const work = carryOut({ plan, markets, on, verdict, token, parts });
+    if (verdict.kind !== 'used') {
+      inFlight.set(key, work);
+      const forget = (): void => { inFlight.delete(key); };
+      work.then(forget, forget);
+    }
+    return work;
+  }
+
+  return async (asked) => {
+    try {
+      return await relay(asked);
+    } catch (error) {
+      throw error instanceof ChainUnavailable ? unavailable(error.message) : error;
+    }
+  };
+}
+
+/** Reads the markets that the request names, and plans it. Throws RequestError for wrong targets. */
+async function planWithin(request: RelayRequest, { chain, reads, isKnownMarket }: RelayChain): Promise<{ plan: Plan; markets: RelayMarkets }> {
+  const { contracts } = chain;
+  const markets = await readMarkets(marketNames(request), { contracts, reads, isKnown: isKnownMarket });
+  const fault = targetFault(request, { contracts, markets });
+  if (fault !== undefined) throw new RequestError('relay_target_refused', fault);
+  if (needsBondPermit(request, chain)) throw new RequestError('relay_bond_permit_required');
+  return { plan: planOf(request, { contracts, markets }), markets };
+}
+
+/** Reads the next nonce of each space. Throws RequestError for a contract wallet. */
+async function readNonces({ reads }: RelayChain, owner: string, spaces: readonly NonceSpace[]): Promise<ReadonlyMap<string, bigint>> {
+  const [code, nonces] = await Promise.all([reads.code(owner), reads.views(spaces.map(({ call }) => call), 'latest')]);
+  // An account with a key that delegates to a contract (EIP-7702) can sign.
+  if (code !== '0x' && !code.toLowerCase().startsWith('0xef0100')) throw new RequestError('relay_contract_wallet');
+  return new Map(spaces.map(({ id }, i) => {
+    const nonce = nonces[i];
+    if (typeof nonce !== 'bigint') throw unavailable('a nonce cannot be read');
+    return [id, nonce];
+  }));
+}
+
+function refuseFarDeadlines({ parts }: Plan, nowMs: number): void {
+  const latest = BigInt(Math.floor(nowMs / 1_000) + MAX_DEADLINE_S);
+  if (parts.some(({ signature }) => signature.deadline > latest)) {
+    throw new RequestError('relay_deadline_too_far', `at most ${MAX_DEADLINE_S} s ahead, so ${latest} now`);
+  }
+}
+
+type RightVerdict = Exclude<Verdict, { kind: 'wrong' }>;
+
+function rightSigner(plan: Plan, verdict: Verdict): RightVerdict {
+  if (verdict.kind === 'wrong') throw new RequestError('relay_wrong_signer', `${place(plan, verdict.item)}${verdict.detail}`);
+  return verdict;
+}
+
+interface Work {
+  readonly plan: Plan;
+  readonly markets: RelayMarkets;
+  readonly on: RelayChain;
+  readonly verdict: RightVerdict;
+  readonly token: string;
+  readonly parts: RelayerParts;
+}
+
+async function carryOut(work: Work): Promise<Relayed> {
+  const { plan, on, verdict, token, parts } = work;
+  const { reads, desk, chain: { contracts } } = on;
+  const known = await knownTransaction(verdict, on);
+  if (known !== undefined) return known;
+  const reached = await Promise.all(plan.goals.map((goal) => isReached(goal, { contracts, reads })));
+  if (reached.every((each) => each)) return { txHash: '', status: 'done' };
+  if (verdict.kind !== 'next') {
+    throw new RequestError('relay_already_used', verdict.kind === 'used' && plan.parts.length > 1 ? `redemptions ${verdict.items.join(', ')}` : '');
+  }
+  refuseExpired(plan, parts.now());
+  const claims = await claimsOf(work);
+  await simulate(plan, on);
+  const { block } = await refuseWithoutFunds(plan, on);
+  const trouble = desk.trouble();
+  if (trouble !== undefined) throw unavailable(trouble);
+  const gas = { owner: plan.owner, token, gas: plan.gasLimit };
+  parts.quota.take(gas);
+  const { action, owner, goals, call, gasLimit } = plan;
+  const nonces = verdict.used.map(({ space, nonce }) => [space.id, String(nonce)] as const);
+  try {
+    const note = { requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: block };
+    const txHash = await desk.send({ note, claims, call, gasLimit });
+    return { txHash, status: 'pending' };
+  } catch (error) {
+    parts.quota.giveBack(gas);
+    throw error;
+  }
+}
+
+/** The transaction that the same request has already; undefined when there is none, or when it ended in vain and the nonce is unused. */
+async function knownTransaction(verdict: RightVerdict, { desk, ended }: RelayChain): Promise<Relayed | undefined> {
+  if (verdict.kind !== 'next' && verdict.kind !== 'repeat') return undefined;
+  const open = desk.find(verdict.requestId);
+  if (open !== undefined) return { txHash: await open, status: 'pending' };
+  const over = desk.ended(verdict.requestId) ?? await ended(verdict.requestId);
+  if (over?.txHash === undefined || (verdict.kind === 'next' && !over.succeeded)) return undefined;
+  return { txHash: over.txHash, status: 'confirmed' };
+}
+
+function refuseExpired({ parts, ...plan }: Plan, nowMs: number): void {
+  const at = parts.findIndex(({ signature }) => signature.deadline < BigInt(Math.floor(nowMs / 1_000)));
+  if (at >= 0) throw new RequestError('relay_would_revert', `${place({ ...plan, parts }, at)}ExpiredSignature(${parts[at]?.signature.deadline})`);
+}
+
+/** What each redemption will pay, by the shares that its owner has now; nothing for other actions. Throws RequestError when nothing is left. */
+async function claimsOf({ plan, markets, on: { chain: { contracts }, reads } }: Work): Promise<RequestRelay['claims']> {
+  const taken = new Set<string>();
+  const claims: RequestRelay['claims'] = [];
+  for (const [i, goal] of plan.goals.entries()) {
+    const shares = await sharesToRedeem(goal, { contracts, reads });
+    if (goal.kind !== 'redemption' || shares === undefined) continue;
+    const market = markets.get(goal.marketId);
+    if (market === undefined || !isResolved(market)) throw new Error(`${goal.marketId} is not resolved: check the targets first`);
+    const left = goal.tokens.map((id, n) => taken.has(id) ? 0n : shares[n] ?? 0n);
+    if (left.every((each) => each === 0n)) {
+      throw new RequestError('relay_would_revert', `${place(plan, i)}there is nothing to redeem: the owner has no such shares`);
+    }
+    for (const id of goal.tokens) taken.add(id);
+    const [yesPays, noPays] = market.payouts;
+    const payout = goal.tokens.reduce((sum, id, n) => (
+      sum + (left[n] ?? 0n) * (id === String(market.tokens[0]) ? yesPays : noPays) / (yesPays + noPays)), 0n);
+    claims.push({ marketId: goal.marketId, payout: String(payout), winningOutcome: winnerOf(market) });
+  }
+  return claims;
+}
+
+/** Throws RequestError with the contract's reason when the transaction, or an item of the batch, would fail in the next block. */
+async function simulate(plan: Plan, { reads, relayer }: RelayChain): Promise<void> {
+  const answer = await reads.simulate({ from: relayer, ...plan.call, gasLimit: plan.gasLimit });
+  if ('reverted' in answer) throw new RequestError('relay_would_revert', answer.reverted);
+  if (plan.action !== 'batch-ctf-redemption') return;
+  for (const [i, { success, returnData }] of decodeAggregate(answer.returned).entries()) {
+    if (!success) throw new RequestError('relay_would_revert', `${place(plan, i)}${reasonOfRevert(returnData)}`);
+  }
+}
+
+/** Throws RequestError when gas costs more than the lane may offer, or the key cannot pay for this transaction. Returns the newest block. */
+async function refuseWithoutFunds({ gasLimit }: Plan, { chain: { chainId }, reads, relayer, maxFeePerGas }: RelayChain) {
+  const { baseFeePerGas, balance, block } = await reads.funds(relayer);
+  if (baseFeePerGas > maxFeePerGas) {
+    throw unavailable(`gas costs ${baseFeePerGas} wei on chain ${chainId}, and the relayer offers ${maxFeePerGas} at most`);
+  }
+  const price = 2n * baseFeePerGas < maxFeePerGas ? 2n * baseFeePerGas : maxFeePerGas;
+  if (balance < gasLimit * price) throw unavailable(`the relayer's key ${relayer} is short of gas on chain ${chainId}`);
+  return { block };
+}
+
+/** Which item of a batch; nothing for other requests. */
+function place({ action }: Pick<Plan, 'action' | 'parts'>, item: number): string {
+  return action === 'batch-ctf-redemption' ? `redemptions[${item}]: ` : '';
+}
+
+function unavailable(detail: string): RequestError {
+  return new RequestError('relay_unavailable', detail);
+}

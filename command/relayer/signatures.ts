@@ -1,0 +1,120 @@
+/** Checks the signatures of a plan off the chain: by the present nonces, or by the ones before, which means that the request is a repeat. */
+import { toHex } from '../../engine/records/hex.js';
+import { prepareAction, type ActionDigest } from '../signing/action-digest.js';
+import type { Keccak256 } from '../signing/keccak.js';
+import { recoveryFailures, type Recovery, type SignerRecovery } from '../signing/recover.js';
+import {
+  counterOf, nonceKey, nonceMeanings, signedActions, type NonceKind, type SigningContract,
+} from '../signing/signed-actions.js';
+import type { SigningDomain } from '../signing/typed-data.js';
+import type { Contracts } from '../chain/chain.js';
+import type { ContractCall } from './abi.js';
+import type { Plan, SignedPart } from './plan.js';
+
+/** The nonces of one signer that count up together: all of them, or those of a condition or market. */
+export interface NonceSpace {
+  /** Names it among all spaces of a chain. */
+  readonly id: string;
+  readonly kind: NonceKind;
+  /** The view that gives the next nonce. */
+  readonly call: ContractCall;
+}
+
+export function nonceSpaceOf({ name, nonceOf }: Pick<SignedPart, 'name' | 'nonceOf'>, owner: string, contracts: Contracts): NonceSpace {
+  const { nonce: kind } = signedActions[name];
+  const { contract } = nonceMeanings[kind];
+  if (contract === undefined || contract === 'settlement') throw new Error(`${name} has no nonce on the chain`);
+  const [method, args] = nonceOf === undefined ? ['nonces(address)', [owner]] : ['nonces(address,uint192)', [owner, nonceKey(nonceOf)]];
+  const call = { abi: contract, to: contracts[contract], method: method as string, args: args as unknown[] };
+  return { id: [contract, owner, nonceOf ?? ''].join(':'), kind, call };
+}
+
+/** A signed message with the nonce that it was signed with. */
+export interface FoundNonce {
+  readonly space: NonceSpace;
+  readonly nonce: bigint;
+  /** 32 bytes. */
+  readonly digest: Uint8Array;
+}
+
+export type Verdict
+  /** Every message is signed with its next nonce. `used` has them in the order of the parts. */
+  = | { readonly kind: 'next' | 'repeat'; readonly requestId: string; readonly used: readonly FoundNonce[] }
+    /** Some messages are signed with nonces that are used already. */
+    | { readonly kind: 'used'; readonly items: readonly number[] }
+    /** A message is not signed by the owner with any nonce that comes into question. */
+    | { readonly kind: 'wrong'; readonly item: number; readonly detail: string };
+
+export interface SignatureParts {
+  readonly keccak256: Keccak256;
+  readonly recovery: SignerRecovery;
+  readonly domains: Readonly<Record<SigningContract, SigningDomain | undefined>>;
+}
+
+/** `nonceOf` gives the next nonce of a space, as just read from the chain. */
+export function createSignatureCheck({ keccak256, recovery, domains }: SignatureParts) {
+  const digests = new Map<string, ActionDigest>();
+  const digestOf = (name: SignedPart['name']): ActionDigest => {
+    const action = signedActions[name];
+    const domain = domains[action.contract];
+    if (domain === undefined) throw new Error(`the domain of ${name} has not been read yet`);
+    const digest = digests.get(name) ?? prepareAction(keccak256, action, domain);
+    digests.set(name, digest);
+    return digest;
+  };
+
+  function signerOf({ name, message, signature }: SignedPart, nonce: bigint) {
+    const digest = digestOf(name)({ ...message, nonce });
+    const { r, s, v } = signature;
+    return { digest, recovered: recovery.recover(digest, Buffer.from(`${r.slice(2)}${s.slice(2)}${v.toString(16)}`, 'hex')) };
+  }
+
+  return (plan: Plan, spaces: readonly NonceSpace[], nonceOf: (space: NonceSpace) => bigint): Verdict => {
+    const totals = new Map<string, number>();
+    for (const { id } of spaces) totals.set(id, (totals.get(id) ?? 0) + 1);
+    const places = new Map<string, number>();
+    const found: (FoundNonce & { readonly age: 'next' | 'repeat' | 'used' })[] = [];
+    for (const [item, part] of plan.parts.entries()) {
+      const space = spaces[item];
+      if (space === undefined) throw new Error(`part ${item} has no nonces`);
+      const place = places.get(space.id) ?? 0;
+      places.set(space.id, place + 1);
+      const total = totals.get(space.id) ?? 1;
+      const { next, repeated, earlier } = candidates(nonceOf(space), { place, total, isKeyed: part.nonceOf !== undefined });
+      const hit = [next, ...repeated, ...earlier].find((nonce) => {
+        const { recovered } = signerOf(part, nonce);
+        return recovered.ok && recovered.signer === plan.owner;
+      });
+      if (hit === undefined) return { kind: 'wrong', item, detail: detailOf(part, signerOf(part, next), next) };
+      const age = hit === next ? 'next' : repeated.includes(hit) ? 'repeat' : 'used';
+      found.push({ space, nonce: hit, digest: signerOf(part, hit).digest, age });
+    }
+    for (const kind of ['next', 'repeat'] as const) {
+      if (found.every(({ age }) => age === kind)) return { kind, requestId: requestIdOf(keccak256, found), used: found };
+    }
+    return { kind: 'used', items: found.flatMap(({ age }, item) => age === 'next' ? [] : [item]) };
+  };
+}
+
+/**
+ * The nonces that a message may be signed with: the one that is due when the messages before it have used up theirs, the one that was due
+ * before the whole request was carried out, and the others of that time.
+ */
+function candidates(base: bigint, { place, total, isKeyed }: { place: number; total: number; isKeyed: boolean }) {
+  const counter = counterOf(base, isKeyed);
+  const before = (steps: number): bigint[] => counter >= BigInt(steps) ? [base - BigInt(steps)] : [];
+  const repeated = before(total - place);
+  const earlier = Array.from({ length: total }, (_, i) => before(i + 1)).flat().filter((nonce) => !repeated.includes(nonce));
+  return { next: base + BigInt(place), repeated, earlier };
+}
+
+/** The digest of the one message; of several, the hash of their digests one after the other. */
+function requestIdOf(keccak256: Keccak256, found: readonly FoundNonce[]): string {
+  const [first] = found;
+  return toHex(found.length === 1 && first !== undefined ? first.digest : keccak256(Buffer.concat(found.map(({ digest }) => digest))));
+}
+
+function detailOf({ name }: SignedPart, { digest, recovered }: { digest: Uint8Array; recovered: Recovery }, nonce: bigint): string {
+  const fault = recovered.ok ? `it is by ${recovered.signer}` : recoveryFailures[recovered.failure];
+  return `${fault}; ${signedActions[name].primaryType} with the present nonce ${nonce} has the digest ${toHex(digest)}`;
+}

@@ -1,0 +1,153 @@
+/** The relayer role: sends what users have signed, and records how it ended. Of two processes with a chain's relayer, one relays. */
+import { createChainReads } from '../../command/relayer/chain-reads.js';
+import { openDesk, type Desk, type EndedRelay, type RelayHistory } from '../../command/relayer/desk.js';
+import { createQuota } from '../../command/relayer/quota.js';
+import { createRelayer, type RelayChain } from '../../command/relayer/relayer.js';
+import { LANE_POLICY } from '../../command/lane/lane-options.js';
+import { openLaneUser } from '../../command/lane/lane-user.js';
+import { createSignerRecovery } from '../../command/signing/recover.js';
+import { LogUnavailable } from '../../engine/log/log.js';
+import { encodeCommand, recordId } from '../../engine/records/codec.js';
+import { RequestError } from '../../engine/records/errors.js';
+import type { Replica } from '../../engine/run/replica.js';
+import { relayOfRequest } from '../../query/claims.js';
+import type { Database } from '../../query/database.js';
+import { relayerRoutes } from '../api/endpoints/relayer.js';
+import type { ChainAccess } from '../chains/chain-access.js';
+import { createUserNonces } from './handlers/user-nonces.js';
+import type { Figure } from '../metrics.js';
+import { neverFails } from '../process/failure.js';
+import type { RelayerHealth } from '../process/readiness.js';
+import type { SharedParts } from '../process/shared-parts.js';
+import { RELAYER } from './lane.js';
+import type { Role } from './role.js';
+
+const WATCH_MS = 5_000;
+
+export const relayer: Role = {
+  name: 'relayer',
+  reads: 'requests that users have signed; commands, through the replica; the read models, for requests that have ended; the chains',
+  writes: 'RequestRelay and EndRelay commands; requests to the lane',
+  async start(parts) {
+    const { chains, keccak256, now, config } = parts;
+    const replica = await parts.replica();
+    const db = await parts.readModels();
+    const running = new Map<number, RunningChain>();
+    for (const [chainId, access] of chains) {
+      const started = await startChain(access, { replica, db, parts });
+      if (started !== undefined) running.set(chainId, started);
+    }
+    const quota = createQuota({ gasPerOwner: BigInt(config.relayGasPerOwner), gasPerToken: BigInt(config.relayGasPerToken) }, monotonic);
+    const relay = createRelayer({
+      keccak256, now, quota, recovery: await createSignerRecovery(keccak256),
+      chains: new Map([...running].map(([chainId, { relayChain }]) => [chainId, relayChain])),
+    });
+    const relays = () => [...running.values()].map(({ health }) => health());
+    return {
+      routes: relayerRoutes({ relay, getUserNonces: createUserNonces({ view: replica.view, chains }) }),
+      figures: relayerFigures(relays), failed: neverFails,
+      // A relayer that stands by or waits is not a reason: it answers repeats, and says what it waits for.
+      health: () => ({ ...parts.replicaHealth(), relays: relays() }),
+      async stop() { await Promise.all([...running.values()].map(({ stop }) => stop())); },
+    };
+  },
+};
+
+interface RunningChain {
+  readonly relayChain: RelayChain;
+  health(): RelayerHealth;
+  stop(): Promise<void>;
+}
+
+interface Grounds {
+  readonly replica: Replica;
+  readonly db: Database;
+  readonly parts: SharedParts;
+}
+
+/** Undefined for a chain without a relayer's key. */
+async function startChain(access: ChainAccess, { replica, db, parts }: Grounds): Promise<RunningChain | undefined> {
+  const { chain, rpc, clientRpc, report, configured: { relayer: address, maxFeePerGas = LANE_POLICY.maxFeePerGas } } = access;
+  const { chainId, contracts } = chain;
+  const { view } = replica;
+  const stopping = new AbortController();
+  await access.begin(() => Promise.resolve());
+  if (address === undefined) return undefined;
+  const desk = openDesk({
+    chainId, report, now: parts.now, signal: AbortSignal.any([stopping.signal, access.signal]),
+    lane: openLaneUser({ url: parts.urls.outbox, chainId, key: RELAYER, purpose: 'relay' }),
+    history: historyOf(chainId, { replica, parts }), endings: { contracts, reads: createChainReads(chain, rpc), relayer: address },
+  });
+  const look = createTroubleAlarm(chainId, access, desk);
+  const timer = setInterval(look, WATCH_MS).unref();
+  return {
+    relayChain: {
+      chain, desk, maxFeePerGas, relayer: address, reads: createChainReads(chain, clientRpc), token: () => access.collateral(),
+      isKnownMarket: (marketId) => view.market(marketId)?.chainId === chainId, ended: (requestId) => endedByReadModel(db, requestId),
+    },
+    health() {
+      const { holds, open, trouble } = desk.status();
+      return { chainId, address, standby: !holds, openRelays: open, trouble: trouble ?? null };
+    },
+    async stop() {
+      stopping.abort();
+      clearInterval(timer);
+      await desk.done;
+    },
+  };
+}
+
+function historyOf(chainId: number, { replica, parts: { log, writerId } }: Pick<Grounds, 'replica' | 'parts'>): RelayHistory {
+  let commands = 0;
+  return {
+    open: () => replica.view.openRelays(chainId),
+    nextBlock: () => replica.view.cursor(chainId)?.nextBlock ?? 0,
+    async record(command) {
+      try {
+        const id = recordId(`${command.kind}:${command.requestId}:${writerId}:${commands++}`);
+        const position = await log.append('commands', [{ id, data: encodeCommand(command) }]);
+        const { events } = await replica.outcomeOf(position);
+        return { position, taken: events.every(({ type }) => type !== 'CommandRejected') };
+      } catch (error) {
+        if (error instanceof LogUnavailable) throw new RequestError('relay_unavailable', 'the log does not answer');
+        throw error;
+      }
+    },
+  };
+}
+
+/** The read model may lag: a request that it has as submitted may have ended, and its transaction is the answer all the same. */
+async function endedByReadModel(db: Database, requestId: string): Promise<EndedRelay | undefined> {
+  const found = await relayOfRequest(db, { requestId });
+  if (found?.txHash === undefined || found.status === 'requested') return undefined;
+  return { txHash: found.txHash, succeeded: found.status !== 'failed' };
+}
+
+/** Raises an alarm when the relayer cannot send for two looks in a row, until it can again. A process that stands by is silent. */
+function createTroubleAlarm(chainId: number, { report }: ChainAccess, desk: Desk): () => void {
+  let looks = 0;
+  return () => {
+    const { holds, trouble } = desk.status();
+    if (holds && trouble !== undefined) looks += 1;
+    else {
+      if (looks > 1) report('note', `chain ${chainId}: the relayer can send again`);
+      looks = 0;
+    }
+    if (looks === 2) report('alarm', `chain ${chainId}: the relayer cannot send: ${trouble ?? ''}. Check its key's funds, the chain and the lane`);
+  };
+}
+
+/** The metrics of the relayers. */
+function relayerFigures(relays: () => readonly RelayerHealth[]): readonly Figure[] {
+  const figure = (name: string, help: string, value: (each: RelayerHealth) => number): Figure => (
+    { name, help, read: () => relays().map((each) => ({ labels: { chain: each.chainId }, value: value(each) })) });
+  return [
+    figure('exchange_relayer_open_requests', 'Number of relayed requests that have not ended', ({ openRelays }) => openRelays),
+    figure('exchange_relayer_holds', '1 while this process relays', ({ standby }) => standby ? 0 : 1),
+    figure('exchange_relayer_troubled', '1 when the relayer cannot send', ({ trouble }) => trouble === null ? 0 : 1),
+  ];
+}
+
+function monotonic(): number {
+  return Math.round(performance.now());
+}

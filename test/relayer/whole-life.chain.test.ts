@@ -1,0 +1,131 @@
+/** A market's whole life at the relayer, over HTTP, by wallets that have no gas and know only `/api/v1/config`. */
+import assert from 'node:assert/strict';
+import { Wallet, id } from 'ethers';
+import type { RelayAction } from '../../command/relayer/bodies.js';
+import { GAS_CEILINGS } from '../../command/relayer/plan.js';
+import type { DeployedMarket } from '../support/deployed-chain.js';
+import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
+import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
+
+const USDC = 1_000_000n;
+const BOND = 10n * USDC;
+const WINDOW_S = 7_200;
+
+describe('relayer: a market\'s whole life without gas', function () {
+  this.timeout(120_000);
+  const ann = new Wallet(id('relayer: ann'));
+  const ben = new Wallet(id('relayer: ben'));
+  let node: TradedChain;
+  let exchange: ExchangeStack;
+  let client: GaslessClient;
+  let rain: DeployedMarket, sun: DeployedMarket;
+
+  before(async () => {
+    node = await tradedChain();
+    const expiration = await node.now() + 3_600;
+    rain = await node.createMarket({ question: 'Will it rain?', expiration, bond: BOND });
+    sun = await node.createMarket({ question: 'Will the sun shine?', expiration, bond: BOND });
+    for (const wallet of [ann, ben]) await node.mint(wallet, 1_000n * USDC);
+    const key = node.accounts[8]!;
+    exchange = await exchangeStack({}, [node.configured({ relayerKey: key.privateKey, relayer: key.address.toLowerCase() })]);
+    client = await gaslessClient({ url: exchange.url, token: await bearerToken(exchange.databaseUrl) });
+    await caughtUp(exchange, node);
+    await eventually('the relayer can send', async () => {
+      const { relays: [relay] } = await exchange.get('/health/ready') as unknown as { relays: [{ trouble: string | null }] };
+      return relay.trouble === null ? true : undefined;
+    });
+  });
+  after(async () => {
+    await exchange.close();
+    await node.stop();
+  });
+
+  const mined = async (txHash: string): Promise<{ status: string; gasUsed: string }> =>
+    eventually(`${txHash} is mined`, async () => (await node.rpc('eth_getTransactionReceipt', [txHash]) as { status: string; gasUsed: string } | null) ?? undefined);
+
+  async function done(action: RelayAction, body: unknown): Promise<string> {
+    const txHash = await client.relayed(action, body);
+    assert.match(txHash, /^0x[0-9a-f]{64}$/);
+    const { status, gasUsed } = await mined(txHash);
+    assert.equal(status, '0x1', action);
+    assert.ok(BigInt(gasUsed) * 3n < GAS_CEILINGS[action] * 2n, `${action} used ${Number(gasUsed)} gas, so its ceiling is too near`);
+    return txHash;
+  }
+
+  it('approves, permits, splits and merges', async () => {
+    const { bodies, contracts } = client;
+    for (const wallet of [ann, ben]) {
+      await done('ctf-approval', await bodies.approval(wallet));
+      await done('usdc-permit', await bodies.permit(wallet, { value: 2n ** 256n - 1n }));
+      await done('usdc-permit', await bodies.permit(wallet, { spender: contracts['conditionalTokens'], value: 500n * USDC }));
+      await done('ctf-split', await bodies.sets(wallet, 'ctf-split', { conditionId: rain.marketId, amount: 100n * USDC }));
+      await done('ctf-split', await bodies.sets(wallet, 'ctf-split', { conditionId: sun.marketId, amount: 50n * USDC }));
+    }
+    await done('ctf-merge', await bodies.sets(ann, 'ctf-merge', { conditionId: rain.marketId, amount: 10n * USDC }));
+    assert.deepEqual(await node.sharesOf(ann, rain), { yes: 90n * USDC, no: 90n * USDC });
+    assert.equal(await node.usdcOf(ann), 860n * USDC);
+    assert.equal(await node.read('conditionalTokens', 'isApprovedForAll', [ann.address, contracts['settlement']]), true);
+  });
+
+  it('answers what is so already without a transaction, and the same request with its transaction', async () => {
+    const { bodies } = client;
+    assert.deepEqual((await client.post('ctf-approval', await bodies.approval(ann))).body, { success: true, tx_hash: '' });
+    const body = await bodies.sets(ben, 'ctf-merge', { conditionId: rain.marketId, amount: 1n * USDC });
+    const answers = await Promise.all(Array.from({ length: 10 }, () => client.post('ctf-merge', body)));
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]), JSON.stringify(answers[0]!.body));
+    const hashes = new Set(answers.map((answer) => answer.body.tx_hash));
+    assert.equal(hashes.size, 1);
+    await mined([...hashes][0]!);
+    await caughtUp(exchange, node);
+    await eventually('the same request again gives its transaction', async () => (
+      (await client.post('ctf-merge', body)).body.tx_hash === [...hashes][0] ? true : undefined));
+    assert.deepEqual(await node.sharesOf(ben, rain), { yes: 99n * USDC, no: 99n * USDC });
+  });
+
+  it('proposes with the bond\'s permit, settles after the dispute window, and redeems singly and in a batch', async () => {
+    const { bodies } = client;
+    await node.rpc('evm_increaseTime', [3_700]);
+    await node.rpc('evm_mine');
+    await done('propose-resolution', await bodies.proposal(ann, { market: rain.address, marketId: rain.marketId, bond: BOND }));
+    await done('propose-resolution', await bodies.proposal(ben, { market: sun.address, marketId: sun.marketId, outcome: false, bond: BOND }));
+    const early = await client.refused('settle-market', await bodies.settlement(ben, { market: rain.address, marketId: rain.marketId }));
+    assert.equal(early[0], 422);
+    assert.match(early[1], /DisputeWindowOpen\(\d+\)/);
+    await node.rpc('evm_increaseTime', [WINDOW_S + 1]);
+    await node.rpc('evm_mine');
+    await done('settle-market', await bodies.settlement(ben, { market: rain.address, marketId: rain.marketId }));
+    await done('settle-market', await bodies.settlement(ann, { market: sun.address, marketId: sun.marketId, winningOutcome: 1 }));
+    await done('ctf-redemption', await bodies.redemption(ann, { conditionId: rain.marketId }));
+    const items = await Promise.all([
+      bodies.redemptionItem(ben, { conditionId: rain.marketId, indexSets: [1n] }),
+      bodies.redemptionItem(ben, { conditionId: rain.marketId, indexSets: [2n] }, { later: 1n }),
+      bodies.redemptionItem(ben, { conditionId: sun.marketId }),
+    ]);
+    const redemptions = items.map((item, i) => ({ marketAddress: i < 2 ? rain.address : sun.address, ...item }));
+    const answer = await client.post('batch-ctf-redemption', { chainId: client.chainId, owner: ben.address, redemptions });
+    assert.deepEqual([answer.status, answer.body.status], [200, 'pending'], JSON.stringify(answer.body));
+    assert.equal((await mined(answer.body.txHash!)).status, '0x1');
+    assert.equal(await node.usdcOf(ben), 1_000n * USDC);
+    assert.deepEqual(await node.sharesOf(ann, rain), { yes: 0n, no: 0n });
+    assert.equal(await node.usdcOf(ann), 950n * USDC);
+  });
+
+  it('has everything in the history: requested, submitted, and ended with success', async () => {
+    await caughtUp(exchange, node);
+    const position = await eventually('every request has ended', async () => {
+      const last = await caughtUp(exchange, node);
+      const [requested, ended] = [await eventsOf(exchange, 'RelayRequested', last), await eventsOf(exchange, 'RelayEnded', last)];
+      return requested.length === ended.length ? last : undefined;
+    });
+    const requested = await eventsOf(exchange, 'RelayRequested', position);
+    const ended = await eventsOf(exchange, 'RelayEnded', position);
+    assert.equal(new Set(requested.map(({ requestId }) => requestId)).size, requested.length);
+    assert.deepEqual(ended.flatMap(({ results }) => results).filter(({ succeeded }) => !succeeded), []);
+    assert.deepEqual(ended.find(({ action }) => action === 'batch-ctf-redemption')!.claims, [
+      { marketId: rain.marketId, payout: String(99n * USDC), winningOutcome: 0 }, { marketId: rain.marketId, payout: '0', winningOutcome: 0 },
+      { marketId: sun.marketId, payout: String(50n * USDC), winningOutcome: 1 },
+    ]);
+    assert.equal((await eventsOf(exchange, 'RelaySubmitted', position)).length, requested.length);
+  });
+});
