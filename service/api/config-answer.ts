@@ -6,7 +6,7 @@ import { MAX_DEADLINE_S } from '../../command/relayer/relayer.js';
 import { cancelTypes, orderTypes } from '../../command/signing/typed-data.js';
 import { MIN_LIFETIME_S, WORK_LIMIT } from '../../engine/rules/limits.js';
 import { EVENTS_LIMIT } from '../../query/events.js';
-import { ORDERS_LIMIT } from '../../query/orders.js';
+import { ORDERS_LIMIT } from '../../query/orders/orders.js';
 import { HOLDER_ENTRIES } from '../../query/positions.js';
 import { MAX_SETTLEMENTS } from '../../query/settlements.js';
 import { ACTIVITY_ENTRIES, TRADE_ENTRIES, USER_ACTIVITY_LIMIT } from '../../query/trades.js';

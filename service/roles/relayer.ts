@@ -29,7 +29,7 @@ export const relayer: Role = {
   reads: 'requests that users have signed; commands, through the replica; the read models, for requests that have ended; the chains',
   writes: 'RequestRelay and EndRelay commands; requests to the lane',
   async start(parts) {
-    const { chains, keccak256, now, config } = parts;
+    const { chains, keccak256, now, config, conditions } = parts;
     const replica = await parts.replica();
     const db = await parts.readModels();
     const running = new Map<number, RunningChain>();
@@ -44,7 +44,14 @@ export const relayer: Role = {
     });
     const relays = () => [...running.values()].map(({ health }) => health());
     return {
-      routes: relayerRoutes({ relay, getUserNonces: createUserNonces({ view: replica.view, chains }) }),
+      routes: relayerRoutes({
+        // A request is a command, and deadlines are compared with the clock: what stops orders stops requests.
+        async relay(asked) {
+          conditions.admit('order');
+          return relay(asked);
+        },
+        getUserNonces: createUserNonces({ view: replica.view, chains }),
+      }),
       figures: relayerFigures(relays), failed: neverFails,
       // A relayer that stands by or waits is not a reason: it answers repeats, and says what it waits for.
       health: () => ({ ...parts.replicaHealth(), relays: relays() }),

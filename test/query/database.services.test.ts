@@ -5,7 +5,7 @@ import pg from 'pg';
 import { projections } from '../../projections/catalogue.js';
 import { openReadModels } from '../../query/database.js';
 import { followPositions } from '../../query/following.js';
-import { orderbook } from '../../query/orderbook.js';
+import { orderbook } from '../../query/orders/orderbook.js';
 import { bytes32, readModels, type ReadModels } from '../support/read-models.js';
 
 const FOLLOWER = 'follower under test';

@@ -1,6 +1,6 @@
 /** The orderbook's answer, whole and as text: levels, order, sums, sizes beyond 2^53, and markets without a book. */
 import assert from 'node:assert/strict';
-import { orderbook } from '../../query/orderbook.js';
+import { orderbook } from '../../query/orders/orderbook.js';
 import { UINT64_MAX, bytes32, readModels, type ReadModels } from '../support/read-models.js';
 
 const marketId = bytes32(1);

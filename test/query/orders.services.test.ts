@@ -1,6 +1,6 @@
 /** Open orders by trader and by user on a chain: exact shapes, order, pages. */
 import assert from 'node:assert/strict';
-import { ORDERS_LIMIT, ordersOfTrader, ordersOfUser } from '../../query/orders.js';
+import { ORDERS_LIMIT, ordersOfTrader, ordersOfUser } from '../../query/orders/orders.js';
 import { UINT64_MAX, address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
 
 const trader = address(1);

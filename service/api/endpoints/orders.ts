@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { PlaceOrderRequest } from '../../../command/orders/order-request.js';
 import { AnyCaseBytes32, AnyCaseSignature } from '../../../engine/records/fields.js';
-import { ORDERS_LIMIT } from '../../../query/orders.js';
+import { ORDERS_LIMIT } from '../../../query/orders/orders.js';
 import * as kind from '../../../query/parameters.js';
 import { MAX_BODY_BYTES } from '../../http/body.js';
 import { problems } from '../../http/problems.js';

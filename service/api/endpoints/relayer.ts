@@ -142,7 +142,7 @@ export const getUserNonces = defineEndpoint({
       },
     },
   },
-  errors: ['unknown_market', 'chain_unavailable'], limit: 'reads', consistent: false,
+  errors: ['unknown_market', 'chain_unavailable', 'clock_untrusted', 'disk_full'], limit: 'reads', consistent: false,
 });
 
 export type GetUserNonces = Handle<typeof getUserNonces>;

@@ -5,8 +5,8 @@ import { RequestError } from '../../../engine/records/errors.js';
 import type { Replica } from '../../../engine/run/replica.js';
 import type { EngineView } from '../../../engine/run/view.js';
 import type { Database } from '../../../query/database.js';
-import { findOrder, orderWithHistory } from '../../../query/order.js';
-import { orderAsPlaced } from '../../../query/placed-order.js';
+import { findOrder, orderWithHistory } from '../../../query/orders/order.js';
+import { orderAsPlaced } from '../../../query/orders/placed-order.js';
 import type { OrderHandlers } from '../../api/endpoints.js';
 
 /** Finds any order that was ever accepted, for the command side. */

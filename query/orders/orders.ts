@@ -1,6 +1,6 @@
 /** A trader's open orders, newest first: in one market or in all, or on one chain with the markets' questions. */
-import type { Database } from './database.js';
-import { answer, answering, bytes, hex, type Answer, type Projection, type Statement } from './statement.js';
+import type { Database } from '../database.js';
+import { answer, answering, bytes, hex, type Answer, type Projection, type Statement } from '../statement.js';
 
 /** How many open orders an answer has; `before` gives the next page. */
 export const ORDERS_LIMIT = { byDefault: 1_000, max: 1_000 } as const;

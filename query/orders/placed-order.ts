@@ -1,8 +1,8 @@
 /** `GET /orders/{hash}` before the read model has the order: the order as its own command left it, from that command's outcome. */
-import type { CommandOutcome } from '../engine/records/codec.js';
-import type { OrderCancelled } from '../engine/records/events.js';
+import type { CommandOutcome } from '../../engine/records/codec.js';
+import type { OrderCancelled } from '../../engine/records/events.js';
 import { MAX_FILLS } from './order.js';
-import type { Answer } from './statement.js';
+import type { Answer } from '../statement.js';
 
 export interface PlacedOrder extends Answer {
   readonly status: 'open' | 'filled' | 'cancelled';

@@ -1,8 +1,8 @@
 /** One order, open or closed: `GET /orders/{hash}` with the order's history, and the facts that the command side needs. */
-import type { CancelReason } from '../engine/records/events.js';
-import type { Side } from '../engine/records/fields.js';
-import { answer, answering, bytes, hex, jsonObject, type Answer, type RowSource, type Statement } from './statement.js';
-import { settlementStatus, transactionHash } from './trades.js';
+import type { CancelReason } from '../../engine/records/events.js';
+import type { Side } from '../../engine/records/fields.js';
+import { answer, answering, bytes, hex, jsonObject, type Answer, type RowSource, type Statement } from '../statement.js';
+import { settlementStatus, transactionHash } from '../trades.js';
 
 /** The most fills in a history; the latest fills are shown. */
 export const MAX_FILLS = 1_000;

@@ -1,7 +1,7 @@
 /** `GET /orderbook/{marketId}`: the price levels of one outcome's book, or of both. */
-import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../engine/records/fields.js';
-import type { Database } from './database.js';
-import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from './statement.js';
+import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../../engine/records/fields.js';
+import type { Database } from '../database.js';
+import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from '../statement.js';
 
 const oneBook = answering('orderbook_of_outcome', ['orders'], jsonObject(`
   select ${hex('$1::bytea')} as "marketId", ${levels(BUY, '= $2::smallint')} as bids, ${levels(SELL, '= $2::smallint')} as asks,
