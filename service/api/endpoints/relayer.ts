@@ -23,7 +23,7 @@ const MAX_BATCH_BYTES = 256 * 1024;
 const ERRORS: readonly ErrorCode[] = [
   'relay_invalid_body', 'relay_invalid_address', 'relay_invalid_signature', 'relay_unknown_chain', 'relay_wrong_signer', 'relay_deadline_too_far',
   'relay_bond_permit_required', 'relay_target_refused', 'relay_already_used', 'relay_contract_wallet', 'relay_would_revert', 'relay_quota_used',
-  'relay_unavailable',
+  'relay_unavailable', 'clock_untrusted', 'disk_full',
 ];
 
 const ONE_TRANSACTION = 'The same request again, also many times at once or after a restart, is answered with its one transaction. `tx_hash` is empty when '
@@ -142,7 +142,7 @@ export const getUserNonces = defineEndpoint({
       },
     },
   },
-  errors: ['unknown_market', 'chain_unavailable', 'clock_untrusted', 'disk_full'], limit: 'reads', consistent: false,
+  errors: ['unknown_market', 'chain_unavailable'], limit: 'reads', consistent: false,
 });
 
 export type GetUserNonces = Handle<typeof getUserNonces>;
