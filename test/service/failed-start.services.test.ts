@@ -21,7 +21,7 @@ describe('service: a process whose port is in use', () => {
     const config = parseConfig({ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: directory, LOG_LEVEL: 'silent' });
     const urls = { log: database.url, readModels: database.url, outbox: database.url };
     await assert.rejects(startProcess(config, { urls, chains: [] }, createLogger(config)), {
-      message: `127.0.0.1:${port} is in use: stop what listens there, or set PORT`,
+      message: `127.0.0.1:${port} is in use: stop what listens there, or set PORT to another port`,
     });
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
