@@ -24,9 +24,10 @@ export function createIndexerHealth({ chain, now, indexer: indexerStatus, beginn
     const begin = beginning();
     const failures = Math.max(indexer?.failures ?? 0, begin.failures);
     const stopped = begin.stopped ?? indexer?.stopped ?? null;
+    const { finalBlock = -1 } = indexer ?? {};
     const sinceMs = now() - (indexer?.lookedAtMs ?? startedMs);
     return {
-      chainId, finalBlock: indexer?.finalBlock ?? null, lagBlocks: indexer?.lagBlocks ?? 0,
+      chainId, finalBlock: finalBlock < 0 ? null : finalBlock, lagBlocks: indexer?.lagBlocks ?? 0,
       reachable: indexer?.latestBlock !== undefined && failures === 0 && stopped === null, stalled: indexer?.stalled ?? false, failures,
       lastError: textOf(indexer?.lastError ?? begin.lastError), sinceLookS: secondsOf(sinceMs), stopped,
       anchorsPassedOver: passOverAnchors.length,

@@ -20,7 +20,7 @@ export interface ProjectionHealth {
 /** The state of a chain's indexer. */
 export interface IndexerHealth {
   readonly chainId: number;
-  /** Number of the last final block; null before the chain has answered. */
+  /** Number of the last final block; null while there is none, as before the chain has answered. */
   readonly finalBlock: number | null;
   /** Number of final blocks that the history does not have yet. */
   readonly lagBlocks: number;

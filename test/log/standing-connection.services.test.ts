@@ -1,5 +1,6 @@
 /** A connection that is made again after every loss, over a real Postgres: how it pauses, by the pauses that it asks for. */
 import assert from 'node:assert/strict';
+import pg from 'pg';
 import { createStandingConnection, type StandingConnection } from '../../engine/log/postgres/standing-connection.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
@@ -72,5 +73,21 @@ describe('log: a standing connection to Postgres', () => {
     await standing.close();
     await assert.rejects(client.query('select 1'));
     assert.ok(connections.length <= 1);
+  });
+
+  it('leaves nothing open when it is closed while it connects', async () => {
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    standing = createStandingConnection({
+      url: url.href, name: 'standing', connectTimeoutMs: 5_000, statementTimeoutMs: 5_000, backoff: { firstMs: 20, longestMs: 100 },
+    });
+    standing.stay();
+    await standing.close();
+    // A connection's process ends a moment after its client has closed it.
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const open = 'select count(*)::integer as count from pg_stat_activity where application_name = \'standing\'';
+    for (let count = 1; count > 0;) [{ count }] = (await client.query<{ count: number }>(open)).rows as [{ count: number }];
+    await client.end();
   });
 });

@@ -54,6 +54,10 @@ describe('service: a chain\'s status', () => {
     });
   });
 
+  it('of one whose first blocks are not final yet has no final block', () => {
+    assert.equal(statusOf({ indexer: () => ({ ...following, latestBlock: 1, finalBlock: -2 }) })(0).finalBlock, null);
+  });
+
   it('of one that was never reached counts the fills that wait for it', () => {
     let fills: number[] = [];
     const never = statusOf({

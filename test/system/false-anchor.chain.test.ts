@@ -53,9 +53,9 @@ describe('the exchange and a false anchor', function () {
   });
 
   it('still does after a restart, also when the key has lost its role', async () => {
-    await assert.rejects(exchange.restart(), new RegExp(`^Error: chain 31337 contradicts the history: transaction ${txHash} `));
+    await assert.rejects(exchange.restart(), new RegExp(`^CannotStart: chain 31337 contradicts the history: transaction ${txHash} `));
     await node.send(node.operator, 'settlement', 'revokeRole', [await node.read('settlement', 'OPERATOR_ROLE', []), node.operator.address]);
-    await assert.rejects(exchange.restart(), new RegExp(`^Error: chain 31337 contradicts the history: transaction ${txHash} `));
+    await assert.rejects(exchange.restart(), new RegExp(`^CannotStart: chain 31337 contradicts the history: transaction ${txHash} `));
   });
 
   it('is passed over once the settings name it: orders are checked, fills settle, and everybody can see it', async () => {

@@ -47,7 +47,7 @@ const Readiness = field.answer('Readiness', {
     trouble: field.orNull(Type.String(), 'Why the relayer cannot send; null when it can.'),
   }), { description: 'State of the relayer role.' })),
   chains: Type.Optional(Type.Array(Type.Partial(field.answer('ChainReadiness', {
-    chainId: field.ChainId, finalBlock: field.orNull(field.integer('Number of the block.'), 'The last final block of the chain; null before the chain has answered.'),
+    chainId: field.ChainId, finalBlock: field.orNull(field.integer('Number of the block.'), 'The last final block of the chain; null while there is none, as before the chain has answered.'),
     lagBlocks: field.integer('Number of final blocks that the history does not have yet.'),
     reachable: Type.Boolean({ description: 'Whether the last request to the chain succeeded. While the chain is unreachable, orders are accepted and fills wait.' }),
     failures: field.integer('Number of requests to the chain that failed in a row.'),
