@@ -171,14 +171,14 @@ async function carryOut(work: Work): Promise<Relayed> {
   refuseExpired(plan, parts.now());
   const claims = await claimsOf(work);
   await simulate(plan, on);
-  const { block } = await refuseWithoutFunds(plan, on);
-  const trouble = desk.trouble();
-  if (trouble !== undefined) throw unavailable(trouble);
   const gas = { owner: plan.owner, token, gas: plan.gasLimit };
   parts.quota.take(gas);
   const { action, owner, goals, call, gasLimit } = plan;
   const nonces = verdict.used.map(({ space, nonce }) => [space.id, String(nonce)] as const);
   try {
+    const { block } = await refuseWithoutFunds(plan, on);
+    const trouble = desk.trouble();
+    if (trouble !== undefined) throw unavailable(trouble);
     const note = { requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: block };
     const txHash = await desk.send({ note, claims, call, gasLimit });
     return { txHash, status: 'pending' };
