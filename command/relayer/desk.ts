@@ -18,6 +18,8 @@ export interface RelayHistory {
   open(): Iterable<{ readonly requestId: string; readonly claims: readonly unknown[] }>;
   /** The history has every fact of the blocks below this one. */
   nextBlock(): number;
+  /** Resolves when the history has reached the latest block that is final now: blocks without facts are recorded only when asked for. */
+  catchUp(): Promise<void>;
   /** Resolves with the command's position and whether the engine has taken it. Throws RequestError when the log cannot be written. */
   record(command: RequestRelay | EndRelay): Promise<{ readonly position: number; readonly taken: boolean }>;
 }
@@ -115,6 +117,7 @@ class RunningDesk {
   private waiting: string | undefined;
   private readonly open = new Map<string, OpenRequest>();
   private readonly ended = new LRUCache<string, EndedRelay>({ max: REMEMBERED });
+  private catchingUp = false;
   /** Rings when a request has got a hash or has ended. */
   private readonly changed = createBell();
 
@@ -202,7 +205,7 @@ class RunningDesk {
     const end = this.options.now() + this.timings.answerWithinMs;
     for (let left = this.timings.answerWithinMs; left > 0 && !signal.aborted; left = end - this.options.now()) {
       const request = this.open.get(requestId);
-      const hash = request?.txHashes.at(-1) ?? this.ended.get(requestId)?.txHash;
+      const hash = request === undefined ? this.ended.get(requestId)?.txHash : request.txHashes.at(-1);
       if (hash !== undefined) return hash;
       if (request === undefined) throw unavailable('it was not sent');
       if (request.over?.status.kind === 'refused') throw new RequestError('relay_would_revert', request.over.status.reason);
@@ -239,7 +242,10 @@ class RunningDesk {
     for (const [requestId, { over, asking }] of this.open) {
       if (over === undefined || asking) continue;
       const { status } = over;
-      if (status.kind === 'ended' && status.ending.kind === 'mined' && status.ending.block >= history.nextBlock()) continue;
+      if (status.kind === 'ended' && status.ending.kind === 'mined' && status.ending.block >= history.nextBlock()) {
+        this.hurry();
+        continue;
+      }
       await this.conclude(requestId, over, held).catch((error: unknown) => { this.waits(requestId, error); });
     }
     await this.giveUpUnsent();
@@ -252,6 +258,13 @@ class RunningDesk {
     const text = `chain ${chainId}: the ending of relayed request ${requestId} waits: ${error instanceof Error ? error.message : String(error)}`;
     if (text !== this.waiting) report('trouble', text);
     this.waiting = text;
+  }
+
+  /** Makes the history catch up with a transaction that has ended. */
+  private hurry(): void {
+    if (this.catchingUp) return;
+    this.catchingUp = true;
+    this.options.history.catchUp().catch(() => undefined).finally(() => { this.catchingUp = false; });
   }
 
   private hear(changes: readonly TrackedRequest[]): void {

@@ -14,6 +14,7 @@ import { relayOfRequest } from '../../query/claims.js';
 import type { Database } from '../../query/database.js';
 import { relayerRoutes } from '../api/endpoints/relayer.js';
 import type { ChainAccess } from '../chains/chain-access.js';
+import type { ChainWatch } from '../chains/chain-watch.js';
 import { createUserNonces } from './handlers/user-nonces.js';
 import type { Figure } from '../metrics.js';
 import { neverFails } from '../process/failure.js';
@@ -76,7 +77,8 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
   const desk = openDesk({
     chainId, report, now: parts.now, signal: AbortSignal.any([stopping.signal, access.signal]),
     lane: openLaneUser({ url: parts.urls.outbox, chainId, key: RELAYER, purpose: 'relay' }),
-    history: historyOf(chainId, { replica, parts }), endings: { contracts, reads: createChainReads(chain, rpc), relayer: address },
+    history: historyOf(chainId, await parts.watch(access), { replica, parts }),
+    endings: { contracts, reads: createChainReads(chain, rpc), relayer: address },
   });
   const look = createTroubleAlarm(chainId, access, desk);
   const timer = setInterval(look, WATCH_MS).unref();
@@ -97,11 +99,13 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
   };
 }
 
-function historyOf(chainId: number, { replica, parts: { log, writerId } }: Pick<Grounds, 'replica' | 'parts'>): RelayHistory {
+function historyOf(chainId: number, watch: ChainWatch, { replica, parts }: Pick<Grounds, 'replica' | 'parts'>): RelayHistory {
+  const { log, writerId } = parts;
   let commands = 0;
   return {
     open: () => replica.view.openRelays(chainId),
     nextBlock: () => replica.view.cursor(chainId)?.nextBlock ?? 0,
+    catchUp: () => watch.catchUp(),
     async record(command) {
       try {
         const id = recordId(`${command.kind}:${command.requestId}:${writerId}:${commands++}`);
