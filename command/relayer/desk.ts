@@ -77,6 +77,8 @@ export interface Desk {
    * an open request uses one of its nonces, `relay_unavailable` when it cannot be sent now; asking again with the same request is safe.
    */
   send(order: Order): Promise<string>;
+  /** Throws RequestError `relay_already_used` when an open request uses one of the nonces. */
+  refuseUsed(nonces: RelayNote['nonces']): void;
   /** The hash of an open request, once the lane has signed it; undefined for any other request. */
   find(requestId: string): Promise<string> | undefined;
   /** How a request ended, if that was lately and in this process. */
@@ -105,7 +107,7 @@ export function openDesk(options: DeskOptions): Desk {
   const desk = new RunningDesk(options, { ...DESK_TIMINGS, ...options.timings });
   return {
     done: desk.run(), send: (order) => desk.send(order), find: (requestId) => desk.find(requestId), ended: (requestId) => desk.endedLately(requestId),
-    trouble: () => desk.trouble(), status: () => desk.status(),
+    refuseUsed: (nonces) => { desk.refuseUsed(nonces); }, trouble: () => desk.trouble(), status: () => desk.status(),
   };
 }
 
@@ -154,12 +156,7 @@ class RunningDesk {
     const trouble = this.trouble();
     if (trouble !== undefined || held === undefined) throw unavailable(trouble ?? 'the relayer is not ready');
     if (this.open.has(requestId)) return this.hashOf(requestId);
-    const own = new Set(nonces.map((each) => each.join()));
-    const other = [...this.open.values()].find((each) => each.nonces.some((nonce) => own.has(nonce.join())));
-    if (other !== undefined) {
-      const hash = other.txHashes.at(-1);
-      throw new RequestError('relay_already_used', `another request with this nonce is on its way${hash === undefined ? '' : ` in transaction ${hash}`}`);
-    }
+    this.refuseUsed(nonces);
     const request: OpenRequest = { nonces, laneId: undefined, txHashes: [], asking: true, over: undefined };
     this.open.set(requestId, request);
     try {
@@ -177,6 +174,14 @@ class RunningDesk {
       request.asking = false;
     }
     return this.hashOf(requestId);
+  }
+
+  refuseUsed(nonces: RelayNote['nonces']): void {
+    const own = new Set(nonces.map((each) => each.join()));
+    const other = [...this.open.values()].find((each) => each.nonces.some((nonce) => own.has(nonce.join())));
+    if (other === undefined) return;
+    const hash = other.txHashes.at(-1);
+    throw new RequestError('relay_already_used', `another request with this nonce is on its way${hash === undefined ? '' : ` in transaction ${hash}`}`);
   }
 
   find(requestId: string): Promise<string> | undefined {

@@ -168,13 +168,14 @@ async function carryOut(work: Work): Promise<Relayed> {
   if (verdict.kind !== 'next') {
     throw new RequestError('relay_already_used', verdict.kind === 'used' && plan.parts.length > 1 ? `redemptions ${verdict.items.join(', ')}` : '');
   }
+  const nonces = verdict.used.map(({ space, nonce }) => [space.id, String(nonce)] as const);
+  desk.refuseUsed(nonces);
   refuseExpired(plan, parts.now());
   const claims = await claimsOf(work);
   await simulate(plan, on);
   const gas = { owner: plan.owner, token, gas: plan.gasLimit };
   parts.quota.take(gas);
   const { action, owner, goals, call, gasLimit } = plan;
-  const nonces = verdict.used.map(({ space, nonce }) => [space.id, String(nonce)] as const);
   try {
     const { block } = await refuseWithoutFunds(plan, on);
     const trouble = desk.trouble();

@@ -1,12 +1,12 @@
 /** A relayer on a chain that is made up: what its contracts would answer is in one object, which tests change. */
-import { Wallet, hexlify, id, type TypedDataField } from 'ethers';
+import { Wallet, id } from 'ethers';
 import { RequestError } from '../../engine/records/errors.js';
 import { encodeCall, type ContractCall } from '../../command/relayer/abi.js';
 import type { RelayAction } from '../../command/relayer/bodies.js';
 import type { ChainReads } from '../../command/relayer/chain-reads.js';
 import type { Desk, EndedRelay, Order } from '../../command/relayer/desk.js';
 import { createQuota } from '../../command/relayer/quota.js';
-import { createRelayer, type Relayed } from '../../command/relayer/relayer.js';
+import { createRelayer, type Relay, type Relayed } from '../../command/relayer/relayer.js';
 import { prepareAction, type Message } from '../../command/signing/action-digest.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
@@ -56,103 +56,104 @@ export type RelayScene = Awaited<ReturnType<typeof relayScene>>;
 /** The word of the ABI. */
 const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`;
 
-export async function relayScene() {
-  const keccak256 = await createKeccak256();
-  const recovery = await createSignerRecovery(keccak256);
-  const fresh = (): ChainState => ({
-    testnet: true, code: '0x', counter: 5n, approved: false, allowance: 0n, shares: 7_000_000n, proposal: undefined, reverts: undefined, failingItems: [],
-    baseFeePerGas: 10n, balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true, ended: new Map(),
-  });
-  const state = fresh();
-  const sent: Order[] = [];
-  const asked: string[] = [];
+const freshState = (): ChainState => ({
+  testnet: true, code: '0x', counter: 5n, approved: false, allowance: 0n, shares: 7_000_000n, proposal: undefined, reverts: undefined, failingItems: [],
+  baseFeePerGas: 10n, balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true, ended: new Map(),
+});
 
-  function answerTo({ method, to, args }: ContractCall): unknown {
-    const market = MARKETS.find((each) => each.address === to || each.marketId === args[0] || each.address === args[0]);
-    switch (method) {
-      case 'marketOf': return market?.address ?? `0x${'0'.repeat(40)}`;
-      case 'marketIdOf': return market?.marketId ?? ZERO;
-      case 'resolver': return contracts.oracleResolver;
-      case 'bond': return BOND;
-      case 'yesId': return market?.tokens[0];
-      case 'noId': return market?.tokens[1];
-      case 'payoutNumerators': return market === won && args[1] === 0 ? 1n : 0n;
-      case 'nonces(address)': return state.counter;
-      case 'nonces(address,uint192)': return (args[1] as bigint) * 2n ** 64n + state.counter;
-      case 'isApprovedForAll': return state.approved;
-      case 'allowance': return state.allowance;
-      case 'balanceOf': return state.shares;
-      case 'proposalOf': return state.proposal;
-      default: throw new Error(`nothing is said of ${method}`);
-    }
+/** What the contracts answer to a view. */
+function answerTo({ method, to, args }: ContractCall, state: ChainState): unknown {
+  const market = MARKETS.find((each) => each.address === to || each.marketId === args[0] || each.address === args[0]);
+  switch (method) {
+    case 'marketOf': return market?.address ?? `0x${'0'.repeat(40)}`;
+    case 'marketIdOf': return market?.marketId ?? ZERO;
+    case 'resolver': return contracts.oracleResolver;
+    case 'bond': return BOND;
+    case 'yesId': return market?.tokens[0];
+    case 'noId': return market?.tokens[1];
+    case 'payoutNumerators': return market === won && args[1] === 0 ? 1n : 0n;
+    case 'nonces(address)': return state.counter;
+    case 'nonces(address,uint192)': return (args[1] as bigint) * 2n ** 64n + state.counter;
+    case 'isApprovedForAll': return state.approved;
+    case 'allowance': return state.allowance;
+    case 'balanceOf': return state.shares;
+    case 'proposalOf': return state.proposal;
+    default: throw new Error(`nothing is said of ${method}`);
   }
+}
 
-  const reads: ChainReads = {
+function madeUpReads(state: ChainState): ChainReads {
+  return {
     views: (calls) => {
-      asked.push(...calls.map(({ method }) => method));
-      // What cannot be encoded would throw here, as on a chain.
+      // What cannot be encoded would throw on a chain too.
       for (const call of calls) encodeCall(call);
-      return Promise.resolve(calls.map(answerTo));
+      return Promise.resolve(calls.map((call) => answerTo(call, state)));
     },
     code: () => Promise.resolve(state.code),
-    simulate: ({ data }) => {
-      if (state.reverts !== undefined) return Promise.resolve({ reverted: state.reverts });
-      return Promise.resolve({ returned: aggregated(data, state.failingItems) });
-    },
+    simulate: ({ data }) => Promise.resolve(
+      state.reverts === undefined ? { returned: aggregated(data, state.failingItems) } : { reverted: state.reverts }),
     funds: () => Promise.resolve({ baseFeePerGas: state.baseFeePerGas, balance: state.balance, block: 100 }),
     receiptLogs: () => Promise.resolve([]),
     logs: () => Promise.resolve([]),
   };
-  const hashes = new Map<string, string>();
-  const desk: Desk = {
+}
+
+/** A desk whose orders are in `sent`, and their hashes in `hashes` until they are forgotten. */
+function madeUpDesk(state: ChainState, { sent, hashes }: { sent: Order[]; hashes: Map<string, string> }): Desk {
+  return {
     done: Promise.resolve(), trouble: () => state.trouble, status: () => ({ holds: true, open: 0, trouble: state.trouble }),
+    ended: () => undefined, refuseUsed: () => undefined,
     send: async (order) => {
       sent.push(order);
-      const hash = hexlify(keccak256(Buffer.from(`sent ${sent.length}`)));
+      const hash = id(`sent ${sent.length}`);
       await new Promise((resolve) => { setImmediate(resolve); });
       hashes.set(order.note.requestId, hash);
       return hash;
     },
     find: (requestId) => hashes.has(requestId) ? Promise.resolve(hashes.get(requestId)!) : undefined,
-    ended: () => undefined,
   };
-  const chain = (): Chain => ({
-    chainId: CHAIN_ID, name: 'made up', testnet: state.testnet, confirmations: 0, startBlock: 0, contracts, domainName: 'Exchange', exposureCheck: false,
-  });
-  const relayerWith = () => createRelayer({
+}
+
+export async function relayScene() {
+  const keccak256 = await createKeccak256();
+  const recovery = await createSignerRecovery(keccak256);
+  const state = freshState();
+  const sent: Order[] = [];
+  const hashes = new Map<string, string>();
+  const [reads, desk] = [madeUpReads(state), madeUpDesk(state, { sent, hashes })];
+  const relayerNow = (): Relay => createRelayer({
     keccak256, recovery, now: () => NOW_S * 1_000, quota: createQuota({ gasPerOwner: state.gasPerOwner, gasPerToken: 0n }, () => 0),
     chains: new Map([[CHAIN_ID, {
-      chain: chain(), reads, desk, relayer: `0x${'e1'.repeat(20)}`, maxFeePerGas: 1_000n, token: () => ({ name: 'USD Coin', version: '2' }),
+      chain: {
+        chainId: CHAIN_ID, name: 'made up', testnet: state.testnet, confirmations: 0, startBlock: 0, contracts, domainName: 'Exchange', exposureCheck: false,
+      },
+      reads, desk, relayer: `0x${'e1'.repeat(20)}`, maxFeePerGas: 1_000n, token: () => ({ name: 'USD Coin', version: '2' }),
       isKnownMarket: (marketId) => MARKETS.some((each) => each.marketId === marketId),
       ended: (requestId) => Promise.resolve(state.ended.get(requestId)),
     }]]),
   });
-  let relay = relayerWith();
-
-  /** A signature of a message, with the nonce that is due, or another one. */
-  function sign(name: SignedActionName, message: Message, { nonceOf, counter = state.counter, by = owner }: SignOptions = {}) {
-    const { primaryType, members, contract } = signedActions[name];
-    const nonce = nonceOf === undefined ? counter : nonceKey(nonceOf) * 2n ** 64n + counter;
-    const types: Record<string, TypedDataField[]> = { [primaryType]: [...members] };
-    if (types[primaryType] === undefined) throw new Error(name);
-    const digest = prepareAction(keccak256, signedActions[name], domains[contract]!)({ ...message, nonce });
-    const { r, s, v } = by.signingKey.sign(digest);
-    return { digest: hexlify(digest), fields: { deadline: String(message['deadline']), v, r, s } };
-  }
+  let relay = relayerNow();
 
   return {
-    state, sent, asked, sign, keccak256,
+    state, sent,
+    /** A signature of a message, with the nonce that is due, or another one. */
+    sign(name: SignedActionName, message: Message, { nonceOf, counter = state.counter, by = owner }: SignOptions = {}) {
+      const { contract } = signedActions[name];
+      const nonce = nonceOf === undefined ? counter : nonceKey(nonceOf) * 2n ** 64n + counter;
+      const { r, s, v } = by.signingKey.sign(prepareAction(keccak256, signedActions[name], domains[contract]!)({ ...message, nonce }));
+      return { fields: { deadline: String(message['deadline']), v, r, s } };
+    },
     /** Starts again with a relayer that remembers nothing, on the chain as it was. */
     reset(): void {
-      Object.assign(state, fresh());
-      sent.length = asked.length = 0;
+      Object.assign(state, freshState());
+      sent.length = 0;
       hashes.clear();
-      relay = relayerWith();
+      relay = relayerNow();
     },
     /** A relayer for the chain as it is now, without what was sent. */
     restart(): void {
       hashes.clear();
-      relay = relayerWith();
+      relay = relayerNow();
     },
     ask: (action: RelayAction, body: unknown): Promise<Relayed> => relay({
       action, bytes: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), token: 'test',
