@@ -20,7 +20,7 @@ export interface IssuedToken {
 /** A live token has this name. The message says what to do. */
 export class NameTaken extends Error {
   constructor(name: string, id: number) {
-    super(`token ${id} has the name ${name}: choose another name, or revoke that token first`);
+    super(`bearer token ${id} has the name ${name}: choose another name, or revoke that token first`);
     this.name = 'NameTaken';
   }
 }

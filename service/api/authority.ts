@@ -54,7 +54,7 @@ export function bearer(scope: Scope): TokenAuthority {
       },
     },
     scope,
-    // Each error has the attributes that RFC 6750, section 3.1, asks for: none for a request without a token.
+    // Each error has the attributes that RFC 6750 asks for: none for a request without a token.
     challenge({ code, detail }) {
       switch (code) {
         case 'missing_token': return REALM;

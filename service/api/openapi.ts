@@ -91,11 +91,15 @@ function errorResponses(endpoint: Endpoint, components: Components): Json {
   return Object.fromEntries([...byStatus].map(([status, codes]) => [status, {
     description: codes.map((code) => `\`${code}\`: ${textOf(code)}`).join(' '),
     ...errorContent(errorShape, components, Object.fromEntries(codes.map((code) => [code, exampleOf(code, errorShape)]))),
-    ...(mayPass(status) ? { headers: RETRY_AFTER } : {}),
+    ...(mayPass(status) ? { headers: RETRY_AFTER } : codes.some(lacksAuthority) ? { headers: CHALLENGE } : {}),
   }]));
 }
 
 const RETRY_AFTER = { 'Retry-After': { $ref: '#/components/headers/Retry-After' } };
+const CHALLENGE = {
+  'WWW-Authenticate': { description: 'What authority the request needs, and what is wrong with the one that it has.', schema: { type: 'string' } },
+};
+const lacksAuthority = (code: ErrorCode) => errors[code].status === 401 || code === 'insufficient_scope';
 const mayPass = (status: number) => status === 503 || status === 429;
 
 const textOf = (code: ErrorCode) => `${errors[code].text}.${errors[code].retry ? ' The same request can succeed later.' : ''}`;

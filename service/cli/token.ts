@@ -26,18 +26,18 @@ const program = new Command('token')
   .description('Issues, lists and revokes bearer tokens. It uses DATABASE_URL, or the embedded Postgres of DATA_DIR.')
   .exitOverride(({ exitCode }) => { process.exit(exitCode === 0 ? 0 : WRONG_ARGUMENTS); });
 
-program.command('issue').description('Issues a token and prints it, this once: only its hash is stored.')
+program.command('issue').description('Issues a bearer token and prints it, this once: only its hash is stored.')
   .requiredOption('--name <name>', 'who or what uses it: a letter, then letters, digits and . _ @ -', argument(nameOf))
   .requiredOption('--scope <scope>', `what it allows, once for each scope: ${SCOPES.join(', ')}`, scopeArgument)
   .option('--expires-in <time>', 'how long it is valid, such as 12h or 30d (units s, m, h, d); without it, until it is revoked', argument(secondsOf))
   .option('--json', 'print one JSON object')
   .action(issue);
 
-program.command('list').description('Lists all tokens, also those that have expired or are revoked; never the tokens themselves.')
+program.command('list').description('Lists all bearer tokens, also those that have expired or are revoked; never their texts.')
   .option('--json', 'print one JSON object')
   .action(list);
 
-program.command('revoke').description('Revokes a token.')
+program.command('revoke').description('Revokes a bearer token.')
   .argument('<id-or-name>', 'as list shows it')
   .option('--json', 'print one JSON object')
   .action(revoke);
@@ -53,7 +53,7 @@ function issue({ name, scope, expiresIn, json }: IssueOptions): Promise<void> {
     if (json) return print(JSON.stringify(issuedJson(issued)));
     // The token alone on standard output, so that a shell can take it.
     print(issued.text);
-    process.stderr.write(`${tokenTable([issued.stored])}\nKeep the token now: only its hash is stored. Requests send it as Authorization: Bearer TOKEN.\n`);
+    process.stderr.write(`${tokenTable([issued.stored])}\nKeep the bearer token now: only its hash is stored. Requests send it as Authorization: Bearer TOKEN.\n`);
   });
 }
 
@@ -61,7 +61,7 @@ function list({ json }: { readonly json?: true }): Promise<void> {
   return withStore(async (store) => {
     const tokens = await store.list();
     if (json) return print(JSON.stringify({ tokens: tokens.map(storedJson) }));
-    print(tokens.length === 0 ? 'There are no tokens.' : tokenTable(tokens));
+    print(tokens.length === 0 ? 'There are no bearer tokens.' : tokenTable(tokens));
   });
 }
 
@@ -70,11 +70,11 @@ function revoke(idOrName: string, { json }: { readonly json?: true }): Promise<v
     const revoked = await store.revoke(idOrName);
     if (revoked.length === 0) {
       const known = (await store.list()).some(({ id, name }) => String(id) === idOrName || name === idOrName);
-      if (!known) throw new Error(`no token has the id or name ${JSON.stringify(idOrName)}: npm run token -- list shows all`);
+      if (!known) throw new Error(`no bearer token has the id or name ${JSON.stringify(idOrName)}: npm run token -- list shows all`);
     }
     if (json) return print(JSON.stringify({ revoked: revoked.map(storedJson) }));
     if (revoked.length === 0) return print(`${idOrName} was revoked before.`);
-    for (const { id, name } of revoked) print(`Token ${id} (${name}) is revoked: within ${REMEMBERED_MS / 1_000} seconds no process takes it any more.`);
+    for (const { id, name } of revoked) print(`Bearer token ${id} (${name}) is revoked: within ${REMEMBERED_MS / 1_000} seconds no process takes it any more.`);
   });
 }
 

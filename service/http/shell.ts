@@ -55,7 +55,7 @@ export class Shell {
     const started = this.options.now();
     let status: number;
     try {
-      const token = await this.tokenOf(endpoint, request);
+      const token = endpoint.authority.scope === undefined ? undefined : await this.tokenOf(endpoint, request);
       const rawBody = takesBody(endpoint.body, request) ? await readBody(request, endpoint.body.limitBytes) : EMPTY;
       const asked = new Asked(request, this.connections, rawBody, token);
       if (endpoint.consistent && request.headers['x-min-log-position'] !== undefined) {
@@ -74,9 +74,8 @@ export class Shell {
     this.options.observer.answered(endpoint, status, (this.options.now() - started) / 1_000);
   }
 
-  /** The request's bearer token; undefined when the endpoint needs none. Throws RequestError. */
-  private tokenOf({ id, authority }: Endpoint, { headersDistinct }: IncomingMessage): Promise<BearerToken> | undefined {
-    if (authority.scope === undefined) return undefined;
+  /** The request's bearer token. Throws RequestError. */
+  private tokenOf({ id }: Endpoint, { headersDistinct }: IncomingMessage): Promise<BearerToken> {
     const { authenticate } = this.options;
     if (authenticate === undefined) throw new TypeError(`${id} needs a bearer token, but this application cannot look one up`);
     return authenticate(headersDistinct['authorization'] ?? []);

@@ -38,7 +38,7 @@ describe('access: npm run token', () => {
     assert.ok(digestOf(text) !== undefined, 'standard output is the token alone');
     assert.equal(issued.code, 0);
     assert.match(issued.stderr, /^ID +NAME +STATE .*\n1 +bot +live +relay:ctf-split relay:ctf-merge +[\d-]+ [\d:]+Z +[\d-]+ [\d:]+Z +never\n/);
-    assert.match(issued.stderr, /\nKeep the token now: only its hash is stored\./);
+    assert.match(issued.stderr, /\nKeep the bearer token now: only its hash is stored\./);
     assert.ok(!issued.stderr.includes(text));
 
     const second = JSON.parse((await run('issue', '--name', 'other', '--scope', 'relay', '--json')).stdout) as Record<string, unknown>;
@@ -47,7 +47,7 @@ describe('access: npm run token', () => {
     });
 
     const revoked = await run('revoke', 'bot');
-    assert.deepEqual(revoked, { code: 0, stdout: 'Token 1 (bot) is revoked: within 5 seconds no process takes it any more.\n', stderr: '' });
+    assert.deepEqual(revoked, { code: 0, stdout: 'Bearer token 1 (bot) is revoked: within 5 seconds no process takes it any more.\n', stderr: '' });
     assert.deepEqual(await run('revoke', '1'), { code: 0, stdout: '1 was revoked before.\n', stderr: '' });
 
     const listed = await run('list');
@@ -79,8 +79,8 @@ describe('access: npm run token', () => {
     await run('issue', '--name', 'taken', '--scope', 'relay');
     const nowhere = join(tmpdir(), 'prediction-exchange-that-never-was');
     const failures: [Promise<Ran>, RegExp][] = [
-      [run('issue', '--name', 'taken', '--scope', 'relay'), /^token \d+ has the name taken: choose another name, or revoke that token first\n$/],
-      [run('revoke', 'nobody'), /^no token has the id or name "nobody": npm run token -- list shows all\n$/],
+      [run('issue', '--name', 'taken', '--scope', 'relay'), /^bearer token \d+ has the name taken: choose another name, or revoke that token first\n$/],
+      [run('revoke', 'nobody'), /^no bearer token has the id or name "nobody": npm run token -- list shows all\n$/],
       [token({ DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/x' }, 'list'), /^the database of the bearer tokens cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n$/],
       [token({ DATABASE_URL: 'mysql://me:hunter2@db' }, 'list'), /DATABASE_URL: expected postgres:/],
       [token({ DATA_DIR: nowhere }, 'list'), /prediction-exchange-that-never-was has no database yet: start the exchange there first \(npm start\)/],

@@ -119,7 +119,7 @@ describe('access: bearer tokens in Postgres', () => {
     const issued = await Promise.allSettled([store, ...others].map((each) => issueToken(each, { name: 'bot', scopes: ['relay'] })));
     for (const each of others) await each.close();
     const refused = issued.flatMap((each) => each.status === 'rejected' ? [(each.reason as Error).message] : []);
-    assert.deepEqual(refused, Array(2).fill('token 1 has the name bot: choose another name, or revoke that token first'));
+    assert.deepEqual(refused, Array(2).fill('bearer token 1 has the name bot: choose another name, or revoke that token first'));
     await sql('update access.tokens set expires_at = now()');
     await issueToken(store, { name: 'bot', scopes: ['relay'] });
     await store.revoke('bot');

@@ -58,7 +58,10 @@ interface Document {
 
 interface Operation {
   readonly security: unknown;
-  readonly responses: Record<string, { readonly content: Record<string, { readonly examples: Record<string, { readonly value: unknown }> }> }>;
+  readonly responses: Record<string, {
+    readonly headers?: object;
+    readonly content: Record<string, { readonly examples: Record<string, { readonly value: unknown }> }>;
+  }>;
 }
 
 describe('service: an endpoint that needs a bearer token', () => {
@@ -170,6 +173,8 @@ describe('service: an endpoint that needs a bearer token', () => {
     });
     for (const text of ['Missing bearer token', 'Invalid bearer token', 'Token lacks the scope relay', 'Invalid request body']) assert.ok(texts.includes(text), text);
     assert.deepEqual(Object.keys(responses['401']!.content['application/json']!.examples), ['missing_token', 'invalid_token']);
+    const challenged = Object.entries(responses).flatMap(([status, { headers = {} }]) => 'WWW-Authenticate' in headers ? [status] : []);
+    assert.deepEqual(challenged, ['401', '403']);
   });
 });
 

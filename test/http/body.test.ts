@@ -1,9 +1,10 @@
 /** The order route's body over a real socket: limits, wrong types, clients that stop, dawdle or send too much. */
 import assert from 'node:assert/strict';
 import { once as event } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { RequestError } from '../../engine/records/errors.js';
-import { MAX_BODY_BYTES } from '../../service/http/body.js';
+import { ClientGone, MAX_BODY_BYTES, readBody } from '../../service/http/body.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once, Wire } from '../support/wire.js';
 
@@ -94,6 +95,21 @@ describe('service: request bodies', () => {
     assert.equal((await once(own.port, 'POST', ORDERS, { body: '{}' })).body, '1');
     assert.deepEqual(own.answered, [{ route: 'placeOrder', status: 200 }]);
     await own.stop();
+  });
+
+  it('does not wait for the body of a client that had left before it was asked for', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await event(server, 'listening');
+    const wire = await Wire.connect((server.address() as AddressInfo).port);
+    const requested = event(server, 'request') as Promise<[IncomingMessage]>;
+    wire.send(`POST ${ORDERS} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{`);
+    const [request] = await requested;
+    // Without a listener for its error, as while a bearer token is looked up.
+    const closed = new Promise((resolve) => request.once('close', resolve));
+    wire.close();
+    await closed;
+    await assert.rejects(readBody(request, MAX_BODY_BYTES), ClientGone);
+    server.close();
   });
 
   it('answers 408 to a client that is too slow with its body or its head, and closes', async () => {

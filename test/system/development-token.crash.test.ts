@@ -1,0 +1,62 @@
+/** The development stack with its bearer token: shown at the start, in DATA_DIR/token, the same for one process and for many, and in no log line. */
+import { deepEqual, equal, ok } from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { digestOf } from '../../service/access/token.js';
+import { spawnService, spawnStack, type SpawnedService } from '../support/service-process.js';
+
+const SHOWN = /^Bearer token of this stack, with the scope relay: (\S+)$/;
+const TOOL = fileURLToPath(new URL('../../service/cli/token.js', import.meta.url));
+
+describe('the bearer token of the development stack', function () {
+  this.timeout(120_000);
+  let directory: string;
+  let dataDir: string;
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-token-'));
+    await chmod(directory, 0o755);
+    dataDir = join(directory, 'data');
+  });
+  after(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+
+  const settings = () => ({ DATA_DIR: dataDir, CHAINS: 'none', LOG_LEVEL: 'debug' });
+
+  /** Lets the service run until it has shown its token; returns the token. */
+  async function shownBy({ child, listening, exited }: SpawnedService): Promise<string> {
+    const lines: string[] = [];
+    const shown = new Promise<string>((resolve) => {
+      createInterface(child.stdout!).on('line', (line) => {
+        lines.push(line);
+        const [, token] = SHOWN.exec(line) ?? [];
+        if (token !== undefined) resolve(token);
+      });
+    });
+    await listening;
+    const token = await Promise.race([shown, exited.then((code) => { throw new Error(`ended with ${code}`); })]);
+    // An answered request, whose log line and those of the stop are read as well.
+    await fetch(`${await listening}/health/live`, { headers: { Authorization: `Bearer ${token}` } });
+    const read = once(child.stdout!, 'end');
+    child.kill('SIGTERM');
+    await Promise.all([read, exited]);
+    deepEqual(lines.filter((line) => line.includes(token) && !SHOWN.test(line)), [], 'shown once, and in no log line');
+    return token;
+  }
+
+  it('is shown by one process, by one per role, and used again by every start', async () => {
+    const first = await shownBy(spawnService(settings()));
+    ok(digestOf(first) !== undefined);
+    equal(await readFile(join(dataDir, 'token'), 'utf8'), `${first}\n`);
+    equal((await stat(join(dataDir, 'token'))).mode & 0o777, 0o600);
+    equal(await shownBy(spawnStack(settings())), first);
+    const { stdout } = await promisify(execFile)(process.execPath, [TOOL, 'list', '--json'], { env: { PATH: process.env['PATH'] ?? '', DATA_DIR: dataDir } });
+    const { tokens } = JSON.parse(stdout) as { tokens: { name: string; state: string; scopes: string[] }[] };
+    deepEqual(tokens.map(({ name, state, scopes }) => [name, state, scopes]), [['development', 'live', ['relay']]]);
+  });
+});
