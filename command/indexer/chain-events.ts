@@ -6,7 +6,9 @@ import type {
 } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory, type MarketCreatedArgs } from '../../contracts-abi/market-factory.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
-import type { ResolutionDisputedArgs, ResolutionProposedArgs, ResolutionRejectedArgs } from '../../contracts-abi/oracle-resolver.js';
+import type {
+  ResolutionAbandonedArgs, ResolutionDisputedArgs, ResolutionProposedArgs, ResolutionRejectedArgs,
+} from '../../contracts-abi/oracle-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import type {
   CancelScheduledArgs, FillFailedArgs, FillSettledArgs, HistoryAnchoredArgs, OrderCancelledArgs,
@@ -38,6 +40,7 @@ export interface ChainEventArgs {
   readonly ResolutionProposed: ResolutionProposedArgs;
   readonly ResolutionDisputed: ResolutionDisputedArgs;
   readonly ResolutionRejected: ResolutionRejectedArgs;
+  readonly ResolutionAbandoned: ResolutionAbandonedArgs;
   readonly FillSettled: FillSettledArgs;
   readonly FillFailed: FillFailedArgs;
   readonly OrderCancelled: OrderCancelledArgs;
@@ -72,7 +75,7 @@ interface Parameters {
 const shapes: readonly EventShape[] = [
   ...shapesOf('marketFactory', marketFactory.abi, ['MarketCreated']),
   ...shapesOf('conditionalTokens', conditionalTokens.abi, ['TransferSingle', 'TransferBatch', 'PayoutRedemption', 'ConditionResolution']),
-  ...shapesOf('oracleResolver', oracleResolver.abi, ['ResolutionProposed', 'ResolutionDisputed', 'ResolutionRejected']),
+  ...shapesOf('oracleResolver', oracleResolver.abi, ['ResolutionProposed', 'ResolutionDisputed', 'ResolutionRejected', 'ResolutionAbandoned']),
   ...shapesOf('settlement', settlement.abi, ['FillSettled', 'FillFailed', 'OrderCancelled', 'CancelScheduled', 'HistoryAnchored']),
 ];
 

@@ -54,15 +54,20 @@ export function factsOf(events: readonly RawChainEvent[], context: FactsContext)
     } catch (error) {
       if (!(error instanceof UndecodableEvent || error instanceof Unrecordable)) throw error;
       const cause = error.cause instanceof Error ? ` (${error.cause.message.slice(0, 200)})` : '';
+      const meaning = error instanceof Unrecordable ? error.meaning : undefined;
       found.alarms.push(`chain ${chain.chainId}, block ${raw.block}, event ${raw.logIndex}, transaction ${raw.txHash}: ${error.message}${cause}; `
-        + `the event was not recorded: check that ${raw.address} is the contract that the chain's settings name`);
+        + `the event was not recorded: ${meaning ?? `check that ${raw.address} is the contract that the chain's settings name`}`);
     }
   }
   return found;
 }
 
-/** No command can express the event: its contract is not the one that this program was written for. */
-class Unrecordable extends Error {}
+/** No command can express the event. Without a `meaning`, its contract is not the one that this program was written for. */
+class Unrecordable extends Error {
+  constructor(what: string, readonly meaning?: string) {
+    super(what);
+  }
+}
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 const ZERO_BYTES32 = `0x${'0'.repeat(64)}`;
@@ -118,7 +123,8 @@ function createReader(context: FactsContext): (event: Exclude<ChainEvent, { name
       }
       case 'ResolutionProposed': return { ...head, ...proposal(event.args), fact };
       case 'ResolutionDisputed': return { ...head, kind: 'RecordDispute', ...event.args, fact };
-      case 'ResolutionRejected': return { ...head, kind: 'RecordRejection', ...event.args, fact };
+      // An abandoned assertion counts no more, whatever the oracle says of it later: as if the oracle had rejected it.
+      case 'ResolutionRejected': case 'ResolutionAbandoned': return { ...head, kind: 'RecordRejection', ...event.args, fact };
       case 'FillSettled': return { ...head, kind: 'SettleFill', fill: fillNumber(event.args.seq), txHash, fact };
       case 'FillFailed': {
         const reason = REASONS[Number(event.args.reason)] ?? 'unknown';
@@ -175,6 +181,9 @@ function winnerOf({ payoutNumerators }: ChainEventArgs['ConditionResolution']) {
   switch (payoutNumerators.join()) {
     case '1,0': return YES;
     case '0,1': return NO;
+    case '1,1': throw new Unrecordable(
+      'a market was resolved half to half, without a winner', 'it stays unresolved here, and its shares can be redeemed on the chain, each for one half',
+    );
     default: throw new Unrecordable(`a market was resolved with payouts [${payoutNumerators.join(', ').slice(0, 200)}], neither [1, 0] nor [0, 1]`);
   }
 }

@@ -110,7 +110,7 @@ export const RecordProposal = record({
 /** Somebody has disputed the assertion. */
 export const RecordDispute = record({ ...head('RecordDispute', 1), marketId: Bytes32, assertionId: Bytes32, disputer: Address, ...fact });
 
-/** The oracle has found the assertion untrue. */
+/** The oracle has found the assertion untrue, or the assertion was abandoned because the oracle could not settle it. */
 export const RecordRejection = record({ ...head('RecordRejection', 1), marketId: Bytes32, assertionId: Bytes32, ...fact });
 
 /** The market's final outcome is on the chain. */

@@ -108,7 +108,7 @@ export const ResolutionProposed = record({
 
 export const ResolutionDisputed = record({ ...head('ResolutionDisputed', 1), marketId: Bytes32, assertionId: Bytes32, disputer: Address });
 
-/** The oracle found the assertion untrue. Another assertion may follow. */
+/** The oracle found the assertion untrue, or the assertion was abandoned: it counts no more. Another assertion may follow. */
 export const ResolutionRejected = record({ ...head('ResolutionRejected', 1), marketId: Bytes32, assertionId: Bytes32 });
 
 /** The market has its final outcome. */

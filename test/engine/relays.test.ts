@@ -1,5 +1,5 @@
 /** What the relayer does is in the history: requests that are taken, submitted and ended, and what the engine still knows of them. */
-import { deepEqual, equal, ok } from 'node:assert/strict';
+import { deepEqual, equal, ok, throws } from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { deserialize, serialize } from 'node:v8';
 import { encodeCommand } from '../../engine/records/codec.js';
@@ -84,6 +84,29 @@ for (const [name, create] of Object.entries(engines)) {
     });
   });
 }
+
+describe('the records of the relayer\'s requests', () => {
+  const results = (count: number, reason = 'x'.repeat(200)) => Array.from({ length: count }, () => ({ succeeded: false, reason }));
+  const many = (count: number) => Array.from({ length: count }, () => claims[0]!);
+
+  it('have up to 20 claims and results, and reasons of up to 200 characters', () => {
+    encodeCommand(request(1, { claims: many(20) }));
+    encodeCommand({ ...end(1), results: results(20) } as Command);
+  });
+
+  const malformed: readonly (readonly [string, object, RegExp])[] = [
+    ['21 claims', request(1, { claims: many(21) }), /claims must NOT have more than 20 items/],
+    ['21 results', { ...end(1), results: results(21) }, /results must NOT have more than 20 items/],
+    ['no result', { ...end(1), results: [] }, /results must NOT have fewer than 1 items/],
+    ['a longer reason', { ...end(1), results: results(1, 'x'.repeat(201)) }, /reason must NOT have more than 200 characters/],
+    ['an action that no endpoint has', { ...request(1), action: 'ctf-burn' }, /action/],
+    ['a payout as a number', { ...request(1), claims: [{ ...claims[0], payout: 7 }] }, /payout must be string/],
+    ['an end without a hash, said as null', { ...end(1), txHash: null }, /txHash must be string/],
+  ];
+  for (const [what, command, message] of malformed) {
+    it(`are not written with ${what}`, () => { throws(() => encodeCommand(command as Command), { name: 'MalformedRecord', message }); });
+  }
+});
 
 describe('the view of the relayer\'s requests', () => {
   const engineAfter = (...commands: Command[]) => {

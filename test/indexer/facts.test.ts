@@ -106,6 +106,8 @@ describe('facts of a chain', () => {
       { ...head, kind: 'RecordDispute', marketId: KNOWN_MARKET, assertionId: word('2'), disputer: BOB, fact }],
     ['a rejection', eventOf('oracleResolver', 'ResolutionRejected', [KNOWN_MARKET, word('2')]),
       { ...head, kind: 'RecordRejection', marketId: KNOWN_MARKET, assertionId: word('2'), fact }],
+    ['an abandoned proposal', eventOf('oracleResolver', 'ResolutionAbandoned', [KNOWN_MARKET, word('2')]),
+      { ...head, kind: 'RecordRejection', marketId: KNOWN_MARKET, assertionId: word('2'), fact }],
     ['a settled fill', eventOf('settlement', 'FillSettled', [2n ** 53n - 1n, word('2'), word('3'), 1n, UINT64_MAX, 1n]),
       { ...head, kind: 'SettleFill', fill: Number.MAX_SAFE_INTEGER, txHash: TX, fact }],
     ['an order cancelled', eventOf('settlement', 'OrderCancelled', [word('2'), ALICE, KNOWN_MARKET, 1n]),
@@ -154,7 +156,7 @@ describe('facts of a chain', () => {
   const batch = abis['conditionalTokens']!.getEvent('TransferBatch')!;
   const alarming: readonly (readonly [string, RawChainEvent, RegExp])[] = [
     ['a fill number that cannot be', eventOf('settlement', 'FillSettled', [2n ** 53n, word('2'), word('3'), 1n, 1n, 1n]), /fill 9007199254740992 was settled/],
-    ['a market resolved by halves', eventOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [1n, 1n]]), /payouts \[1, 1\]/],
+    ['a market resolved by thirds', eventOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [1n, 2n]]), /payouts \[1, 2\]/],
     ['a market of an unknown kind', eventOf('marketFactory', 'MarketCreated', marketArgs({ 4: 2n })), /a market of kind 2/],
     ['too few topics', { ...fill, topics: fill.topics.slice(0, 3) }, /FillSettled cannot be decoded \(3 topics where 4 belong\)/],
     ['too many topics', { ...fill, topics: [...fill.topics, word('1')] }, /5 topics where 4 belong/],
@@ -175,6 +177,16 @@ describe('facts of a chain', () => {
       assert.ok(alarms[0]!.startsWith(`chain 137, block 100, event 7, transaction ${TX}: `) && alarms[0]!.endsWith('is the contract that the chain\'s settings name'));
     });
   }
+
+  it('alarm for a market resolved half to half, whose winner nobody invents, and go on behind', () => {
+    const halved = eventOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [1n, 1n]]);
+    const { facts, alarms } = factsOf([halved, eventOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n])], context);
+    assert.deepEqual(facts.map(({ command }) => command.kind), ['CancelOrdersBelow']);
+    assert.deepEqual(alarms, [
+      `chain 137, block 100, event 7, transaction ${TX}: a market was resolved half to half, without a winner; the event was not recorded: `
+      + 'it stays unresolved here, and its shares can be redeemed on the chain, each for one half',
+    ]);
+  });
 
   it('alarm for more tokens at once than a command has room for', () => {
     const ids = Array.from({ length: 257 }, (_, i) => BigInt(1_000 + i));

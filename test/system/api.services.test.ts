@@ -50,6 +50,8 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read(`/api/v1/resolution/${rain.id}`), { marketId: rain.id, expired: false, resolved: false });
     assert.deepEqual(await read('/api/v1/pending-trades'), { pendingTrades: [], count: 0 });
     assert.deepEqual(await read('/api/v1/failed-trades'), { failedTrades: [], count: 0 });
+    assert.deepEqual(await read('/api/v1/pending-claims'), { pendingClaims: [], count: 0 });
+    assert.deepEqual(await read('/api/v1/failed-claims'), { failedClaims: [], count: 0 });
     assert.deepEqual(await read(`/api/v1/settlements/${FIRST_TX}`), { found: false });
     assert.deepEqual(await read(`/api/v1/trades/${rain.id}`), { marketId: rain.id, trades: [], count: 0 });
     assert.deepEqual(await read(`/api/v1/activity/${rain.id}`), { marketId: rain.id, activity: [] });
@@ -283,7 +285,7 @@ describe('the exchange, end to end', () => {
       { kind: 'RecordProposal', v: 1, at, marketId: rain.id, assertionId: id('assertion'), proposer: lower(bob), outcome: 1, bond: '500000000',
         assertionTime: rain.expiration, expirationTime: rain.expiration + 7_200 },
       { kind: 'AdvanceClock', v: 1, at });
-    assert.deepEqual(await read(`/api/v1/resolution/${sun.id}`), { marketId: sun.id, expired: false, resolved: true, winningOutcome: 1 });
+    assert.deepEqual(await read(`/api/v1/resolution/${sun.id}`), { marketId: sun.id, expired: true, resolved: true, winningOutcome: 1 });
     assert.deepEqual(await read(`/api/v1/resolution/${rain.id}`), {
       marketId: rain.id, expired: false, resolved: false, assertion: {
         id: id('assertion'), proposer: lower(bob), proposedOutcome: false, bondAmount: '500000000', assertionTime: rain.expiration,
@@ -297,6 +299,28 @@ describe('the exchange, end to end', () => {
     await exchange.refused('chain_unavailable', 'POST', `/api/v1/positions/${rain.id}/sync?userAddress=${alice.address}`);
   });
 
+  it('shows the redemptions that the relayer was asked for, until they are paid, and those that failed', async () => {
+    const { sun } = exchange;
+    const at = Date.now();
+    const relayed = { v: 1, at, requestId: id('request'), chainId: 31_337 } as const;
+    const claim = {
+      txHash: id('redemption'), userAddress: lower(carol), marketAddress: sun.contractAddress, marketId: sun.id, payout: 2n ** 64n, winningOutcome: 1,
+      submittedAt: Math.floor(at / 1_000), chainId: 31_337,
+    };
+    const claims = [{ marketId: sun.id, payout: String(2n ** 64n), winningOutcome: 1 as const }];
+    last = await exchange.record({ kind: 'RequestRelay', ...relayed, action: 'ctf-redemption', owner: lower(carol), claims },
+      { kind: 'SubmitRelay', ...relayed, txHash: id('redemption') });
+    assert.deepEqual(await read('/api/v1/pending-claims'), { pendingClaims: [claim], count: 1 });
+    assert.deepEqual(await read('/api/v1/pending-claims?limit=1&after=100000'), { pendingClaims: [], count: 0 });
+    last = await exchange.record({ kind: 'EndRelay', ...relayed, txHash: id('redemption'), results: [{ succeeded: false, reason: 'reverted' }] },
+      { kind: 'RequestRelay', ...relayed, requestId: id('another'), action: 'ctf-redemption', owner: lower(carol), claims },
+      { kind: 'RecordRedemption', v: 1, at, marketId: sun.id, user: lower(carol), payout: '1', txHash: id('paid again') });
+    assert.deepEqual(await read('/api/v1/pending-claims'), { pendingClaims: [], count: 0 });
+    const failedClaims = [{ ...claim, reason: 'reverted', failedAt: claim.submittedAt }];
+    assert.deepEqual(await read('/api/v1/failed-claims'), { failedClaims, count: 1 });
+    assert.deepEqual(await read('/api/v1/failed-claims?limit=1&before=1'), { failedClaims: [], count: 0 });
+  });
+
   it('has answered at every endpoint of its table', async () => {
     const { paths } = await exchange.get('/openapi.json') as { paths: Record<string, Record<string, { operationId: string }>> };
     const operations = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
@@ -307,7 +331,7 @@ describe('the exchange, end to end', () => {
     const { rain } = exchange;
     const documents = () => Promise.all([
       '/api/v1/events?limit=1000', '/api/v1/markets', `/api/v1/orders/${bid.orderHash}`, `/api/v1/users/${carol.address}/orders?${CHAIN}`, `/api/v1/orderbook/${rain.id}`,
-      `/api/v1/trades/${rain.id}`, `/api/v1/holders/${rain.id}`, `/api/v1/stats/${rain.id}`, '/api/v1/failed-trades', `/api/v1/settlements/${FIRST_TX}`,
+      `/api/v1/trades/${rain.id}`, `/api/v1/holders/${rain.id}`, `/api/v1/stats/${rain.id}`, '/api/v1/failed-trades', '/api/v1/failed-claims', `/api/v1/settlements/${FIRST_TX}`,
       `/api/v1/resolution/${rain.id}`, `/api/v1/users/${bob.address}/activity?${CHAIN}`,
     ].map(read));
     const before = await documents();

@@ -189,8 +189,8 @@ const assertion = {
 export const getResolution = defineEndpoint({
   ...ofMarket,
   id: 'getResolution', path: '/api/v1/resolution/{marketId}', summary: 'The state of a market\'s resolution',
-  description: '`assertion` is present while an assertion is open or was upheld; it is absent after the oracle has rejected it. `settlementResolution` is '
-    + 'the oracle\'s value: whether the assertion was upheld. The winner is `winningOutcome`. `bondAmount` is in units of 1e-6 of the stablecoin.',
+  description: '`assertion` is present while an assertion is open or was upheld; it is absent after it was rejected by the oracle, or abandoned. `settlementResolution` '
+    + 'is the oracle\'s value: whether the assertion was upheld. The winner is `winningOutcome`. `bondAmount` is in units of 1e-6 of the stablecoin.',
   answer: {
     description: 'The resolution.',
     schema: field.answer('Resolution', {
