@@ -4,6 +4,7 @@ import { openDesk, type Desk, type EndedRelay, type RelayHistory } from '../../c
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type RelayChain } from '../../command/relayer/relayer.js';
 import { LANE_POLICY } from '../../command/lane/lane-options.js';
+import type { Report } from '../../command/chain/report.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { LogUnavailable } from '../../engine/log/log.js';
@@ -84,7 +85,8 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
   const timer = setInterval(look, WATCH_MS).unref();
   return {
     relayChain: {
-      chain, desk, maxFeePerGas, relayer: address, reads: createChainReads(chain, clientRpc), token: () => access.collateral(),
+      chain, desk, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
+      token: () => access.collateral(),
       isKnownMarket: (marketId) => view.market(marketId)?.chainId === chainId, ended: (requestId) => endedByReadModel(db, requestId),
     },
     health() {
@@ -138,6 +140,16 @@ function createTroubleAlarm(chainId: number, { report }: ChainAccess, desk: Desk
       looks = 0;
     }
     if (looks === 2) report('alarm', `chain ${chainId}: the relayer cannot send: ${trouble ?? ''}. Check its key's funds, the chain and the lane`);
+  };
+}
+
+/** Raises an alarm for what the relayer lacks, once until it has sent something again. */
+function createLackAlarm(report: Report): RelayChain['lacks'] {
+  let lack = '';
+  return (what = '') => {
+    if (what !== '' && lack === '') report('alarm', `${what}: requests are refused until that has changed`);
+    if (what === '' && lack !== '') report('note', `the relayer sends again after: ${lack}`);
+    lack = what;
   };
 }
 

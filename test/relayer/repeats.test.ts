@@ -120,6 +120,15 @@ describe('relayer: one request, one transaction', () => {
     });
   });
 
+  it('tells the operator what it lacks, and that it sends again', async () => {
+    scene.state.balance = 1n;
+    const body = validBody('ctf-approval', scene);
+    assert.equal(await codeOf(scene.ask('ctf-approval', body)), 'relay_unavailable');
+    scene.state.balance = 10n ** 18n;
+    await scene.ask('ctf-approval', body);
+    assert.deepEqual(scene.lacks, [`the relayer's key 0x${'e1'.repeat(20)} is short of gas on chain 137`, undefined]);
+  });
+
   it('pins the bond: a signature over another bond is another message', async () => {
     const signed = scene.sign('propose-resolution', {
       market: open.address, proposer: lowerCase(owner), outcome: true, bond: BOND + 1n, deadline: BigInt(NOW_S + 60),

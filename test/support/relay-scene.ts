@@ -120,6 +120,7 @@ export async function relayScene() {
   const state = freshState();
   const sent: Order[] = [];
   const hashes = new Map<string, string>();
+  const lacks: (string | undefined)[] = [];
   const [reads, desk] = [madeUpReads(state), madeUpDesk(state, { sent, hashes })];
   const relayerNow = (): Relay => createRelayer({
     keccak256, recovery, now: () => NOW_S * 1_000, quota: createQuota({ gasPerOwner: state.gasPerOwner, gasPerToken: 0n }, () => 0),
@@ -127,7 +128,7 @@ export async function relayScene() {
       chain: {
         chainId: CHAIN_ID, name: 'made up', testnet: state.testnet, confirmations: 0, startBlock: 0, contracts, domainName: 'Exchange', exposureCheck: false,
       },
-      reads, desk, relayer: `0x${'e1'.repeat(20)}`, maxFeePerGas: 1_000n, token: () => ({ name: 'USD Coin', version: '2' }),
+      reads, desk, lacks: (what) => { lacks.push(what); }, relayer: `0x${'e1'.repeat(20)}`, maxFeePerGas: 1_000n, token: () => ({ name: 'USD Coin', version: '2' }),
       isKnownMarket: (marketId) => MARKETS.some((each) => each.marketId === marketId),
       ended: (requestId) => Promise.resolve(state.ended.get(requestId)),
     }]]),
@@ -135,7 +136,7 @@ export async function relayScene() {
   let relay = relayerNow();
 
   return {
-    state, sent,
+    state, sent, lacks,
     /** A signature of a message, with the nonce that is due, or another one. */
     sign(name: SignedActionName, message: Message, { nonceOf, counter = state.counter, by = owner }: SignOptions = {}) {
       const { contract } = signedActions[name];
@@ -146,7 +147,7 @@ export async function relayScene() {
     /** Starts again with a relayer that remembers nothing, on the chain as it was. */
     reset(): void {
       Object.assign(state, freshState());
-      sent.length = 0;
+      sent.length = lacks.length = 0;
       hashes.clear();
       relay = relayerNow();
     },

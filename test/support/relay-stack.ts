@@ -82,7 +82,7 @@ export async function startRelayProcess({ node, databaseUrl, store }: RelayWorld
     keccak256, recovery: await createSignerRecovery(keccak256), now: () => Date.now(),
     quota: createQuota({ gasPerOwner: 0n, gasPerToken: 0n }, () => 0),
     chains: new Map([[chainId, {
-      chain, reads, desk, relayer, maxFeePerGas: 10n ** 12n, token: () => ({ name: 'USD Coin (test)', version: '2' }), isKnownMarket: () => true,
+      chain, reads, desk, lacks: () => undefined, relayer, maxFeePerGas: 10n ** 12n, token: () => ({ name: 'USD Coin (test)', version: '2' }), isKnownMarket: () => true,
       ended: () => Promise.resolve(undefined),
     }]]),
   });
