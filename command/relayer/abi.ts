@@ -67,9 +67,9 @@ export interface ChainLog {
   readonly data: string;
 }
 
-/** The topics of an event's logs; `indexed` are the values of its indexed arguments, null for any. */
-export function topicsOf(abi: AbiName, event: string, indexed: readonly unknown[]): (string | null)[] {
-  return abis[abi].encodeFilterTopics(event, [...indexed]) as (string | null)[];
+/** The topics of an event's logs; `args` are the values of its arguments in their order, null for any and for those that are not indexed. */
+export function topicsOf(abi: AbiName, event: string, args: readonly unknown[]): (string | null)[] {
+  return abis[abi].encodeFilterTopics(event, [...args]) as (string | null)[];
 }
 
 /** An event's arguments by name; undefined when the log is not such an event. */

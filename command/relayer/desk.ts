@@ -18,6 +18,8 @@ export interface RelayHistory {
   open(): Iterable<{ readonly requestId: string; readonly claims: readonly unknown[] }>;
   /** The history has every fact of the blocks below this one. */
   nextBlock(): number;
+  /** Resolves when the history has reached the latest block that is final now: blocks without facts are recorded only when asked for. */
+  catchUp(): Promise<void>;
   /** Resolves with the command's position and whether the engine has taken it. Throws RequestError when the log cannot be written. */
   record(command: RequestRelay | EndRelay): Promise<{ readonly position: number; readonly taken: boolean }>;
 }
@@ -75,6 +77,8 @@ export interface Desk {
    * an open request uses one of its nonces, `relay_unavailable` when it cannot be sent now; asking again with the same request is safe.
    */
   send(order: Order): Promise<string>;
+  /** Throws RequestError `relay_already_used` when an open request uses one of the nonces. */
+  refuseUsed(nonces: RelayNote['nonces']): void;
   /** The hash of an open request, once the lane has signed it; undefined for any other request. */
   find(requestId: string): Promise<string> | undefined;
   /** How a request ended, if that was lately and in this process. */
@@ -103,7 +107,7 @@ export function openDesk(options: DeskOptions): Desk {
   const desk = new RunningDesk(options, { ...DESK_TIMINGS, ...options.timings });
   return {
     done: desk.run(), send: (order) => desk.send(order), find: (requestId) => desk.find(requestId), ended: (requestId) => desk.endedLately(requestId),
-    trouble: () => desk.trouble(), status: () => desk.status(),
+    refuseUsed: (nonces) => { desk.refuseUsed(nonces); }, trouble: () => desk.trouble(), status: () => desk.status(),
   };
 }
 
@@ -115,6 +119,7 @@ class RunningDesk {
   private waiting: string | undefined;
   private readonly open = new Map<string, OpenRequest>();
   private readonly ended = new LRUCache<string, EndedRelay>({ max: REMEMBERED });
+  private catchingUp = false;
   /** Rings when a request has got a hash or has ended. */
   private readonly changed = createBell();
 
@@ -151,12 +156,7 @@ class RunningDesk {
     const trouble = this.trouble();
     if (trouble !== undefined || held === undefined) throw unavailable(trouble ?? 'the relayer is not ready');
     if (this.open.has(requestId)) return this.hashOf(requestId);
-    const own = new Set(nonces.map((each) => each.join()));
-    const other = [...this.open.values()].find((each) => each.nonces.some((nonce) => own.has(nonce.join())));
-    if (other !== undefined) {
-      const hash = other.txHashes.at(-1);
-      throw new RequestError('relay_already_used', `another request with this nonce is on its way${hash === undefined ? '' : ` in transaction ${hash}`}`);
-    }
+    this.refuseUsed(nonces);
     const request: OpenRequest = { nonces, laneId: undefined, txHashes: [], asking: true, over: undefined };
     this.open.set(requestId, request);
     try {
@@ -174,6 +174,14 @@ class RunningDesk {
       request.asking = false;
     }
     return this.hashOf(requestId);
+  }
+
+  refuseUsed(nonces: RelayNote['nonces']): void {
+    const own = new Set(nonces.map((each) => each.join()));
+    const other = [...this.open.values()].find((each) => each.nonces.some((nonce) => own.has(nonce.join())));
+    if (other === undefined) return;
+    const hash = other.txHashes.at(-1);
+    throw new RequestError('relay_already_used', `another request with this nonce is on its way${hash === undefined ? '' : ` in transaction ${hash}`}`);
   }
 
   find(requestId: string): Promise<string> | undefined {
@@ -202,7 +210,7 @@ class RunningDesk {
     const end = this.options.now() + this.timings.answerWithinMs;
     for (let left = this.timings.answerWithinMs; left > 0 && !signal.aborted; left = end - this.options.now()) {
       const request = this.open.get(requestId);
-      const hash = request?.txHashes.at(-1) ?? this.ended.get(requestId)?.txHash;
+      const hash = request === undefined ? this.ended.get(requestId)?.txHash : request.txHashes.at(-1);
       if (hash !== undefined) return hash;
       if (request === undefined) throw unavailable('it was not sent');
       if (request.over?.status.kind === 'refused') throw new RequestError('relay_would_revert', request.over.status.reason);
@@ -239,7 +247,10 @@ class RunningDesk {
     for (const [requestId, { over, asking }] of this.open) {
       if (over === undefined || asking) continue;
       const { status } = over;
-      if (status.kind === 'ended' && status.ending.kind === 'mined' && status.ending.block >= history.nextBlock()) continue;
+      if (status.kind === 'ended' && status.ending.kind === 'mined' && status.ending.block >= history.nextBlock()) {
+        this.hurry();
+        continue;
+      }
       await this.conclude(requestId, over, held).catch((error: unknown) => { this.waits(requestId, error); });
     }
     await this.giveUpUnsent();
@@ -252,6 +263,13 @@ class RunningDesk {
     const text = `chain ${chainId}: the ending of relayed request ${requestId} waits: ${error instanceof Error ? error.message : String(error)}`;
     if (text !== this.waiting) report('trouble', text);
     this.waiting = text;
+  }
+
+  /** Makes the history catch up with a transaction that has ended. */
+  private hurry(): void {
+    if (this.catchingUp) return;
+    this.catchingUp = true;
+    this.options.history.catchUp().catch(() => undefined).finally(() => { this.catchingUp = false; });
   }
 
   private hear(changes: readonly TrackedRequest[]): void {

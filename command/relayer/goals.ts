@@ -113,6 +113,6 @@ function eventsOf(goal: Exclude<Goal, { kind: 'approval' | 'allowance' | 'propos
   const { owner, marketId, kind } = goal;
   const topics = kind === 'redemption'
     ? topicsOf('conditionalTokens', 'PayoutRedemption', [owner, contracts.collateral])
-    : topicsOf('conditionalTokens', kind === 'split' ? 'PositionSplit' : 'PositionsMerge', [owner, null, marketId]);
+    : topicsOf('conditionalTokens', kind === 'split' ? 'PositionSplit' : 'PositionsMerge', [owner, null, null, marketId]);
   return reads.logs({ address: contracts.conditionalTokens, topics, ...blocks });
 }

@@ -30,6 +30,8 @@ export interface RelayChain {
   readonly maxFeePerGas: bigint;
   /** Of the stablecoin's signing domain; undefined until it has been read. */
   readonly token: () => SigningGrounds['token'];
+  /** Told of what an operator must mend, such as a key without gas; undefined when the relayer has sent something again. */
+  readonly lacks: (what: string | undefined) => void;
   /** Whether the history has the market on this chain. */
   readonly isKnownMarket: (marketId: string) => boolean;
   /** How a request has ended, by the read model; undefined when it knows of no ending. */
@@ -168,19 +170,21 @@ async function carryOut(work: Work): Promise<Relayed> {
   if (verdict.kind !== 'next') {
     throw new RequestError('relay_already_used', verdict.kind === 'used' && plan.parts.length > 1 ? `redemptions ${verdict.items.join(', ')}` : '');
   }
+  const nonces = verdict.used.map(({ space, nonce }) => [space.id, String(nonce)] as const);
+  desk.refuseUsed(nonces);
   refuseExpired(plan, parts.now());
   const claims = await claimsOf(work);
   await simulate(plan, on);
-  const { block } = await refuseWithoutFunds(plan, on);
-  const trouble = desk.trouble();
-  if (trouble !== undefined) throw unavailable(trouble);
   const gas = { owner: plan.owner, token, gas: plan.gasLimit };
   parts.quota.take(gas);
   const { action, owner, goals, call, gasLimit } = plan;
-  const nonces = verdict.used.map(({ space, nonce }) => [space.id, String(nonce)] as const);
   try {
+    const { block } = await enoughFunds(plan, on);
+    const trouble = desk.trouble();
+    if (trouble !== undefined) throw unavailable(trouble);
     const note = { requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: block };
     const txHash = await desk.send({ note, claims, call, gasLimit });
+    on.lacks(undefined);
     return { txHash, status: 'pending' };
   } catch (error) {
     parts.quota.giveBack(gas);
@@ -236,14 +240,15 @@ async function simulate(plan: Plan, { reads, relayer }: RelayChain): Promise<voi
 }
 
 /** Throws RequestError when gas costs more than the lane may offer, or the key cannot pay for this transaction. Returns the newest block. */
-async function refuseWithoutFunds({ gasLimit }: Plan, { chain: { chainId }, reads, relayer, maxFeePerGas }: RelayChain) {
+async function enoughFunds({ gasLimit }: Plan, { chain: { chainId }, reads, relayer, maxFeePerGas, lacks }: RelayChain) {
   const { baseFeePerGas, balance, block } = await reads.funds(relayer);
-  if (baseFeePerGas > maxFeePerGas) {
-    throw unavailable(`gas costs ${baseFeePerGas} wei on chain ${chainId}, and the relayer offers ${maxFeePerGas} at most`);
-  }
   const price = 2n * baseFeePerGas < maxFeePerGas ? 2n * baseFeePerGas : maxFeePerGas;
-  if (balance < gasLimit * price) throw unavailable(`the relayer's key ${relayer} is short of gas on chain ${chainId}`);
-  return { block };
+  const lack = baseFeePerGas > maxFeePerGas
+    ? `gas costs ${baseFeePerGas} wei on chain ${chainId}, and the relayer offers ${maxFeePerGas} at most`
+    : balance < gasLimit * price ? `the relayer's key ${relayer} is short of gas on chain ${chainId}` : undefined;
+  if (lack === undefined) return { block };
+  lacks(lack);
+  throw unavailable(lack);
 }
 
 /** Which item of a batch; nothing for other requests. */

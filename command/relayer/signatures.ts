@@ -73,39 +73,49 @@ export function createSignatureCheck({ keccak256, recovery, domains }: Signature
     const totals = new Map<string, number>();
     for (const { id } of spaces) totals.set(id, (totals.get(id) ?? 0) + 1);
     const places = new Map<string, number>();
-    const found: (FoundNonce & { readonly age: 'next' | 'repeat' | 'used' })[] = [];
+    const found: (FoundNonce & { readonly age: Age })[] = [];
     for (const [item, part] of plan.parts.entries()) {
       const space = spaces[item];
       if (space === undefined) throw new Error(`part ${item} has no nonces`);
       const place = places.get(space.id) ?? 0;
       places.set(space.id, place + 1);
       const total = totals.get(space.id) ?? 1;
-      const { next, repeated, earlier } = candidates(nonceOf(space), { place, total, isKeyed: part.nonceOf !== undefined });
-      const hit = [next, ...repeated, ...earlier].find((nonce) => {
+      const asked = candidates(nonceOf(space), { place, total, isKeyed: part.nonceOf !== undefined });
+      const hit = asked.find(({ nonce }) => {
         const { recovered } = signerOf(part, nonce);
         return recovered.ok && recovered.signer === plan.owner;
       });
-      if (hit === undefined) return { kind: 'wrong', item, detail: detailOf(part, signerOf(part, next), next) };
-      const age = hit === next ? 'next' : repeated.includes(hit) ? 'repeat' : 'used';
-      found.push({ space, nonce: hit, digest: signerOf(part, hit).digest, age });
+      const [{ nonce: due }] = asked;
+      if (hit === undefined) return { kind: 'wrong', item, detail: detailOf(part, signerOf(part, due), due) };
+      found.push({ space, ...hit, digest: signerOf(part, hit.nonce).digest });
     }
     for (const kind of ['next', 'repeat'] as const) {
       if (found.every(({ age }) => age === kind)) return { kind, requestId: requestIdOf(keccak256, found), used: found };
     }
-    return { kind: 'used', items: found.flatMap(({ age }, item) => age === 'next' ? [] : [item]) };
+    const items = found.flatMap(({ age }, item) => age === 'repeat' || age === 'used' ? [item] : []);
+    if (items.length > 0) return { kind: 'used', items };
+    const item = found.findIndex(({ age }) => age === 'early');
+    return { kind: 'wrong', item, detail: `it is signed with nonce ${found[item]?.nonce}, which is another item's` };
   };
 }
 
+/** `early`: the nonce is not used, but due for another message of the request. */
+type Age = 'next' | 'repeat' | 'used' | 'early';
+
+interface Candidate {
+  readonly nonce: bigint;
+  readonly age: Age;
+}
+
 /**
- * The nonces that a message may be signed with: the one that is due when the messages before it have used up theirs, the one that was due
- * before the whole request was carried out, and the others of that time.
+ * The nonces that a message may be signed with: first the one that is due when the messages before it have used up theirs, then the one that
+ * was due before the whole request was carried out, then the others of that time and of now.
  */
-function candidates(base: bigint, { place, total, isKeyed }: { place: number; total: number; isKeyed: boolean }) {
+function candidates(base: bigint, { place, total, isKeyed }: { place: number; total: number; isKeyed: boolean }): [Candidate, ...Candidate[]] {
   const counter = counterOf(base, isKeyed);
-  const before = (steps: number): bigint[] => counter >= BigInt(steps) ? [base - BigInt(steps)] : [];
-  const repeated = before(total - place);
-  const earlier = Array.from({ length: total }, (_, i) => before(i + 1)).flat().filter((nonce) => !repeated.includes(nonce));
-  return { next: base + BigInt(place), repeated, earlier };
+  const at = (step: number, age: Age): Candidate[] => counter + BigInt(step) >= 0n ? [{ nonce: base + BigInt(step), age }] : [];
+  const others = Array.from({ length: 2 * total }, (_, i) => i - total).filter((step) => step !== place && step !== place - total);
+  return [{ nonce: base + BigInt(place), age: 'next' }, ...at(place - total, 'repeat'), ...others.flatMap((step) => at(step, step < 0 ? 'used' : 'early'))];
 }
 
 /** The digest of the one message; of several, the hash of their digests one after the other. */

@@ -7,13 +7,19 @@ import type { Endpoint, Role } from './endpoint.js';
  * has the path and the method, the role of the path's other methods counts; for an unknown path, every process gives the same refusal.
  */
 export function roleOf(method: string, target: string): Role {
+  const endpoint = endpointAt(method, target);
+  if (endpoint !== undefined) return endpoint.role;
+  const [path = ''] = target.split('?', 1);
+  const [, role = 'every'] = Object.entries(pages).find(([root]) => path === root || path.startsWith(`${root}/`)) ?? [];
+  return role;
+}
+
+/** The endpoint of a request; of another method if the path has none for this one. Undefined for an unknown path. */
+export function endpointAt(method: string, target: string): Endpoint | undefined {
   const [path = ''] = target.split('?', 1);
   const here = paths.filter(({ pattern }) => pattern.test(path)).map(({ endpoint }) => endpoint);
   const wanted = method === 'HEAD' ? 'GET' : method;
-  const endpoint = here.find((each) => each.method === wanted) ?? here[0];
-  if (endpoint !== undefined) return endpoint.role;
-  const [, role = 'every'] = Object.entries(pages).find(([root]) => path === root || path.startsWith(`${root}/`)) ?? [];
-  return role;
+  return here.find((each) => each.method === wanted) ?? here[0];
 }
 
 /** A pattern that matches the paths of an endpoint. */

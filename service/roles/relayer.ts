@@ -4,6 +4,7 @@ import { openDesk, type Desk, type EndedRelay, type RelayHistory } from '../../c
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type RelayChain } from '../../command/relayer/relayer.js';
 import { LANE_POLICY } from '../../command/lane/lane-options.js';
+import type { Report } from '../../command/chain/report.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { LogUnavailable } from '../../engine/log/log.js';
@@ -14,6 +15,7 @@ import { relayOfRequest } from '../../query/claims.js';
 import type { Database } from '../../query/database.js';
 import { relayerRoutes } from '../api/endpoints/relayer.js';
 import type { ChainAccess } from '../chains/chain-access.js';
+import type { ChainWatch } from '../chains/chain-watch.js';
 import { createUserNonces } from './handlers/user-nonces.js';
 import type { Figure } from '../metrics.js';
 import { neverFails } from '../process/failure.js';
@@ -83,13 +85,15 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
   const desk = openDesk({
     chainId, report, now: parts.now, signal: AbortSignal.any([stopping.signal, access.signal]),
     lane: openLaneUser({ url: parts.urls.outbox, chainId, key: RELAYER, purpose: 'relay' }),
-    history: historyOf(chainId, { replica, parts }), endings: { contracts, reads: createChainReads(chain, rpc), relayer: address },
+    history: historyOf(chainId, await parts.watch(access), { replica, parts }),
+    endings: { contracts, reads: createChainReads(chain, rpc), relayer: address },
   });
   const look = createTroubleAlarm(chainId, access, desk);
   const timer = setInterval(look, WATCH_MS).unref();
   return {
     relayChain: {
-      chain, desk, maxFeePerGas, relayer: address, reads: createChainReads(chain, clientRpc), token: () => access.collateral(),
+      chain, desk, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
+      token: () => access.collateral(),
       isKnownMarket: (marketId) => view.market(marketId)?.chainId === chainId, ended: (requestId) => endedByReadModel(db, requestId),
     },
     health() {
@@ -104,11 +108,13 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
   };
 }
 
-function historyOf(chainId: number, { replica, parts: { log, writerId } }: Pick<Grounds, 'replica' | 'parts'>): RelayHistory {
+function historyOf(chainId: number, watch: ChainWatch, { replica, parts }: Pick<Grounds, 'replica' | 'parts'>): RelayHistory {
+  const { log, writerId } = parts;
   let commands = 0;
   return {
     open: () => replica.view.openRelays(chainId),
     nextBlock: () => replica.view.cursor(chainId)?.nextBlock ?? 0,
+    catchUp: () => watch.catchUp(),
     async record(command) {
       try {
         const id = recordId(`${command.kind}:${command.requestId}:${writerId}:${commands++}`);
@@ -141,6 +147,16 @@ function createTroubleAlarm(chainId: number, { report }: ChainAccess, desk: Desk
       looks = 0;
     }
     if (looks === 2) report('alarm', `chain ${chainId}: the relayer cannot send: ${trouble ?? ''}. Check its key's funds, the chain and the lane`);
+  };
+}
+
+/** Raises an alarm for what the relayer lacks, once until it has sent something again. */
+function createLackAlarm(report: Report): RelayChain['lacks'] {
+  let lack = '';
+  return (what = '') => {
+    if (what !== '' && lack === '') report('alarm', `${what}: requests are refused until that has changed`);
+    if (what === '' && lack !== '') report('note', `the relayer sends again after: ${lack}`);
+    lack = what;
   };
 }
 

@@ -8,11 +8,11 @@ import { RequestError } from '../../engine/records/errors.js';
 import { bind, bindAll } from '../api/endpoint.js';
 import { getReadiness } from '../api/endpoints/readiness.js';
 import { getLiveness, getMetrics } from '../api/endpoints/service.js';
-import { roleOf } from '../api/role-of.js';
+import { endpointAt, roleOf } from '../api/role-of.js';
 import { createApp, type App } from '../http/app.js';
 import { discardBody } from '../http/body.js';
 import { commonHeaders, type Observer } from '../http/shell.js';
-import { problemOf } from '../http/problems.js';
+import { problems } from '../http/problems.js';
 import type { Metrics } from '../metrics.js';
 import type { RoleName } from '../roles/role-names.js';
 
@@ -103,9 +103,10 @@ function failureOf({ method }: IncomingMessage, role: string, error: unknown): R
 
 function refuse(request: IncomingMessage, response: ServerResponse, error: RequestError): void {
   if (response.headersSent || response.destroyed) return;
-  const { status, body, headers } = problemOf(error);
+  const shape = endpointAt(request.method ?? '', request.url ?? '')?.errorShape ?? problems;
+  const { status, body, headers } = shape.answer(error);
   response.writeHead(status, [
-    ...commonHeaders(), 'Content-Type', 'application/problem+json; charset=utf-8', 'Content-Length', String(Buffer.byteLength(body)),
+    ...commonHeaders(), 'Content-Type', `${shape.contentType}; charset=utf-8`, 'Content-Length', String(Buffer.byteLength(body)),
     ...Object.entries(headers).flat(),
   ]);
   response.end(body);

@@ -110,6 +110,14 @@ describe('service: the front', () => {
       assert.deepEqual([head.status, head.body], [503, '']);
     });
 
+    it('in the shape of the endpoint\'s errors', async () => {
+      const { status, headers, body } = await once(await startFront({}), 'POST', '/api/v1/relayer/ctf-split', { body: '{}' });
+      assert.deepEqual([status, headers['content-type']], [503, 'application/json; charset=utf-8']);
+      const { success, error } = JSON.parse(body) as { success: boolean; error: string };
+      assert.equal(success, false);
+      assert.match(error, /no relayer process runs at the moment/);
+    });
+
     for (const method of ['GET', 'POST', 'DELETE']) {
       it(`\`unavailable\` when the connection is refused, for ${method}`, async () => {
         const port = await closedPort();

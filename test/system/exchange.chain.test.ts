@@ -48,13 +48,15 @@ describe('the exchange on a chain', function () {
       yesTokenId: String(BigInt(market.yesId)), noTokenId: String(BigInt(market.noId)),
     });
     assert.deepEqual(markets, [listed(sun, 'Will the sun shine?', 'general', markets[0]!), listed(rain, 'Will it rain?', 'defi', markets[1]!)]);
-    const { chains } = await exchange.get('/api/v1/config') as { chains: unknown };
-    assert.deepEqual(chains, [{
+    const { chains: [{ signedActions, ...chain }] } = await exchange.get('/api/v1/config') as { chains: [{ signedActions: object }] };
+    assert.equal(Object.keys(signedActions).length, 10);
+    assert.deepEqual(chain, {
       chainId: 31_337, name: 'Test chain', testnet: true, rpcUrl: null, contracts: node.chain.contracts, confirmations: 0, exposureCheck: false,
       minOrderSize: 1, passOverAnchors: [],
       collateral: { name: 'USD Coin (test)', version: '2', symbol: 'USDC', decimals: 6, address: node.chain.contracts.collateral },
       orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: node.chain.contracts.settlement },
-    }]);
+      relayer: null,
+    });
   });
 
   it('counts what is split on the chain, half of its cost on each side', async () => {

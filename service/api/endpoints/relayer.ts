@@ -129,14 +129,17 @@ export const getUserNonces = defineEndpoint({
       address: field.Address, chainId: field.ChainId,
       owner: { ...Nonce, description: 'Of approvals, splits and merges.' }, token: { ...Nonce, description: 'Of ERC-2612 permits.' },
       markets: Type.Array(field.answer('MarketNonces', {
-        marketId: field.Bytes32, condition: { ...Nonce, description: 'Of redemptions.' }, market: { ...Nonce, description: 'Of proposals and settlements.' },
+        marketId: field.Bytes32, contractAddress: field.Address,
+        bond: Type.String({ description: 'What a proposal signs as `bond`, in units of 1e-6, in decimal digits.' }),
+        condition: { ...Nonce, description: 'Of redemptions.' }, market: { ...Nonce, description: 'Of proposals and settlements.' },
       })),
     }),
     examples: {
       'one market': {
         address: example.alice, chainId: 31_337, owner: '2', token: '1',
         markets: [{
-          marketId: example.marketId, condition: '34909474936944979506930092012594866316285105204929593068756992',
+          marketId: example.marketId, contractAddress: example.contractAddress, bond: '10000000',
+          condition: '34909474936944979506930092012594866316285105204929593068756992',
           market: '34909474936944979506930092012594866316285105204929593068756993',
         }],
       },

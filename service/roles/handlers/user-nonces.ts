@@ -1,5 +1,6 @@
-/** `GET /api/v1/users/{address}/nonces`: reads from a chain the nonces that a user signs next. */
+/** `GET /api/v1/users/{address}/nonces`: reads from a chain the nonces that a user signs next, and what else a signature about a market needs. */
 import { createChainReads, type ChainReads } from '../../../command/relayer/chain-reads.js';
+import { readMarkets } from '../../../command/relayer/markets.js';
 import { nonceSpaceOf } from '../../../command/relayer/signatures.js';
 import { ChainUnavailable } from '../../../command/chain/chain.js';
 import { RequestError } from '../../../engine/records/errors.js';
@@ -20,9 +21,15 @@ export function createUserNonces({ view, chains }: { view: EngineView; chains: R
     const [owner, token, ...ofMarkets] = await read(reader.reads, [
       space('ctf-approval'), space('usdc-permit'), ...markets.flatMap((each) => [space('ctf-redemption', each), space('settle-market', each)]),
     ]);
+    const facts = await reading(() => readMarkets(markets, { contracts: reader.chain.contracts, reads: reader.reads, isKnown: () => true }));
     const body = {
       address: user, chainId, owner, token,
-      markets: markets.map((each, i) => ({ marketId: each, condition: ofMarkets[2 * i], market: ofMarkets[2 * i + 1] })),
+      markets: markets.flatMap((each, i) => {
+        const market = facts.get(each);
+        if (market === undefined) return [];
+        const { address: contractAddress, bond } = market;
+        return [{ marketId: each, contractAddress, bond: String(bond), condition: ofMarkets[2 * i], market: ofMarkets[2 * i + 1] }];
+      }),
     };
     return { body: JSON.stringify(body) };
   };
@@ -30,11 +37,15 @@ export function createUserNonces({ view, chains }: { view: EngineView; chains: R
 
 /** Decimal texts. Throws RequestError when the chain does not answer. */
 async function read(reads: ChainReads, calls: Parameters<ChainReads['views']>[0]): Promise<readonly string[]> {
+  return (await reading(() => reads.views(calls, 'latest'))).map((nonce) => {
+    if (typeof nonce !== 'bigint') throw new RequestError('chain_unavailable', 'a nonce cannot be read');
+    return String(nonce);
+  });
+}
+
+async function reading<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return (await reads.views(calls, 'latest')).map((nonce) => {
-      if (typeof nonce !== 'bigint') throw new RequestError('chain_unavailable', 'a nonce cannot be read');
-      return String(nonce);
-    });
+    return await work();
   } catch (error) {
     if (error instanceof ChainUnavailable) throw new RequestError('chain_unavailable', 'the nonces cannot be read');
     throw error;

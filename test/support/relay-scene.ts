@@ -1,0 +1,181 @@
+/** A relayer on a chain that is made up: what its contracts would answer is in one object, which tests change. */
+import { Wallet, id } from 'ethers';
+import { RequestError } from '../../engine/records/errors.js';
+import { encodeCall, type ContractCall } from '../../command/relayer/abi.js';
+import type { RelayAction } from '../../command/relayer/bodies.js';
+import type { ChainReads } from '../../command/relayer/chain-reads.js';
+import type { Desk, EndedRelay, Order } from '../../command/relayer/desk.js';
+import { createQuota } from '../../command/relayer/quota.js';
+import { createRelayer, type Relay, type Relayed } from '../../command/relayer/relayer.js';
+import { prepareAction, type Message } from '../../command/signing/action-digest.js';
+import { createKeccak256 } from '../../command/signing/keccak.js';
+import { createSignerRecovery } from '../../command/signing/recover.js';
+import { nonceKey, signedActions, signingDomains, type SignedActionName } from '../../command/signing/signed-actions.js';
+import type { Chain } from '../../command/chain/chain.js';
+
+export const NOW_S = 1_800_000_000;
+export const CHAIN_ID = 137;
+export const owner = new Wallet(id('relay scene: owner'));
+export const stranger = new Wallet(id('relay scene: stranger'));
+export const lowerCase = (wallet: Wallet): string => wallet.address.toLowerCase();
+
+const NAMES = ['settlement', 'conditionalTokens', 'collateral', 'marketFactory', 'oracle', 'oracleResolver', 'quickResolver', 'multicall'] as const;
+export const contracts = Object.fromEntries(NAMES.map((name, i) => [name, `0x${`c${i}`.repeat(20)}`])) as unknown as Chain['contracts'];
+/** A resolved market in which YES has won, and an open one. */
+export const won = { marketId: `0x${'a1'.repeat(32)}`, address: `0x${'a1'.repeat(20)}`, tokens: [11n, 12n] };
+export const open = { marketId: `0x${'b2'.repeat(32)}`, address: `0x${'b2'.repeat(20)}`, tokens: [21n, 22n] };
+const MARKETS = [won, open];
+export const BOND = 10_000_000n;
+export const ZERO = `0x${'0'.repeat(64)}`;
+
+const domains = signingDomains({ chainId: CHAIN_ID, contracts, settlementName: 'Exchange', token: { name: 'USD Coin', version: '2' } });
+
+/** What the chain is like; tests assign. */
+export interface ChainState {
+  testnet: boolean;
+  code: string;
+  /** Counters of all the owner's nonces. */
+  counter: bigint;
+  approved: boolean;
+  allowance: bigint;
+  shares: bigint;
+  proposal: { assertionId: string; proposer: string; outcome: boolean } | undefined;
+  /** Why a transaction would revert; items of a batch that would. */
+  reverts: string | undefined;
+  failingItems: readonly number[];
+  baseFeePerGas: bigint;
+  balance: bigint;
+  trouble: string | undefined;
+  gasPerOwner: bigint;
+  scopes: boolean;
+  ended: Map<string, EndedRelay>;
+}
+
+export type RelayScene = Awaited<ReturnType<typeof relayScene>>;
+
+/** The word of the ABI. */
+const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`;
+
+const freshState = (): ChainState => ({
+  testnet: true, code: '0x', counter: 5n, approved: false, allowance: 0n, shares: 7_000_000n, proposal: undefined, reverts: undefined, failingItems: [],
+  baseFeePerGas: 10n, balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true, ended: new Map(),
+});
+
+/** What the contracts answer to a view. */
+function answerTo({ method, to, args }: ContractCall, state: ChainState): unknown {
+  const market = MARKETS.find((each) => each.address === to || each.marketId === args[0] || each.address === args[0]);
+  switch (method) {
+    case 'marketOf': return market?.address ?? `0x${'0'.repeat(40)}`;
+    case 'marketIdOf': return market?.marketId ?? ZERO;
+    case 'resolver': return contracts.oracleResolver;
+    case 'bond': return BOND;
+    case 'yesId': return market?.tokens[0];
+    case 'noId': return market?.tokens[1];
+    case 'payoutNumerators': return market === won && args[1] === 0 ? 1n : 0n;
+    case 'nonces(address)': return state.counter;
+    case 'nonces(address,uint192)': return (args[1] as bigint) * 2n ** 64n + state.counter;
+    case 'isApprovedForAll': return state.approved;
+    case 'allowance': return state.allowance;
+    case 'balanceOf': return state.shares;
+    case 'proposalOf': return state.proposal;
+    default: throw new Error(`nothing is said of ${method}`);
+  }
+}
+
+function madeUpReads(state: ChainState): ChainReads {
+  return {
+    views: (calls) => {
+      // What cannot be encoded would throw on a chain too.
+      for (const call of calls) encodeCall(call);
+      return Promise.resolve(calls.map((call) => answerTo(call, state)));
+    },
+    code: () => Promise.resolve(state.code),
+    simulate: ({ data }) => Promise.resolve(
+      state.reverts === undefined ? { returned: aggregated(data, state.failingItems) } : { reverted: state.reverts }),
+    funds: () => Promise.resolve({ baseFeePerGas: state.baseFeePerGas, balance: state.balance, block: 100 }),
+    receiptLogs: () => Promise.resolve([]),
+    logs: () => Promise.resolve([]),
+  };
+}
+
+/** A desk whose orders are in `sent`, and their hashes in `hashes` until they are forgotten. */
+function madeUpDesk(state: ChainState, { sent, hashes }: { sent: Order[]; hashes: Map<string, string> }): Desk {
+  return {
+    done: Promise.resolve(), trouble: () => state.trouble, status: () => ({ holds: true, open: 0, trouble: state.trouble }),
+    ended: () => undefined, refuseUsed: () => undefined,
+    send: async (order) => {
+      sent.push(order);
+      const hash = id(`sent ${sent.length}`);
+      await new Promise((resolve) => { setImmediate(resolve); });
+      hashes.set(order.note.requestId, hash);
+      return hash;
+    },
+    find: (requestId) => hashes.has(requestId) ? Promise.resolve(hashes.get(requestId)!) : undefined,
+  };
+}
+
+export async function relayScene() {
+  const keccak256 = await createKeccak256();
+  const recovery = await createSignerRecovery(keccak256);
+  const state = freshState();
+  const sent: Order[] = [];
+  const hashes = new Map<string, string>();
+  const lacks: (string | undefined)[] = [];
+  const [reads, desk] = [madeUpReads(state), madeUpDesk(state, { sent, hashes })];
+  const relayerNow = (): Relay => createRelayer({
+    keccak256, recovery, now: () => NOW_S * 1_000, quota: createQuota({ gasPerOwner: state.gasPerOwner, gasPerToken: 0n }, () => 0),
+    chains: new Map([[CHAIN_ID, {
+      chain: {
+        chainId: CHAIN_ID, name: 'made up', testnet: state.testnet, confirmations: 0, startBlock: 0, contracts, domainName: 'Exchange', exposureCheck: false,
+      },
+      reads, desk, lacks: (what) => { lacks.push(what); }, relayer: `0x${'e1'.repeat(20)}`, maxFeePerGas: 1_000n, token: () => ({ name: 'USD Coin', version: '2' }),
+      isKnownMarket: (marketId) => MARKETS.some((each) => each.marketId === marketId),
+      ended: (requestId) => Promise.resolve(state.ended.get(requestId)),
+    }]]),
+  });
+  let relay = relayerNow();
+
+  return {
+    state, sent, lacks,
+    /** A signature of a message, with the nonce that is due, or another one. */
+    sign(name: SignedActionName, message: Message, { nonceOf, counter = state.counter, by = owner }: SignOptions = {}) {
+      const { contract } = signedActions[name];
+      const nonce = nonceOf === undefined ? counter : nonceKey(nonceOf) * 2n ** 64n + counter;
+      const { r, s, v } = by.signingKey.sign(prepareAction(keccak256, signedActions[name], domains[contract]!)({ ...message, nonce }));
+      return { fields: { deadline: String(message['deadline']), v, r, s } };
+    },
+    /** Starts again with a relayer that remembers nothing, on the chain as it was. */
+    reset(): void {
+      Object.assign(state, freshState());
+      sent.length = lacks.length = 0;
+      hashes.clear();
+      relay = relayerNow();
+    },
+    /** A relayer for the chain as it is now, without what was sent. */
+    restart(): void {
+      hashes.clear();
+      relay = relayerNow();
+    },
+    ask: (action: RelayAction, body: unknown): Promise<Relayed> => relay({
+      action, bytes: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), token: 'test',
+      authorise: () => { if (!state.scopes) throw new RequestError('insufficient_scope', `relay:${action}`); },
+    }),
+  };
+}
+
+export interface SignOptions {
+  readonly nonceOf?: string;
+  readonly counter?: bigint;
+  readonly by?: Wallet;
+}
+
+/** What `aggregate3` returns when these items fail; a single call's data are not an aggregate's, and nobody reads their result. */
+function aggregated(data: string, failing: readonly number[]): string {
+  if (!data.startsWith(encodeCall({ abi: 'multicall', method: 'aggregate3', args: [[]] }).slice(0, 10))) return '0x';
+  const count = Number(BigInt(`0x${data.slice(10 + 64, 10 + 128)}`));
+  const reason = encodeCall({ abi: 'conditionalTokens', method: 'redeemPositions', args: [contracts.collateral, ZERO, ZERO, []] }).slice(0, 10);
+  const items = Array.from({ length: count }, (_, i) => [word(failing.includes(i) ? 0n : 1n), word(64n), word(4n), reason.padEnd(66, '0')]
+    .map((each) => each.slice(2)).join(''));
+  const heads = items.map((_, i) => word(BigInt(32 * count + i * 128)).slice(2));
+  return `${word(32n)}${word(BigInt(count)).slice(2)}${heads.join('')}${items.join('')}`;
+}
