@@ -2,6 +2,7 @@
 import { Interface, TypedDataEncoder, type InterfaceAbi } from 'ethers';
 import { InconsistentAnswer, readLatest } from '../../command/indexer/block-range.js';
 import { ChainUnavailable, RpcError, type Chain, type Contracts, type Rpc } from '../../command/chain/chain.js';
+import { signingDomains } from '../../command/signing/signed-actions.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
@@ -58,7 +59,7 @@ export async function checkContracts({ chain, rpc: nodes }: { chain: Chain; rpc:
   await checkCode(checked);
   let collateral: Collateral | undefined;
   if (problems.length === 0) {
-    await checkSettlement(checked);
+    await checkDomains(checked);
     await checkReferences(checked);
     await checkDisputeWindow(checked);
     await checkTransferFee(checked);
@@ -110,14 +111,20 @@ async function checkCode({ chain: { contracts }, rpc, fault }: Checked): Promise
   }));
 }
 
-async function checkSettlement({ chain, rpc, fault }: Checked): Promise<void> {
-  const { settlement: address } = chain.contracts;
-  const found = await domainOf(rpc, SETTLEMENT, address);
-  if (found === undefined) return fault(`settlement: the contract at ${address} has no eip712Domain()`);
-  const wanted = { name: chain.domainName, version: '1', chainId: chain.chainId, verifyingContract: address };
-  for (const [field, value] of Object.entries(wanted)) {
-    const other = found[field as keyof Domain];
-    if (other !== value) fault(`settlement: the signing domain's ${field} is ${JSON.stringify(other)}, not ${JSON.stringify(value)}`);
+/** Compares the signing domains of the contracts that check users' signatures; the stablecoin's is read, not compared. */
+async function checkDomains({ chain, rpc, fault }: Checked): Promise<void> {
+  const { chainId, contracts, domainName: settlementName } = chain;
+  const wanted = signingDomains({ chainId, contracts, settlementName, token: undefined });
+  for (const name of ['settlement', 'conditionalTokens', 'oracleResolver'] as const) {
+    const found = await domainOf(rpc, SETTLEMENT, contracts[name]);
+    if (found === undefined) {
+      fault(`${name}: the contract at ${contracts[name]} has no eip712Domain()`);
+      continue;
+    }
+    for (const [field, value] of Object.entries(wanted[name])) {
+      const other = found[field as keyof Domain];
+      if (other !== value) fault(`${name}: the signing domain's ${field} is ${JSON.stringify(other)}, not ${JSON.stringify(value)}`);
+    }
   }
 }
 

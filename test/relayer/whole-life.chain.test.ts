@@ -1,7 +1,7 @@
 /** A market's whole life at the relayer, over HTTP, by wallets that have no gas and know only `/api/v1/config`. */
 import assert from 'node:assert/strict';
 import { Wallet, id } from 'ethers';
-import type { RelayAction } from '../../command/relayer/bodies.js';
+import { RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
 import { GAS_CEILINGS } from '../../command/relayer/plan.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
@@ -52,6 +52,36 @@ describe('relayer: a market\'s whole life without gas', function () {
     assert.ok(BigInt(gasUsed) * 3n < GAS_CEILINGS[action] * 2n, `${action} used ${Number(gasUsed)} gas, so its ceiling is too near`);
     return txHash;
   }
+
+  it('asks for a bearer token first, then reads the body, and asks for the scope after the chain', async () => {
+    const body = await client.bodies.approval(ann);
+    const other = await bearerToken(exchange.databaseUrl, ['relay:ctf-split']);
+    const limited = { Authorization: `Bearer ${other}` };
+    const unknown = { Authorization: `Bearer ${other.slice(0, -2)}xx` };
+    assert.deepEqual(await client.refused('ctf-approval', '{', { Authorization: '' }), [401, 'Missing bearer token']);
+    assert.deepEqual(await client.refused('ctf-approval', '{', unknown), [401, 'Invalid bearer token']);
+    assert.deepEqual(await client.refused('ctf-approval', '{', limited), [400, 'Invalid request body']);
+    assert.deepEqual(await client.refused('ctf-approval', { ...body, chainId: 1 }, limited), [400, 'No relayer configured for chain']);
+    assert.deepEqual(await client.refused('ctf-approval', { ...body, operator: ann.address }, limited), [403, 'Token lacks the scope relay:ctf-approval']);
+    const [status, text] = await client.refused('ctf-approval', { ...body, operator: ann.address });
+    assert.deepEqual([status, text.startsWith('the relayer does not send this')], [403, true]);
+    const answer = await client.post('ctf-approval', '{', { Authorization: '' });
+    assert.equal(answer.headers.get('WWW-Authenticate'), 'Bearer realm="prediction-exchange"');
+  });
+
+  it('tells who relays, and the nonces and bonds of its markets', async () => {
+    const { chains: [chain] } = await exchange.get('/api/v1/config') as unknown as { chains: [{ relayer: { address: string; actions: string[] } }] };
+    assert.deepEqual(chain.relayer, { address: node.accounts[8]!.address.toLowerCase(), actions: RELAY_ACTIONS });
+    const packed = (marketId: string) => String((BigInt(marketId) % 2n ** 192n) * 2n ** 64n);
+    const told = ({ marketId, address: contractAddress }: DeployedMarket) => (
+      { marketId, contractAddress, bond: String(BOND), condition: packed(marketId), market: packed(marketId) });
+    const path = `/api/v1/users/${ann.address}/nonces?chain_id=${client.chainId}`;
+    const all = { address: ann.address.toLowerCase(), chainId: client.chainId, owner: '0', token: '0' };
+    assert.deepEqual(await exchange.get(path), { ...all, markets: [told(sun), told(rain)] });
+    assert.deepEqual(await exchange.get(`${path}&market=${rain.marketId}`), { ...all, markets: [told(rain)] });
+    await exchange.refused('unknown_market', 'GET', `${path}&market=0x${'1'.repeat(64)}`);
+    await exchange.refused('chain_unavailable', 'GET', `/api/v1/users/${ann.address}/nonces?chain_id=5`);
+  });
 
   it('approves, permits, splits and merges', async () => {
     const { bodies, contracts } = client;

@@ -106,6 +106,7 @@ describe('service: the contracts of a chain', () => {
   it('are refused when the signing domain of orders has another name or chain', async () => {
     assert.deepEqual(await problemsOf({ chain: { ...chain, domainName: 'Other', chainId: 1 }, rpc }), [
       'settlement: the signing domain\'s name is "Prediction Exchange Settlement", not "Other"', 'settlement: the signing domain\'s chainId is 31337, not 1',
+      'conditionalTokens: the signing domain\'s chainId is 31337, not 1', 'oracleResolver: the signing domain\'s chainId is 31337, not 1',
       `collateral: its DOMAIN_SEPARATOR() is not that of name "USD Coin (test)", version "2", chain 1 and its address, so permits for it could not be signed`,
     ]);
   });
@@ -122,6 +123,7 @@ describe('service: the contracts of a chain', () => {
       `marketFactory: its oracleResolver() is ${contracts.oracleResolver}, not the oracleResolver of the settings, ${contracts.quickResolver}`,
       `marketFactory: its quickResolver() is ${contracts.quickResolver}, not the quickResolver of the settings, ${contracts.oracleResolver}`,
       `oracleResolver: the contract at ${contracts.quickResolver} has no disputeWindow()`,
+      `oracleResolver: the contract at ${contracts.quickResolver} has no eip712Domain()`,
       `settlement: its collateral() is not there, not the collateral of the settings, ${contracts.collateral}`,
       `settlement: its conditionalTokens() is not there, not the conditionalTokens of the settings, ${contracts.conditionalTokens}`,
       `settlement: the contract at ${contracts.multicall} has no eip712Domain()`,
