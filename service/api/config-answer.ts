@@ -8,6 +8,7 @@ import { MIN_LIFETIME_S, WORK_LIMIT } from '../../engine/rules/limits.js';
 import { EVENTS_LIMIT } from '../../query/events.js';
 import { ORDERS_LIMIT } from '../../query/orders/orders.js';
 import { HOLDER_ENTRIES } from '../../query/positions.js';
+import { MAX_CLAIM_ENTRIES } from '../../query/claims.js';
 import { MAX_SETTLEMENTS } from '../../query/settlements.js';
 import { ACTIVITY_ENTRIES, TRADE_ENTRIES, USER_ACTIVITY_LIMIT } from '../../query/trades.js';
 import type { Collateral } from '../chains/chain-check.js';
@@ -65,6 +66,7 @@ const limits = {
   maxTrades: fixed(TRADE_ENTRIES, 'Most trades in a market\'s trade history.'),
   maxUserActivity: fixed(USER_ACTIVITY_LIMIT.max, 'Most entries in each list of a user\'s activity.'),
   maxSettlementsPerPage: fixed(MAX_SETTLEMENTS, 'Most pending or failed trades in an answer.'),
+  maxClaimsPerPage: fixed(MAX_CLAIM_ENTRIES, 'Most pending or failed claims in an answer.'),
   maxEventsPerPage: fixed(EVENTS_LIMIT.max, 'Most records of the history in an answer.'),
   maxRelayDeadlineS: fixed(MAX_DEADLINE_S, 'How far ahead the deadline of a relayed action may be at most.'),
   maxRedemptionsPerBatch: fixed(MAX_REDEMPTIONS, 'Most redemptions in one batch.'),

@@ -46,6 +46,10 @@ describe('the exchange: limits that clients are told', function () {
       ...Array.from({ length: HOLDERS }, (_, fill): Command => ({ kind: 'SettleFill', v: 1, at: Date.now(), fill, txHash: id('settled') })),
       ...Array.from({ length: MAX_OPEN_ORDERS - 1 }, (_, n) => order(20_000 + n, { trader: lower(bob), side: 0, price: 1 })),
     ]);
+    await record(Array.from({ length: 51 }, (_, n): Command => ({
+      kind: 'RequestRelay', v: 1, at: Date.now(), requestId: id(`limits ${n}`), chainId: 31_337, action: 'batch-ctf-redemption', owner: trader(n),
+      claims: Array.from({ length: 20 }, () => ({ marketId: exchange.rain.id, payout: '1', winningOutcome: 0 })),
+    })));
     const sweep = await exchange.place(alice, { size: fills + 1, price: 500_000 });
     last = sweep.position;
     assert.equal(sweep.body['matches'], fills);
@@ -112,6 +116,7 @@ describe('the exchange: limits that clients are told', function () {
     maxTrades: has('trades', () => `/api/v1/trades/${rain()}`),
     maxUserActivity: (limit, all) => pages('activity', `/api/v1/users/${lower(alice)}/activity?chain_id=31337`)(limit, all),
     maxSettlementsPerPage: pages('pendingTrades', '/api/v1/pending-trades'),
+    maxClaimsPerPage: pages('pendingClaims', '/api/v1/pending-claims'),
     maxEventsPerPage: pages('events', '/api/v1/events'),
     maxRelayDeadlineS: inRelayer, maxRedemptionsPerBatch: inRelayer, relayGasPerOwnerAndHour: inRelayer, relayGasPerTokenAndHour: inRelayer,
     rateLimitWindowS: inRates, ordersPerWindow: inRates, readsPerWindow: inRates,
@@ -137,6 +142,7 @@ describe('the exchange: limits that clients are told', function () {
     const of: Record<string, number | undefined> = {
       '/api/v1/orders': limits['maxOrdersPerPage'], '/api/v1/users/{address}/orders': limits['maxOrdersPerPage'],
       '/api/v1/users/{address}/activity': limits['maxUserActivity'], '/api/v1/events': limits['maxEventsPerPage'],
+      '/api/v1/pending-claims': limits['maxClaimsPerPage'], '/api/v1/failed-claims': limits['maxClaimsPerPage'],
       '/api/v1/pending-trades': limits['maxSettlementsPerPage'], '/api/v1/failed-trades': limits['maxSettlementsPerPage'],
     };
     const told = Object.entries(paths).flatMap(([path, { get }]) =>

@@ -98,7 +98,7 @@ export const getConfig = defineEndpoint({
         limits: {
           minPrice: 1, maxPrice: 999_999, minExpirationS: 60, maxBodyBytes: 65_536, maxOpenOrders: 5_000, maxFillsPerOrder: 2_500,
           maxOrdersPerPage: 1_000, maxHolders: 10, maxActivity: 50, maxTrades: 100, maxUserActivity: 100,
-          maxSettlementsPerPage: 1_000, maxEventsPerPage: 1_000,
+          maxSettlementsPerPage: 1_000, maxClaimsPerPage: 1_000, maxEventsPerPage: 1_000,
           maxRelayDeadlineS: 2_592_000, maxRedemptionsPerBatch: 20, relayGasPerOwnerAndHour: 20_000_000, relayGasPerTokenAndHour: 1_000_000_000,
           rateLimitWindowS: 60, ordersPerWindow: 6_000, readsPerWindow: 6_000,
         },
