@@ -56,6 +56,7 @@ const settings = {
   'Whether a cancel needs the trader\'s signature; open lets anybody cancel any order and is refused unless HOST is loopback.',
   { shown: 'required (open with the embedded Postgres and the development chain on loopback)' }),
   CHAIN_PORT: setting(integer(0, 65_535), 8545, 'Port of the development chain\'s JSON-RPC, on this machine only; 0 takes any free port.'),
+  DEV_DISPUTE_WINDOW_S: setting(integer(1, 7_200), 7_200, 'Seconds in which a proposed resolution can be disputed on the development chain; fixed when it is made.'),
   EXPOSURE_CHECK: setting(flag, false, 'With CHAINS=dev: whether orders are checked against their traders\' balances and allowances. Without the check, fills that cannot be paid end as failed trades.'),
   CHAIN_ID: setting(integer(1, Number.MAX_SAFE_INTEGER), 31_337, 'Without a chains file: the chain id, which is part of the signing domain.'),
   CHAIN_NAME: setting(text(100), 'Development chain', 'Without a chains file: the chain\'s display name.'),
@@ -144,11 +145,11 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
  * `alsoUnused` may be given: its effect is not on the chain's nature.
  */
 const CHAIN_SETTINGS = {
-  none: { ignored: ['EXPOSURE_CHECK'], alsoUnused: ['CHAIN_PORT'], because: 'since without a chain there are no balances to check' },
+  none: { ignored: ['EXPOSURE_CHECK'], alsoUnused: ['CHAIN_PORT', 'DEV_DISPUTE_WINDOW_S'], because: 'since without a chain there are no balances to check' },
   dev: { ignored: ['CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'], alsoUnused: [], because: 'since the development chain has its own values' },
   file: {
     ignored: ['EXPOSURE_CHECK', 'CHAIN_ID', 'CHAIN_NAME', 'CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'],
-    alsoUnused: ['CHAIN_PORT', 'CATALOGUE'], because: 'since the chains file describes each chain',
+    alsoUnused: ['CHAIN_PORT', 'DEV_DISPUTE_WINDOW_S', 'CATALOGUE'], because: 'since the chains file describes each chain',
   },
 } as const;
 

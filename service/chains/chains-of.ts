@@ -38,7 +38,7 @@ export interface OpeningChains {
   readonly report: Report;
 }
 
-type Wanted = Pick<Config, 'chains' | 'chainId' | 'chainName' | 'chainPort' | 'dataDir' | 'exposureCheck' | 'catalogue'>;
+type Wanted = Pick<Config, 'chains' | 'chainId' | 'chainName' | 'chainPort' | 'devDisputeWindowS' | 'dataDir' | 'exposureCheck' | 'catalogue'>;
 
 /** Time between two requests to the development chain for new blocks. */
 const DEV_POLL_MS = 100;
@@ -66,9 +66,9 @@ function configured({ blocksOnDemand, ...chain }: ChainOfFile): ConfiguredChain 
 
 /** Starts the development chain, creates the catalogue's markets, and writes the chains file with which other processes find the chain. */
 async function startDevelopment(config: Wanted, { log, report }: Pick<OpeningChains, 'log' | 'report'>): Promise<ChainsOfConfig> {
-  const { chainId, chainName: name, chainPort: port, exposureCheck } = config;
+  const { chainId, chainName: name, chainPort: port, exposureCheck, devDisputeWindowS: disputeWindowS } = config;
   const directory = join(config.dataDir, 'chain');
-  const dev = await startDevChain({ directory, port, chainId, name, exposureCheck, log });
+  const dev = await startDevChain({ directory, port, chainId, name, exposureCheck, disputeWindowS, log });
   const watch = watchKept(dev, report);
   const close = async (): Promise<void> => {
     clearInterval(watch);

@@ -11,7 +11,7 @@ describe('service: configuration', () => {
     const config = parseConfig({});
     assert.deepEqual(config, {
       host: '127.0.0.1', port: 8080, dataDir: '.data', databaseUrl: '', logLevel: 'info', trustProxy: 0, cancelAuth: 'open', chains: 'dev',
-      chainPort: 8545, exposureCheck: false, chainId: 31_337,
+      chainPort: 8545, devDisputeWindowS: 7_200, exposureCheck: false, chainId: 31_337,
       chainName: 'Development chain', chainTestnet: true, settlementDomainName: 'Prediction Exchange Settlement',
       settlementAddress: '0x5fbdb2315678afecb367f032d93f642f64180aa3', catalogue: '', snapshotEvery: 200_000, maxQueuedOrders: 10_000,
       maxOpenOrders: 5_000, maxConnections: 10_000, maxConnectionsPerAddress: 2_500, metricsPort: undefined, metricsHost: '127.0.0.1',
@@ -93,7 +93,7 @@ describe('service: configuration', () => {
     };
     assert.deepEqual(missing({}), [...domain].sort(), 'the development chain has an address of its own');
     assert.deepEqual(missing({}, ['PROCESSES']), ['PROCESSES', ...domain].sort());
-    assert.deepEqual(missing({ CHAINS: 'none' }), ['CHAIN_PORT', 'EXPOSURE_CHECK']);
+    assert.deepEqual(missing({ CHAINS: 'none' }), ['CHAIN_PORT', 'DEV_DISPUTE_WINDOW_S', 'EXPOSURE_CHECK']);
     assert.deepEqual(missing({ CHAINS: 'x.json' }), ['CATALOGUE', 'CHAIN_ID', 'CHAIN_NAME', 'CHAIN_PORT', 'EXPOSURE_CHECK', ...domain].sort());
   });
 

@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { computeAddress, id } from 'ethers';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
+import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
@@ -58,7 +59,7 @@ describe('development chain', () => {
   after(() => rm(home, { recursive: true, force: true }));
 
   function optionsFor(where: string): DevChainOptions {
-    return { directory: where, port: 0, chainId: 31_337, name: 'Here', exposureCheck: true, log: () => undefined };
+    return { directory: where, port: 0, chainId: 31_337, name: 'Here', exposureCheck: true, disputeWindowS: 75, log: () => undefined };
   }
 
   async function start(options: Partial<DevChainOptions> = {}): Promise<DevChain> {
@@ -115,6 +116,7 @@ describe('development chain', () => {
       assert.equal(await contract.read('hasRole', [await contract.read(role, []), who]), true, address);
       assert.ok(BigInt(await rpcTo(made.rpcUrl)<string>('eth_getBalance', [who, 'latest'])) > 10n ** 21n);
     }
+    assert.equal(await on(contracts.oracleResolver, oracleResolver).read('disputeWindow', []), 75n);
     for (const account of developmentAccounts()) {
       assert.equal(await usdcOf(made, account), MILLION_USDC);
       assert.equal(await on(contracts.collateral, testUsdc).read('allowance', [account.address, contracts.settlement]), 0n);
@@ -281,6 +283,7 @@ describe('development chain', () => {
       ['half a manifest', () => { truncateSync(manifest(), 100); }, /is damaged: .*manifest\.json is not JSON/],
       ['a manifest of another version', () => { change({ version: 2 }); }, /another version of the program, or is damaged: .*version/],
       ['another chain id', () => { change({ chainId: 1 }); }, /has id 1, not 31337\. Set CHAIN_ID back to 1\./],
+      ['another dispute window', () => { change({ disputeWindowS: 60 }); }, /has a dispute window of 60 s, not 75 s\. Set DEV_DISPUTE_WINDOW_S back to 60\./],
       ['other contracts than the program\'s', () => { change({ artifacts: `0x${'00'.repeat(32)}` }); },
         /has contracts of another version of this program\. Run that version to continue with this chain\./],
       ['the state of another chain', otherChain, /has the state of another chain: its block 1 is not the block of the manifest/],

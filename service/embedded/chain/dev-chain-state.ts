@@ -26,6 +26,8 @@ const Manifest = record({
   code: Type.Record(Type.String(), Bytes32),
   /** SHA-256 of the compiled contracts that the program deployed. */
   artifacts: Bytes32,
+  /** The contracts' dispute window, in seconds; manifests before it was a setting have none. */
+  disputeWindowS: Type.Optional(Type.Integer({ minimum: 1 })),
 });
 export type Manifest = Type.Static<typeof Manifest>;
 

@@ -57,6 +57,8 @@ export interface DevChainOptions {
   readonly chainId: number;
   readonly name: string;
   readonly exposureCheck: boolean;
+  /** Seconds in which a proposed resolution can be disputed; the chain is made with it. */
+  readonly disputeWindowS: number;
   /** Receives the lines of anvil, and messages about the state. */
   readonly log: (line: string) => void;
   /** Least time between two writes of the state, and time between two checks for new blocks. */
@@ -83,9 +85,9 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
     await stopKilledServices(directory, options.log);
     await removeHalfMade(directory);
     const kept = await readManifest(directory);
-    if (kept !== undefined) refuseOutdated(directory, kept, options.chainId);
+    if (kept !== undefined) refuseOutdated(directory, kept, options);
     const running = anvil = await launch(directory, options, kept !== undefined);
-    const manifest = kept ?? await makeChain(directory, anvil, options.chainId);
+    const manifest = kept ?? await makeChain(directory, anvil, options);
     if (kept !== undefined) await refuseForeign(directory, kept, anvil.url);
     keeper = keepChain({
       url: anvil.url, kept: await latestBlock(anvil.url), write: (state) => replaceState(directory, state), log: options.log,
@@ -162,11 +164,12 @@ async function launch(directory: string, { chainId, port, log }: DevChainOptions
 }
 
 /** Deploys the contracts on a fresh chain and keeps the chain. A crash on the way leaves nothing that a later start would use. */
-async function makeChain(directory: string, { url }: Anvil, chainId: number): Promise<Manifest> {
-  const { contracts, deploymentBlock } = await makeDevContracts(url, chainId);
+async function makeChain(directory: string, { url }: Anvil, { chainId, disputeWindowS }: DevChainOptions): Promise<Manifest> {
+  const { contracts, deploymentBlock } = await makeDevContracts(url, { chainId, disputeWindowS });
   const { hash } = await nodeRequest<{ hash: string }>(url, 'eth_getBlockByNumber', [`0x${deploymentBlock.toString(16)}`, false]);
   const manifest: Manifest = {
     version: 1, chainId, contracts, deployment: { block: deploymentBlock, hash }, code: await codeAt(url, contracts), artifacts: artifactsDigest(),
+    disputeWindowS,
   };
   await keepNewChain(directory, { state: await dumpState(url), manifest });
   return manifest;
@@ -177,10 +180,14 @@ async function codeAt(url: string, contracts: Manifest['contracts']): Promise<Re
   return Object.fromEntries(await Promise.all(digests)) as Record<string, string>;
 }
 
-function refuseOutdated(directory: string, { chainId, artifacts }: Manifest, wanted: number): void {
-  if (chainId !== wanted) throw new DevChainUnusable(directory, `has id ${chainId}, not ${wanted}`, `Set CHAIN_ID back to ${chainId}. `);
-  if (artifacts === artifactsDigest()) return;
-  throw new DevChainUnusable(directory, 'has contracts of another version of this program', 'Run that version to continue with this chain. ');
+function refuseOutdated(directory: string, { chainId, artifacts, disputeWindowS }: Manifest, wanted: DevChainOptions): void {
+  if (chainId !== wanted.chainId) throw new DevChainUnusable(directory, `has id ${chainId}, not ${wanted.chainId}`, `Set CHAIN_ID back to ${chainId}. `);
+  if (artifacts !== artifactsDigest()) {
+    throw new DevChainUnusable(directory, 'has contracts of another version of this program', 'Run that version to continue with this chain. ');
+  }
+  if (disputeWindowS === wanted.disputeWindowS) return;
+  throw new DevChainUnusable(directory, `has a dispute window of ${disputeWindowS} s, not ${wanted.disputeWindowS} s`,
+    `Set DEV_DISPUTE_WINDOW_S back to ${disputeWindowS}. `);
 }
 
 async function refuseForeign(directory: string, { deployment, contracts, code }: Manifest, url: string): Promise<void> {

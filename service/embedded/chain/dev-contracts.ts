@@ -56,13 +56,17 @@ export function artifactsDigest(): string {
 }
 
 /** Deploys the contracts with the first account, which stays administrator, and funds the wallets. The chain must be fresh. */
-export async function makeDevContracts(url: string, chainId: number): Promise<{ contracts: Contracts; deploymentBlock: number }> {
+export async function makeDevContracts(
+  url: string, { chainId, disputeWindowS }: { readonly chainId: number; readonly disputeWindowS: number },
+): Promise<{ contracts: Contracts; deploymentBlock: number }> {
   const provider = new JsonRpcProvider(url, chainId, { staticNetwork: true, cacheTimeout: -1, polling: true, pollingInterval: 20 });
   try {
     const accounts = developmentAccounts();
     const signer = deployerWallet().connect(provider);
     const [operator, creator] = [operatorWallet().address, creatorWallet().address];
-    const { deploymentBlock, ...addresses } = await deployContracts({ signer, operator, creator, quickOperator: operator });
+    const { deploymentBlock, ...addresses } = await deployContracts({
+      signer, operator, creator, quickOperator: operator, disputeWindowS: BigInt(disputeWindowS),
+    });
     const usdc = new Contract(addresses.collateral, testUsdc.abi as InterfaceAbi, signer).getFunction('mint');
     let nonce = await signer.getNonce('latest');
     const sent = [];
