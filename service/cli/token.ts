@@ -1,7 +1,7 @@
 /** `npm run token -- issue|list|revoke`: the bearer tokens of the exchange. Exit codes: 1 when it cannot be done, 2 for wrong arguments. */
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { REMEMBERED_MS } from '../access/authenticate.js';
 import { issueToken } from '../access/issue-token.js';
 import { SCOPES, type Scope } from '../access/scopes.js';
@@ -10,7 +10,7 @@ import { nameOf, scopesOf, secondsOf } from '../access/token-arguments.js';
 import { issuedJson, storedJson, tokenTable } from '../access/token-text.js';
 import { parseConfig, type Config } from '../config.js';
 import { sharedDatabaseOf } from '../embedded/database-of.js';
-import { SettingError, type Parse } from '../settings.js';
+import { argument } from './tool.js';
 
 const FAILED = 1;
 const WRONG_ARGUMENTS = 2;
@@ -96,17 +96,6 @@ async function checkDatabase({ databaseUrl, dataDir }: Config): Promise<void> {
   if (databaseUrl !== '') return;
   const isThere = await access(join(dataDir, 'postgres')).then(() => true, () => false);
   if (!isThere) throw new Error(`${dataDir} has no database yet: start the exchange there first (npm start), or set DATA_DIR or DATABASE_URL`);
-}
-
-/** An option's parser that reports what was expected as commander does. */
-function argument<T>(parse: Parse<T>): (text: string) => T {
-  return (text) => {
-    try {
-      return parse(text);
-    } catch (error) {
-      throw error instanceof SettingError ? new InvalidArgumentError(error.message) : error;
-    }
-  };
 }
 
 /** Adds the scope to those of earlier options. */
