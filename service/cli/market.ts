@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { pause } from '../../engine/waiting.js';
 import { secondsOf } from '../access/token-arguments.js';
-import { creatorWallet, developmentAccounts } from '../embedded/chain/dev-contracts.js';
+import { creatorWallet, deployerWallet } from '../embedded/chain/dev-contracts.js';
 import { SettingError } from '../settings.js';
 import { Refused, createApi, type Chain, type Config, type Market } from './demo/api.js';
 import { arbitrate, createMarket, type MarketChain } from './market/chain.js';
@@ -98,7 +98,7 @@ async function decide(marketId: string, truthful: boolean, common: Common): Prom
   const { assertion, resolved } = await api.get<Resolution>(`/api/v1/resolution/${marketId}`);
   if (resolved) throw new Error(`market ${marketId} is resolved already`);
   if (assertion?.disputed !== true) throw new Error(`market ${marketId} has no disputed proposal: there is nothing to decide`);
-  const key = await keyOf(common, chain, developmentAccounts()[0]!.privateKey);
+  const key = await keyOf(common, chain, deployerWallet().privateKey);
   const txHash = await arbitrate(chain, key, { assertionId: assertion.id, truthful });
   if (common.json) return print(JSON.stringify({ id: marketId, assertionId: assertion.id, truthful, txHash }));
   print(`The proposal for market ${marketId} is ${truthful ? 'truthful: the market is resolved' : 'untruthful: another one may come'} (transaction ${txHash})`);

@@ -25,8 +25,8 @@ export function developmentAccounts(): HDNodeWallet[] {
   return Array.from({ length: ACCOUNTS }, (_, i) => wallet(`0'/0/${i}`));
 }
 
-/** The first account of the test mnemonic, which deploys the contracts and stays administrator. */
-function deployerWallet(): HDNodeWallet {
+/** The first account of the test mnemonic, which deploys the contracts, stays administrator, and is the oracle's owner. */
+export function deployerWallet(): HDNodeWallet {
   return wallet('0\'/0/0');
 }
 
