@@ -78,7 +78,9 @@ describe('relayer: endings', () => {
     assert.deepEqual((await judged([goal], mined(true), pays(0n, 0n))).results, [
       { succeeded: false, reason: 'the transaction has not brought the state that was asked for' },
     ]);
-    for (const [yes, no] of [[1n, 0n], [1n, 1n]] as const) assert.equal((await judged([goal], mined(false), pays(yes, no))).results[0]?.succeeded, false);
+    for (const [yes, no] of [[1n, 0n], [1n, 1n]] as const) {
+      assert.equal((await judged([goal], mined(false), pays(yes, no))).results[0]?.succeeded, false);
+    }
   });
 
   it('an approval, an allowance and a proposal by the state at the block of the ending', async () => {
