@@ -70,8 +70,10 @@ export interface Bell {
   wait(signal: AbortSignal, timeoutMs: number): Promise<'rung' | 'timeout' | 'aborted'>;
 }
 
+/** However many wait at the same time, the bell has one listener per signal: EventTarget warns of a leak beyond ten. */
 export function createBell(): Bell {
   const waiting = new Set<() => void>();
+  const leaving = createLeaving();
   let count = 0;
 
   return {
@@ -85,16 +87,39 @@ export function createBell(): Bell {
         const finish = (why: 'rung' | 'timeout' | 'aborted'): void => {
           clearTimeout(timer);
           waiting.delete(resume);
-          signal.removeEventListener('abort', abort);
+          leaving.remove(signal, abort);
           resolve(why);
         };
         const resume = (): void => { finish('rung'); };
         const abort = (): void => { finish('aborted'); };
         const timer = setTimeout(() => { finish('timeout'); }, timeoutMs);
         waiting.add(resume);
-        signal.addEventListener('abort', abort);
+        leaving.add(signal, abort);
         if (signal.aborted) abort();
       });
+    },
+  };
+}
+
+/** What to call when a signal aborts, any number per signal. A signal has a listener while there is something to call. */
+function createLeaving() {
+  const bySignal = new Map<AbortSignal, { readonly calls: Set<() => void>; readonly listener: () => void }>();
+  return {
+    add(signal: AbortSignal, call: () => void): void {
+      let entry = bySignal.get(signal);
+      if (entry === undefined) {
+        const calls = new Set<() => void>();
+        entry = { calls, listener: () => { for (const each of [...calls]) each(); } };
+        bySignal.set(signal, entry);
+        signal.addEventListener('abort', entry.listener);
+      }
+      entry.calls.add(call);
+    },
+    remove(signal: AbortSignal, call: () => void): void {
+      const entry = bySignal.get(signal);
+      if (entry?.calls.delete(call) !== true || entry.calls.size > 0) return;
+      signal.removeEventListener('abort', entry.listener);
+      bySignal.delete(signal);
     },
   };
 }

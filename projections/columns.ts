@@ -57,7 +57,7 @@ export function byteaArray(values: readonly (string | null)[]): Buffer {
   return buffer.subarray(0, offset);
 }
 
-/** `numeric[]` of exact integers: bigint, or decimal digits. */
+/** `numeric[]` of exact integers: bigint, decimal digits, or the word NULL. */
 export function numericArray(values: readonly (bigint | string)[]): string {
   return `{${values.join()}}`;
 }

@@ -57,7 +57,8 @@ export async function openReadModels({
   const target = withSettings(url, settings);
   const pool = new pg.Pool({
     connectionString: target, max: connections, connectionTimeoutMillis: statementTimeoutMs, idleTimeoutMillis: 0,
-    keepAlive: true,
+    // A Postgres that is stopped or cut off does not end its statements: then this process gives up.
+    query_timeout: statementTimeoutMs + 1_000, keepAlive: true,
   });
   pool.on('error', onError);
 

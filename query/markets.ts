@@ -11,7 +11,8 @@ const MINUTE_MS = 60_000;
 const listing = answering('markets', ['markets', 'orders'], jsonObject(`
   with listed as materialized (select ${jsonArray(`
     select ${hex('market_id')} as id, question, description, category, ${hex('contract_address')} as "contractAddress", ${hex('maker')} as maker,
-      expiration, chain_id as "chainId", resolved, coalesce(ask.price, 0) as "bestAskPrice", created_at_ms / 1000 as "createdAt"
+      expiration, chain_id as "chainId", resolved, coalesce(ask.price, 0) as "bestAskPrice", created_at_ms / 1000 as "createdAt",
+      case when yes_token is not null then ${hex('market_id')} end as "conditionId", yes_token::text as "yesTokenId", no_token::text as "noTokenId"
     from markets left join lateral (
       select price from levels
       where levels.market_id = markets.market_id and outcome = ${YES} and side = ${SELL} order by price limit 1) ask on true
@@ -54,7 +55,10 @@ export async function marketIdOf(db: Database, market: MarketReference): Promise
   return row.id;
 }
 
-/** `GET /markets`: every unresolved standard market, on one chain or all, newest first. `bestAskPrice` is 0 without a YES ask. */
+/**
+ * `GET /markets`: every unresolved standard market, on one chain or all, newest first. `bestAskPrice` is 0 without a YES ask. The token ids
+ * are decimal, since they are uint256; they and the condition are null for a market without a chain.
+ */
 export function markets(db: Database, { chainId }: { chainId?: number | undefined }): Promise<Answer> {
   return answer(db, listing, [chainId ?? null]);
 }

@@ -36,7 +36,8 @@ const failed = listing({
 
 /**
  * The fills that SettlementSubmitted named for a transaction, and fills that the transaction settled without being named. A fill's
- * `transaction` is its current one, which is another transaction if this one was replaced.
+ * `transaction` is its current one, which is another transaction if this one was replaced. `first` is the fill at top level: the first
+ * confirmed one, else the first one that is still on its way, and a failed one only when all fills failed.
  */
 const ofTransaction: Statement = answering('settlement_of_transaction', ['trades'], `(
   with fills as materialized (
@@ -50,7 +51,7 @@ const ofTransaction: Statement = answering('settlement_of_transaction', ['trades
       case when transaction <> $1 then ${hex('transaction')} end as replaced_by,
       ${isoTime('coalesce(settled_at_ms, submitted_at_ms, at_ms)')} as reached
     from fills
-  ), first as (select * from shown where place = 1)
+  ), first as (select * from shown order by case settlement when 2 then 0 when 3 then 2 else 1 end, place limit 1)
   select coalesce(${jsonObject(`
     select true as found, ${hex('$1::bytea')} as "txHash", status, ${hex('market_id')} as "marketId", ${parties}, reached as timestamp,
       batch_size > 1 as "isBatch", batch_index as "batchIndex", fill.number as fill, outcome, failure_reason as reason,
@@ -77,8 +78,9 @@ export function failedTrades(db: Database, { limit = MAX_SETTLEMENTS, next, nowM
 }
 
 /**
- * `GET /settlements/{txHash}`: the fills of a transaction, each with its own status. The first fill is also at top level. Gives
- * `{"found":false}` when the hash is not of a settlement. `replacedBy` is a fill's current transaction, if it is another one.
+ * `GET /settlements/{txHash}`: the fills of a transaction, each with its own status. At top level is one of them: the first
+ * confirmed one; without one, the first pending one; a failed one only when all failed. Gives `{"found":false}` when the hash is not of a
+ * settlement. `replacedBy` is a fill's current transaction, if it is another one.
  */
 export function settlementOfTransaction(db: Database, { txHash }: { txHash: string }): Promise<Answer> {
   return answer(db, ofTransaction, [bytes(txHash)]);

@@ -40,12 +40,12 @@ export function positionOf(projections: readonly Projection[]): string {
   return `(select case when count(*) = ${projections.length} then min(position) else 0 end - 1 from projection where name in (${names}))`;
 }
 
-/** Runs an `answering` statement. Throws a RequestError with the code `missing` when the body is null. */
+/** Runs an `answering` statement. When the body is null, throws a RequestError with the code `missing`, and with `detail` if it is given. */
 export async function answer(
-  db: RowSource, statement: Statement, values: readonly unknown[], missing: ErrorCode = 'not_found',
+  db: RowSource, statement: Statement, values: readonly unknown[], missing: ErrorCode = 'not_found', detail?: (position: number) => string,
 ): Promise<Answer> {
   const row = soleRow(await db.rows<{ body: string | null; position: string }>(statement, values));
-  if (row.body === null) throw new RequestError(missing);
+  if (row.body === null) throw new RequestError(missing, detail?.(Number(row.position)));
   return { body: row.body, position: Number(row.position) };
 }
 

@@ -29,6 +29,13 @@ const isDevelopment = (above: Readonly<Record<string, unknown>>) => onLoopback(a
 /** By default, requests from this machine are not limited: without a proxy, the caller on loopback is the operator. */
 const publicLimit = (limit: number) => (above: Readonly<Record<string, unknown>>) => onLoopback(above) && above['trustProxy'] === 0 ? 0 : limit;
 
+/** Without a proxy, one address has at most a quarter of all connections; 64 for people who share one, if that leaves half of them to others. */
+function shareOfConnections(above: Readonly<Record<string, unknown>>): number {
+  const all = above['maxConnections'] as number;
+  if (above['trustProxy'] !== 0) return 0;
+  return Math.max(1, Math.min(Math.max(64, Math.floor(all / 4)), Math.floor(all / 2)));
+}
+
 const settings = {
   ROLES: setting(rolesOf, ROLE_NAMES, 'The roles of this process, separated by commas or spaces.', { shown: 'all' }),
   HOST: setting(host, '127.0.0.1', 'Address to listen on.'),
@@ -41,14 +48,15 @@ const settings = {
     'For npm run start:roles: the processes. Each is one role, or several joined by +. Name a process twice to run two of it.', { shown: ROLE_NAMES.join(' ') }),
   LOG_LEVEL: setting(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'Least serious level of log lines to write; debug writes one line per request.'),
   TRUST_PROXY: setting(proxies, 0, 'Number of reverse proxies in front of the service. With any, client addresses are taken from X-Forwarded-For.', { shown: 'false' }),
-  CANCEL_AUTH: setting(oneOf('required', 'open'), (above): 'required' | 'open' => isDevelopment(above) ? 'open' : 'required',
-    'Whether a cancel needs the trader\'s signature; open lets anybody cancel any order and is refused unless HOST is loopback.',
-    { shown: 'required (open with the embedded Postgres on loopback)' }),
   CHAINS: setting(text(1_000), (above) => isDevelopment(above) ? 'dev' : 'none',
     'Where orders settle: dev starts a development chain in DATA_DIR; none settles nothing; any other text is the path of a chains file.',
     { shown: 'none (dev with the embedded Postgres on loopback)' }),
+  CANCEL_AUTH: setting(oneOf('required', 'open'), (above): 'required' | 'open' => (
+    isDevelopment(above) && above['chains'] === 'dev' ? 'open' : 'required'),
+  'Whether a cancel needs the trader\'s signature; open lets anybody cancel any order and is refused unless HOST is loopback.',
+  { shown: 'required (open with the embedded Postgres and the development chain on loopback)' }),
   CHAIN_PORT: setting(integer(0, 65_535), 8545, 'Port of the development chain\'s JSON-RPC, on this machine only; 0 takes any free port.'),
-  EXPOSURE_CHECK: setting(flag, false, 'With CHAINS=dev: whether orders are checked against their traders\' balances and allowances.'),
+  EXPOSURE_CHECK: setting(flag, false, 'With CHAINS=dev: whether orders are checked against their traders\' balances and allowances. Without the check, fills that cannot be paid end as failed trades.'),
   CHAIN_ID: setting(integer(1, Number.MAX_SAFE_INTEGER), 31_337, 'Without a chains file: the chain id, which is part of the signing domain.'),
   CHAIN_NAME: setting(text(100), 'Development chain', 'Without a chains file: the chain\'s display name.'),
   CHAIN_TESTNET: setting(flag, true, 'With CHAINS=none: whether the chain is a test network, whose money has no value.'),
@@ -58,7 +66,14 @@ const settings = {
   CATALOGUE: setting(text(1_000), '', 'JSON file of the markets to open at start.', { shown: '(built in)' }),
   SNAPSHOT_EVERY: setting(integer(1_000, 1_000_000_000), 200_000, 'Commands between two snapshots of the engine.'),
   MAX_QUEUED_ORDERS: setting(integer(1, 1_000_000), 10_000, 'How many orders may wait for the log; further orders are refused as overloaded.'),
+  MAX_OPEN_ORDERS: setting(integer(1, 10_000_000), 5_000, 'How many open orders one trader may have, in all markets together; further orders are refused.'),
   MAX_CONNECTIONS: setting(integer(1, 1_000_000), 10_000, 'How many client connections may be open; further connections are closed at once.'),
+  MAX_CONNECTIONS_PER_ADDRESS: setting(integer(0, 1_000_000), shareOfConnections,
+    'How many of them one client address may have; 0 = no limit. Behind a proxy every connection has the proxy\'s address.',
+    { shown: 'a quarter of MAX_CONNECTIONS, at least 64, at most half of it (0 with TRUST_PROXY)' }),
+  METRICS_PORT: setting<number | undefined>(integer(0, 65_535), undefined,
+    'Port of /metrics, which is then not served at PORT; 0 takes any free port, which the log names.', { shown: '(PORT)' }),
+  METRICS_HOST: setting(host, '127.0.0.1', 'With METRICS_PORT: address at which the metrics are served.'),
   RATE_LIMIT_WINDOW_S: setting(integer(1, 3_600), 60, 'Length of the rate limits\' window, in seconds.'),
   RATE_LIMIT_ORDERS: setting(integer(0, 100_000_000), publicLimit(6_000), 'Orders and cancels per client address and window; 0 = no limit.',
     { shown: '6000 (0 on loopback without proxy)' }),
@@ -71,10 +86,17 @@ const settings = {
   REQUEST_TIMEOUT_MS: setting(integer(100, 300_000), 10_000, 'Time for a whole request to arrive, in milliseconds.'),
   KEEP_ALIVE_TIMEOUT_MS: setting(integer(100, 600_000), 65_000, 'Time after which an idle connection is closed, in milliseconds.'),
   STOP_TIMEOUT_MS: setting(integer(0, 600_000), 10_000, 'Time for requests in flight to be answered when the service stops, in milliseconds.'),
+  CLOCK_MAX_JUMP_S: setting(integer(2, 3_153_600_000), 10,
+    'How far the clocks of this machine, the log\'s database and the history may differ, in seconds, before orders are refused.'),
+  CLOCK_ACCEPT_AFTER_S: setting(integer(10, 31_536_000), 600,
+    'After this time, in seconds, a new time on which this machine and the log\'s database agree is accepted.'),
+  MIN_FREE_DISK_MB: setting(integer(0, 1_000_000_000), (above) => above['databaseUrl'] === '' ? 512 : 0,
+    'Free space of DATA_DIR\'s disk, in MB, below which orders are refused; 0 = never.', { shown: '512 with the embedded Postgres, else 0' }),
   READY_MAX_LAG: setting(integer(0, 1_000_000_000), 10_000, 'How many log records a read model may be behind before /health/ready answers 503.'),
 } as const;
 
 type Settings = typeof settings;
+export type SettingName = keyof Settings;
 type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}` : Lowercase<S>;
 
 /** The values of all settings, by their names in camel case: `MAX_QUEUED_ORDERS` is `maxQueuedOrders`. */
@@ -92,6 +114,7 @@ export class ConfigError extends Error {
 
 /** Parses the settings of an environment. An empty variable counts as absent. Throws ConfigError, which lists all faults. */
 export function parseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const isGiven = (name: string): boolean => (environment[name]?.trim() ?? '') !== '';
   const config: Record<string, unknown> = {};
   const problems: string[] = [];
   for (const [name, each] of Object.entries(settings) as [string, Setting<unknown>][]) {
@@ -110,33 +133,43 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   if (parsed.cancelAuth === 'open' && !isLoopback(parsed.host)) {
     problems.push(`CANCEL_AUTH: open lets anybody cancel any order, so it needs a loopback HOST, not ${JSON.stringify(parsed.host)}`);
   }
-  problems.push(...withoutEffect(parsed.chains as string | undefined, (name) => (environment[name]?.trim() ?? '') !== ''));
+  if (parsed.metricsPort === undefined && isGiven('METRICS_HOST')) problems.push('METRICS_HOST: has no effect without METRICS_PORT: unset it, or set METRICS_PORT');
+  problems.push(...withoutEffect(parsed.chains as string | undefined, isGiven));
   if (problems.length > 0) throw new ConfigError(problems);
   return parsed;
 }
 
-/** Settings that have no effect in a mode of CHAINS. Giving one of them is an error: its author expects an effect. */
+/**
+ * Settings that have no effect in a mode of CHAINS. Giving one that is `ignored` is an error: its author expects an effect. One that is
+ * `alsoUnused` may be given: its effect is not on the chain's nature.
+ */
 const CHAIN_SETTINGS = {
-  none: { ignored: ['EXPOSURE_CHECK'], because: 'since without a chain there are no balances to check' },
-  dev: { ignored: ['CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'], because: 'since the development chain has its own values' },
+  none: { ignored: ['EXPOSURE_CHECK'], alsoUnused: ['CHAIN_PORT'], because: 'since without a chain there are no balances to check' },
+  dev: { ignored: ['CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'], alsoUnused: [], because: 'since the development chain has its own values' },
   file: {
     ignored: ['EXPOSURE_CHECK', 'CHAIN_ID', 'CHAIN_NAME', 'CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'],
-    because: 'since the chains file describes each chain',
+    alsoUnused: ['CHAIN_PORT', 'CATALOGUE'], because: 'since the chains file describes each chain',
   },
 } as const;
 
 /** The settings that a chains file replaces: it describes each chain itself. */
 export const IGNORED_WITH_CHAINS_FILE: readonly string[] = CHAIN_SETTINGS.file.ignored;
 
+function modeOf(chains: string): keyof typeof CHAIN_SETTINGS {
+  return chains === 'dev' || chains === 'none' ? chains : 'file';
+}
+
 function withoutEffect(chains: string | undefined, isGiven: (name: string) => boolean): string[] {
   if (chains === undefined) return [];
-  const { ignored, because } = CHAIN_SETTINGS[chains === 'dev' || chains === 'none' ? chains : 'file'];
+  const { ignored, because } = CHAIN_SETTINGS[modeOf(chains)];
   return ignored.filter(isGiven).map((name) => `${name}: has no effect with CHAINS=${chains}, ${because}: unset it, or set CHAINS`);
 }
 
-/** The settings as they may be logged. A secret that is given is shown as `(secret)`. */
-export function publicConfig(config: Config): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(settings).map(([name, each]) => {
+/** The settings that count, as they may be logged. A secret that is given is shown as `(secret)`. `unused` are settings that the program ignores. */
+export function publicConfig(config: Config, unused: readonly SettingName[] = []): Record<string, unknown> {
+  const { ignored, alsoUnused } = CHAIN_SETTINGS[modeOf(config.chains)];
+  const left = new Set<string>([...ignored, ...alsoUnused, ...unused]);
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => !left.has(name)).map(([name, each]) => {
     const value = config[camelCase(name) as keyof Config];
     return [name, each.secret && value !== '' ? '(secret)' : value];
   }));

@@ -1,5 +1,9 @@
 /** The exit code for wrong settings, and which errors lead to it. */
+import { WrongChain } from '../command/chain/rpc.js';
+import { CannotStart } from './cannot-start.js';
+import { ContractMismatch } from './chains/chain-check.js';
 import { ChainsFileError } from './chains/chains-file.js';
+import { DevChainUnusable } from './embedded/chain/dev-chain-state.js';
 import { ForeignHistory } from './process/history-check.js';
 import { HopelessProcess } from './supervision/supervisor.js';
 
@@ -7,5 +11,6 @@ import { HopelessProcess } from './supervision/supervisor.js';
 export const BAD_CONFIGURATION = 78;
 
 export function isBadConfiguration(error: unknown): boolean {
-  return error instanceof ChainsFileError || error instanceof ForeignHistory || error instanceof HopelessProcess;
+  if (error instanceof CannotStart) return error.hopeless;
+  return [ChainsFileError, ContractMismatch, DevChainUnusable, ForeignHistory, HopelessProcess, WrongChain].some((kind) => error instanceof kind);
 }

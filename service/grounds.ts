@@ -1,17 +1,19 @@
 /** The databases and chains of the exchange: named by the settings, or started here. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { dataDirectoryError } from './cannot-start.js';
 import { chainsOf, type ChainsOfConfig } from './chains/chains-of.js';
 import type { Config } from './config.js';
 import { databaseOf, sharedDatabaseOf } from './embedded/database-of.js';
 import { DirectoryInUse } from './embedded/directory-lock.js';
-import type { Logger } from './logger.js';
-import type { Grounds } from './process/process.js';
+import { reportTo, type Logger } from './logger.js';
+import { checkDatabases } from './process/database-check.js';
+import type { Grounds, StartedHere } from './process/process.js';
 import { ROLE_NAMES } from './roles/role-names.js';
 import type { StopStep } from './stop.js';
 
 export interface OpenGrounds extends Grounds {
-  /** Whether this is the development stack: an embedded Postgres was started here. */
+  /** Whether somebody has started this on a machine of their own: with an embedded Postgres. */
   readonly isDevelopment: boolean;
   /** The development chain that was started here; undefined without one. */
   readonly dev: ChainsOfConfig['dev'];
@@ -32,17 +34,31 @@ interface Opening {
  */
 export async function openGrounds(config: Config, { environment, logger, steps }: Opening): Promise<OpenGrounds> {
   const joins = config.roles.length < ROLE_NAMES.length;
-  const database = await (joins ? sharedDatabaseOf : databaseOf)(config, (line) => { logger.debug({ line }, 'postgres'); });
+  await checkDatabases(config);
+  const named = (error: unknown): never => { throw dataDirectoryError(error, config.dataDir); };
+  const database = await (joins ? sharedDatabaseOf : databaseOf)(config, (line) => { logger.debug({ line }, 'postgres'); }).catch(named);
   steps.push({ what: 'stop the embedded Postgres', run: () => database.close() });
-  const chains = await chainsOfStack(config, { joins, environment, log: (line) => { logger.debug({ line }, 'chain'); } });
+  const chains = await chainsOfStack(config, { joins, environment, log: (line) => { logger.debug({ line }, 'chain'); }, report: reportTo(logger) }).catch(named);
   steps.unshift({ what: 'stop the development chain', run: () => chains.close() });
+  for (const { chain: { chainId, name, contracts: { settlement }, exposureCheck } } of chains.chains) {
+    logger.info({ chainId, name, settlement, exposureCheck }, 'orders settle on this chain');
+  }
   return {
     urls: { log: config.logUrl || database.url, readModels: database.url, outbox: config.outboxUrl || database.url }, chains: chains.chains,
-    isDevelopment: config.databaseUrl === '' && !joins, dev: chains.dev,
+    isDevelopment: config.databaseUrl === '', dev: chains.dev,
+    started: chains.dev === undefined ? undefined : healthOf(chains.dev),
     failed: Promise.race([
-      database.ended.then((reason) => { throw new Error(`the database has ended: ${reason}`); }),
-      chains.ended.then((reason) => { throw new Error(`the development chain has ended: ${reason}`); }),
+      database.ended.then((ended) => { throw ended; }), chains.ended.then((ended) => { throw ended; }),
     ]),
+  };
+}
+
+function healthOf({ chain: { chainId }, unkeptBlocks }: NonNullable<ChainsOfConfig['dev']>): StartedHere {
+  return {
+    health: () => ({ reasons: [], chains: [{ chainId, unkeptBlocks: unkeptBlocks() }] }),
+    figures: [{
+      name: 'exchange_dev_chain_unkept_blocks', help: 'Number of blocks of the development chain that were mined and are not on disk yet', read: unkeptBlocks,
+    }],
   };
 }
 

@@ -1,6 +1,7 @@
 /** The logger: JSON log lines by pino, each with a time (`at`), without signatures, permits, keys, passwords and bearer tokens. */
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { withoutTokens } from './access/token.js';
+import type { Report } from '../command/chain/report.js';
 import type { Config } from './config.js';
 
 export type { Logger };
@@ -20,4 +21,15 @@ export function createLogger(config: Pick<Config, 'logLevel'>, destination?: Des
     hooks: { streamWrite: withoutTokens },
   };
   return destination === undefined ? pino(options) : pino(options, destination);
+}
+
+/** Reports of a chain's workers as log lines. */
+export function reportTo(logger: Logger): Report {
+  return (level, text) => {
+    switch (level) {
+      case 'note': logger.info(text); return;
+      case 'trouble': logger.warn(text); return;
+      case 'alarm': logger.error(text);
+    }
+  };
 }

@@ -1,6 +1,7 @@
 /** `npm start`: one process with the roles that ROLES names. With an empty environment: all roles, on an embedded development stack. */
 import { developmentTokenText, keepDevelopmentToken } from './access/development-token.js';
 import { openGrounds } from './grounds.js';
+import { checkPlace } from './http/server.js';
 import { startProcess } from './process/process.js';
 import { runProgram } from './program.js';
 import { allRoles } from './roles/all-roles.js';
@@ -8,19 +9,22 @@ import { welcome } from './welcome.js';
 
 await runProgram({
   name: 'prediction-exchange', what: 'the exchange',
-  description: 'Runs the exchange in one process.',
+  description: 'Runs the exchange in one process.', unused: ['PROCESSES'],
   help: `\n\nRoles:\n${Object.values(allRoles).map(({ name, reads, writes }) => `${name.padEnd(12)}reads ${reads}; writes ${writes}.`).join('\n')}`,
   stopWithinMs: ({ stopTimeoutMs }) => stopTimeoutMs * 2,
-  async run({ config, logger, steps, stop }) {
-    // When the supervisor dies, nothing would restart or stop this process any more.
+  async run({ config, logger, steps, stop, serves }) {
+    // When the supervisor dies, nothing would restart or stop this process any more. It may have died already.
     process.once('disconnect', () => { void stop(); });
+    if (process.send !== undefined && !process.connected) void stop();
+    await checkPlace(config);
     const grounds = await openGrounds(config, { environment: process.env, logger, steps });
     const token = grounds.isDevelopment ? await keepDevelopmentToken({ url: grounds.urls.readModels, dataDir: config.dataDir }) : undefined;
     const exchange = await startProcess(config, grounds, logger);
     steps.unshift(...exchange.stopSteps);
     logger.info({ url: exchange.url, roles: config.roles }, 'listening');
     process.send?.('serving');
-    if (grounds.isDevelopment) process.stdout.write(await welcome({ url: exchange.url, config, dev: grounds.dev }) ?? '');
+    serves();
+    if (grounds.isDevelopment) process.stdout.write(await welcome({ url: exchange.url, config, ...grounds }) ?? '');
     if (token !== undefined) process.stdout.write(developmentTokenText(token));
     return await Promise.race([exchange.failed, grounds.failed]);
   },

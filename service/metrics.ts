@@ -1,6 +1,7 @@
 /** Metrics in Prometheus' format: every part of the process registers its figures here. */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Endpoint, Reply } from './api/endpoint.js';
+import { REFUSAL_REASONS, type RefusedConnection } from './http/connections.js';
 
 /** A gauge whose value is read at each scrape. */
 export interface Figure {
@@ -22,6 +23,8 @@ export interface Metrics {
   order(result: string): void;
   /** Records that a batch was committed to the log. */
   batch(records: number): void;
+  /** Records that a connection was closed at once. */
+  connectionRefused(reason: RefusedConnection['reason']): void;
   /** The answer to a scrape. */
   scrape(): Promise<Reply>;
   /** Adds these figures to every later scrape. Names must be unique. */
@@ -42,17 +45,23 @@ export function createMetrics(): Metrics {
   });
   const orders = new Counter({ name: 'exchange_orders_total', help: 'Orders and cancels by result', labelNames: ['result'], registers });
   const batches = new Histogram({ name: 'exchange_commit_batch_records', help: 'Records in one commit of the log', buckets: RECORDS, registers });
+  const refused = new Counter({
+    name: 'exchange_http_connections_refused_total', help: 'Connections closed at once, by the limit that was reached', labelNames: ['reason'], registers,
+  });
+  // A series that begins with its first refusal would hide that refusal from `rate`.
+  for (const reason of REFUSAL_REASONS) refused.inc({ reason }, 0);
   return {
     answered: ({ id, method }, status, seconds) => { durations.observe({ route: id, method, status }, seconds); },
     order: (result) => { orders.inc({ result }); },
     batch: (records) => { batches.observe(records); },
+    connectionRefused: (reason) => { refused.inc({ reason }); },
     scrape: async () => ({ body: await registry.metrics(), contentType: registry.contentType }),
     show: (figures) => { for (const figure of figures) register(registry, figure); },
   };
 }
 
 /** All labels that figures may have: prom-client requires them before the first value. */
-const LABELS = ['projection', 'chain', 'key', 'backend', 'role'];
+const LABELS = ['projection', 'chain', 'key', 'backend', 'role', 'database'];
 
 function register(registry: Registry, { name, help, read }: Figure): void {
   new Gauge({

@@ -1,7 +1,11 @@
 /** What the programs that serve have in common: settings from the environment, log lines, an orderly stop, and exit codes that say why. */
+import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { Command } from 'commander';
-import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config } from './config.js';
+import { messageOf } from './cannot-start.js';
+import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config, type SettingName } from './config.js';
+import { freeBytesOf } from './conditions/disk.js';
+import { diskFullText } from './conditions/disk-full.js';
 import { BAD_CONFIGURATION, isBadConfiguration } from './exit-codes.js';
 import { createLogger, type Logger } from './logger.js';
 import { stopOnSignals, type StopStep } from './stop.js';
@@ -12,6 +16,8 @@ export interface Program {
   /** What it runs, as the subject of a sentence: `the exchange`. */
   readonly what: string;
   readonly description: string;
+  /** Settings that the program ignores. */
+  readonly unused: readonly SettingName[];
   /** Further help, after the settings. */
   readonly help?: string;
   /** How long all steps of a stop together may take. */
@@ -27,25 +33,35 @@ export interface Running {
   readonly steps: StopStep[];
   /** Begins the stop that a signal would begin. */
   readonly stop: () => Promise<void>;
+  /** Called when the start is over: a later error is logged with its stack, since another start may not show it again. */
+  readonly serves: () => void;
 }
 
 /** Runs a program whose settings are environment variables. Resolves when it has begun to end. */
-export async function runProgram({ name, what, description, help = '', stopWithinMs, run }: Program, environment: NodeJS.ProcessEnv): Promise<void> {
+export async function runProgram({ name, what, description, unused, help = '', stopWithinMs, run }: Program, environment: NodeJS.ProcessEnv): Promise<void> {
   await new Command(name).description(`${description} It takes no arguments; settings are environment variables.`)
     .addHelpText('after', `\nSettings:\n${settingsHelp()}${help}`)
     .action(async () => {
       const config = configOf(environment);
       if (config === undefined) return;
       const logger = createLogger(config);
-      logger.info(publicConfig(config), 'starting');
+      logger.info(publicConfig(config, unused), 'starting');
       const steps: StopStep[] = [];
       const stop = stopOnSignals(process, {
         steps, timeoutMs: stopWithinMs(config), exit: (code) => { process.exit(code); }, log: (line) => { logger.info(line, 'stopping'); },
       });
+      let serving = false;
       try {
-        await run({ config, logger, steps, stop });
+        await run({ config, logger, steps, stop, serves: () => { serving = true; } });
       } catch (error) {
-        logger.fatal({ error: inspect(error) }, `${what} cannot go on: ${error instanceof Error ? error.message : String(error)}`);
+        const text = await diskFullText(error, { dataDir: resolve(config.dataDir), freeBytesOf }) ?? messageOf(error);
+        const { lastLines } = error as { readonly lastLines?: readonly string[] };
+        const fields = { error: inspect(error), ...lastLines === undefined ? {} : { lastLines } };
+        if (serving) logger.fatal(fields, `${what} cannot go on: ${text}`);
+        else {
+          logger.fatal(`${what} cannot start: ${text}`);
+          logger.debug(fields, 'where the start failed');
+        }
         await stop(isBadConfiguration(error) ? BAD_CONFIGURATION : 1);
       }
     })

@@ -26,8 +26,20 @@ export interface Chain {
   readonly domainName: string;
   /** Whether orders are checked against their traders' balances and allowances. */
   readonly exposureCheck: boolean;
+  /**
+   * Hashes of transactions whose anchors may differ from the history: a leaked key sent them. Lower-case; absent: none. Each one that is passed
+   * over is recorded in the history.
+   */
+  readonly passOverAnchors?: readonly string[];
+  /** The smallest size of an order, in units of 1e-6 shares; absent: see `minOrderSizeOf`. */
+  readonly minOrderSize?: number;
   /** The JSON-RPC URL that clients are given; absent when there is none for them. Must not contain a secret. */
   readonly publicRpcUrl?: string;
+}
+
+/** The smallest size of an order in the chain's markets, in units of 1e-6 shares. Any size is good where the settings say nothing. */
+export function minOrderSizeOf(chain: Pick<Chain, 'minOrderSize'> | undefined): number {
+  return chain?.minOrderSize ?? 1;
 }
 
 /** A chain's nodes behind one interface: a request goes to the first node that answers. */

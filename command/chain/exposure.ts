@@ -17,6 +17,10 @@ export interface ExposureParts {
   readonly trouble: () => string | undefined;
   /** The last block whose facts are all in the history; undefined while there is none, and while only part of a later block's facts are. */
   readonly recordedBlock: () => number | undefined;
+  /** How many blocks follow a block before the history records it. */
+  readonly confirmations: number;
+  /** The chain's latest block; fresh after `catchUp`. */
+  readonly latestBlock: () => number | undefined;
   /** Resolves when the history has reached the chain's latest final block. Throws ChainUnavailable. */
   readonly catchUp: () => Promise<void>;
   readonly readHoldings: (question: HoldingsQuestion) => Promise<Holdings>;
@@ -28,7 +32,7 @@ export interface Exposure {
   /**
    * Reserves what the order needs until the returned function is called: once the engine counts the order, or has rejected it. Throws
    * RequestError `insufficient_balance` or `insufficient_allowance` with `required`, `available` and `reserved` (collateral or shares,
-   * in units of 1e-6), or `chain_unavailable`.
+   * in units of 1e-6) and with `block`, `latestBlock` and `blocksBehind` (how old these figures are), or `chain_unavailable`.
    */
   hold(order: PlaceOrder): Promise<() => void>;
 }
@@ -38,7 +42,7 @@ const MAX_TRIES = 10;
 
 export function createExposure(parts: ExposureParts): Exposure {
   /** Checks and reserves in one turn of the event loop, so that no other order comes between the two. */
-  async function attempt(order: PlaceOrder): Promise<(() => void) | RequestError> {
+  async function attempt(order: PlaceOrder): Promise<(() => void) | Shortage> {
     const claim = claimOf({ ...order, size: BigInt(order.size) });
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const block = parts.recordedBlock();
@@ -49,7 +53,7 @@ export function createExposure(parts: ExposureParts): Exposure {
       const token = claim.kind === 'shares' ? parts.tokenOf(claim.marketId, claim.outcome) : undefined;
       const holdings = await parts.readHoldings({ trader: order.trader, tokens: token === undefined ? [] : [token], block });
       if (parts.recordedBlock() !== block) continue;
-      return judge(claim, order, { holdings, reserved: parts.reservations.promised(claim) }) ?? parts.reservations.hold(claim);
+      return judge(claim, order, { holdings, block, reserved: parts.reservations.promised(claim) }) ?? parts.reservations.hold(claim);
     }
     throw new ChainUnavailable(parts.chainId, 'the history has not reached a final block of the chain');
   }
@@ -61,13 +65,13 @@ export function createExposure(parts: ExposureParts): Exposure {
         if (trouble !== undefined) throw new ChainUnavailable(parts.chainId, trouble);
         const block = parts.recordedBlock();
         const first = await attempt(order);
-        if (!(first instanceof RequestError)) return first;
+        if (typeof first === 'function') return first;
         // Deposits and approvals are not facts, so the history may not have recorded their blocks yet: catch up and check again.
         await parts.catchUp();
-        if (parts.recordedBlock() === block) throw first;
+        if (parts.recordedBlock() === block) throw refusal(first, parts);
         const second = await attempt(order);
-        if (second instanceof RequestError) throw second;
-        return second;
+        if (typeof second === 'function') return second;
+        throw refusal(second, parts);
       } catch (error) {
         if (error instanceof ChainUnavailable) throw new RequestError('chain_unavailable', 'the trader\'s balance cannot be read');
         throw error;
@@ -76,13 +80,30 @@ export function createExposure(parts: ExposureParts): Exposure {
   };
 }
 
-function judge(claim: Claim, order: PlaceOrder, { holdings, reserved }: { holdings: Holdings; reserved: bigint }): RequestError | undefined {
-  const unit = claim.kind === 'collateral' ? UNIT : 1n;
+/** What a trader lacks for an order; amounts in the claim's unit. */
+interface Shortage {
+  readonly code: 'insufficient_balance' | 'insufficient_allowance';
+  readonly claim: Claim;
+  readonly available: bigint;
+  readonly reserved: bigint;
+  /** The block at whose end the trader had `available`. */
+  readonly block: number;
+}
+
+function judge(
+  claim: Claim, order: PlaceOrder, { holdings, block, reserved }: { holdings: Holdings; block: number; reserved: bigint },
+): Shortage | undefined {
+  const unit = unitOf(claim);
   const available = claim.kind === 'collateral' ? holdings.collateral : holdings.shares[0] ?? 0n;
   const movable = claim.kind === 'collateral' ? allowanceOf(order, holdings) : holdings.approved ? available : 0n;
-  if (claim.amount + reserved > available * unit) return refusal('insufficient_balance', { claim, unit, available, reserved });
-  if (claim.amount + reserved > movable * unit) return refusal('insufficient_allowance', { claim, unit, available: movable, reserved });
+  if (claim.amount + reserved > available * unit) return { code: 'insufficient_balance', claim, available, reserved, block };
+  if (claim.amount + reserved > movable * unit) return { code: 'insufficient_allowance', claim, available: movable, reserved, block };
   return undefined;
+}
+
+/** How many of the claim's units are a unit of 1e-6. */
+function unitOf({ kind }: Claim): bigint {
+  return kind === 'collateral' ? UNIT : 1n;
 }
 
 /** A permit that the token would accept replaces the allowance. */
@@ -90,12 +111,24 @@ function allowanceOf({ permit }: PlaceOrder, { allowance, permitNonce }: Holding
   return permit !== undefined && BigInt(permit.nonce) === permitNonce ? BigInt(permit.value) : allowance;
 }
 
-function refusal(
-  code: 'insufficient_balance' | 'insufficient_allowance',
-  { claim, unit, available, reserved }: { claim: Claim; unit: bigint; available: bigint; reserved: bigint },
-): RequestError {
+function refusal(shortage: Shortage, { confirmations, latestBlock }: Pick<ExposureParts, 'confirmations' | 'latestBlock'>): RequestError {
+  const { code, claim, available, reserved, block } = shortage;
+  const unit = unitOf(claim);
   const up = (amount: bigint) => (amount + unit - 1n) / unit;
   const amounts = { required: up(claim.amount), available, reserved: up(reserved) };
-  const text = `${claim.kind}: required ${amounts.required}, available ${available}, of which ${amounts.reserved} are reserved`;
-  return new RequestError(code, text, [], amounts);
+  const latest = Math.max(block, latestBlock() ?? block);
+  const age = { block, latestBlock: latest, blocksBehind: latest - block };
+  const text = `${claim.kind}: required ${amounts.required}, available ${available}, of which ${amounts.reserved} are reserved; `
+    + `read at block ${block}, ${ageText(age.blocksBehind, confirmations)}`;
+  const permit = code === 'insufficient_allowance' && claim.kind === 'collateral' ? '; or send a permitSignature with the order' : '';
+  return new RequestError(code, text + permit, [], { ...amounts, ...age });
+}
+
+/** How far behind the figures are, and what to wait for. A chain without confirmations is recorded block by block. */
+function ageText(blocksBehind: number, confirmations: number): string {
+  if (blocksBehind === 0) return 'the chain\'s latest';
+  const behind = `${blocksBehind} behind the chain's latest`;
+  return confirmations === 0
+    ? `${behind}: a deposit or an approval since then counts once its block is recorded; send the order again`
+    : `${behind}: a deposit or an approval counts once ${confirmations} blocks follow its own block; wait for them and send the order again`;
 }

@@ -42,7 +42,7 @@ export interface ChainRpc extends Rpc {
 /** All nodes are on another chain: the settings are wrong, or the chain was replaced. */
 export class WrongChain extends ChainUnavailable {
   constructor(readonly expected: number, readonly found: number, host: string) {
-    super(expected, `${host} is on chain ${found} and not on chain ${expected}: correct the chain's RPC URLs or its chain id`);
+    super(expected, `${host} is on chain ${found} and not on chain ${expected}: correct the chain's RPC URLs or its chain id in the chains file (CHAINS)`);
     this.name = 'WrongChain';
   }
 }

@@ -3,7 +3,7 @@
  * block does not wait for the indexer's next look. Requests travel by NOTIFY in a shared Postgres; when one is lost, the asker sends another.
  */
 import { createConnection } from '../../engine/log/postgres/connection.js';
-import { backoffMs, pause } from '../../engine/waiting.js';
+import { createStandingConnection } from '../../engine/log/postgres/standing-connection.js';
 
 export interface AdvanceRequests {
   /** Asks every indexer of the chain. Never fails: the caller looks for the result and asks again. */
@@ -23,28 +23,15 @@ export function createAdvanceRequests({ url }: { readonly url: string }): Advanc
   const listeners: ((chainId: number) => void)[] = [];
   const asked = new Set<number>();
   let asking: Promise<void> | undefined;
-  let listening: Promise<void> | undefined;
   const options = { url, name: 'advance requests', connectTimeoutMs: TIMEOUT_MS, statementTimeoutMs: TIMEOUT_MS };
   const sending = createConnection(options);
-  const hearing = createConnection({
-    ...options,
+  const hearing = createStandingConnection({
+    ...options, backoff: BACKOFF,
     async prepare(client) {
       client.on('notification', ({ payload }) => { for (const listener of listeners) listener(Number(payload)); });
       await client.query(`listen ${CHANNEL}`);
     },
-    lost() { listening = stayConnected(); },
   });
-
-  async function stayConnected(): Promise<void> {
-    for (let failures = 1; !closing.signal.aborted; failures++) {
-      try {
-        await hearing.get();
-        return;
-      } catch {
-        await pause(backoffMs(failures, BACKOFF), closing.signal);
-      }
-    }
-  }
 
   async function send(): Promise<void> {
     try {
@@ -69,12 +56,12 @@ export function createAdvanceRequests({ url }: { readonly url: string }): Advanc
     },
     listen(listener) {
       listeners.push(listener);
-      listening ??= stayConnected();
+      hearing.stay();
     },
     async close() {
       closing.abort();
-      await Promise.all([asking, listening]);
-      await Promise.all([sending.end(), hearing.end()]);
+      await asking;
+      await Promise.all([sending.end(), hearing.close()]);
     },
   };
 }

@@ -18,6 +18,10 @@ export interface Anchor {
   readonly position: bigint;
   readonly digest: string;
   readonly txHash: string;
+  /** The event's place. */
+  readonly block: number;
+  readonly blockHash: string;
+  readonly logIndex: number;
 }
 
 export interface Facts {
@@ -46,7 +50,8 @@ export function factsOf(events: readonly RawChainEvent[], context: FactsContext)
     try {
       const event = readEvent(chain.contracts, raw);
       if (event?.name === 'HistoryAnchored') {
-        found.anchors.push({ position: event.args.position, digest: event.args.digest, txHash: raw.txHash });
+        const { txHash, block, blockHash, logIndex } = raw;
+        found.anchors.push({ position: event.args.position, digest: event.args.digest, txHash, block, blockHash, logIndex });
       } else if (event !== undefined) {
         const command = reader(event, raw);
         if (command !== undefined) found.facts.push({ command, blockHash: raw.blockHash });

@@ -3,7 +3,8 @@ import { createBell, orAborted, pause } from '../../engine/waiting.js';
 import { ChainUnavailable, type Chain, type Rpc } from '../chain/chain.js';
 import { readLatest } from './block-range.js';
 import { createFactWriter, CursorStands, type FactWriterOptions } from './fact-writer.js';
-import { createScan, ForeignChain, type Scan, type ScanOptions } from './scan.js';
+import { ForeignChain } from './foreign-chain.js';
+import { createScan, type Scan, type ScanOptions } from './scan.js';
 
 export interface IndexerOptions
   extends Pick<ScanOptions, 'chain' | 'rpc' | 'cursor' | 'isKnownToken' | 'isKnownMarket' | 'digestAt' | 'report'>,
@@ -68,6 +69,10 @@ const PATIENCE_FAILURES = 3;
 /** Starts to follow the chain from the engine's cursor on. The engine must have caught up with the log before. */
 export function runIndexer(options: IndexerOptions): Indexer {
   const { chain, now, signal, report } = options;
+  const { passOverAnchors = [] } = chain;
+  if (passOverAnchors.length > 0) {
+    report('note', `chain ${chain.chainId}: its settings pass over the anchors of ${passOverAnchors.length} transactions: ${passOverAnchors.join(', ')}`);
+  }
   const rpc: Rpc = { chainId: chain.chainId, request: (method, params) => orAborted(options.rpc.request(method, params), signal) };
   const writer = createFactWriter({
     ...options, chainId: chain.chainId, outcomeOf: (position) => orAborted(options.outcomeOf(position), signal),

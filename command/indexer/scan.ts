@@ -1,10 +1,12 @@
 /** Reads a chain's final blocks, one range after the other, into the history, and stops when the chain contradicts the history. */
 import type { ChainCursor } from '../../engine/run/view.js';
+import { checkAnchors } from './anchors.js';
 import { readBlock, readRange, type BlockName } from './block-range.js';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../chain/chain.js';
 import { eventFilter } from './chain-events.js';
 import type { FactWriter } from './fact-writer.js';
-import { factsOf, type Anchor, type FactsContext } from './facts.js';
+import { factsOf, type Fact, type FactsContext } from './facts.js';
+import { ForeignChain } from './foreign-chain.js';
 import type { Report } from '../chain/report.js';
 
 export interface ScanOptions extends Pick<FactsContext, 'isKnownToken' | 'isKnownMarket'> {
@@ -33,14 +35,6 @@ export interface Scan {
   readOn(final: number): Promise<void>;
   /** Records how far the chain has been read, unless the history has it. False while no block after the recorded facts is final. */
   advance(): Promise<boolean>;
-}
-
-/** The chain contradicts the history. The history is never rewritten, so nothing more of this chain can be recorded. */
-export class ForeignChain extends Error {
-  constructor({ chainId }: Chain, what: string, remedy: string) {
-    super(`chain ${chainId} contradicts the history: ${what}. Nothing was rewritten, and nothing more of this chain is recorded. ${remedy}`);
-    this.name = 'ForeignChain';
-  }
 }
 
 /** A contradiction is believed only after this many looks in a row, since the next look may reach another node. */
@@ -101,8 +95,8 @@ export function createScan(options: ScanOptions): Scan {
         size.halve(to - from + 1);
         return;
       }
-      const { facts, anchors, alarms } = factsOf(events, { ...options, at: now() });
-      for (const anchor of anchors) await checkAnchor(options, anchor);
+      const { facts: told, anchors, alarms } = factsOf(events, { ...options, at: now() });
+      const facts = inChainOrder([...told, ...await checkAnchors(anchors, options)]);
       for (const alarm of alarms) report('alarm', alarm);
       const since = cursor()?.nextBlock ?? chain.startBlock;
       if (facts.length > 0 || to + 1 - since >= advanceEvery || now() - advancedAtMs >= advanceEveryMs) {
@@ -122,12 +116,8 @@ export function createScan(options: ScanOptions): Scan {
   };
 }
 
-async function checkAnchor({ chain, digestAt }: ScanOptions, { position, digest, txHash }: Anchor): Promise<void> {
-  const known = position <= BigInt(Number.MAX_SAFE_INTEGER) ? await digestAt(Number(position)) : undefined;
-  if (known === digest) return;
-  throw new ForeignChain(chain, `transaction ${txHash} anchors digest ${digest} at position ${position}, where the history has ${known ?? 'nothing'}`,
-    'The contracts have settled for another history: give this history its own contracts (a new chain state, or other addresses), or restore the '
-    + 'history that belongs to these contracts.');
+function inChainOrder(facts: readonly Fact[]): readonly Fact[] {
+  return [...facts].sort(({ command: { fact: a } }, { command: { fact: b } }) => a.block - b.block || a.logIndex - b.logIndex);
 }
 
 /** The error for a block that differs from the recorded one; `times` is how often in a row it did. ForeignChain once that is certain. */

@@ -25,7 +25,10 @@ export interface Submitted {
 export type Submit<C = PlaceOrder | CancelOrder> = (command: C, signal?: AbortSignal) => Promise<Submitted>;
 
 /** An order as the exchange knows it. Absent `asOf`: it is not known at which log position all this is true. */
-export type KnownOrder = Omit<OrderView, 'asOf'> & Partial<Pick<OrderView, 'asOf'>>;
+export type KnownOrder = Omit<OrderView, 'asOf'> & Partial<Pick<OrderView, 'asOf'>> & {
+  /** The engine has forgotten the order, so the order is closed for good. If `status` is open, the read model has not recorded that yet. */
+  readonly forgotten?: boolean;
+};
 
 /**
  * Finds any order that was ever accepted, by its hash. It must find every order whose acceptance was answered, so ask the engine first where
@@ -36,10 +39,13 @@ export type FindOrder = (orderHash: string) => Promise<KnownOrder | undefined>;
 /** Reads the outcome of an earlier command, by its log position. */
 export type OriginalOutcome = (position: number) => Promise<CommandOutcome>;
 
-/** The engine's rejection as a RequestError with the same code. Throws an error for a code that no order or cancel can get. */
-export function rejectionError({ code, subject }: CommandRejected): RequestError {
+/**
+ * The engine's rejection at the time `atMs` as a RequestError with the same code. A trader whose order expires too soon is told the time. Throws
+ * an error for a code that no order or cancel can get.
+ */
+export function rejectionError({ code, subject }: Pick<CommandRejected, 'code' | 'subject'>, atMs: number): RequestError {
   if (!isErrorCode(code)) throw new Error(`the engine rejected ${subject} with ${code}, which is not a code for orders or cancels`);
-  return new RequestError(code);
+  return new RequestError(code, code === 'invalid_expiration' ? `the service's time is ${Math.floor(atMs / 1_000)}` : '');
 }
 
 function isErrorCode(code: RejectionCode): code is RejectionCode & ErrorCode {

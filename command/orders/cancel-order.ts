@@ -7,6 +7,7 @@ import { isBytes32, signatureBytes, toHex } from '../../engine/records/hex.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { PreparedDomain } from '../signing/typed-data.js';
 import { UINT64_MAX, uintText } from './uint.js';
+import { createUnderway, passed } from './underway.js';
 
 export interface CancelOrderParts {
   /** `open`: a cancel without a signature is accepted too; only for a development stack on loopback. */
@@ -38,17 +39,27 @@ export interface CancelRequest {
 export type CancelOrderHandler = (request: CancelRequest, signal?: AbortSignal) => Promise<Answer>;
 
 export function createCancelOrder(parts: CancelOrderParts): CancelOrderHandler {
+  const underway = createUnderway();
   return async (request, signal) => {
     const at = parts.now();
     const { orderHash, marketId, side } = parseTarget(request);
     const signed = parseAuthority(parts.auth, request);
-    const order = await parts.findOrder(orderHash);
-    if (order?.marketId !== marketId || (side !== undefined && order.side !== side)) throw new RequestError('unknown_order');
-    const command: CancelOrder = { kind: 'CancelOrder', v: 1, at, orderHash, marketId };
-    if (side !== undefined) command.side = side;
-    if (signed !== undefined) Object.assign(command, checkAuthority(parts, { order, orderHash, at, ...signed }));
-    if (order.status === 'cancelled') return cancelledAnswer(orderHash, order, order.remaining, order.asOf);
-    return answerTo(parts, order, command, await parts.submit(command, signal));
+    for (;;) {
+      const order = await parts.findOrder(orderHash);
+      if (order?.marketId !== marketId || (side !== undefined && order.side !== side)) throw new RequestError('unknown_order');
+      const command: CancelOrder = { kind: 'CancelOrder', v: 1, at, orderHash, marketId };
+      if (side !== undefined) command.side = side;
+      if (signed !== undefined) Object.assign(command, checkAuthority(parts, { order, orderHash, at, ...signed }));
+      if (order.status !== 'open' || order.forgotten === true) return closedAnswer(orderHash, order);
+      const ahead = underway.find(orderHash);
+      if (ahead === undefined) {
+        const { trader } = order;
+        const submitted = await underway.start({ key: orderHash, trader, orderHash, signal, run: () => parts.submit(command, signal) });
+        return answerTo(parts, order, command, submitted);
+      }
+      // The same cancel is on its way: its outcome answers this one too.
+      await passed(ahead, orderHash);
+    }
   };
 }
 
@@ -59,22 +70,28 @@ async function answerTo(parts: CancelOrderParts, order: KnownOrder, command: Can
       case 'OrderCancelled': return cancelledAnswer(orderHash, order, event.remaining, submitted.position);
       case 'CancelRepeated': return cancelledAnswer(orderHash, order, event.remaining, submitted.position);
       case 'CommandRejected':
-        if (event.code === 'unknown_order') return forgottenAnswer(parts, orderHash, event.subject);
-        throw rejectionError(event);
+        if (event.code === 'unknown_order') return forgottenAnswer(parts, orderHash);
+        throw rejectionError(event, submitted.outcome.at);
       default:
     }
   }
   throw new Error(`position ${submitted.position}: the outcome of a CancelOrder does not name its order`);
 }
 
-/** The engine forgets orders that are over for good. The read model then knows how the order ended, or will once it has caught up. */
-async function forgottenAnswer(parts: CancelOrderParts, orderHash: string, subject: string): Promise<Answer> {
+/** The answer for an order that the engine has forgotten since the endpoint looked. */
+async function forgottenAnswer(parts: CancelOrderParts, orderHash: string): Promise<Answer> {
   const order = await parts.findOrder(orderHash);
-  switch (order?.status) {
+  if (order === undefined) throw new RequestError('unknown_order');
+  return closedAnswer(orderHash, order);
+}
+
+/** The answer for an order that is closed, which no command can change. */
+function closedAnswer(orderHash: string, order: KnownOrder): Answer {
+  switch (order.status) {
     case 'cancelled': return cancelledAnswer(orderHash, order, order.remaining, order.asOf);
     case 'filled': throw new RequestError('already_filled');
-    case 'open': throw new RequestError('unavailable', `the read model does not know yet how order ${subject} ended`);
-    case undefined: throw new RequestError('unknown_order');
+    // The engine forgets orders that are over for good. The read model will know how the order ended once it has caught up.
+    case 'open': throw new RequestError('unavailable', `the read model does not know yet how order ${orderHash} ended`);
   }
 }
 

@@ -66,10 +66,16 @@ function appendError(error: unknown, signal: AbortSignal | undefined): unknown {
   if (error instanceof QueueFull) return new RequestError('overloaded');
   if (error instanceof LogUnavailable) {
     if (error.outcomeUnknown) return outcomeUnknown('the log did not answer');
+    if (isDiskFull(error)) return new RequestError('disk_full', 'the disk of the log\'s database is full; the request was not accepted');
     return new RequestError('unavailable', 'the log cannot be reached; the request was not accepted');
   }
   if (signal?.aborted === true && error === signal.reason) return new RequestError('overloaded', 'the request was withdrawn because the client disconnected');
   return error;
+}
+
+/** Whether an error, or one of its causes, is Postgres' SQLSTATE for a full disk. */
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && (('code' in error && error.code === '53100') || isDiskFull(error.cause));
 }
 
 function outcomeUnknown(detail: string): RequestError {

@@ -26,11 +26,14 @@ const { makerFeeRecipient, ...leadingHex } = hexFields;
 
 const hexRules = new Map(Object.entries(hexFields).map(([name, { rule }]) => [`/order/${name}`, rule]));
 
+/** Prices of orders, in ticks of 1e-6. */
+export const PRICE_RANGE = { min: 1, max: 999_999 } as const;
+
 /** Integer fields, checked one by one after the shape: they may be numbers, bigints or strings, and some have their own error codes. */
 const integerFields = {
   side: choice([0, 1], { meaning: '0 (BUY) or 1 (SELL)', description: '0 = BUY, 1 = SELL.' }),
   outcome: choice([0, 1], { meaning: '0 (YES) or 1 (NO)', description: '0 = YES, 1 = NO.' }),
-  price: uint({ min: 1, max: 999_999n, description: 'Price of one share in collateral, 6 decimals: 1000000 = 1.00.' }),
+  price: uint({ min: PRICE_RANGE.min, max: BigInt(PRICE_RANGE.max), description: 'Price of one share in collateral, 6 decimals: 1000000 = 1.00.' }),
   size: uint({ min: 1, max: UINT64_MAX, description: 'Shares, 6 decimals.' }),
   nonce: uint({ max: UINT64_MAX, description: 'Unique among the trader\'s live orders.' }),
   expiration: uint({ max: UINT64_MAX, unit: ', in Unix seconds', description: 'Unix seconds, at least 60 ahead of the server.' }),
@@ -89,7 +92,7 @@ export function expiresTooSoon(expiration: string, atMs: number): boolean {
 /** The `invalid_expiration` of an order that `expiresTooSoon`. */
 export function tooSoon(expiration: string, atMs: number): RequestError {
   const earliest = Math.floor(atMs / 1_000) + MIN_LIFETIME_S;
-  return fieldError('invalid_expiration', '/order/expiration', `must be ${earliest} or later for this request, but is ${expiration}`);
+  return fieldError('invalid_expiration', '/order/expiration', `must be ${earliest} or later for this request, but is ${expiration}; the service's time is ${Math.floor(atMs / 1_000)}`);
 }
 
 /** A RequestError about one field of the request. */

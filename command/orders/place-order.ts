@@ -3,19 +3,27 @@ import type { Permit, PlaceOrder } from '../../engine/records/commands.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { LogUnavailable } from '../../engine/log/log.js';
-import type { Answer, FindOrder, OriginalOutcome, Submit } from './answer.js';
-import { rejectionError } from './answer.js';
+import type { EngineView, MarketView } from '../../engine/run/view.js';
+import { rejectionError, type Answer, type FindOrder, type KnownOrder, type OriginalOutcome, type Submit, type Submitted } from './answer.js';
 import type { Exposure } from '../chain/exposure.js';
 import { parseJsonObject } from './exact-json.js';
 import { signatureBytes, toHex } from '../../engine/records/hex.js';
 import { expiresTooSoon, fieldError, parseOrder, tooSoon } from './order-request.js';
 import { parsePermit } from './permit.js';
+import { createUnderway, passed, type Underway } from './underway.js';
 import { normalSignature, recoveryFailures, type SignerRecovery } from '../signing/recover.js';
 import type { OrderFields, PermitFields, PreparedDomain } from '../signing/typed-data.js';
 
 export interface PlaceOrderParts {
-  /** The chain of a market that the engine knows, open or closed. */
-  readonly findMarket: (marketId: string) => { readonly chainId: number } | undefined;
+  /** What the engine knows: an order that the view can answer is not written to the log. */
+  readonly view: Pick<EngineView, 'order' | 'refusalOf' | 'openOrderCount'> & {
+    /** A market that the engine knows, open or closed. */
+    market(marketId: string): Pick<MarketView, 'chainId'> | undefined;
+  };
+  /** The most open orders per trader. */
+  readonly maxOpenOrders: number;
+  /** The smallest size of an order in a chain's markets, in units of 1e-6 shares. */
+  readonly minSizeOf: (chainId: number) => number;
   /** The signing domain of a chain; every market's chain has one. */
   readonly domainOf: (chainId: number) => PreparedDomain | undefined;
   /** Computes the digest of permits for a chain's settlement contract; undefined while the stablecoin's signing domain is not known. */
@@ -32,12 +40,14 @@ export interface PlaceOrderParts {
 
 /**
  * Places the order in a request's body. `signal` aborts when the client disconnects; an order that was not handed to the log yet is then
- * withdrawn. Throws RequestError for the first fault in this order: JSON, shape, price, size, expiration, market, signature, permit,
- * balance and allowance; a rejection by the engine; a log that cannot be written.
+ * withdrawn. An order that was accepted before gets its original answer. Throws RequestError for the first fault in this order: JSON, shape,
+ * price, size, expiration, market, signature, permit, the chain's smallest size, a rejection by the engine, the limit of open orders,
+ * balance and allowance; a log that cannot be written. Only what the replica cannot tell yet is written to the log.
  */
 export type PlaceOrderHandler = (body: Uint8Array, signal?: AbortSignal) => Promise<Answer>;
 
 export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
+  const underway = createUnderway();
   return async (body, signal) => {
     const request = parseJsonObject(body);
     const at = parts.now();
@@ -50,18 +60,79 @@ export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
     const orderHash = toHex(digest);
     const command: PlaceOrder = { kind: 'PlaceOrder', v: 1, at, orderHash, ...order, signature };
     const { chainId } = domain.domain;
+    const known = parts.view.order(orderHash);
+    if (known !== undefined) return originalAnswer(parts, orderHash, known);
     if (request['permitSignature'] !== undefined) {
       command.permit = parsePermit(request['permitSignature'], at);
       checkPermit(parts, { chainId, owner: order.trader, permit: command.permit });
     }
-    const release = await reserve(parts, chainId, command);
-    try {
-      const { position, outcome } = await parts.submit(command, signal);
-      return await answerTo(parts, orderHash, position, outcome);
-    } finally {
-      release?.();
-    }
+    const decided = await decide(parts, { chainId, command, underway, signal });
+    return 'outcome' in decided ? answerTo(parts, orderHash, decided) : originalAnswer(parts, orderHash, decided);
   };
+}
+
+interface Incoming {
+  readonly chainId: number;
+  readonly command: PlaceOrder;
+  readonly underway: Underway;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Has the engine decide the order, unless the view can tell that it was accepted before. Orders of one trader with one nonce go one after the
+ * other, so that of many at the same time only one is written.
+ */
+async function decide(parts: PlaceOrderParts, incoming: Incoming): Promise<Submitted | KnownOrder> {
+  const { command, underway, signal } = incoming;
+  const { orderHash, trader, nonce } = command;
+  const key = `${trader}:${nonce}`;
+  for (;;) {
+    const known = parts.view.order(orderHash) ?? refuseOrFind(parts, incoming);
+    // Nothing is awaited before `start`: between the look and the start, no other order may come in.
+    if (known !== undefined) return await known;
+    const ahead = underway.find(key);
+    if (ahead === undefined) {
+      refuseBeyondLimit(parts, incoming);
+      return underway.start({ key, trader, orderHash, signal, run: () => submitReserved(parts, incoming) });
+    }
+    await passed(ahead, orderHash);
+  }
+}
+
+/**
+ * Throws what the engine would answer to the order as far as the view tells, with the same code. An order that comes too late for the
+ * engine may have been accepted and forgotten: then it is found in the read models.
+ */
+function refuseOrFind(parts: PlaceOrderParts, { chainId, command }: Incoming): Promise<KnownOrder> | undefined {
+  const { orderHash, size } = command;
+  const minSize = parts.minSizeOf(chainId);
+  if (BigInt(size) < BigInt(minSize)) {
+    throw fieldError('size_too_small', '/order/size', `must be ${minSize} or more on chain ${chainId}, but is ${size}`, { minOrderSize: minSize });
+  }
+  const code = parts.view.refusalOf(command);
+  if (code === undefined) return undefined;
+  const refusal = rejectionError({ code, subject: orderHash }, command.at);
+  if (code !== 'invalid_expiration') throw refusal;
+  return parts.findOrder(orderHash).then((known) => {
+    if (known === undefined) throw refusal;
+    return known;
+  });
+}
+
+/** Counts the orders that are on their way in, too. */
+function refuseBeyondLimit({ view, maxOpenOrders }: PlaceOrderParts, { underway, command: { trader } }: Incoming): void {
+  const openOrders = view.openOrderCount(trader) + underway.countOf(trader);
+  if (openOrders < maxOpenOrders) return;
+  throw new RequestError('too_many_open_orders', `the trader has ${openOrders} of at most ${maxOpenOrders}`, [], { openOrders, maxOpenOrders });
+}
+
+async function submitReserved(parts: PlaceOrderParts, { chainId, command, signal }: Incoming): Promise<Submitted> {
+  const release = await reserve(parts, chainId, command);
+  try {
+    return await parts.submit(command, signal);
+  } finally {
+    release?.();
+  }
 }
 
 /** Reserves what the order needs; throws when the trader cannot pay. An order accepted before needs no check: it gets its first answer again. */
@@ -71,16 +142,15 @@ async function reserve(parts: PlaceOrderParts, chainId: number, command: PlaceOr
   return exposure.hold(command);
 }
 
-/** The answer to an order that was accepted at `position`. It depends on the outcome alone, so it is always the same. */
-export function acceptedAnswer(orderHash: string, position: number, outcome: CommandOutcome): Answer {
+/** The fields of the answer to an order that was accepted, as JSON. They depend on the outcome alone, so they are always the same. */
+function acceptedFields(orderHash: string, outcome: CommandOutcome): string {
   let matches = 0;
   for (const event of outcome.events) if (event.type === 'FillMatched') matches++;
-  const timestamp = Math.floor(outcome.at / 1_000);
-  return { body: `{"orderHash":"${orderHash}","status":"accepted","matches":${matches},"timestamp":${timestamp}}`, position };
+  return `"orderHash":"${orderHash}","status":"accepted","matches":${matches},"timestamp":${Math.floor(outcome.at / 1_000)}`;
 }
 
 function domainOfMarket(parts: PlaceOrderParts, marketId: string): PreparedDomain | undefined {
-  const market = parts.findMarket(marketId);
+  const market = parts.view.market(marketId);
   if (market === undefined) return undefined;
   const domain = parts.domainOf(market.chainId);
   if (domain === undefined) throw new Error(`market ${marketId} is on chain ${market.chainId}, which has no signing domain`);
@@ -124,20 +194,24 @@ function checkPermit(
   });
 }
 
-async function answerTo(parts: PlaceOrderParts, orderHash: string, position: number, outcome: CommandOutcome): Promise<Answer> {
+async function answerTo(parts: PlaceOrderParts, orderHash: string, { position, outcome }: Submitted): Promise<Answer> {
   const first = outcome.events[0];
   switch (first?.type) {
-    case 'OrderAccepted': return acceptedAnswer(orderHash, position, outcome);
-    case 'OrderRepeated': return originalAnswer(parts, orderHash, first.orderNumber);
-    case 'CommandRejected': throw rejectionError(first);
+    case 'OrderAccepted': return { body: `{${acceptedFields(orderHash, outcome)}}`, position };
+    case 'OrderRepeated': return originalAnswer(parts, orderHash, await parts.findOrder(orderHash) ?? { orderNumber: first.orderNumber });
+    case 'CommandRejected': throw rejectionError(first, outcome.at);
     default: throw new Error(`position ${position}: a PlaceOrder's outcome began with ${first?.type ?? 'nothing'}`);
   }
 }
 
-async function originalAnswer(parts: PlaceOrderParts, orderHash: string, orderNumber: number): Promise<Answer> {
+/** The answer that the order got first, and what has become of the order since, if that is known. */
+async function originalAnswer(
+  parts: PlaceOrderParts, orderHash: string, { orderNumber, status, forgotten }: Pick<KnownOrder, 'orderNumber'> & Partial<KnownOrder>,
+): Promise<Answer> {
+  const present = status === undefined || (status === 'open' && forgotten === true) ? '' : `,"orderStatus":"${status}"`;
   try {
-    const original = acceptedAnswer(orderHash, orderNumber, await parts.originalOutcome(orderNumber));
-    return { ...original, headers: { 'Idempotent-Replayed': 'true' } };
+    const original = acceptedFields(orderHash, await parts.originalOutcome(orderNumber));
+    return { body: `{${original}${present}}`, position: orderNumber, headers: { 'Idempotent-Replayed': 'true' } };
   } catch (error) {
     if (!(error instanceof LogUnavailable)) throw error;
     throw new RequestError('unavailable', `the order was accepted at position ${orderNumber}, but its answer cannot be read`);
@@ -159,5 +233,5 @@ async function repeatOrRefuse(parts: PlaceOrderParts, order: OrderFields, given:
   const orderHash = toHex(digest);
   const known = await parts.findOrder(orderHash);
   if (known === undefined) throw refusal;
-  return originalAnswer(parts, orderHash, known.orderNumber);
+  return originalAnswer(parts, orderHash, known);
 }

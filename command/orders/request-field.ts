@@ -26,9 +26,10 @@ export function uint({ min = 0, max, description, unit = '' }: Bounds): RequestF
   const maxNumber = isSmall ? Number(max) : Number.MAX_SAFE_INTEGER;
   const digits = `[1-9][0-9]{0,${String(max).length - 1}}`;
   return {
-    schema: Type.Union([
+    schema: eitherOf(
       Type.Integer({ minimum: min, ...(isSmall ? { maximum: maxNumber } : {}) }), Type.String({ pattern: min === 0 ? `^(0|${digits})$` : `^${digits}$` }),
-    ], { description: `${description} An integer of ${min} to ${max}, as a JSON integer or as a decimal string.` }),
+      `${description} An integer of ${min} to ${max}, as a JSON integer or as a decimal string.`,
+    ),
     rule: `is an integer of ${min} to ${max}${unit}`,
     parse: (value) => {
       if (typeof value === 'number') return Number.isSafeInteger(value) && value >= min && value <= maxNumber ? String(value) : undefined;
@@ -44,13 +45,20 @@ export function choice<const V extends number>(
 ): RequestField<V> {
   const texts = Object.fromEntries(values.map((each) => [each, String(each)])) as Record<V, string>;
   return {
-    schema: Type.Union([...values, ...Object.values<string>(texts)].map((each) => Type.Literal(each)), { description }),
+    schema: eitherOf(
+      Type.Integer({ enum: [...values] }), Type.String({ enum: Object.values<string>(texts) }), `${description} As a JSON integer or as a decimal string.`,
+    ),
     rule: `is ${meaning}`,
     parse: (value) => {
       for (const each of values) if (each === value || texts[each] === value) return each;
       return undefined;
     },
   };
+}
+
+/** A JSON integer or a decimal string. Exactly one of the two fits, so that generated clients get a union of two types. */
+function eitherOf(integer: TSchema, text: TSchema, description: string): TSchema {
+  return Type.Unsafe({ oneOf: [integer, text], description });
 }
 
 /** The schema of an object with exactly these fields, all required. */

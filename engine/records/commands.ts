@@ -119,6 +119,16 @@ export const ResolveMarket = record({ ...head('ResolveMarket', 1), marketId: Byt
 /** Every fact up to and including this final block has been recorded. */
 export const AdvanceChain = record({ ...head('AdvanceChain', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });
 
+/**
+ * A transaction has anchored a digest that is not this history's, and the operators have decided to pass that anchor over: its sender's key
+ * had leaked. Only a record: nothing depends on it.
+ */
+export const PassOverAnchor = record({
+  ...head('PassOverAnchor', 1), chainId: ChainId, txHash: Bytes32,
+  /** What was anchored. The position may be one that this history never had. */
+  position: Uint64, digest: Bytes32, ...fact,
+});
+
 /** A user's balances on the chain at the end of `block`. Valid only while no later block has been recorded. */
 export const SyncPosition = record({
   ...head('SyncPosition', 1), marketId: Bytes32, user: Address, yesShares: Uint256, noShares: Uint256, block: Position,
@@ -150,7 +160,7 @@ export const EndRelay = record({
 /** Every command kind's current schema. */
 export const commandSchemas = {
   OpenMarket, PlaceOrder, CancelOrder, CancelOrdersBelow, AdvanceClock, SubmitSettlement, SettleFill, FailFill, RecordTransfer,
-  RecordRedemption, RecordProposal, RecordDispute, RecordRejection, ResolveMarket, AdvanceChain, SyncPosition,
+  RecordRedemption, RecordProposal, RecordDispute, RecordRejection, ResolveMarket, AdvanceChain, PassOverAnchor, SyncPosition,
   RequestRelay, SubmitRelay, EndRelay,
 } as const;
 
@@ -170,6 +180,7 @@ export type RecordDispute = Type.Static<typeof RecordDispute>;
 export type RecordRejection = Type.Static<typeof RecordRejection>;
 export type ResolveMarket = Type.Static<typeof ResolveMarket>;
 export type AdvanceChain = Type.Static<typeof AdvanceChain>;
+export type PassOverAnchor = Type.Static<typeof PassOverAnchor>;
 export type SyncPosition = Type.Static<typeof SyncPosition>;
 export type RequestRelay = Type.Static<typeof RequestRelay>;
 export type SubmitRelay = Type.Static<typeof SubmitRelay>;
@@ -177,5 +188,5 @@ export type EndRelay = Type.Static<typeof EndRelay>;
 
 export type Command
   = | OpenMarket | PlaceOrder | CancelOrder | CancelOrdersBelow | AdvanceClock | SubmitSettlement | SettleFill | FailFill | RecordTransfer
-    | RecordRedemption | RecordProposal | RecordDispute | RecordRejection | ResolveMarket | AdvanceChain | SyncPosition
+    | RecordRedemption | RecordProposal | RecordDispute | RecordRejection | ResolveMarket | AdvanceChain | PassOverAnchor | SyncPosition
     | RequestRelay | SubmitRelay | EndRelay;

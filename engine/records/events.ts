@@ -135,6 +135,12 @@ export const RelayEnded = record({
   results: Type.Array(record({ succeeded: Type.Boolean(), reason: Type.Union([Type.String(), Type.Null()]) })),
 });
 
+/**
+ * The chain anchors a digest at a position that this history does not have there, and its operators passed that anchor over. The chain's
+ * facts count as always.
+ */
+export const AnchorPassedOver = record({ ...head('AnchorPassedOver', 1), chainId: ChainId, txHash: Bytes32, position: Uint64, digest: Bytes32 });
+
 /** The same signed order was sent again. Its answer is that of `orderNumber`, the position of the first PlaceOrder. */
 export const OrderRepeated = record({ ...head('OrderRepeated', 1), orderHash: Bytes32, orderNumber: Position });
 
@@ -178,6 +184,7 @@ export type ChainAdvanced = Type.Static<typeof ChainAdvanced>;
 export type RelayRequested = Type.Static<typeof RelayRequested>;
 export type RelaySubmitted = Type.Static<typeof RelaySubmitted>;
 export type RelayEnded = Type.Static<typeof RelayEnded>;
+export type AnchorPassedOver = Type.Static<typeof AnchorPassedOver>;
 export type OrderRepeated = Type.Static<typeof OrderRepeated>;
 export type CancelRepeated = Type.Static<typeof CancelRepeated>;
 export type CommandRejected = Type.Static<typeof CommandRejected>;
@@ -186,12 +193,12 @@ export type Event
   = | MarketOpened | MarketTokenized | MarketClosed | MarketResolved | OrderAccepted | OrderRested | FillMatched | OrderCancelled
     | NonceFloorRaised | SettlementSubmitted | FillSettled | FillFailed | OrderReinstated | SharesTransferred | PositionRedeemed
     | PositionSynced | ResolutionProposed | ResolutionDisputed | ResolutionRejected | ChainAdvanced | OrderRepeated | CancelRepeated
-    | RelayRequested | RelaySubmitted | RelayEnded | CommandRejected;
+    | AnchorPassedOver | RelayRequested | RelaySubmitted | RelayEnded | CommandRejected;
 
 /** Every event type's current schema. */
 export const eventSchemas = {
   MarketOpened, MarketTokenized, MarketClosed, MarketResolved, OrderAccepted, OrderRested, FillMatched, OrderCancelled, NonceFloorRaised,
   SettlementSubmitted, FillSettled, FillFailed, OrderReinstated, SharesTransferred, PositionRedeemed, PositionSynced, ResolutionProposed,
-  ResolutionDisputed, ResolutionRejected, ChainAdvanced, RelayRequested, RelaySubmitted, RelayEnded, OrderRepeated,
+  ResolutionDisputed, ResolutionRejected, ChainAdvanced, AnchorPassedOver, RelayRequested, RelaySubmitted, RelayEnded, OrderRepeated,
   CancelRepeated, CommandRejected,
 } as const;

@@ -37,6 +37,10 @@ export function decide(state: State, command: Command, position: number): Event[
       const { chainId, block, blockHash } = command;
       return [{ type: 'ChainAdvanced', v: 1, chainId, block, blockHash }];
     }
+    case 'PassOverAnchor': {
+      const { chainId, txHash, position: anchored, digest } = command;
+      return [{ type: 'AnchorPassedOver', v: 1, chainId, txHash, position: anchored, digest }];
+    }
   }
 }
 
@@ -59,7 +63,7 @@ function placeOrder(state: State, command: PlaceOrder, position: number): Event[
   if (known >= 0) {
     return [{ type: 'OrderRepeated', v: 1, orderHash: command.orderHash, orderNumber: state.orders.number(known) }];
   }
-  const refusal = refusalOf(state, command);
+  const refusal = refusalOf(state, command, state.now);
   if (refusal !== undefined) return rejected(refusal, command.orderHash);
   const { orderHash, marketId, trader, side, outcome, price, size, nonce, expiration } = command;
   const events: Event[] = [{
@@ -73,14 +77,15 @@ function placeOrder(state: State, command: PlaceOrder, position: number): Event[
   return events;
 }
 
-function refusalOf(state: State, command: PlaceOrder): RejectionCode | undefined {
+/** Why an order that is not known is rejected when it is decided at the engine's time `now`; undefined when it is accepted. */
+export function refusalOf(state: State, command: PlaceOrder, now: number): RejectionCode | undefined {
   if (command.size === '0') return 'invalid_size';
   if (Number(command.expiration) < Math.floor(command.at / 1_000) + MIN_LIFETIME_S) return 'invalid_expiration';
-  if (state.now >= deathOf(command.expiration)) return 'invalid_expiration';
+  if (now >= deathOf(command.expiration)) return 'invalid_expiration';
   const index = state.marketIndex.get(command.marketId);
   if (index === undefined) return 'unknown_market';
   const market = state.markets[index]!;
-  if (!isOpenMarket(state, market)) return 'market_closed';
+  if (!isOpenMarket({ now }, market)) return 'market_closed';
   const trader = state.traderIndex.get(command.trader);
   if (trader === undefined) return undefined;
   const { halves } = state;

@@ -55,6 +55,7 @@ export function evolve(state: State, event: Event): void {
     case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
     case 'SettlementSubmitted': case 'SharesTransferred': case 'PositionRedeemed': case 'PositionSynced':
     case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected': case 'ChainAdvanced':
+    case 'AnchorPassedOver':
       return;
   }
 }
@@ -246,7 +247,7 @@ function nonceHashOf(state: State, slot: number): number {
 function traderOf(state: State, address: string): Trader {
   const known = state.traderIndex.get(address);
   if (known !== undefined) return state.traders[known]!;
-  const trader: Trader = { index: state.traders.length, address, firstOpen: -1, lastOpen: -1, floors: undefined };
+  const trader: Trader = { index: state.traders.length, address, firstOpen: -1, lastOpen: -1, openCount: 0, floors: undefined };
   state.traders.push(trader);
   state.traderIndex.set(address, trader.index);
   return trader;
@@ -261,12 +262,14 @@ function linkOpen(state: State, trader: Trader, slot: number): void {
   const next = previous < 0 ? trader.firstOpen : columns.nextOpen.get(previous) - 1;
   join(state, trader, previous, slot);
   join(state, trader, slot, next);
+  trader.openCount++;
 }
 
 function unlinkOpen(state: State, slot: number): void {
   const { columns } = state;
   const trader = state.traders[columns.trader.get(slot)]!;
   join(state, trader, columns.previousOpen.get(slot) - 1, columns.nextOpen.get(slot) - 1);
+  trader.openCount--;
 }
 
 /** Makes `next` follow `previous` in the trader's list; -1 stands for the list's ends. */

@@ -41,6 +41,8 @@ export interface Trader {
   /** The slots of the trader's oldest and youngest open orders, or -1. */
   firstOpen: number;
   lastOpen: number;
+  /** The length of the list. Counted anew when a snapshot is restored. */
+  openCount: number;
   /** The nonce floor per chain: all lower nonces are cancelled. Undefined until the first floor, so most traders need no look-up. */
   floors: Map<number, Nonce> | undefined;
 }
@@ -181,8 +183,8 @@ export function deathOf(expiration: string): number {
   return Math.min(Number(expiration) * 1_000 - EXPIRY_MARGIN_MS, Number.MAX_SAFE_INTEGER + 1);
 }
 
-export function isOpenMarket(state: State, market: Market): boolean {
-  return !market.closed && state.now < market.expiration * 1_000;
+export function isOpenMarket({ now }: Pick<State, 'now'>, market: Market): boolean {
+  return !market.closed && now < market.expiration * 1_000;
 }
 
 /** Adds a market's tokens to the index, if it has any. */

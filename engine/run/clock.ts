@@ -10,6 +10,8 @@ export interface ClockOptions {
   readonly replica: Pick<Replica, 'view' | 'ready' | 'recording' | 'outcomeOf'>;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
+  /** Whether time may pass: false while the process's clock may be wrong. Absent: always. */
+  readonly mayPass?: () => boolean;
   readonly signal: AbortSignal;
   readonly tickMs?: number;
   /** A standby engine also acts on work that has been due for this long, because the active engine must be gone. Default 5 s. */
@@ -19,14 +21,14 @@ export interface ClockOptions {
 
 /**
  * Ticks until `signal` aborts. When one command cannot do all the due work, the next one follows at once. A tick waits while the log
- * cannot be reached. Rejects when the engine has stopped.
+ * cannot be reached, and while time may not pass. Rejects when the engine has stopped.
  */
 export async function runClock(options: ClockOptions): Promise<void> {
-  const { replica, now, signal, tickMs = 1_000, standbyMs = 5_000, report } = options;
+  const { replica, now, mayPass = () => true, signal, tickMs = 1_000, standbyMs = 5_000, report } = options;
   while (!signal.aborted) {
     const at = now();
     const patienceMs = replica.recording?.standby === true ? standbyMs : 0;
-    if (replica.ready && replica.view.nextDue() + patienceMs <= at) {
+    if (replica.ready && replica.view.nextDue() + patienceMs <= at && mayPass()) {
       try {
         if (await advanceClock(options, at)) continue;
       } catch (error) {

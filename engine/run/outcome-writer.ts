@@ -2,7 +2,7 @@
 import { fittingRecords } from '../log/append-size.js';
 import { BrokenSequence, LogUnavailable, WrongPosition, type Log, type NewRecord } from '../log/log.js';
 import { decodeOutcome } from '../records/codec.js';
-import { pause, retrying } from '../waiting.js';
+import { backoffMs, pause, retrying } from '../waiting.js';
 import { HistoryDiffers } from './history-differs.js';
 
 export interface OutcomeRecord extends NewRecord {
@@ -41,6 +41,8 @@ export interface OutcomeWriterOptions {
 const GATHER_MS = 20;
 /** How often a standby engine checks whether the other one still writes, and how often an unavailable log is tried again. */
 const POLL_MS = 250;
+/** The longest pause between two attempts while the log is unavailable. */
+const LONGEST_PAUSE_MS = 4_000;
 
 interface Writing {
   readonly options: OutcomeWriterOptions;
@@ -103,7 +105,7 @@ async function writeQueue(writing: Writing): Promise<void> {
  */
 async function append({ options, queue, written }: Writing, batch: readonly OutcomeRecord[]): Promise<boolean> {
   const { log, signal, report } = options;
-  for (;;) {
+  for (let failures = 1; ; failures++) {
     try {
       await log.append('outcomes', batch, written);
       return true;
@@ -112,7 +114,8 @@ async function append({ options, queue, written }: Writing, batch: readonly Outc
       if (!isUnavailable(error)) throw error;
     }
     report('the log is unavailable: outcomes wait to be written', { position: written, waiting: queue.length });
-    await pause(POLL_MS, signal);
+    // A log on a full disk refuses at once.
+    await pause(backoffMs(failures, { firstMs: POLL_MS, longestMs: LONGEST_PAUSE_MS }), signal);
     signal.throwIfAborted();
   }
 }

@@ -10,8 +10,8 @@ import { createEngine, type Engine, type Step } from './engine.js';
 import { HistoryDiffers } from './history-differs.js';
 import { createCommandOutcomes } from './command-outcomes.js';
 import { createRecorder, type Recorder } from './recorder.js';
-import { encodeSnapshot, type Restored } from './snapshot.js';
-import { loadSnapshot, newestSnapshot, saveSnapshot } from './snapshot-files.js';
+import type { Restored } from './snapshot.js';
+import { createSnapshotTaker, loadSnapshot, type SnapshotTaker } from './snapshot-files.js';
 import type { StepSink } from './step-sink.js';
 import { viewOf, type EngineView } from './view.js';
 
@@ -68,7 +68,8 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const listeners: ((step: Step) => void)[] = [];
   const begin = createBeginning(engine, Math.max(commands, recorded));
   const done = runToEnd(() => follow({
-    engine, log, sink, recorded, signal, snapshots: snapshotTaker(engine, { ...options, report }),
+    engine, log, sink, recorded, signal,
+    snapshots: createSnapshotTaker(engine, { folder: snapshotDirectory, every: options.snapshotEvery, report }),
     stepped(step) {
       outcomes.publish(step);
       for (const listener of listeners) listener(step);
@@ -129,7 +130,7 @@ interface Following {
   /** Length of the outcomes at the start. */
   readonly recorded: number;
   readonly signal: AbortSignal;
-  readonly snapshots: ReturnType<typeof snapshotTaker>;
+  readonly snapshots: SnapshotTaker;
   /** Called with every step that had no recorded outcome at the start. */
   readonly stepped: (step: Step) => void;
   readonly batchDone: () => void;
@@ -137,6 +138,8 @@ interface Following {
 
 async function follow({ engine, log, sink, recorded, signal, snapshots, stepped, batchDone }: Following): Promise<void> {
   for await (const batch of log.follow('commands', engine.state.position, signal)) {
+    // The recorder may have failed since the batch was read: nothing of it may be published then.
+    if (signal.aborted) break;
     for (const record of batch) {
       if (record.position !== engine.state.position) throw new BrokenSequence('commands', engine.state.position, record.position);
       const step = engine.step(record.data);
@@ -166,34 +169,4 @@ async function belongs(log: Log, { state, digest }: Restored, recorded: number):
   if (state.position > recorded) return false;
   const [record] = await log.read('outcomes', state.position - 1, 1);
   return record !== undefined && decodeOutcome(record.data).digest === formatDigest(digest);
-}
-
-/** Takes a snapshot every `snapshotEvery` commands, one write at a time, and a last one at a graceful stop. */
-function snapshotTaker(engine: Engine, { snapshotDirectory, snapshotEvery = 200_000, report }: ReplicaOptions) {
-  let last = engine.state.position;
-  let writing: Promise<void> | undefined;
-  /** Does nothing when another process that shares the folder has written a snapshot as new as `newerThan`. */
-  const write = async (directory: string, newerThan: number): Promise<void> => {
-    try {
-      if (await newestSnapshot(directory) >= newerThan) return;
-      await saveSnapshot(directory, engine.state.position, encodeSnapshot(engine));
-    } catch (error) {
-      report?.('a snapshot could not be written; the next start replays more commands', { position: engine.state.position, error });
-    }
-  };
-  const take = (newerThan: number): void => {
-    if (snapshotDirectory === undefined || writing !== undefined) return;
-    last = engine.state.position;
-    writing = write(snapshotDirectory, newerThan).finally(() => { writing = undefined; });
-  };
-  return {
-    afterStep(): void {
-      if (engine.state.position - last >= snapshotEvery) take(last + 1);
-    },
-    async finish(): Promise<void> {
-      await writing;
-      if (engine.state.position !== last) take(engine.state.position);
-      await writing;
-    },
-  };
 }

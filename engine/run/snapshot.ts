@@ -8,7 +8,8 @@ import type { Engine } from './engine.js';
 import { RULES_VERSION } from '../rules/limits.js';
 import { PendingFills } from '../rules/pending-fills.js';
 import {
-  CANCELLED, FILLED, diesBefore, indexTokens, nonceHash, stateOf, type ChainCursor, type Market, type OpenRelay, type State, type Sweep, type Trader,
+  CANCELLED, FILLED, OPEN, diesBefore, indexTokens, nonceHash, ownerOf, stateOf, type ChainCursor, type Market, type OpenRelay, type State,
+  type Sweep, type Trader,
 } from '../rules/state.js';
 
 /** The version of the layout below. A snapshot with another layout is not used. */
@@ -72,14 +73,15 @@ function restore(dump: Dump): State {
     marketIndex: new Map(dump.markets.map((market) => [market.marketId, market.index])),
     chains: new Map(dump.chains),
     relays: new Map(dump.relays),
-    traders: [...dump.traders],
+    traders: dump.traders.map((trader) => ({ ...trader, openCount: 0 })),
     traderIndex: new Map(dump.traders.map((trader) => [trader.address, trader.index])),
     deadlines: Deadlines.restore(diesBefore(orders, fresh.columns), dump.deadlines),
     fills: PendingFills.restore(dump.fills),
   };
   for (const market of state.markets) indexTokens(state, market);
   for (const slot of orders.slots()) {
-    const { trader, nonceHi, nonceLo } = state.columns;
+    const { trader, nonceHi, nonceLo, status } = state.columns;
+    if (status.get(slot) === OPEN) ownerOf(state, slot).openCount++;
     if (holdsNonce(state, slot)) state.nonces.insert(nonceHash(trader.get(slot), nonceHi.get(slot), nonceLo.get(slot)), slot);
   }
   return state;

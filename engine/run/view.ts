@@ -1,7 +1,10 @@
 /** The read-only view of the engine's state, for all code outside the engine. Every answer is the state at this moment. */
 import { formatUint64 } from '../book/uint64.js';
+import type { PlaceOrder } from '../records/commands.js';
+import type { RejectionCode } from '../records/events.js';
 import type { MarketOutcome, Side } from '../records/fields.js';
 import { chainCursor } from '../rules/chain-cursor.js';
+import { refusalOf } from '../rules/decide.js';
 import { FILLED, OPEN, findMarket, marketOf, marketOfToken, nextDue, ownerOf, type ChainCursor, type OpenRelay, type State } from '../rules/state.js';
 import type { Engine } from './engine.js';
 import { openOrdersOf, type OpenOrder } from './open-orders.js';
@@ -44,6 +47,8 @@ export interface EngineView {
   readonly position: number;
   /** The digest of the history up to the last decided command; 32 bytes. */
   readonly digest: Uint8Array;
+  /** The latest time in the history, in milliseconds since the Unix epoch; 0 while it is empty. */
+  readonly time: number;
   /** When the clock has work to do next, in milliseconds since the Unix epoch; Infinity while there is no such work. */
   nextDue(): number;
   /** A market, open or closed. */
@@ -53,6 +58,10 @@ export interface EngineView {
   isKnownToken(token: string): boolean;
   /** Undefined for an unknown order, and for an order that the engine has forgotten; the read models have forgotten orders. */
   order(orderHash: string): OrderView | undefined;
+  /** Why the engine would reject this order as the next command; undefined when it would accept it. The order must not be known. */
+  refusalOf(order: PlaceOrder): RejectionCode | undefined;
+  /** The number of the trader's open orders in all markets. Orders that a sweep will cancel count until they are cancelled. */
+  openOrderCount(trader: string): number;
   /** The trader of an order. Throws Error when the engine does not have the order in memory. */
   traderOf(orderHash: string): string;
   /** Every open order with its trader. */
@@ -79,11 +88,14 @@ export function viewOf(engine: Engine): EngineView {
     get position() { return state.position; },
     get digest() { return engine.digest; },
     get nextFill() { return state.nextFill; },
+    get time() { return state.now; },
     nextDue: () => nextDue(state),
     market: (marketId) => findMarket(state, marketId),
     markets: () => state.markets.values(),
     isKnownToken: (token) => marketOfToken(state, token) !== undefined,
     order: (orderHash) => orderView(state, orderHash),
+    refusalOf: (order) => refusalOf(state, order, Math.max(state.now, order.at)),
+    openOrderCount: (trader) => state.traders[state.traderIndex.get(trader) ?? -1]?.openCount ?? 0,
     traderOf: (orderHash) => traderOf(state, orderHash),
     openOrders: () => openOrders(state),
     rememberedOrder: (chainId) => rememberedOrder(state, chainId),

@@ -91,7 +91,7 @@ const EVENTS: EventTable<Step[]> = {
   FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored',
   SharesTransferred: 'ignored', PositionSynced: 'ignored',
   ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
-  ChainAdvanced: 'ignored',
+  ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
 };
 
 export const claims: Projection = { name: 'claims', version: 1, tables: claimTables, ignored: ignoredBy(EVENTS), start: () => fold };

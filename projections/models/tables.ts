@@ -14,6 +14,7 @@ create table if not exists projection (
   position bigint not null
 )`;
 
+/** `yes_token`, `no_token`: the ERC-1155 ids of the shares; null for a market without a chain. */
 export const marketTables = [`
 create table markets (
   number integer primary key,
@@ -29,6 +30,8 @@ create table markets (
   closed boolean not null default false,
   resolved boolean not null default false,
   winning_outcome smallint,
+  yes_token numeric(78),
+  no_token numeric(78),
   created_at_ms bigint not null
 )`, `
 create index markets_by_contract on markets (contract_address)`];

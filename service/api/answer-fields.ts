@@ -59,6 +59,12 @@ export const Problem = answer('Problem', {
   required: Type.Optional(amount('`insufficient_…`: what the order needs, in stablecoin or shares')),
   available: Type.Optional(amount('`insufficient_…`: what the trader has, or has approved, in total')),
   reserved: Type.Optional(amount('`insufficient_…`: the part of `available` that other open orders and unsettled fills of the trader need')),
+  block: Type.Optional(integer('`insufficient_…`: the block at which balance and allowance were read: the last one in the history.')),
+  latestBlock: Type.Optional(integer('`insufficient_…`: the latest block of the chain.')),
+  blocksBehind: Type.Optional(integer('`insufficient_…`: `latestBlock` less `block`. What happened in these blocks is not counted yet.')),
+  minOrderSize: Type.Optional(integer('`size_too_small`: the smallest size on the market\'s chain, 6 decimals.', 1)),
+  openOrders: Type.Optional(integer('`too_many_open_orders`: the number of the trader\'s open orders, those on their way in included.')),
+  maxOpenOrders: Type.Optional(integer('`too_many_open_orders`: the most open orders that a trader may have.', 1)),
 });
 
 /** Every error of every endpoint of the relayer. */

@@ -1,15 +1,19 @@
 /** `GET /api/v1/config`: what a client must know to sign orders and stay within the limits. */
-import type { Chain, Contracts } from '../../command/chain/chain.js';
+import { minOrderSizeOf, type Chain, type Contracts } from '../../command/chain/chain.js';
+import { PRICE_RANGE } from '../../command/orders/order-request.js';
 import { MAX_REDEMPTIONS, RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { MAX_DEADLINE_S } from '../../command/relayer/relayer.js';
 import { cancelTypes, orderTypes } from '../../command/signing/typed-data.js';
 import { MIN_LIFETIME_S, WORK_LIMIT } from '../../engine/rules/limits.js';
 import { EVENTS_LIMIT } from '../../query/events.js';
-import { USER_ACTIVITY_LIMIT } from '../../query/trades.js';
+import { ORDERS_LIMIT } from '../../query/orders.js';
+import { HOLDER_ENTRIES } from '../../query/positions.js';
+import { MAX_SETTLEMENTS } from '../../query/settlements.js';
+import { ACTIVITY_ENTRIES, TRADE_ENTRIES, USER_ACTIVITY_LIMIT } from '../../query/trades.js';
 import type { Collateral } from '../chains/chain-check.js';
 import type { Config } from '../config.js';
 import { MAX_BODY_BYTES } from '../http/body.js';
-import { MAX_ORDERS } from '../../query/orders.js';
+import { answer, integer } from './answer-fields.js';
 import type { Reply } from './endpoint.js';
 import { orderActions, orderDomain, orderDomains, shownActions } from './signing.js';
 
@@ -37,31 +41,63 @@ const NO_CONTRACTS: Readonly<Record<keyof Contracts, null>> = {
   multicall: null,
 };
 
+interface Limit {
+  readonly description: string;
+  readonly of: (config: Config) => number;
+}
+
+const fixed = (value: number, description: string): Limit => ({ description, of: () => value });
+const setting = (name: 'rateLimitWindowS' | 'rateLimitOrders' | 'rateLimitReads' | 'maxOpenOrders' | 'relayGasPerOwner' | 'relayGasPerToken', description: string): Limit =>
+  ({ description, of: (config) => config[name] });
+
+/** The limits that clients are told, each with the value that is enforced. */
+const limits = {
+  minPrice: fixed(PRICE_RANGE.min, 'Lowest price of an order, 6 decimals.'),
+  maxPrice: fixed(PRICE_RANGE.max, 'Highest price of an order, 6 decimals.'),
+  minExpirationS: fixed(MIN_LIFETIME_S, 'How far ahead an order\'s expiration must be at least.'),
+  maxBodyBytes: fixed(MAX_BODY_BYTES, 'Largest body of a request.'),
+  maxOpenOrders: setting('maxOpenOrders', 'Most open orders of one trader, in all markets together.'),
+  maxFillsPerOrder: fixed(WORK_LIMIT, 'Most matches of an incoming order. What remains is cancelled.'),
+  maxOrdersPerPage: fixed(ORDERS_LIMIT.max, 'Most open orders in an answer.'),
+  maxHolders: fixed(HOLDER_ENTRIES, 'Most holders in an answer.'),
+  maxActivity: fixed(ACTIVITY_ENTRIES, 'Most trades in a market\'s activity.'),
+  maxTrades: fixed(TRADE_ENTRIES, 'Most trades in a market\'s trade history.'),
+  maxUserActivity: fixed(USER_ACTIVITY_LIMIT.max, 'Most entries in each list of a user\'s activity.'),
+  maxSettlementsPerPage: fixed(MAX_SETTLEMENTS, 'Most pending or failed trades in an answer.'),
+  maxEventsPerPage: fixed(EVENTS_LIMIT.max, 'Most records of the history in an answer.'),
+  maxRelayDeadlineS: fixed(MAX_DEADLINE_S, 'How far ahead the deadline of a relayed signature may be.'),
+  maxRedemptionsPerBatch: fixed(MAX_REDEMPTIONS, 'Most redemptions in a batch.'),
+  relayGasPerOwnerAndHour: setting('relayGasPerOwner', 'Gas per hour that one signer may ask of the relayer; 0 = no limit.'),
+  relayGasPerTokenAndHour: setting('relayGasPerToken', 'Gas per hour that may be asked of the relayer with one bearer token; 0 = no limit.'),
+  rateLimitWindowS: setting('rateLimitWindowS', 'Length of the window in which requests are counted.'),
+  ordersPerWindow: setting('rateLimitOrders', 'Most orders and cancels per client address and window; 0 = no limit.'),
+  readsPerWindow: setting('rateLimitReads', 'Most reads per client address and window; 0 = no limit.'),
+} as const satisfies Record<string, Limit>;
+
+/** The schema of the limits in the answer. */
+export const Limits = answer('Limits', Object.fromEntries(Object.entries(limits).map(([name, { description }]) => [name, integer(description)])), {
+  description: 'All limits by name; a name of a time or a size ends with its unit.',
+});
+
 /** The handler of `GET /api/v1/config`. */
 export function configHandler({ config, chains, now }: ConfigParts): () => Reply {
   const { cancelAuth } = config;
-  const limits = {
-    minPrice: 1, maxPrice: 999_999, minExpirationS: MIN_LIFETIME_S, maxBodyBytes: MAX_BODY_BYTES, maxFillsPerOrder: WORK_LIMIT,
-    maxOrdersPerPage: MAX_ORDERS, maxHolders: 10, maxActivity: 50, maxTrades: 100, maxUserActivity: USER_ACTIVITY_LIMIT.max,
-    maxEventsPerPage: EVENTS_LIMIT.max,
-    maxRelayDeadlineS: MAX_DEADLINE_S, maxRedemptionsPerBatch: MAX_REDEMPTIONS,
-    relayGasPerOwnerAndHour: config.relayGasPerOwner, relayGasPerTokenAndHour: config.relayGasPerToken,
-    rateLimitWindowS: config.rateLimitWindowS, ordersPerWindow: config.rateLimitOrders, readsPerWindow: config.rateLimitReads,
-  };
+  const told = Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, limit.of(config)]));
   const answered = () => chains.length === 0
     ? [chainOfSettings(config)]
     : chains.map(({ chain, collateral, configured }) => shown(chain, collateral() ?? null, configured?.relayer));
   return () => ({
-    body: JSON.stringify({ serverTime: Math.floor(now() / 1_000), chains: answered(), orderTypes: signedTypes, cancelAuth, limits }),
+    body: JSON.stringify({ serverTime: Math.floor(now() / 1_000), chains: answered(), orderTypes: signedTypes, cancelAuth, limits: told }),
   });
 }
 
 /** A chain as clients see it. Only the public node URL is shown: the other URLs may hold secrets. */
 function shown(chain: Chain, collateral: Collateral | null, relayer: string | undefined) {
-  const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, exposureCheck } = chain;
+  const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, exposureCheck, passOverAnchors = [] } = chain;
   return {
-    chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, exposureCheck, orderDomain: orderDomain(chain),
-    signedActions: shownActions(chain, collateral ?? undefined), relayer: relayer === undefined ? null : { address: relayer, actions: RELAY_ACTIONS },
+    chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, exposureCheck, minOrderSize: minOrderSizeOf(chain), passOverAnchors,
+    orderDomain: orderDomain(chain), signedActions: shownActions(chain, collateral ?? undefined),
+    relayer: relayer === undefined ? null : { address: relayer, actions: RELAY_ACTIONS },
   };
 }
 
@@ -70,7 +106,8 @@ function chainOfSettings(config: Config) {
   const { chainId, chainName: name, chainTestnet: testnet } = config;
   const [domain] = orderDomains(config, []);
   return {
-    chainId, name, testnet, rpcUrl: null, contracts: NO_CONTRACTS, collateral: null, confirmations: 0, exposureCheck: false, orderDomain: domain,
+    chainId, name, testnet, rpcUrl: null, contracts: NO_CONTRACTS, collateral: null, confirmations: 0, exposureCheck: false,
+    minOrderSize: minOrderSizeOf(undefined), passOverAnchors: [], orderDomain: domain,
     signedActions: domain === undefined ? {} : orderActions(domain), relayer: null,
   };
 }

@@ -80,7 +80,7 @@ export function errorsOf({ errors, parameters, body, authority, consistent, limi
   if (limit !== 'none') codes.add('rate_limited');
   // With an empty path parameter, the request's path is a different path.
   if (path.includes('{')) codes.add('not_found');
-  return [...codes.add('method_not_allowed').add('request_timeout').add('internal')];
+  return [...codes.add('method_not_allowed').add('request_timeout').add('expectation_failed').add('internal')];
 }
 
 /** A request as the shell passes it on. All properties but `params` are computed at first use. */
@@ -120,6 +120,8 @@ interface ReplyHead {
 /** A complete answer: text that is sent unchanged. */
 export interface Reply extends ReplyHead {
   readonly body: string;
+  /** The `ETag` of an answer that clients may keep; they ask each time whether it is still true. Absent: they may not keep it. */
+  readonly etag?: string;
 }
 
 /** An answer that is sent piece by piece. When the client has gone, the source is ended by `return()` at the next piece. */

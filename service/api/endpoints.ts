@@ -1,6 +1,7 @@
 /** The table of all endpoints, in three groups by the role that serves them, and the binding of handlers to a group. */
 import { bindAll, type Endpoint, type Handlers, type Role, type Route } from './endpoint.js';
 import { listFailedClaims, listPendingClaims } from './endpoints/claims.js';
+import { getContracts } from './endpoints/contracts.js';
 import { listEvents } from './endpoints/history.js';
 import {
   getHolders, getMarketActivity, getMarketStats, getOrderbook, getPlatformStats, getResolution, listMarkets, listTrades,
@@ -14,12 +15,15 @@ import { syncHandler, syncPosition, type SyncPosition } from './endpoints/sync-p
 import { getPosition, getUserActivity, listUserPositions } from './endpoints/users.js';
 import { openapiDocument } from './openapi.js';
 
-/** Role `api`: writes. Routes are tried in this order, so the endpoint with the most calls comes first. */
-const orderGroup = { placeOrder, cancelOrder, syncPosition };
+/**
+ * Role `api`: writes, and the look-up of an order, which the replica knows before the read models do. Routes are tried in this order, so the
+ * endpoint with the most calls comes first.
+ */
+const orderGroup = { placeOrder, cancelOrder, getOrder, syncPosition };
 
 /** Role `query`: reads. Routes are tried in this order. */
 const readGroup = {
-  getOrderbook, listOrders, getOrder, listMarkets, getPlatformStats, getMarketStats, getHolders, getMarketActivity, listTrades, getResolution,
+  getOrderbook, listOrders, listMarkets, getPlatformStats, getMarketStats, getHolders, getMarketActivity, listTrades, getResolution,
   listUserOrders, listUserPositions, getUserActivity, getPosition, listPendingTrades, listFailedTrades, getSettlement,
   listPendingClaims, listFailedClaims, listEvents,
 };
@@ -28,7 +32,7 @@ const readGroup = {
 const relayerGroup = { ...relayEndpoints, getUserNonces };
 
 /** Served by every process, about itself. */
-const serviceGroup = { getConfig, getOpenapi, getLiveness, getReadiness, getMetrics };
+const serviceGroup = { getConfig, getContracts, getOpenapi, getLiveness, getReadiness, getMetrics };
 
 /** All endpoints of the service, of all roles. */
 export const allEndpoints: readonly Endpoint[] = [orderGroup, readGroup, relayerGroup, serviceGroup]
@@ -43,8 +47,8 @@ export type ReadHandlers = Handlers<typeof readGroup>;
 export type ServiceHandlers = Omit<Handlers<typeof serviceGroup>, 'getOpenapi'>;
 
 /** The routes of role `api`. */
-export function orderEndpoints({ placeOrder: place, cancelOrder: cancel, syncPosition: sync }: OrderHandlers): Route[] {
-  return bindAll(orderGroup, { placeOrder: place, cancelOrder: cancel, syncPosition: syncHandler(sync) });
+export function orderEndpoints({ syncPosition: sync, ...handlers }: OrderHandlers): Route[] {
+  return bindAll(orderGroup, { ...handlers, syncPosition: syncHandler(sync) });
 }
 
 /** The routes of role `query`. */
@@ -55,6 +59,5 @@ export function readEndpoints(handlers: ReadHandlers): Route[] {
 /** The routes that every process serves; `version` is the service's version in the OpenAPI document. */
 export function serviceEndpoints(handlers: ServiceHandlers, version: string): Route[] {
   const body = JSON.stringify(openapiDocument(allEndpoints, version));
-  const { getConfig: config, getLiveness: live, getReadiness: ready, getMetrics: metrics } = handlers;
-  return bindAll(serviceGroup, { getConfig: config, getOpenapi: () => ({ body }), getLiveness: live, getReadiness: ready, getMetrics: metrics });
+  return bindAll(serviceGroup, { ...handlers, getOpenapi: () => ({ body }) });
 }

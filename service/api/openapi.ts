@@ -10,8 +10,10 @@ import { minLogPosition } from './parameters.js';
 
 type Json = Record<string, unknown>;
 
-const INTRODUCTION = 'Order-book exchange for binary prediction markets. Prices, sizes and volumes have 6 decimals. JSON integers are exact, also beyond 2^53. '
-  + 'Any origin may call the API: orders and cancels are authorised by their signatures, and there are no cookies. Every GET endpoint also accepts HEAD.';
+const INTRODUCTION = 'Order-book exchange for binary prediction markets. Prices, sizes and volumes have 6 decimals. JSON integers are exact, also beyond 2^53; '
+  + 'integers of orders and permits may also be sent as decimal strings. '
+  + 'Any origin may call the API: orders and cancels are authorised by their signatures, and there are no cookies; while '
+  + 'cancelAuth in /api/v1/config is open, no page of another site may cancel. Every GET endpoint also accepts HEAD.';
 
 /** The document as plain JSON values. */
 export function openapiDocument(endpoints: readonly Endpoint[], version: string): Json {

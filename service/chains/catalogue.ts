@@ -7,6 +7,7 @@ import type { OpenMarket } from '../../engine/records/commands.js';
 import { Address, Category, record } from '../../engine/records/fields.js';
 import type { NewRecord } from '../../engine/log/log.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
+import { CannotStart } from '../cannot-start.js';
 import builtIn from './catalogue.json' with { type: 'json' };
 
 const CatalogueMarket = record({
@@ -31,12 +32,22 @@ const DEVELOPMENT_MAKER = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266';
 
 /** The markets of a catalogue file; for an empty path, of the built-in catalogue. Throws an error that says what is wrong with the file. */
 export async function readCatalogue(path: string): Promise<readonly CatalogueMarket[]> {
-  const catalogue: unknown = path === '' ? builtIn : JSON.parse(await readFile(path, 'utf8'));
-  if (!isCatalogue(catalogue)) throw new Error(`the catalogue ${path} is malformed: ${explain(isCatalogue)}`);
+  const catalogue = path === '' ? builtIn : await parse(path);
+  const wrong = (what: string) => new CannotStart(`the catalogue ${path} (CATALOGUE) ${what}: correct the file`, { hopeless: true });
+  if (!isCatalogue(catalogue)) throw wrong(`is malformed: ${explain(isCatalogue)}`);
   const slugs = catalogue.markets.map(({ slug }) => slug);
   const twice = slugs.find((slug, i) => slugs.indexOf(slug) !== i);
-  if (twice !== undefined) throw new Error(`the catalogue ${path} names ${twice} twice`);
+  if (twice !== undefined) throw wrong(`names ${twice} twice`);
   return catalogue.markets;
+}
+
+async function parse(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch (cause) {
+    const what = cause instanceof SyntaxError ? `is not JSON (${cause.message})` : `cannot be read (${(cause as NodeJS.ErrnoException).code})`;
+    throw new CannotStart(`the catalogue ${path} ${what}: correct CATALOGUE, or unset it for the built-in markets`, { hopeless: true, cause });
+  }
 }
 
 /** The command that opens a market of the catalogue. Slug and chain id determine the market id. */

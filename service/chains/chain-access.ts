@@ -1,7 +1,7 @@
 /** The access to a chain that the roles of one process share: its nodes, the check of its contracts, and the retries while it is unreachable. */
 import type { Chain, Rpc } from '../../command/chain/chain.js';
 import { ChainUnavailable } from '../../command/chain/chain.js';
-import { createRpc } from '../../command/chain/rpc.js';
+import { createRpc, WrongChain } from '../../command/chain/rpc.js';
 import type { Report } from '../../command/chain/report.js';
 import type { Keccak256 } from '../../command/signing/keccak.js';
 import { preparePermits, type PermitFields } from '../../command/signing/typed-data.js';
@@ -25,8 +25,9 @@ export interface ChainAccess {
   permitDigest(): ((permit: PermitFields) => Uint8Array) | undefined;
   /**
    * Checks the contracts, then does the work. Resolves when both are done. When the chain cannot be reached, logs a warning and resolves at
-   * once; check and work are then retried until they succeed. Throws when the contracts are not those of the settings, and rethrows errors
-   * of the work. When such an error occurs in a retry, the chain is given up with an alarm, and the rest of the process continues.
+   * once; check and work are then retried until they succeed. Throws when all nodes are on another chain or the contracts are not those of
+   * the settings, and rethrows errors of the work. In a retry, nodes on another chain count as unreachable; after another of these errors
+   * the chain is given up with an alarm, and the rest of the process continues.
    */
   begin(work: () => Promise<void>): Promise<void>;
   beginning(): Beginning;
@@ -103,7 +104,7 @@ export function openChain(configured: ConfiguredChain, { keccak256, report }: { 
       try {
         await attempt(work);
       } catch (error) {
-        if (!(error instanceof ChainUnavailable) || stopping.signal.aborted) throw error;
+        if (!(error instanceof ChainUnavailable) || error instanceof WrongChain || stopping.signal.aborted) throw error;
         report('trouble', `${error.message}; its fills wait until the chain can be reached`);
         beginning = { failures: beginning.failures + 1, lastError: error.message };
         retrying.push(keepTrying(work));

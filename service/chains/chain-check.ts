@@ -23,7 +23,7 @@ export interface Collateral {
 export class ContractMismatch extends Error {
   constructor(chainId: number, readonly problems: readonly string[]) {
     super(`the contracts on chain ${chainId} are not those of the settings:\n${problems.map((each) => `  ${each}`).join('\n')}\n`
-      + 'correct the addresses, settlementDomainName or the RPC URLs in the chains file');
+      + 'correct the addresses, settlementDomainName or the RPC URLs in the chains file (CHAINS)');
     this.name = 'ContractMismatch';
   }
 }

@@ -10,6 +10,8 @@ export interface ChainWatch {
   verify(): Promise<void>;
   /** Resolves when the history has all facts up to the block that is final at the call. Throws ChainUnavailable. */
   catchUp(): Promise<void>;
+  /** The chain's latest block, by the latest answer to a request; undefined before the first one. Fresh after `verify` and `catchUp`. */
+  latestBlock(): number | undefined;
   /** Why the history does not keep up with the chain, by the latest requests; undefined when it does. */
   trouble(): string | undefined;
   /** To be called after every command that the replica has decided. */
@@ -53,6 +55,7 @@ export function watchChain(options: ChainWatchOptions): ChainWatch {
   return {
     stepped: () => { bell.ring(); },
     trouble: () => looks.trouble(),
+    latestBlock: () => looks.latestBlock(),
     async verify() {
       await looks.look();
       if (looks.isUnrecorded()) throw new ChainUnavailable(chainId, 'no process records it: is an indexer running?');
@@ -77,11 +80,13 @@ function createLooks({ access: { chain, rpc, configured, signal, beginning }, vi
   const behind = createLag(now);
   let failures = 0;
   let lastError: string | undefined;
+  let latest: number | undefined;
 
   async function readFinal(): Promise<number> {
     const { stopped } = beginning();
     if (stopped !== undefined) throw new ChainUnavailable(chainId, stopped);
-    const final = await readLatest(rpc) - confirmations;
+    latest = await readLatest(rpc);
+    const final = latest - confirmations;
     const { block, blockHash } = view.cursor(chainId) ?? {};
     if (block !== undefined && (await readBlock(rpc, block))?.hash !== blockHash) {
       throw new ChainUnavailable(chainId, `it does not have block ${block} as the history recorded it`);
@@ -106,6 +111,7 @@ function createLooks({ access: { chain, rpc, configured, signal, beginning }, vi
   const isUnrecorded = (): boolean => behind.forMs() > UNRECORDED_AFTER_MS;
   return {
     look, isUnrecorded,
+    latestBlock: () => latest,
     async keepLooking(): Promise<void> {
       while (!signal.aborted) {
         await look().catch(() => undefined);

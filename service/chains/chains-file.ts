@@ -31,7 +31,7 @@ export interface ChainOfFile {
 /** All faults of a chains file, each with its JSON pointer. The message never shows a secret. */
 export class ChainsFileError extends Error {
   constructor(path: string, readonly problems: readonly string[]) {
-    super(`The chains file ${path} is wrong in ${problems.length} place${problems.length === 1 ? '' : 's'}:\n${problems.map((each) => `  ${each}`).join('\n')}`);
+    super(`the chains file ${path} (CHAINS) is wrong in ${problems.length} place${problems.length === 1 ? '' : 's'}:\n${problems.map((each) => `  ${each}`).join('\n')}`);
     this.name = 'ChainsFileError';
   }
 }
@@ -43,6 +43,7 @@ const WEI_PER_GWEI = 1e9;
 const AddressText = Type.Unknown();
 const RpcUrl = Type.Unknown();
 const Secret = Type.Unknown();
+const TxHash = Type.Unknown();
 
 const FileChain = record({
   chainId: ChainId,
@@ -64,6 +65,8 @@ const FileChain = record({
   settlementDomainName: Type.String({ minLength: 1, maxLength: 100 }),
   /** Whether orders are checked against their traders' balances and allowances. */
   exposureCheck: Type.Boolean(),
+  /** The smallest size of an order, in units of 1e-6 shares. */
+  minOrderSize: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   /** `{ "env": "NAME" }` or `{ "file": "path" }`. */
   operatorKey: Secret,
   /** The same, of a key that nothing else signs with. Absent: the chain has no relayer. */
@@ -74,6 +77,8 @@ const FileChain = record({
   blocksOnDemand: Type.Optional(Type.Boolean()),
   /** Milliseconds between two requests for new blocks. */
   pollMs: Type.Optional(Type.Integer({ minimum: 10, maximum: 3_600_000 })),
+  /** Hashes of transactions whose anchors are passed over: `command/indexer/anchors.ts`. */
+  passOverAnchors: Type.Optional(Type.Array(TxHash, { maxItems: 10_000 })),
   /** May be a fraction. The upper limit keeps the amount in wei exact, and rejects an amount that was given in wei. */
   maxFeePerGasGwei: Type.Optional(Type.Number({ minimum: 0.001, maximum: 1_000_000 })),
 });
@@ -144,12 +149,14 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
     reading.fault(`${at}/relayerKey`, 'is the operator\'s key too: the relayer needs a key of its own, whose nonces nothing else uses');
   }
   const { chainId, name, testnet, confirmations, startBlock, settlementDomainName, exposureCheck } = chain as FileChain;
-  const { pollMs = DEFAULT_POLL_MS, maxFeePerGasGwei, blocksOnDemand = false } = chain;
+  const { pollMs = DEFAULT_POLL_MS, maxFeePerGasGwei, blocksOnDemand = false, minOrderSize } = chain;
+  const passOverAnchors = readHashes(`${at}/passOverAnchors`, chain.passOverAnchors, reading);
   const publicRpcUrl = readPublicUrl(`${at}/publicRpcUrl`, chain.publicRpcUrl, reading);
   return {
     chain: {
       chainId, name, testnet, confirmations, startBlock, contracts, domainName: settlementDomainName, exposureCheck,
-      ...publicRpcUrl === undefined ? {} : { publicRpcUrl },
+      ...minOrderSize === undefined ? {} : { minOrderSize }, ...publicRpcUrl === undefined ? {} : { publicRpcUrl },
+      ...passOverAnchors.length === 0 ? {} : { passOverAnchors },
     },
     rpcUrls, operatorKey, pollMs, blocksOnDemand, operator: operatorKey === '' ? '' : computeAddress(operatorKey).toLowerCase(),
     ...relayerKey === '' ? {} : { relayerKey, relayer: computeAddress(relayerKey).toLowerCase() },
@@ -172,6 +179,18 @@ function readContracts(at: string, given: FileChain['contracts'] | undefined, { 
     contracts.set(name, address);
   }
   return Object.fromEntries(contracts) as unknown as Contracts;
+}
+
+/** Transaction hashes, each once, in lower case. */
+function readHashes(at: string, given: unknown, { fault }: Reading): string[] {
+  const hashes = new Set<string>();
+  for (const [i, text] of (Array.isArray(given) ? given as unknown[] : []).entries()) {
+    const hash = typeof text === 'string' ? text.toLowerCase() : text;
+    if (!isBytes32(hash)) fault(`${at}/${i}`, 'expected the hash of a transaction: 0x and 64 hex digits');
+    else if (hashes.has(hash)) fault(`${at}/${i}`, 'is listed twice');
+    else hashes.add(hash);
+  }
+  return [...hashes];
 }
 
 function hasRightChecksum(address: string): boolean {

@@ -1,6 +1,7 @@
 /** The chains of a configuration: those of a chains file, a development chain that is started here, or none. */
 import { join } from 'node:path';
 import type { Chain } from '../../command/chain/chain.js';
+import type { Report } from '../../command/chain/report.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { readCatalogue } from './catalogue.js';
 import type { ConfiguredChain } from './configured-chain.js';
@@ -8,16 +9,33 @@ import { readChainsFile, type ChainOfFile } from './chains-file.js';
 import type { Config } from '../config.js';
 import { createMissingMarkets } from './create-markets.js';
 import { removeDevChainsFile, writeDevChainsFile } from './dev-chains-file.js';
-import { startDevChain } from '../embedded/chain/dev-chain.js';
+import { startDevChain, type DevChain } from '../embedded/chain/dev-chain.js';
+import { createKeptAlarm } from '../embedded/chain/kept-alarm.js';
 
 export interface ChainsOfConfig {
   readonly chains: readonly ConfiguredChain[];
   /** The development chain; undefined without one. */
-  readonly dev: { readonly chain: Chain; readonly rpcUrl: string } | undefined;
-  /** Resolves with the reason when a chain that was started here ends by itself. */
-  readonly ended: Promise<string>;
+  readonly dev: DevelopmentChain | undefined;
+  /** Resolves with how a chain that was started here ended when it ends by itself. */
+  readonly ended: DevChain['ended'];
   /** Stops what was started here. */
   close(): Promise<void>;
+}
+
+/** The development chain that was started here. */
+export interface DevelopmentChain {
+  readonly chain: Chain;
+  readonly rpcUrl: string;
+  /** Number of blocks that were mined and are not on disk yet: nothing is concluded from them before. */
+  unkeptBlocks(): number;
+}
+
+export interface OpeningChains {
+  /** Has the secrets that a chains file names. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Receives the lines of the development chain. */
+  readonly log: (line: string) => void;
+  readonly report: Report;
 }
 
 type Wanted = Pick<Config, 'chains' | 'chainId' | 'chainName' | 'chainPort' | 'dataDir' | 'exposureCheck' | 'catalogue'>;
@@ -26,20 +44,20 @@ type Wanted = Pick<Config, 'chains' | 'chainId' | 'chainName' | 'chainPort' | 'd
 const DEV_POLL_MS = 100;
 /** After this time without a new block, a chain counts as stalled. */
 const STALLED_AFTER_MS = 120_000;
+/** Time between two checks whether the development chain's blocks are on disk. */
+const KEPT_CHECK_MS = 1_000;
 
 /**
- * Prepares the chains: reads the chains file, or starts the development chain and creates the catalogue's markets on it. `environment`
- * has the secrets that a chains file names. Throws errors that say what to do.
+ * Prepares the chains: reads the chains file, or starts the development chain and creates the catalogue's markets on it. Throws errors
+ * that say what to do.
  */
-export async function chainsOf(
-  config: Wanted, { environment, log }: { environment: Readonly<Record<string, string | undefined>>; log: (line: string) => void },
-): Promise<ChainsOfConfig> {
+export async function chainsOf(config: Wanted, { environment, log, report }: OpeningChains): Promise<ChainsOfConfig> {
   if (config.chains === 'none') return { chains: [], dev: undefined, ...nothingStarted };
   if (config.chains !== 'dev') {
     const chains = await readChainsFile(config.chains, environment);
     return { chains: chains.map(configured), dev: undefined, ...nothingStarted };
   }
-  return startDevelopment(config, log);
+  return startDevelopment(config, { log, report });
 }
 
 function configured({ blocksOnDemand, ...chain }: ChainOfFile): ConfiguredChain {
@@ -47,11 +65,13 @@ function configured({ blocksOnDemand, ...chain }: ChainOfFile): ConfiguredChain 
 }
 
 /** Starts the development chain, creates the catalogue's markets, and writes the chains file with which other processes find the chain. */
-async function startDevelopment(config: Wanted, log: (line: string) => void): Promise<ChainsOfConfig> {
+async function startDevelopment(config: Wanted, { log, report }: Pick<OpeningChains, 'log' | 'report'>): Promise<ChainsOfConfig> {
   const { chainId, chainName: name, chainPort: port, exposureCheck } = config;
   const directory = join(config.dataDir, 'chain');
   const dev = await startDevChain({ directory, port, chainId, name, exposureCheck, log });
+  const watch = watchKept(dev, report);
   const close = async (): Promise<void> => {
+    clearInterval(watch);
     await removeDevChainsFile(directory);
     await dev.stop();
   };
@@ -70,8 +90,13 @@ async function startDevelopment(config: Wanted, log: (line: string) => void): Pr
   const chain = { ...dev.chain, publicRpcUrl: rpcUrl };
   return {
     chains: [{ chain, operatorKey, relayerKey, relayer, rpcUrls: [heldUrl], pollMs: DEV_POLL_MS, stalledAfterMs: Infinity }],
-    dev: { chain, rpcUrl }, ended: dev.ended, close,
+    dev: { chain, rpcUrl, unkeptBlocks: () => dev.kept().unkeptBlocks }, ended: dev.ended, close,
   };
 }
 
-const nothingStarted = { ended: new Promise<string>(() => undefined), close: () => Promise.resolve() };
+function watchKept(dev: DevChain, report: Report): NodeJS.Timeout {
+  const look = createKeptAlarm(report);
+  return setInterval(() => { look(dev.kept(), performance.now()); }, KEPT_CHECK_MS).unref();
+}
+
+const nothingStarted = { ended: new Promise<never>(() => undefined), close: () => Promise.resolve() };

@@ -19,6 +19,7 @@ export function createExposures(
   const { view } = replica;
   return createExposure({
     chainId, reservations: reservationsOf(replica, chainId), recordedBlock: () => recordedBlock(view, chainId), trouble: () => watch.trouble(),
+    confirmations: chain.confirmations, latestBlock: () => watch.latestBlock(),
     catchUp: () => watch.catchUp(), readHoldings: createHoldingsReader({ chain, rpc: clientRpc }),
     tokenOf: (marketId, outcome) => view.market(marketId)?.tokens?.[outcome],
   });

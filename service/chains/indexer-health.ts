@@ -1,10 +1,11 @@
 /** The health of a chain's indexer: for readiness, metrics and alarms. */
+import type { Chain } from '../../command/chain/chain.js';
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
 import type { IndexerHealth } from '../process/readiness.js';
 import type { Beginning } from './chain-access.js';
 
 export interface IndexerHealthParts {
-  readonly chainId: number;
+  readonly chain: Pick<Chain, 'chainId' | 'passOverAnchors'>;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
   /** Undefined until the chain has been reached. */
@@ -15,18 +16,21 @@ export interface IndexerHealthParts {
 const MAX_TEXT = 500;
 
 /** A function that returns the current health. Times without a success count from the creation of the function. */
-export function createIndexerHealth({ chainId, now, indexer: indexerStatus, beginning }: IndexerHealthParts): () => IndexerHealth {
+export function createIndexerHealth({ chain, now, indexer: indexerStatus, beginning }: IndexerHealthParts): () => IndexerHealth {
+  const { chainId, passOverAnchors = [] } = chain;
   const startedMs = now();
   return () => {
     const indexer = indexerStatus();
     const begin = beginning();
     const failures = Math.max(indexer?.failures ?? 0, begin.failures);
     const stopped = begin.stopped ?? indexer?.stopped ?? null;
+    const { finalBlock = -1 } = indexer ?? {};
     const sinceMs = now() - (indexer?.lookedAtMs ?? startedMs);
     return {
-      chainId, finalBlock: indexer?.finalBlock ?? null, lagBlocks: indexer?.lagBlocks ?? 0,
+      chainId, finalBlock: finalBlock < 0 ? null : finalBlock, lagBlocks: indexer?.lagBlocks ?? 0,
       reachable: indexer?.latestBlock !== undefined && failures === 0 && stopped === null, stalled: indexer?.stalled ?? false, failures,
       lastError: textOf(indexer?.lastError ?? begin.lastError), sinceLookS: secondsOf(sinceMs), stopped,
+      anchorsPassedOver: passOverAnchors.length,
     };
   };
 }

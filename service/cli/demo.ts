@@ -8,6 +8,7 @@ import { pause } from '../../engine/waiting.js';
 import { Refused, createApi, type Api, type Book, type Chain, type Config, type Entry, type Market, type Order, type Position, type Trade } from './demo/api.js';
 import { startOwnStack } from './demo/stack.js';
 import { chainSide, type ChainSide } from './demo/wallets.js';
+import { toolAction } from './tool.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 const SHARE = 1_000_000;
@@ -17,7 +18,7 @@ const POLL_MS = 50;
 await new Command('demo')
   .description('Trades with two wallets and checks the settlement, on a running service or on its own stack.')
   .argument('[url]', `URL of the service; default: ${DEFAULT_URL} if it answers, else a new stack`)
-  .action(main)
+  .action(toolAction(main, process.env))
   .parseAsync();
 
 async function main(given: string | undefined): Promise<void> {
@@ -43,6 +44,7 @@ interface Scene {
 }
 
 async function demonstrate(url: string): Promise<void> {
+  if (!await answers(url)) throw new Error(`no service answers at ${url}: start one with npm start, or give the URL at which it says that it runs`);
   const api = createApi(url);
   const config = await api.get<Config>('/api/v1/config');
   const { markets: [market] } = await api.get<{ markets: readonly Market[] }>('/api/v1/markets');
@@ -51,7 +53,10 @@ async function demonstrate(url: string): Promise<void> {
   const scene = { api, config, market, price: await freePrice(api, market.id) };
   const [chain] = config.chains;
   if (chain?.rpcUrl == null) {
-    say('\nThis service names no chain that the demonstration can use: the orders are matched, but the trade does not settle.');
+    if (chain !== undefined && chain.contracts['settlement'] !== null) {
+      throw new Error(`${url} settles on chain ${chain.chainId} (${chain.name}), where the demonstration has no money: it needs a development stack`);
+    }
+    say('\nThis service settles on no chain: the orders are matched, but the trade does not settle.');
     await trade(scene, { seller: { wallet: Wallet.createRandom() }, buyer: { wallet: Wallet.createRandom() } });
   } else {
     const side = chainSide(chain, config.serverTime);

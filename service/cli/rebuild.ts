@@ -5,17 +5,18 @@ import { projections } from '../../projections/catalogue.js';
 import { rebuild } from '../../projections/rebuild.js';
 import { parseConfig } from '../config.js';
 import { sharedDatabaseOf } from '../embedded/database-of.js';
+import { toolAction } from './tool.js';
 
 const names = projections.map(({ name }) => name);
 
 await new Command('rebuild')
   .description('Rebuilds read models from log position 0, compares them with those in use, and replaces those.')
   .argument('<name...>', `read models: ${names.join(', ')}; or all`)
-  .action(async (asked: string[]) => {
+  .action(toolAction(async (asked: string[]) => {
     const unknown = asked.filter((name) => name !== 'all' && !names.includes(name));
     if (unknown.length > 0) throw new Error(`there is no read model ${unknown.join(', ')}; the read models are ${names.join(', ')}`);
     await rebuildAll(asked.includes('all') ? names : asked);
-  })
+  }, process.env))
   .parseAsync();
 
 async function rebuildAll(asked: readonly string[]): Promise<void> {

@@ -8,10 +8,13 @@ import type { Config } from '../config.js';
 import { BAD_CONFIGURATION } from '../exit-codes.js';
 import { openGrounds } from '../grounds.js';
 import { requestObserver } from '../http/observe.js';
-import { closeServer, createServer, listen } from '../http/server.js';
+import { checkPlace } from '../http/server.js';
 import type { Logger } from '../logger.js';
 import { createMetrics } from '../metrics.js';
-import { runProgram } from '../program.js';
+import { joined } from '../conditions/probe.js';
+import type { Grounds } from '../process/process.js';
+import { serve } from '../process/serve.js';
+import { runProgram, type Running } from '../program.js';
 import type { StopStep } from '../stop.js';
 import { childEnvironment } from '../supervision/child-environment.js';
 import { createFront } from '../supervision/front.js';
@@ -26,12 +29,13 @@ const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 
 await runProgram({
   name: 'prediction-exchange start:roles', what: 'the stack',
-  description: 'Runs every role in a process of its own, starts again what dies, and serves clients at PORT.',
+  description: 'Runs every role in a process of its own, starts again what dies, and serves clients at PORT.', unused: ['ROLES'],
   stopWithinMs: ({ stopTimeoutMs, processes }) => stopTimeoutMs * (processes.length + 2),
-  run: ({ config, logger, steps }) => run(config, logger, steps),
+  run,
 }, process.env);
 
-async function run(config: Config, logger: Logger, steps: StopStep[]): Promise<never> {
+async function run({ config, logger, steps, serves }: Running): Promise<never> {
+  await checkPlace(config);
   const grounds = await openGrounds(config, { environment: process.env, logger, steps });
   const token = grounds.isDevelopment ? await keepDevelopmentToken({ url: grounds.urls.readModels, dataDir: config.dataDir }) : undefined;
   const file = rolesFile(config.dataDir);
@@ -48,16 +52,20 @@ async function run(config: Config, logger: Logger, steps: StopStep[]): Promise<n
     await supervisor.stop();
     file.remove();
   } });
-  const url = await openFront(config, { logger, steps, live: () => supervisor.live() });
+  const url = await openFront(config, { logger, steps, live: () => supervisor.live(), started: grounds.started });
   logger.info({ url }, 'serving; the roles are starting');
-  if (token !== undefined) void greet({ url, config, dev: grounds.dev }, token);
+  serves();
+  if (token !== undefined) void greet({ url, config: { ...config, roles: [...new Set(config.processes.flat())] }, ...grounds }, token);
   return await Promise.race([supervisor.failed, grounds.failed]);
 }
 
 async function openFront(
-  config: Config, { logger, steps, live }: { logger: Logger; steps: StopStep[]; live: () => readonly LiveProcess[] },
+  config: Config, { logger, steps, live, started }: {
+    logger: Logger; steps: StopStep[]; live: () => readonly LiveProcess[]; started: Grounds['started'];
+  },
 ): Promise<string> {
   const metrics = createMetrics();
+  metrics.show(started?.figures ?? []);
   metrics.show([{
     name: 'exchange_processes', help: 'Number of live processes by role', read: () => config.processes.map((group) => group.join('+')).map((role) => (
       { labels: { role }, value: live().filter((each) => each.role === role).length })),
@@ -65,12 +73,14 @@ async function openFront(
   const wanted = config.processes.map((group) => group.join('+'));
   const front = createFront({
     portsOf: (role) => live().filter((each) => each.serves && each.role.split('+').includes(role)).map(({ port }) => port),
-    readiness: () => stackReadiness({ wanted, live: live() }), metrics, observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
+    readiness: joined(() => stackReadiness({ wanted, live: live(), own: started?.health() })), metrics,
+    showsMetrics: config.metricsPort === undefined,
+    observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
   });
-  const server = createServer(front, config);
-  const port = await listen(server, config);
-  steps.unshift({ what: 'stop taking requests', run: () => closeServer(front, server, config.stopTimeoutMs) });
-  return `http://${config.host}:${port}`;
+  // A request that is passed on has a connection to a process, too.
+  const { url, stop } = await serve(front, { config, metrics, logger, filesPerConnection: 2 });
+  steps.unshift({ what: 'stop taking requests', run: stop });
+  return url;
 }
 
 /** Assigns each process a free port of this machine, which it keeps over restarts. */

@@ -3,12 +3,12 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config.js';
 import { DirectoryInUse } from './directory-lock.js';
-import { startEmbeddedPostgres } from './embedded-postgres.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgres.js';
 
 export interface DatabaseOfConfig {
   readonly url: string;
-  /** Resolves with the reason when an embedded Postgres that was started here ends by itself. */
-  readonly ended: Promise<string>;
+  /** Resolves with how an embedded Postgres that was started here ended when it ends by itself. */
+  readonly ended: EmbeddedPostgres['ended'];
   /** Stops what was started here. */
   close(): Promise<void>;
 }

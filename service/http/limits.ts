@@ -49,7 +49,7 @@ function limiter(name: string, limit: number, windowS: number): RequestHandler {
     limit,
     standardHeaders: false,
     legacyHeaders: false,
-    keyGenerator: (request) => ipKeyGenerator(request.ip ?? ''),
+    keyGenerator: (request) => addressKey(request.ip),
     handler: (request, _response, next) => {
       const { rateLimit: info } = request as Counted;
       const retryAfterS = info === undefined ? windowS : secondsLeft(info);
@@ -62,6 +62,11 @@ function limiter(name: string, limit: number, windowS: number): RequestHandler {
     (request as Counted).limiter = own;
     return count(request, response, next);
   };
+}
+
+/** By what a client is counted: its IPv4 address, or the /56 prefix of its IPv6 address. Empty when the address is not known any more. */
+export function addressKey(address = ''): string {
+  return ipKeyGenerator(address);
 }
 
 /** Seconds until the window ends, at least 1, by the wall clock, which the library's counters use. */

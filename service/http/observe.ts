@@ -4,6 +4,7 @@ import type { CancelOrderHandler } from '../../command/orders/cancel-order.js';
 import type { PlaceOrderHandler } from '../../command/orders/place-order.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { OrderHandlers } from '../api/endpoints.js';
+import type { RefusedConnection } from './connections.js';
 import type { Observer } from './shell.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
@@ -26,6 +27,31 @@ export function observedOrders(
     placeOrder: ({ body }, { signal }) => counted('accepted', placeOrder(body, signal)),
     cancelOrder: (asked, { signal }) => counted('cancelled', cancelOrder(asked, signal)),
   };
+}
+
+/** Time between two warnings about refused connections. */
+const WARN_EVERY_MS = 60_000;
+
+/** Counts each refused connection, and warns at most once per minute, with the client's address. `now`: a monotonic clock in milliseconds. */
+export function connectionObserver(metrics: Metrics, logger: Logger, now: () => number): (connection: RefusedConnection) => void {
+  let warnedMs = -Infinity;
+  let refusals = 0;
+  return (connection) => {
+    metrics.connectionRefused(connection.reason);
+    refusals += 1;
+    if (now() - warnedMs < WARN_EVERY_MS) return;
+    logger.warn({ address: connection.address, reason: connection.reason, refusals }, warningOf(connection));
+    warnedMs = now();
+    refusals = 0;
+  };
+}
+
+function warningOf({ reason, address, limit, largest }: RefusedConnection): string {
+  if (reason === 'address') {
+    return `closed a connection of ${address}, which has ${limit} open: raise MAX_CONNECTIONS_PER_ADDRESS if many clients share this address`;
+  }
+  const most = largest === undefined ? '' : `, ${largest.connections} of them by ${largest.address}`;
+  return `closed a connection of ${address}, since ${limit} are open${most}: raise MAX_CONNECTIONS, or lower MAX_CONNECTIONS_PER_ADDRESS`;
 }
 
 /** Counts every answer. Logs requests at level debug, and unexpected errors under an id that the client receives. */

@@ -1,23 +1,27 @@
-/** The HTTP server of the application: its limits, the answers to bytes that are not HTTP, and the graceful close. */
-import http, { type Server } from 'node:http';
+/** The HTTP server of the application: its limits, the answers that Node would give without a body, and the graceful close. */
+import http, { type IncomingMessage, type Server } from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
-import { within } from '../../engine/waiting.js';
+import { pause, within } from '../../engine/waiting.js';
+import { CannotStart } from '../cannot-start.js';
 import type { App } from './app.js';
+import { limitConnections, type ConnectionLimits, type RefusedConnection } from './connections.js';
 import { problemOf } from './problems.js';
 
-export interface ServerLimits {
+export interface ServerLimits extends ConnectionLimits {
   /** Time for a whole request, headers and body, to arrive. */
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
-  readonly maxConnections: number;
 }
 
 /** Limit for all header lines of a request together. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** A server for the application. It does not listen yet. */
-export function createServer(app: App, limits: ServerLimits): Server {
+/** How long a client may take to read the last answer on its connection. */
+const LINGER_MS = 1_000;
+
+/** A server for the application. It does not listen yet. `refused` is called for each connection beyond the limits. */
+export function createServer(app: App, limits: ServerLimits, refused: (connection: RefusedConnection) => void = () => undefined): Server {
   const server = http.createServer({
     IncomingMessage: app.IncomingMessage,
     ServerResponse: app.ServerResponse,
@@ -27,9 +31,16 @@ export function createServer(app: App, limits: ServerLimits): Server {
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: Math.max(50, Math.min(1_000, limits.requestTimeoutMs / 2)),
     noDelay: true,
-  }, (request, response) => { app.handle(request, response); });
-  server.maxConnections = limits.maxConnections;
+    // Checked here: Node's own answer has no body.
+    requireHostHeader: false,
+  }, (request, response) => {
+    const fault = hostFault(request);
+    if (fault === undefined) app.handle(request, response); else app.refuse(request, response, fault);
+  });
+  limitConnections(server, limits, refused);
+  server.on('checkExpectation', (request, response) => { app.refuse(request, response, new RequestError('expectation_failed')); });
   server.on('clientError', refuseBytes);
+  server.on('connect', (_request, socket: Socket) => { endWith(socket, { status: 400, code: 'invalid_request', detail: 'the service is not a proxy' }); });
   server.on('connection', (socket) => {
     app.connections.add(socket);
     socket.once('close', () => { app.connections.delete(socket); });
@@ -37,18 +48,56 @@ export function createServer(app: App, limits: ServerLimits): Server {
   return server;
 }
 
-/** Listens, and returns the port: the given port, or a free port for 0. Rejects with an error that says what to do when the port is in use. */
-export async function listen(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
+/** Why RFC 9112 refuses the request's Host header lines; undefined when it does not. */
+function hostFault({ httpVersionMajor, httpVersionMinor, rawHeaders }: IncomingMessage): RequestError | undefined {
+  let lines = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') lines += 1;
+  if (lines === 1 || (lines === 0 && httpVersionMajor === 1 && httpVersionMinor === 0)) return undefined;
+  return new RequestError('invalid_request', 'Host: given once in every HTTP/1.1 request', [{ field: 'Host', message: 'given once' }]);
+}
+
+export interface Place {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** The name of the port's setting; that of the host is alike. Default PORT. */
+  readonly setting?: 'PORT' | 'METRICS_PORT';
+}
+
+/** The URL of a server; an IPv6 address stands in brackets. */
+export function urlOf({ host, port }: Place): string {
+  return `http://${net.isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+/** Checks, before any other work, that a server can listen there. `listen` rejects with the same errors when that has changed meanwhile. */
+export async function checkPlace(place: Place): Promise<void> {
+  const server = net.createServer();
+  await listen(server, place);
+  await new Promise<void>((resolve) => { server.close(() => { resolve(); }); });
+}
+
+/** Listens, and returns the port: the given port, or a free port for 0. Rejects with CannotStart. */
+export async function listen(server: net.Server, place: Place): Promise<number> {
+  const { host, port } = place;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? new Error(`${host}:${port} is in use: stop what listens there, or set PORT`, { cause: error }) : error);
-    });
+    server.once('error', (error: NodeJS.ErrnoException) => { reject(refusalOf(error, place)); });
     server.listen(port, host, () => {
       server.removeAllListeners('error');
       resolve();
     });
   });
   return (server.address() as AddressInfo).port;
+}
+
+function refusalOf(error: NodeJS.ErrnoException, { host, port, setting = 'PORT' }: Place): unknown {
+  const at = `${host}:${port}`;
+  switch (error.code) {
+    case 'EADDRINUSE': return new CannotStart(`${at} is in use: stop what listens there, or set ${setting} to another port`, { hopeless: false, cause: error });
+    case 'EACCES': return new CannotStart(`this user may not listen on ${at}: set ${setting} to 1024 or more`, { hopeless: true, cause: error });
+    case 'EADDRNOTAVAIL': case 'ENOTFOUND': case 'EAI_AGAIN':
+      return new CannotStart(`${host} is not an address of this machine (${error.code}): correct ${setting.replace('PORT', 'HOST')}`, { hopeless: true, cause: error });
+    default: return error;
+  }
 }
 
 /**
@@ -85,13 +134,24 @@ function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const { status, code, detail } = parserFault(error.code);
+  endWith(socket, parserFault(error.code));
+}
+
+interface Fault {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly detail: string;
+}
+
+/** Answers with a problem and ends the connection, also when the client keeps its own half open. */
+function endWith(socket: Socket, { status, code, detail }: Fault): void {
   const { body } = problemOf(new RequestError(code, detail), { status });
   socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nConnection: close\r\nCache-Control: no-store\r\n`
     + `Content-Type: application/problem+json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  void pause(LINGER_MS).then(() => { socket.destroy(); });
 }
 
-function parserFault(code: string | undefined): { status: number; code: ErrorCode; detail: string } {
+function parserFault(code: string | undefined): Fault {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW': return { status: 431, code: 'invalid_request', detail: `the header lines have more than ${MAX_HEADER_BYTES} bytes` };
     case 'ERR_HTTP_REQUEST_TIMEOUT': return { status: 408, code: 'request_timeout', detail: '' };

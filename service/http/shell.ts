@@ -8,6 +8,7 @@ import type { Endpoint, Reply, Route, StreamReply } from '../api/endpoint.js';
 import { Asked, Connections, parsePosition, pathOf } from './asked.js';
 import { ClientGone, discardBody, readBody } from './body.js';
 import { limitHeaders } from './limits.js';
+import { refuseOtherSites } from './own-pages.js';
 import { problems, requestErrorOf } from './problems.js';
 import { dataHeaders } from './security.js';
 
@@ -20,6 +21,8 @@ export interface Observer {
 }
 
 export interface ShellOptions {
+  /** Endpoints that only pages of the service itself may call. */
+  readonly ownPagesOnly: ReadonlySet<Endpoint>;
   /** Resolves when the read models include the position; rejects with RequestError `not_caught_up`. */
   readonly waitForPosition: (position: number, signal: AbortSignal) => Promise<void>;
   readonly observer: Observer;
@@ -38,33 +41,49 @@ const typeOf = ({ answer: { contentType } }: Endpoint) => contentType === undefi
 
 /** The headers of every answer, as the flat list of names and values that `writeHead` takes. */
 export function commonHeaders(): string[] {
-  return ['Cache-Control', 'no-store', 'Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', EXPOSED, ...dataHeaders()];
+  return [...FOR_ANY_PAGE, ...ownPageHeaders()];
+}
+
+/** The same for an answer that web pages of other sites may not read. */
+function ownPageHeaders(): string[] {
+  return ['Cache-Control', NO_STORE, ...dataHeaders()];
+}
+
+const NO_STORE = 'no-store';
+
+const FOR_ANY_PAGE = ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', EXPOSED];
+
+/** A request with its response, and the endpoint, if one has the path. */
+interface Exchanged {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly endpoint?: Endpoint | undefined;
 }
 
 /** Answers requests. One lives as long as its application. */
 export class Shell {
   stopping = false;
-  private readonly base: readonly string[];
+  private readonly base: readonly string[] = commonHeaders();
+  private readonly baseForOwnPages: readonly string[] = ownPageHeaders();
   private readonly connections = new Connections();
 
-  constructor(private readonly options: ShellOptions) {
-    this.base = commonHeaders();
-  }
+  constructor(private readonly options: ShellOptions) {}
 
   async serve({ endpoint, handler }: Route, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const started = this.options.now();
     let status: number;
     try {
+      if (this.options.ownPagesOnly.has(endpoint)) refuseOtherSites(request.headers);
       const token = endpoint.authority.scope === undefined ? undefined : await this.tokenOf(endpoint, request);
       const rawBody = takesBody(endpoint.body, request) ? await readBody(request, endpoint.body.limitBytes) : EMPTY;
       const asked = new Asked(request, this.connections, rawBody, token);
       if (endpoint.consistent && request.headers['x-min-log-position'] !== undefined) {
         await this.options.waitForPosition(parsePosition(request.headers['x-min-log-position']), asked.signal);
       }
-      const reply = await handler(asked);
+      const reply = unlessKnown(await handler(asked), request.headers['if-none-match']);
       status = reply.status ?? 200;
       if ('stream' in reply) await this.stream(request, response, reply, reply.contentType ?? typeOf(endpoint));
-      else this.send(request, response, status, reply, reply.contentType ?? typeOf(endpoint));
+      else this.send({ request, response, endpoint }, status, reply, reply.contentType ?? typeOf(endpoint));
     } catch (error) {
       if (error instanceof ClientGone) return;
       status = this.refuse(request, response, error, endpoint);
@@ -91,23 +110,28 @@ export class Shell {
     }
     const shape = endpoint?.errorShape ?? problems;
     const answer = shape.answer(known, { instance, challenge: endpoint?.authority.challenge?.(known) });
-    this.send(request, response, answer.status, answer, `${shape.contentType}; charset=utf-8`);
+    this.send({ request, response, endpoint }, answer.status, answer, `${shape.contentType}; charset=utf-8`);
     return answer.status;
   }
 
-  preflight(request: IncomingMessage, response: ServerResponse, allow: string): void {
-    this.send(request, response, 204, {
+  /** `allow`: the methods of the path; `toAnyPage`: those that web pages of any site may use. */
+  preflight(request: IncomingMessage, response: ServerResponse, { allow, toAnyPage }: { allow: string; toAnyPage: string }): void {
+    this.send({ request, response }, 204, {
       body: '',
       headers: {
-        'Allow': allow, 'Access-Control-Allow-Methods': allow, 'Access-Control-Allow-Headers': ALLOWED_HEADERS, 'Access-Control-Max-Age': '7200',
+        'Allow': allow, 'Access-Control-Allow-Methods': toAnyPage, 'Access-Control-Allow-Headers': ALLOWED_HEADERS, 'Access-Control-Max-Age': '7200',
       },
     });
   }
 
-  private send(request: IncomingMessage, response: ServerResponse, status: number, reply: Reply, contentType?: string): void {
+  private send({ request, response, endpoint }: Exchanged, status: number, reply: Reply, contentType?: string): void {
     if (response.headersSent || response.destroyed) return;
-    const headers = this.base.slice();
-    if (contentType !== undefined) headers.push('Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(reply.body)));
+    const headers = (endpoint !== undefined && this.options.ownPagesOnly.has(endpoint) ? this.baseForOwnPages : this.base).slice();
+    if (reply.etag !== undefined) {
+      headers[headers.indexOf(NO_STORE)] = 'no-cache';
+      headers.push('ETag', reply.etag);
+    }
+    if (contentType !== undefined && status !== 304) headers.push('Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(reply.body)));
     this.addHeaders(headers, request, reply);
     response.writeHead(status, headers);
     response.end(reply.body);
@@ -130,6 +154,7 @@ export class Shell {
     const headers = [...this.base, 'Content-Type', contentType];
     this.addHeaders(headers, request, reply);
     response.writeHead(reply.status ?? 200, headers);
+    if (!request.complete) discardBody(request);
     const signal = this.connections.signalOf(request.socket);
     for await (const piece of reply.stream) {
       if (signal.aborted) return;
@@ -140,6 +165,13 @@ export class Shell {
 }
 
 const EMPTY = Buffer.alloc(0);
+
+/** The reply, or 304 without a body when the client has this very reply already (RFC 9110, If-None-Match). */
+function unlessKnown(reply: Reply | StreamReply, known: string | undefined): Reply | StreamReply {
+  if (known === undefined || 'stream' in reply || reply.etag === undefined) return reply;
+  const tags = known.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes('*') || tags.includes(reply.etag) ? { status: 304, body: '', etag: reply.etag } : reply;
+}
 
 /** Whether to read a body: for an endpoint whose body is optional, only if the request has one. */
 function takesBody(body: Endpoint['body'], { headers }: IncomingMessage): body is NonNullable<Endpoint['body']> {

@@ -54,5 +54,5 @@ async function checkOrder(domain: PreparedDomain, { view, log }: Pick<HistoryPar
   const command = decodeCommand(record.data);
   if (command.kind !== 'PlaceOrder' || toHex(domain.orderDigest(command)) === command.orderHash) return;
   throw new ForeignHistory(`the orders of the history were signed for another name or settlement contract on chain ${chainId} than `
-    + `${JSON.stringify(name)} and ${verifyingContract}`);
+    + `${JSON.stringify(name)} and ${verifyingContract} (CHAINS; with CHAINS=none SETTLEMENT_DOMAIN_NAME and SETTLEMENT_ADDRESS)`);
 }

@@ -20,7 +20,7 @@ export interface ProjectionHealth {
 /** The state of a chain's indexer. */
 export interface IndexerHealth {
   readonly chainId: number;
-  /** Number of the last final block; null before the chain has answered. */
+  /** Number of the last final block; null while there is none, as before the chain has answered. */
   readonly finalBlock: number | null;
   /** Number of final blocks that the history does not have yet. */
   readonly lagBlocks: number;
@@ -35,6 +35,8 @@ export interface IndexerHealth {
   readonly stalled: boolean;
   /** Why the chain is not recorded any more: it contradicts the history, and an operator must act. Null while it is recorded. */
   readonly stopped: string | null;
+  /** Number of transactions whose anchors the chain's settings pass over. */
+  readonly anchorsPassedOver: number;
 }
 
 /** The state of a chain's settlement. */
@@ -75,8 +77,43 @@ export interface RelayerHealth {
   readonly trouble: string | null;
 }
 
+/** The state of the development chain, at the process that runs it. */
+export interface DevelopmentChainHealth {
+  readonly chainId: number;
+  /** Number of blocks that were mined and are not on disk yet: nothing is concluded from them before. */
+  readonly unkeptBlocks: number;
+}
+
 /** The state of a chain: the fields of the roles that the process has. */
-export type ChainHealth = { readonly chainId: number } & Partial<IndexerHealth & SettlementHealth>;
+export type ChainHealth = { readonly chainId: number } & Partial<IndexerHealth & SettlementHealth & DevelopmentChainHealth>;
+
+/** The process's clock, see service/conditions/clock.ts. Differences are in milliseconds, negative when behind, null when unknown. */
+export interface ClockHealth {
+  readonly trusted: boolean;
+  /** Why it is not trusted; empty when it is. */
+  readonly doubts: readonly string[];
+  /** The trusted time, ISO 8601 in UTC. */
+  readonly time: string;
+  readonly wallAheadMs: number;
+  readonly databaseAheadMs: number | null;
+  readonly historyAheadMs: number | null;
+}
+
+export type DatabaseName = 'log' | 'read models' | 'outbox';
+
+/** Whether a database that the process uses answers. */
+export interface DatabaseHealth {
+  readonly name: DatabaseName;
+  readonly answers: boolean;
+  /** Why it does not answer; null while it does. */
+  readonly lastError: string | null;
+}
+
+/** The disk of DATA_DIR. Orders are refused below the minimum; 0 means never. */
+export interface DiskHealth {
+  readonly freeBytes: number;
+  readonly minFreeBytes: number;
+}
 
 export interface ReadinessParts {
   /** Why requests should not be sent here; empty when they may be. */
@@ -88,9 +125,15 @@ export interface ReadinessParts {
   readonly chains?: readonly ChainHealth[];
   readonly lanes?: readonly LaneHealth[];
   readonly relays?: readonly RelayerHealth[];
+  readonly clock?: ClockHealth;
+  readonly databases?: readonly DatabaseHealth[];
+  readonly disk?: DiskHealth;
 }
 
-/** Merges all parts. A reason that several parts give appears once. Of several engines, the one that records and is furthest ahead is shown. */
+/**
+ * Merges all parts. A reason that several parts give appears once. Of several engines, the one that records and is furthest ahead is shown;
+ * of several clocks, the one that differs most; of several reports about a database, the one of trouble.
+ */
 export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts {
   const engine = parts.flatMap((part) => part.engine ?? []).sort((a, b) => Number(a.standby) - Number(b.standby) || b.position - a.position)[0];
   const readModels = parts.flatMap((part) => part.readModels ?? []).sort((a, b) => b.lag - a.lag)[0];
@@ -98,6 +141,9 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
   const chains = listOf(parts, 'chains');
   const lanes = listOf(parts, 'lanes');
   const relays = listOf(parts, 'relays');
+  const databases = listOf(parts, 'databases');
+  const clock = parts.flatMap((part) => part.clock ?? []).sort((a, b) => b.doubts.length - a.doubts.length || largest(b) - largest(a))[0];
+  const disk = parts.flatMap((part) => part.disk ?? []).sort((a, b) => a.freeBytes - b.freeBytes)[0];
   return {
     reasons: [...new Set(parts.flatMap(({ reasons }) => reasons))],
     ...engine === undefined ? {} : { engine },
@@ -106,11 +152,25 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
     ...chains === undefined ? {} : { chains: mergeChains(chains) },
     ...lanes === undefined ? {} : { lanes },
     ...relays === undefined ? {} : { relays },
+    ...clock === undefined ? {} : { clock },
+    ...databases === undefined ? {} : { databases: mergeDatabases(databases) },
+    ...disk === undefined ? {} : { disk },
   };
 }
 
+/** The largest difference that says something about the clock itself; a history may be old for good reasons. */
+function largest({ wallAheadMs, databaseAheadMs, historyAheadMs }: ClockHealth): number {
+  return Math.max(Math.abs(wallAheadMs), Math.abs(databaseAheadMs ?? 0), historyAheadMs ?? 0);
+}
+
+function mergeDatabases(databases: readonly DatabaseHealth[]): DatabaseHealth[] {
+  const merged = new Map<DatabaseName, DatabaseHealth>();
+  for (const database of databases) if (merged.get(database.name)?.answers !== false) merged.set(database.name, database);
+  return [...merged.values()];
+}
+
 /** The entries of all parts under the key, possibly none; undefined when no part has the key. */
-function listOf<K extends 'projections' | 'chains' | 'lanes' | 'relays'>(
+function listOf<K extends 'projections' | 'chains' | 'lanes' | 'relays' | 'databases'>(
   parts: readonly ReadinessParts[], key: K,
 ): NonNullable<ReadinessParts[K]>[number][] | undefined {
   const lists = parts.flatMap((part) => part[key] === undefined ? [] : [part[key]]);

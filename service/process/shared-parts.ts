@@ -14,9 +14,10 @@ import { openChain, type ChainAccess } from '../chains/chain-access.js';
 import { watchChain, type ChainWatch } from '../chains/chain-watch.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';
 import type { Config } from '../config.js';
-import type { Logger } from '../logger.js';
+import { reportTo, type Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
 import type { StopStep } from '../stop.js';
+import { watchConditions, type Conditions, type Machine } from '../conditions/conditions.js';
 import { checkHistory } from './history-check.js';
 import { lagReasons, type ReadinessParts } from './readiness.js';
 import { replicaFigures } from './replica-figures.js';
@@ -38,8 +39,9 @@ export interface SharedParts {
   readonly urls: Urls;
   /** Identifies this start of the process in the records that it writes. */
   readonly writerId: string;
-  /** Milliseconds since the Unix epoch. */
+  /** The trusted time of the process in milliseconds since the Unix epoch: what every command is stamped with. */
   readonly now: () => number;
+  readonly conditions: Conditions;
   readonly log: Log;
   /** Number of commands in the log, at most about a second old. */
   logLength(): number;
@@ -76,14 +78,22 @@ export interface OpenOptions {
   readonly chains: readonly ConfiguredChain[];
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly machine: Machine;
 }
 
 /** Time between two reads of the log's length, and the longest time between two attempts to open the read models. */
 const LOOK_EVERY_MS = 1_000;
 
-export async function openSharedParts({ config, roles, urls, chains: configured, logger, metrics }: OpenOptions): Promise<OpenedParts> {
+export async function openSharedParts({ config, roles, urls, chains: configured, logger, metrics, machine }: OpenOptions): Promise<OpenedParts> {
   const keccak256 = await createKeccak256();
   const log = await openLog(urls.log);
+  let known: Replica | undefined;
+  const watching = watchConditions({ config, roles, urls, logger, machine, historyMs: () => known?.view.time });
+  const conditions = await watching.catch(async (error: unknown) => {
+    await log.close();
+    throw error;
+  });
+  metrics.show(conditions.figures);
   const stopping = new AbortController();
   const writerId = randomUUID();
   const chains = new Map(configured.map((each) => [each.chain.chainId, openChain(each, { keccak256, report: reportTo(logger) })]));
@@ -101,6 +111,7 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
     await started.caughtUp;
     await checkHistory({ view: started.view, log, domains: [...domains.values()], settles: chains.size > 0 });
     metrics.show(replicaFigures(started, length.current));
+    known = started;
     return started;
   });
   const readModels = once(() => openWhenThere(urls.readModels, { logger, signal: stopping.signal }));
@@ -108,7 +119,7 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
 
   const parts: SharedParts = {
     config, logger, metrics, urls, writerId, log, keccak256, chains, domains, advance, replica: replica.get, readModels: readModels.get,
-    now: () => Date.now(),
+    now: conditions.clock.now, conditions,
     logLength: length.current,
     replicaHealth: () => replicaHealth(replica.current(), { logLength: length.current(), maxLag: config.readyMaxLag }),
     watch(access) {
@@ -133,6 +144,7 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
       { what: 'close the read models', run: async () => { await (await readModels.settled())?.close(); } },
       { what: 'close the log', run: async () => {
         length.stop();
+        await conditions.stop();
         await advance.close();
         await log.close();
       } },
@@ -198,14 +210,4 @@ async function watchLength(log: Log): Promise<{ readonly current: () => number; 
     log.length('commands').then((current) => { length = current; }, () => undefined);
   }, LOOK_EVERY_MS).unref();
   return { current: () => length, stop: () => { clearInterval(timer); } };
-}
-
-function reportTo(logger: Logger) {
-  return (level: 'note' | 'trouble' | 'alarm', text: string): void => {
-    switch (level) {
-      case 'note': logger.info(text); return;
-      case 'trouble': logger.warn(text); return;
-      case 'alarm': logger.error(text);
-    }
-  };
 }

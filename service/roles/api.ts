@@ -1,4 +1,5 @@
 /** The api role: takes orders and cancels, and sets positions to the balances on a chain. Answers from the replica of its process. */
+import { minOrderSizeOf } from '../../command/chain/chain.js';
 import { createCancelOrder } from '../../command/orders/cancel-order.js';
 import { createCommandWriter } from '../../command/orders/command-writer.js';
 import { createPlaceOrder } from '../../command/orders/place-order.js';
@@ -8,21 +9,22 @@ import type { Replica } from '../../engine/run/replica.js';
 import { orderEndpoints } from '../api/endpoints.js';
 import { createExposures } from '../chains/exposures.js';
 import { observedOrders } from '../http/observe.js';
-import { createOrderFinder } from './handlers/order-finder.js';
+import { createOrderFinder, createOrderLookup } from './handlers/order-finder.js';
 import { createPositionSync } from './handlers/position-sync.js';
+import type { Conditions } from '../conditions/conditions.js';
 import { neverFails } from '../process/failure.js';
 import type { Role } from './role.js';
 import type { SharedParts } from '../process/shared-parts.js';
 
 /** A client whose command has no outcome within this time gets `outcome_unknown`. */
-const ANSWER_WITHIN_MS = 30_000;
+const ANSWER_WITHIN_MS = 10_000;
 
 export const api: Role = {
   name: 'api',
-  reads: 'commands, through the replica; the read models, for orders that the engine has forgotten; balances on the chains',
+  reads: 'commands, through the replica; the read models, for histories of orders and orders that the engine has forgotten; balances on the chains',
   writes: 'order, cancel and sync commands',
   async start(parts) {
-    const { config, log, metrics, writerId, domains, chains, now, replicaHealth } = parts;
+    const { config, log, metrics, writerId, domains, chains, now, conditions, replicaHealth } = parts;
     const replica = await parts.replica();
     const { view, outcomeOf } = replica;
     const db = await parts.readModels();
@@ -32,15 +34,20 @@ export const api: Role = {
     const exposures = await startExposures(parts, replica);
     const findOrder = createOrderFinder(view, db);
     const domainOf = (chainId: number) => domains.get(chainId);
+    const placeOrder = createPlaceOrder({
+      view, domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
+      permitDigestOf: (chainId) => chains.get(chainId)?.permitDigest(), exposureOf: (chainId) => exposures.get(chainId),
+      maxOpenOrders: config.maxOpenOrders, minSizeOf: (chainId) => minOrderSizeOf(chains.get(chainId)?.chain),
+    });
+    const cancelOrder = createCancelOrder({ auth: config.cancelAuth, domainOf, recovery, submit, findOrder, now });
+    const syncPosition = createPositionSync({ view, db, chains, submit, now, watch: parts.watch });
     const orders = observedOrders(metrics, {
-      placeOrder: createPlaceOrder({
-        findMarket: (marketId) => view.market(marketId), domainOf, recovery, submit, findOrder, originalOutcome: outcomeOf, now,
-        permitDigestOf: (chainId) => chains.get(chainId)?.permitDigest(), exposureOf: (chainId) => exposures.get(chainId),
-      }),
-      cancelOrder: createCancelOrder({ auth: config.cancelAuth, domainOf, recovery, submit, findOrder, now }),
+      placeOrder: admitted(conditions, 'order', placeOrder), cancelOrder: admitted(conditions, 'other', cancelOrder),
     });
     return {
-      routes: orderEndpoints({ ...orders, syncPosition: createPositionSync({ view, db, chains, submit, now, watch: parts.watch }) }),
+      routes: orderEndpoints({
+        ...orders, getOrder: createOrderLookup({ view, outcomeOf, db }), syncPosition: admitted(conditions, 'other', syncPosition),
+      }),
       health: replicaHealth, failed: neverFails,
       figures: [
         { name: 'exchange_queued_orders', help: 'Number of orders that wait for the log', read: () => commits.queued() },
@@ -50,6 +57,16 @@ export const api: Role = {
     };
   },
 };
+
+/** The handler of a command, behind the conditions under which the process takes such commands. */
+function admitted<Asked extends unknown[], Answered>(
+  { admit }: Conditions, what: Parameters<Conditions['admit']>[0], handler: (...asked: Asked) => Promise<Answered>,
+): (...asked: Asked) => Promise<Answered> {
+  return async (...asked) => {
+    admit(what);
+    return handler(...asked);
+  };
+}
 
 /** The exposure checks by chain id, for chains with the check on. Begins with every chain, also without the check: permits need its stablecoin. */
 async function startExposures({ chains, watch }: SharedParts, replica: Replica) {

@@ -7,10 +7,13 @@ export const engine: Role = {
   name: 'engine',
   reads: 'commands',
   writes: 'outcomes; the clock\'s commands; snapshots in DATA_DIR',
-  async start({ log, logger, now, replica: shared, replicaHealth }) {
+  async start({ log, logger, now, conditions, replica: shared, replicaHealth }) {
     const replica = await shared();
     const stopping = new AbortController();
-    const clock = runClock({ log, replica, now, signal: stopping.signal, report: (message) => { logger.warn(message); } });
+    const clock = runClock({
+      log, replica, now, mayPass: () => conditions.clock.doubt() === undefined, signal: stopping.signal,
+      report: (message) => { logger.warn(message); },
+    });
     const failed = failureOf(clock);
     failed.catch(() => undefined);
     return {

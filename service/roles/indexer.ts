@@ -3,6 +3,7 @@ import { runIndexer, type Indexer } from '../../command/indexer/indexer.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
 import { pause } from '../../engine/waiting.js';
+import { CannotStart } from '../cannot-start.js';
 import { openMissingMarkets, readCatalogue } from '../chains/catalogue.js';
 import type { ChainAccess } from '../chains/chain-access.js';
 import { createAwayAlarm } from '../chains/chain-alarms.js';
@@ -76,10 +77,10 @@ async function startIndexer(access: ChainAccess, replica: Replica, { log, now }:
     });
     await running.advanceNow().catch((error: unknown) => {
       const { stopped } = running.status();
-      throw stopped === undefined ? error : new Error(stopped, { cause: error });
+      throw stopped === undefined ? error : new CannotStart(stopped, { hopeless: true, cause: error });
     });
   });
-  const health = createIndexerHealth({ chainId, now, indexer: () => started?.status(), beginning: () => access.beginning() });
+  const health = createIndexerHealth({ chain, now, indexer: () => started?.status(), beginning: () => access.beginning() });
   watch(access, health, stopping.signal);
   return {
     chainId, health,
@@ -125,5 +126,6 @@ export function indexerFigures(chains: () => readonly IndexerHealth[]): readonly
     figure('exchange_chain_since_look_seconds', 'Time since a request to the chain succeeded, or since the start', ({ sinceLookS }) => sinceLookS),
     figure('exchange_chain_stalled', '1 when the chain has had no new block for too long', ({ stalled }) => stalled ? 1 : 0),
     figure('exchange_chain_stopped', '1 when the chain contradicts history or settings and is not followed any more', ({ stopped }) => stopped === null ? 0 : 1),
+    figure('exchange_chain_anchors_passed_over', 'Number of transactions whose anchors the chain\'s settings pass over', ({ anchorsPassedOver }) => anchorsPassedOver),
   ];
 }

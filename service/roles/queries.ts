@@ -4,7 +4,6 @@ import type { Database } from '../../query/database.js';
 import { failedClaims, pendingClaims } from '../../query/claims.js';
 import { events } from '../../query/events.js';
 import { markets, marketStats, platformStats } from '../../query/markets.js';
-import { orderWithHistory } from '../../query/order.js';
 import { orderbook } from '../../query/orderbook.js';
 import { ordersOfTrader, ordersOfUser } from '../../query/orders.js';
 import { holders, position, positionsOfUser } from '../../query/positions.js';
@@ -17,7 +16,6 @@ import type { ReadHandlers } from '../api/endpoints.js';
 export function createQueries({ db, log, now }: { db: Database; log: Log; now: () => number }): ReadHandlers {
   return {
     listOrders: (asked) => ordersOfTrader(db, asked),
-    getOrder: (asked) => orderWithHistory(db, asked),
     listUserOrders: (asked) => ordersOfUser(db, asked),
     listUserPositions: (asked) => positionsOfUser(db, asked),
     getUserActivity: (asked) => userActivity(db, asked),

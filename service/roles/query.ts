@@ -1,31 +1,38 @@
 /** The query role: answers reads from the read models, and pages of the history from the log. */
+import { within } from '../../engine/waiting.js';
 import { readEndpoints } from '../api/endpoints.js';
 import { createQueries } from './queries.js';
 import { lagReasons, type ReadinessParts } from '../process/readiness.js';
+import { joined } from '../conditions/probe.js';
 import { neverFails } from '../process/failure.js';
 import type { Role } from './role.js';
+
+const POSITION_WITHIN_MS = 2_000;
 
 export const query: Role = {
   name: 'query',
   reads: 'the read models; commands and outcomes, for pages of the history; the chains\' stablecoins',
   writes: 'nothing',
-  async start({ log, config, now, readModels, logLength, chains }) {
+  async start({ log, config, now, readModels, logLength, chains, conditions }) {
     const db = await readModels();
     // `begin` reads the stablecoin, which `/api/v1/config` shows.
     for (const access of chains.values()) await access.begin(() => Promise.resolve());
+    // The probe says why the whole database does not answer.
+    const unread = (): ReadinessParts => ({ reasons: conditions.isAway('read models') ? [] : ['the read models cannot be read'] });
     return {
       routes: readEndpoints(createQueries({ db, log, now })), figures: [], failed: neverFails,
       // The read models are closed with the shared parts.
       stop: () => Promise.resolve(),
-      async health(): Promise<ReadinessParts> {
+      health: joined(async (): Promise<ReadinessParts> => {
         try {
-          const position = await db.position();
+          const position = await within(db.position(), POSITION_WITHIN_MS);
+          if (position === undefined) return unread();
           const lag = Math.max(0, logLength() - 1 - position);
           return { reasons: lagReasons('the slowest read model', lag, config.readyMaxLag), readModels: { position, lag } };
         } catch {
-          return { reasons: ['the read models cannot be reached'] };
+          return unread();
         }
-      },
+      }),
     };
   },
 };

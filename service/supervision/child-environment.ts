@@ -11,15 +11,21 @@ export interface StackGrounds {
   readonly hasDevChain: boolean;
 }
 
+/** Where the stack's own metrics are: each process has its metrics at its own port, which only this machine reaches. */
+const METRICS_ADDRESS = ['METRICS_PORT', 'METRICS_HOST'];
+
 /** The environment without ROLES and PORT, which differ per process. Defaults that depend on other settings are written out. */
 export function childEnvironment(config: Config, { environment, urls, hasDevChain }: StackGrounds): Record<string, string> {
-  const isLeftOut = (name: string): boolean => hasDevChain && IGNORED_WITH_CHAINS_FILE.includes(name);
+  const isLeftOut = (name: string): boolean => METRICS_ADDRESS.includes(name) || (hasDevChain && IGNORED_WITH_CHAINS_FILE.includes(name));
   const given = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined && !isLeftOut(entry[0]));
   return {
     ...Object.fromEntries(given),
     HOST: '127.0.0.1', DATA_DIR: resolve(config.dataDir), DATABASE_URL: urls.readModels, LOG_URL: urls.log, OUTBOX_URL: urls.outbox,
     CHAINS: hasDevChain ? join(resolve(config.dataDir), 'chain', 'chains.json') : config.chains,
     CANCEL_AUTH: config.cancelAuth, RATE_LIMIT_ORDERS: String(config.rateLimitOrders), RATE_LIMIT_READS: String(config.rateLimitReads),
+    MIN_FREE_DISK_MB: String(config.minFreeDiskMb),
+    // Every connection of a process comes from the front.
+    MAX_CONNECTIONS_PER_ADDRESS: '0',
     // The front adds the client's address to X-Forwarded-For.
     TRUST_PROXY: String(config.trustProxy + 1),
   };

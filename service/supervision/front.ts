@@ -5,7 +5,7 @@
 import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
 import { ProxyServer } from 'httpxy';
 import { RequestError } from '../../engine/records/errors.js';
-import { bindAll } from '../api/endpoint.js';
+import { bind, bindAll } from '../api/endpoint.js';
 import { getReadiness } from '../api/endpoints/readiness.js';
 import { getLiveness, getMetrics } from '../api/endpoints/service.js';
 import { endpointAt, roleOf } from '../api/role-of.js';
@@ -24,6 +24,8 @@ export interface FrontOptions {
   /** The answer to `/health/ready` for the whole stack. */
   readonly readiness: () => Promise<{ readonly status: number; readonly body: string }>;
   readonly metrics: Metrics;
+  /** Whether `/metrics` is served here; if not, it is nowhere: those of the processes are not passed on. */
+  readonly showsMetrics: boolean;
   readonly observer: Observer;
   /** Number of trusted proxies in front of this one. */
   readonly trustProxy: number;
@@ -35,11 +37,12 @@ export interface FrontOptions {
 const SILENCE_MS = 60_000;
 
 /** The app answers health and metrics itself, and hands everything else on. */
-export function createFront({ portsOf, readiness, metrics, observer, trustProxy, silenceMs = SILENCE_MS }: FrontOptions): App {
+export function createFront({ portsOf, readiness, metrics, showsMetrics, observer, trustProxy, silenceMs = SILENCE_MS }: FrontOptions): App {
   const app = createApp({
-    routes: bindAll({ getLiveness, getReadiness, getMetrics }, {
-      getLiveness: () => ({ body: '{"live":true}' }), getReadiness: readiness, getMetrics: () => metrics.scrape(),
-    }),
+    routes: [
+      ...bindAll({ getLiveness, getReadiness }, { getLiveness: () => ({ body: '{"live":true}' }), getReadiness: readiness }),
+      ...showsMetrics ? [bind(getMetrics, metrics.scrape)] : [],
+    ],
     pages: {}, limiters: {}, trustProxy, observer, now: () => performance.now(), waitForPosition: () => Promise.resolve(),
   });
   const pass = createPass(portsOf, silenceMs);

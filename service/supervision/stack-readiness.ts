@@ -3,16 +3,19 @@ import { readinessAnswer } from '../process/process.js';
 import type { ReadinessParts } from '../process/readiness.js';
 import type { LiveProcess } from './supervisor.js';
 
-const ANSWER_WITHIN_MS = 2_000;
+/** Longer than a process waits for a silent database (2 s): its answer names the database. */
+const ANSWER_WITHIN_MS = 4_000;
 
 export interface Stack {
   /** The role of each process that should run. */
   readonly wanted: readonly string[];
   readonly live: readonly Pick<LiveProcess, 'role' | 'port'>[];
+  /** What the supervisor itself reports, of what it has started for all processes. */
+  readonly own?: ReadinessParts | undefined;
 }
 
 /** The stack is ready when at least one process per role is ready: requests can be served without the second engine. */
-export async function stackReadiness({ wanted, live }: Stack): Promise<{ readonly status: number; readonly body: string }> {
+export async function stackReadiness({ wanted, live, own }: Stack): Promise<{ readonly status: number; readonly body: string }> {
   const answers = await Promise.all(live.map(async (process) => ({ role: process.role, health: await ask(process) })));
   const parts = [...new Set(wanted)].flatMap((role): ReadinessParts[] => {
     const ofRole = answers.filter((answer) => answer.role === role).map(({ health }) => health);
@@ -20,7 +23,7 @@ export async function stackReadiness({ wanted, live }: Stack): Promise<{ readonl
     if (ofRole.length === 0) return [{ reasons: [`no ${role} process runs`] }];
     return ready.length > 0 ? ready : ofRole.map((health) => ({ ...health, reasons: health.reasons.map((reason) => `${role}: ${reason}`) }));
   });
-  return readinessAnswer([...new Set(wanted.flatMap((role) => role.split('+')))], parts);
+  return readinessAnswer([...new Set(wanted.flatMap((role) => role.split('+')))], own === undefined ? parts : [...parts, own]);
 }
 
 async function ask({ port }: Pick<LiveProcess, 'port'>): Promise<ReadinessParts> {

@@ -53,7 +53,8 @@ describe('architecture: rules about form can fail', () => {
   });
 
   it('for the top level', () => {
-    const right = Object.fromEntries([...FOLDERS.map((folder) => `${folder}/a.txt`), 'README.md', 'package.json', 'tsconfig.json', 'docs/a.md'].map((path) => [path, '']));
+    const files = ['CONTRIBUTING.md', 'LICENSE', 'README.md', 'package.json', 'tsconfig.json', 'docs/a.md'];
+    const right = Object.fromEntries([...FOLDERS.map((folder) => `${folder}/a.txt`), ...files].map((path) => [path, '']));
     accepts(topLevel, right);
     finds(topLevel, { ...right, 'src/a.ts': '' }, /^src is at the top level, which is fixed: put it into a folder$/);
     finds(topLevel, Object.fromEntries(Object.entries(right).filter(([path]) => path !== 'README.md')), /^README\.md is missing at the top level, which is fixed$/);

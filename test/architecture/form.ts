@@ -23,10 +23,10 @@ export const form: Rule = eachSource(({ path, text, tree }) => {
 });
 
 const ALLOWED = new Set([
-  ...FOLDERS, '.ci', 'deploy', 'docs', '.gitignore', '.mocharc.cjs', 'LICENSE', 'README.md', 'eslint.config.js', 'package-lock.json', 'package.json',
+  ...FOLDERS, '.ci', 'deploy', 'docs', '.gitignore', '.mocharc.cjs', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'eslint.config.js', 'package-lock.json', 'package.json',
   'tsconfig.json',
 ]);
-const REQUIRED = ['README.md', 'package.json', 'tsconfig.json', ...FOLDERS];
+const REQUIRED = ['CONTRIBUTING.md', 'LICENSE', 'README.md', 'package.json', 'tsconfig.json', ...FOLDERS];
 
 export const topLevel: Rule = ({ texts }) => {
   const names = new Set([...texts.keys()].map((path) => path.split('/')[0] ?? path));

@@ -49,6 +49,8 @@ describe('architecture: banned calls can be found', () => {
     finds(bannedCalls, { 'engine/log/a.ts': 'export const x = Date.now();' }, /the same records/);
     accepts(bannedCalls, { 'engine/log/a.ts': 'export const x = performance.now();' });
     accepts(bannedCalls, { 'engine/a.ts': 'export const x = new Date(5); // Date.now() in a comment\nconst y = "Math.random()";' });
-    accepts(bannedCalls, { 'service/main.ts': 'run(process.env, Date.now());' });
+    accepts(bannedCalls, { 'service/main.ts': 'run(process.env, performance.now());' });
+    accepts(bannedCalls, { 'service/conditions/clock.ts': 'export const wall = () => Date.now();' });
+    finds(bannedCalls, { 'service/roles/a.ts': 'export const x = Date.now();' }, /the trusted time of service\/conditions\/clock.ts/);
   });
 });

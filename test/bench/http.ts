@@ -79,5 +79,5 @@ function tunedServer(): Server {
     routes: [emptyRoute], limiters: {}, pages: {}, trustProxy: 0, waitForPosition: () => Promise.resolve(),
     observer: { answered: () => undefined, failed: () => '' }, now: () => performance.now(),
   });
-  return createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections: 1_000 });
+  return createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections: 1_000, maxConnectionsPerAddress: 0 });
 }

@@ -17,7 +17,8 @@ const metrics = createMetrics();
 let position = 0;
 const orders = observedOrders(metrics, {
   placeOrder: createPlaceOrder({
-    findMarket: () => ({ chainId: domain.chainId }), domainOf: () => prepared, permitDigestOf: () => undefined, exposureOf: () => undefined,
+    view: { market: () => ({ chainId: domain.chainId }), order: () => undefined, refusalOf: () => undefined, openOrderCount: () => 0 },
+    maxOpenOrders: 1, minSizeOf: () => 1, domainOf: () => prepared, permitDigestOf: () => undefined, exposureOf: () => undefined,
     recovery: await createSignerRecovery(keccak256),
     submit: (command) => Promise.resolve({
       position: position++,
@@ -27,10 +28,12 @@ const orders = observedOrders(metrics, {
   }),
   cancelOrder: () => Promise.reject(new Error('nothing to cancel')),
 });
-const routes = orderEndpoints({ ...orders, syncPosition: () => Promise.reject(new Error('there is no chain')) });
+const routes = orderEndpoints({
+  ...orders, getOrder: () => Promise.reject(new Error('there is no history')), syncPosition: () => Promise.reject(new Error('there is no chain')),
+});
 const app = createApp({
   routes, pages: {}, trustProxy: 0, now: () => performance.now(), limiters: {}, waitForPosition: () => Promise.resolve(),
   observer: requestObserver(metrics, createLogger({ logLevel: 'fatal' })),
 });
-const server = createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections: 1_000 });
+const server = createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections: 1_000, maxConnectionsPerAddress: 0 });
 process.send!({ port: await listen(server, { host: '127.0.0.1', port: 0 }) });

@@ -119,7 +119,7 @@ function serviceServer(db: Database): Server {
     routes, limiters: {}, pages: {}, trustProxy: 0, waitForPosition: (wanted, signal) => db.waitForPosition(wanted, { signal }),
     observer: { answered: () => undefined, failed: (error) => { throw error; } }, now: () => performance.now(),
   });
-  return createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections: 1_000 });
+  return createServer(app, { requestTimeoutMs: 10_000, keepAliveTimeoutMs: 65_000, maxConnections: 1_000, maxConnectionsPerAddress: 0 });
 }
 
 /** What each path needs is worked out beforehand: the least that a server with this SQL can do. */

@@ -48,6 +48,7 @@ describe('a command writer', () => {
   const faults: readonly [string, unknown, ErrorCode][] = [
     ['a full queue', new QueueFull(10), 'overloaded'],
     ['a log that cannot be reached', new LogUnavailable(false), 'unavailable'],
+    ['a log on a full disk', new LogUnavailable(false, { cause: Object.assign(new Error('could not extend file'), { code: '53100' }) }), 'disk_full'],
     ['a log that did not answer', new LogUnavailable(true), 'outcome_unknown'],
   ];
   for (const [name, fault, code] of faults) {

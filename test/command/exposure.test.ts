@@ -21,18 +21,20 @@ const UNITS = 1_000_000n;
 const rich: Holdings = { collateral: 100n * UNITS, allowance: 100n * UNITS, permitNonce: 0n, approved: true, shares: [100n * UNITS] };
 
 /** The exposure of a chain whose blocks hold what `blocks` says; the history is at `recorded` and may catch up to `final`. */
-function stack({ blocks = { 5: rich }, recorded, final = recorded ?? 5, open = [] }: {
+function stack({ blocks = { 5: rich }, recorded, final = recorded ?? 5, open = [], confirmations = 0 }: {
   blocks?: Readonly<Record<number, Holdings>>; recorded?: number | undefined; final?: number; open?: OpenOrder[];
+  confirmations?: number;
 } = { recorded: 5 }) {
   const chain = {
     blocks: { ...blocks } as Record<number, Holdings | Error>, recorded, final, reads: [] as string[], trouble: undefined as string | undefined,
     whileReading: () => { /* as is */ },
+    latest: undefined as number | undefined,
   };
   const reservations = createReservations({ isHere: (marketId) => marketId !== foreignMarket, traderOf: () => trader });
   for (const order of open) if (order.chainId === CHAIN) reservations.addOrder({ ...order, trader, size: order.remaining });
   const exposure = createExposure({
     chainId: CHAIN, reservations, trouble: () => chain.trouble,
-    recordedBlock: () => chain.recorded,
+    recordedBlock: () => chain.recorded, confirmations, latestBlock: () => chain.latest,
     catchUp: () => {
       chain.recorded = chain.final;
       return Promise.resolve();
@@ -65,7 +67,8 @@ function matched(fields: Partial<FillMatched> = {}): FillMatched {
 async function refusal(exposure: Exposure, placed: PlaceOrder): Promise<{ code: string; amounts: unknown }> {
   const error = await exposure.hold(placed).then(() => assert.fail('the order is not refused'), (reason: unknown) => reason);
   assert.ok(error instanceof RequestError, String(error));
-  return { code: error.code, amounts: error.extra };
+  const { required, available, reserved } = error.extra;
+  return { code: error.code, amounts: { required, available, reserved } };
 }
 
 const short = (code: string, required: bigint, available: bigint, reserved: bigint) => ({ code, amounts: { required, available, reserved } });
@@ -156,6 +159,30 @@ describe('exposure', () => {
     chain.whileReading = () => { chain.recorded = chain.reads.length === 1 ? undefined : chain.recorded; };
     (await exposure.hold(order()))();
     assert.deepEqual(chain.reads, ['5:', '6:']);
+  });
+
+  it('says at which block it looked, how far behind that is, and what to do', async () => {
+    const poor = { ...rich, allowance: 0n, approved: false };
+    const { exposure, chain } = stack({ blocks: { 5: poor, 95: poor }, recorded: 5, final: 95, confirmations: 3 });
+    const told = async (placed: PlaceOrder) => {
+      const error = await exposure.hold(placed).then(() => assert.fail(), (reason: unknown) => reason as RequestError);
+      const { block, latestBlock, blocksBehind } = error.extra;
+      return [error.detail, block, latestBlock, blocksBehind];
+    };
+    chain.latest = 98;
+    assert.deepEqual(await told(order()), [
+      'collateral: required 5000000, available 0, of which 0 are reserved; read at block 95, 3 behind the chain\'s latest: a deposit or an approval '
+      + 'counts once 3 blocks follow its own block; wait for them and send the order again; or send a permitSignature with the order', 95, 98, 3,
+    ]);
+    assert.deepEqual(await told(order({ side: SELL })), [
+      'shares: required 10000000, available 0, of which 0 are reserved; read at block 95, 3 behind the chain\'s latest: a deposit or an approval '
+      + 'counts once 3 blocks follow its own block; wait for them and send the order again', 95, 98, 3,
+    ]);
+    chain.latest = undefined;
+    assert.match((await told(order({ size: String(1_000n * UNITS) })))[0] as string, /^collateral: .*; read at block 95, the chain's latest$/);
+    const quick = stack({ blocks: { 5: poor }, recorded: 5 });
+    quick.chain.latest = 6;
+    await assert.rejects(quick.exposure.hold(order()), /block 5, 1 behind the chain's latest: .* counts once its block is recorded; send/);
   });
 
   it('looks at the latest final block before it refuses, since deposits are not recorded in the history', async () => {

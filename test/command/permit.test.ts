@@ -7,7 +7,9 @@ import { createKeccak256 } from '../../command/signing/keccak.js';
 import { permitTypes, preparePermits, type SigningDomain } from '../../command/signing/typed-data.js';
 import type { SyncPosition } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
-import { START_S, alice, anOrder, bob, bodyOf, createCommandStack, domain, refused, signOrder, type CommandStack, type Fields } from '../support/command-stack.js';
+import {
+  START_MS, START_S, alice, anOrder, bob, bodyOf, createCommandStack, domain, refused, signOrder, type CommandStack, type Fields,
+} from '../support/command-stack.js';
 
 const token: SigningDomain = { name: 'USD Coin', version: '2', chainId: domain.chainId, verifyingContract: `0x${'5c'.repeat(20)}` };
 const types = { Permit: [...permitTypes.Permit] };
@@ -81,14 +83,21 @@ describe('exposure on the order\'s way in', () => {
 
   it('is given back when the order is refused', async () => {
     await place();
+    stack.beforeSubmit = () => { stack.run({ kind: 'AdvanceClock', v: 1, at: START_MS + 86_400_000 }); };
+    await refused(place({ nonce: 2, expiration: START_S + 100_000 }), 'market_closed');
+    assert.deepEqual(held, ['hold 1', 'release 1', 'hold 2', 'release 2']);
+  });
+
+  it('is not asked for when the replica can refuse the order', async () => {
+    await place();
     await refused(place({ size: 1 }), 'duplicate_nonce');
-    assert.deepEqual(held, ['hold 1', 'release 1', 'hold 1', 'release 1']);
+    assert.deepEqual(held, ['hold 1', 'release 1']);
   });
 
   it('does not ask again for an order that has its answer', async () => {
     const first = await place();
     stack.exposure = { hold: () => Promise.reject(new RequestError('insufficient_balance')) };
-    assert.equal((await place()).body, first.body);
+    assert.equal((await place()).position, first.position);
     await refused(place({ nonce: 2 }), 'insufficient_balance');
   });
 });

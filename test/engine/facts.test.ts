@@ -23,6 +23,9 @@ const redeem = (fact?: Place, market = 'M') => tell({
   kind: 'RecordRedemption', marketId: bytes32(market), user: address('ben'), payout: '7', txHash: TX_HASH, ...factOf(fact === undefined ? {} : { fact }),
 });
 const redeemed = says({ type: 'PositionRedeemed', marketId: bytes32('M'), user: address('ben'), payout: '7', txHash: TX_HASH });
+const falseAnchor = { chainId: 1, txHash: TX_HASH, position: '18446744073709551615', digest: bytes32('other') };
+const passOver = (fact?: Place) => tell({ kind: 'PassOverAnchor', ...falseAnchor, ...factOf(fact === undefined ? {} : { fact }) });
+const passedOver = says({ type: 'AnchorPassedOver', ...falseAnchor });
 const known = (place: string) => rejectedOf('known_fact', place);
 
 const facts: Record<string, Line[]> = {
@@ -42,6 +45,10 @@ const facts: Record<string, Line[]> = {
     [tell({ kind: 'RecordDispute', marketId: bytes32('P'), assertionId: bytes32('a'), disputer: address('ben'), ...factOf({ fact: [2, 0, 0] }) }),
       says({ type: 'ResolutionDisputed', marketId: bytes32('P'), assertionId: bytes32('a'), disputer: address('ben') })],
     [redeem([1, 5, 2]), known('1:5:2')],
+  ],
+  'an anchor that was passed over is recorded once, and nothing depends on it': [
+    M, [passOver([1, 5, 2]), passedOver], [passOver([1, 5, 2]), known('1:5:2')], [redeem([1, 5, 1]), known('1:5:1')], [redeem([1, 5, 3]), redeemed],
+    [passOver(), passedOver],
   ],
   'a chain advances past its block and all before, once': [
     M, [advance(1, 0), advanced(1, 0)],

@@ -5,6 +5,7 @@ import { encodeCommand } from '../../engine/records/codec.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
 import { NO, YES } from '../../engine/records/fields.js';
 import { openOrdersOf } from '../../engine/run/open-orders.js';
+import { viewOf } from '../../engine/run/view.js';
 import { decodeSnapshot, encodeSnapshot } from '../../engine/run/snapshot.js';
 import { marketOfToken } from '../../engine/rules/state.js';
 import { unsettledFills } from '../../engine/run/unsettled-fills.js';
@@ -98,6 +99,9 @@ describe('a trader\'s open orders', () => {
     ]);
     deepEqual([...openOrdersOf(engine.state, address('ben'))], []);
     deepEqual([...openOrdersOf(engine.state, address('nobody'))], []);
+    for (const { openOrderCount } of [viewOf(engine), viewOf(restarted(engine))]) {
+      deepEqual(['anna', 'ben', 'nobody'].map((name) => openOrderCount(address(name))), [2, 0, 0]);
+    }
   });
 });
 
@@ -165,7 +169,9 @@ describe('the answers of both engines', () => {
           deepEqual(numbers(engine, chainId, from), numbersThere.filter((fill) => fill! >= from));
         }
         for (const trader of new Set(openOrders.map((one) => one.trader))) {
-          deepEqual([...openOrdersOf(engine.state, trader)], openOrders.filter((one) => one.trader === trader).map(({ order }) => order));
+          const mine = openOrders.filter((one) => one.trader === trader);
+          deepEqual([...openOrdersOf(engine.state, trader)], mine.map(({ order }) => order));
+          deepEqual([engine, restarted(engine)].map((each) => viewOf(each).openOrderCount(trader)), [mine.length, mine.length]);
         }
       }
     });

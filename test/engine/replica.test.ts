@@ -191,6 +191,47 @@ describe('replica', () => {
     await rejects(api.replica.outcomeOf(100), /at position 99/);
   });
 
+  /** Outcomes of another history: what an engine with other rules would have recorded. */
+  const foreignOutcomes = (seed: number, count: number): NewRecord[] => {
+    const engine = createEngine();
+    return history(seed, count).records.map(({ id, data }) => {
+      const { text, digest } = engine.step(data);
+      return { id, data: encodeOutcome(text, digest) };
+    });
+  };
+
+  it('with a recorder: stops at outcomes that it does not compute, also when no further command comes', async () => {
+    const { records } = history(12, 100);
+    const log = createMemoryLog();
+    const engine = await start(log);
+    const foreign = foreignOutcomes(13, 100);
+    await log.append('outcomes', foreign);
+    await log.append('commands', records);
+    await rejects(engine.replica.done, /at position 99 the log has digest 0x[0-9a-f]{64}, but this program computes 0x/);
+    await rejects(engine.replica.outcomeOf(100), /at position 99/);
+    deepEqual((await log.read('outcomes', 0, 1_000)).map(({ id }) => id), foreign.map(({ id }) => id), 'nothing was added');
+  });
+
+  it('with a recorder that has failed: publishes nothing of a batch that was read before', async () => {
+    const { records } = history(14, 20);
+    const store = createMemoryLog();
+    const log: Log = {
+      ...store,
+      async* follow(stream, from, signal) {
+        await store.append('outcomes', foreignOutcomes(15, 10));
+        await store.append('commands', records);
+        yield await store.read(stream, from, 10);
+        await until('the recorder has failed', () => signal.aborted);
+        yield await store.read(stream, 10, 10);
+      },
+    };
+    const engine = await start(log);
+    const steps: number[] = [];
+    engine.replica.onStep(({ position }) => { steps.push(position); });
+    await rejects(engine.replica.done, /at position 9 the log has digest/);
+    deepEqual(steps, Array.from({ length: 10 }, (_, i) => i));
+  });
+
   it('an outcome that is neither recent nor recorded cannot be told for now', async () => {
     const { records } = history(10, 6_000);
     const log = createMemoryLog();
@@ -252,6 +293,30 @@ describe('replica', () => {
     });
     await until('the clock has waited', () => waits.length > 3);
     down = false;
+    deepEqual((await engine.replica.outcomeOf(1)).events, [{ type: 'MarketClosed', v: 1, marketId: marketId(1) }]);
+    stop.abort();
+    await clock;
+    await engine.stop();
+  });
+
+  it('the clock waits while time may not pass', async () => {
+    const log = createMemoryLog();
+    await log.append('commands', [marketExpiringAt(START_MS / 1_000 + 10)]);
+    const engine = await start(log);
+    await engine.replica.caughtUp;
+    const stop = new AbortController();
+    const asked: boolean[] = [];
+    let trusted = false;
+    const clock = runClock({
+      log, replica: engine.replica, now: () => START_MS + 10_000, signal: stop.signal, tickMs: 1,
+      mayPass: () => {
+        asked.push(trusted);
+        return trusted;
+      },
+    });
+    await until('the clock has asked', () => asked.length > 3);
+    equal(await log.length('commands'), 1);
+    trusted = true;
     deepEqual((await engine.replica.outcomeOf(1)).events, [{ type: 'MarketClosed', v: 1, marketId: marketId(1) }]);
     stop.abort();
     await clock;

@@ -183,4 +183,17 @@ describe('engine: a bell', () => {
     assert.equal(await waiting[1], 'rung');
     assert.deepEqual([listeners(stopping.signal), listeners(signal)], [0, 0]);
   });
+
+  it('has one listener per signal, however many wait: more than ten would be reported as a leak', async () => {
+    const bell = createBell();
+    const stopping = new AbortController();
+    const waiting = Array.from({ length: 50 }, (_, i) => bell.wait(i % 2 === 0 ? stopping.signal : signal, FOREVER_MS));
+    assert.deepEqual([listeners(stopping.signal), listeners(signal)], [1, 1]);
+    stopping.abort();
+    await waiting[0];
+    assert.deepEqual([listeners(stopping.signal), listeners(signal)], [0, 1]);
+    bell.ring();
+    assert.deepEqual(new Set(await Promise.all(waiting)), new Set(['aborted', 'rung']));
+    assert.equal(listeners(signal), 0);
+  });
 });

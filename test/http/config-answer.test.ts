@@ -1,13 +1,11 @@
-/** What clients and developers are told of the chains: every address and domain, and no URL that is not for them. */
+/** What clients are told of the chains: every address and domain, and no URL that is not for them. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import type { Chain } from '../../command/chain/chain.js';
 import { compileSchema, explain } from '../../engine/records/schema.js';
 import { configHandler } from '../../service/api/config-answer.js';
 import { orderActions, shownActions, type ShownAction } from '../../service/api/signing.js';
 import { Configuration } from '../../service/api/endpoints/service.js';
 import { parseConfig } from '../../service/config.js';
-import { welcome } from '../../service/welcome.js';
 
 const NAMES = ['settlement', 'conditionalTokens', 'collateral', 'marketFactory', 'oracle', 'oracleResolver', 'quickResolver', 'multicall'] as const;
 const contracts = Object.fromEntries(NAMES.map((name, i) => [name, `0x${`a${i}`.repeat(20)}`])) as unknown as Chain['contracts'];
@@ -19,8 +17,8 @@ const dev: Chain = { ...polygon, chainId: 31_337, name: 'Development chain', tes
 const collateral = { name: 'USD Coin', version: '2', symbol: 'USDC', decimals: 6, address: contracts.collateral };
 const orderDomain = { name: 'Prediction Exchange Settlement', version: '1', chainId: 137, verifyingContract: contracts.settlement };
 const shown = {
-  chainId: 137, name: 'Polygon', testnet: false, rpcUrl: null, contracts, confirmations: 64, exposureCheck: true, orderDomain, collateral: null,
-  signedActions: shownActions(polygon, undefined), relayer: null,
+  chainId: 137, name: 'Polygon', testnet: false, rpcUrl: null, contracts, confirmations: 64, exposureCheck: true, minOrderSize: 1, passOverAnchors: [],
+  orderDomain, collateral: null, signedActions: shownActions(polygon, undefined), relayer: null,
 };
 
 describe('service: what /api/v1/config says of the chains', () => {
@@ -34,10 +32,10 @@ describe('service: what /api/v1/config says of the chains', () => {
 
   it('is every chain with its contracts, its signing domain, and its stablecoin once that has been read', () => {
     const token: { read?: typeof collateral } = {};
-    const chains = [{ chain: polygon, collateral: () => token.read }, { chain: dev, collateral: () => collateral }];
+    const chains = [{ chain: polygon, collateral: () => token.read }, { chain: { ...dev, minOrderSize: 2_500_000 }, collateral: () => collateral }];
     const handler = configHandler({ config: parseConfig({ CHAINS: 'chains.json' }), chains, now: () => 0 });
     const second = {
-      ...shown, chainId: 31_337, name: 'Development chain', testnet: true, confirmations: 0, exposureCheck: false, collateral,
+      ...shown, chainId: 31_337, name: 'Development chain', testnet: true, confirmations: 0, exposureCheck: false, minOrderSize: 2_500_000, collateral,
       orderDomain: { ...orderDomain, chainId: 31_337 }, signedActions: shownActions(dev, collateral),
     };
     assert.deepEqual(chainsOf(handler), [shown, second]);
@@ -52,12 +50,19 @@ describe('service: what /api/v1/config says of the chains', () => {
     assert.deepEqual(answered.map(({ rpcUrl }) => rpcUrl), [null, publicRpcUrl]);
   });
 
+  it('tells auditors which anchors were passed over', () => {
+    const passOverAnchors = [`0x${'5'.repeat(64)}`];
+    const chain = { ...polygon, passOverAnchors };
+    const handler = configHandler({ config: parseConfig({}), chains: [{ chain, collateral: () => undefined }], now: () => 0 });
+    assert.deepEqual(chainsOf(handler), [{ ...shown, passOverAnchors }]);
+  });
+
   it('is the signing domain of the settings alone where nothing settles', () => {
     const verifyingContract = `0x${'99'.repeat(20)}`;
     const config = parseConfig({ CHAINS: 'none', CHAIN_ID: '7', CHAIN_NAME: 'Seven', CHAIN_TESTNET: 'false', SETTLEMENT_ADDRESS: verifyingContract });
     assert.deepEqual(chainsOf(configHandler({ config, chains: [], now: () => 0 })), [{
       chainId: 7, name: 'Seven', testnet: false, rpcUrl: null, contracts: Object.fromEntries(NAMES.map((name) => [name, null])), collateral: null,
-      confirmations: 0, exposureCheck: false, orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
+      confirmations: 0, exposureCheck: false, minOrderSize: 1, passOverAnchors: [], orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
       signedActions: orderActions({ ...orderDomain, chainId: 7, verifyingContract }), relayer: null,
     }]);
   });
@@ -84,41 +89,5 @@ describe('service: what /api/v1/config says of the chains', () => {
     });
     assert.deepEqual(chain.signedActions['usdc-permit']!.domain, token);
     assert.match(chain.signedActions['ctf-redemption']!.nonce.meaning, /key \* 2\^64/);
-  });
-
-  describe('the welcome', () => {
-    const server = createServer((request, response) => {
-      if (request.url === '/health/ready') return void response.end(JSON.stringify({ engine: { position: 6 } }));
-      response.statusCode = request.headers['x-min-log-position'] === '5' && caughtUp ? 200 : 503;
-      response.end(JSON.stringify({ markets: [{ id: `0x${'1'.repeat(64)}`, question: 'Will it rain?' }] }));
-    });
-    let caughtUp = true;
-    let url: string;
-
-    before(async () => {
-      await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-      url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
-    });
-
-    after(() => new Promise((resolve) => { server.close(resolve); server.closeAllConnections(); }));
-
-    it('names the chain\'s RPC, its contracts and accounts with their keys, the markets, and what to try', async () => {
-      const text = await welcome({ url, config: parseConfig({}), dev: { chain: dev, rpcUrl: 'http://127.0.0.1:8545' } });
-      for (const part of [
-        'JSON-RPC at http://127.0.0.1:8545', ...Object.entries(contracts).map(([name, address]) => `${name.padEnd(20)}${address}`),
-        JSON.stringify({ ...orderDomain, chainId: 31_337 }), 'test test test test test test test test test test test junk', '1000000 test USDC',
-        '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
-        'These keys are public', 'CANCEL_AUTH=open', 'Will it rain?', `${url}/docs`, 'npm run demo',
-      ]) assert.ok(text!.includes(part), `${part}\nis not in\n${text}`);
-    });
-
-    it('says that nothing settles without a chain, and is not there while the read models catch up', async () => {
-      const config = parseConfig({ CHAINS: 'none', CANCEL_AUTH: 'required' });
-      const text = await welcome({ url, config, dev: undefined });
-      assert.match(text!, /No chain \(CHAINS=none\): orders are matched, but trades do not settle/);
-      assert.doesNotMatch(text!, /JSON-RPC|junk|CANCEL_AUTH/);
-      caughtUp = false;
-      assert.equal(await welcome({ url, config, dev: undefined }), undefined);
-    });
   });
 });

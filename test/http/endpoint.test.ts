@@ -143,6 +143,18 @@ describe('service: a stream', () => {
     await shell.stop();
   });
 
+  it('does not read on and on from a client that sends without end', async () => {
+    const routes = [bind(follow, () => ({ stream: pieces(['data: 1\n\n']) }))];
+    const shell = await startShell({ app: { routes }, limits: { requestTimeoutMs: 300_000 } });
+    const wire = await Wire.connect(shell.port);
+    const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
+    const pump = () => { while (!wire.socket.destroyed && wire.socket.write(chunk)); };
+    wire.send('GET /follow HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n').socket.on('drain', pump);
+    pump();
+    await wire.closed;
+    await shell.stop();
+  });
+
   it('breaks off, and is not taken for whole, when its source fails', async () => {
     async function* failing() {
       yield 'data: 1\n\n';

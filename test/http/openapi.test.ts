@@ -37,7 +37,8 @@ const ajv = new Ajv2020({ strict: true, allErrors: true }).addSchema({ $id: 'doc
 describe('service: OpenAPI document', () => {
   it('has every endpoint, once', () => {
     assert.deepEqual(operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`).sort(), [
-      'DELETE /api/v1/orders/{hash}', 'GET /api/v1/activity/{marketId}', 'GET /api/v1/config', 'GET /api/v1/events', 'GET /api/v1/failed-claims', 'GET /api/v1/failed-trades',
+      'DELETE /api/v1/orders/{hash}', 'GET /api/v1/activity/{marketId}', 'GET /api/v1/config', 'GET /api/v1/contracts', 'GET /api/v1/events',
+      'GET /api/v1/failed-claims', 'GET /api/v1/failed-trades',
       'GET /api/v1/holders/{marketId}',
       'GET /api/v1/markets', 'GET /api/v1/orderbook/{marketId}', 'GET /api/v1/orders', 'GET /api/v1/orders/{hash}',
       'GET /api/v1/pending-claims', 'GET /api/v1/pending-trades', 'GET /api/v1/platform/stats', 'GET /api/v1/positions/{marketAddress}', 'GET /api/v1/resolution/{marketId}',
@@ -96,8 +97,8 @@ describe('service: OpenAPI document', () => {
 
   it('adds the errors of parameters, body and shell to those that an endpoint names', () => {
     const named = (id: string) => errorsOf(allEndpoints.find((endpoint) => endpoint.id === id)!);
-    const ofShell = ['method_not_allowed', 'request_timeout', 'internal'];
-    assert.deepEqual(named('placeOrder').slice(-6), ['body_too_large', 'unsupported_media_type', 'rate_limited', ...ofShell]);
+    const ofShell = ['method_not_allowed', 'request_timeout', 'expectation_failed', 'internal'];
+    assert.deepEqual(named('placeOrder').slice(-7), ['body_too_large', 'unsupported_media_type', 'rate_limited', ...ofShell]);
     assert.deepEqual(named('getOrder'), [
       'invalid_request', 'invalid_order_hash', 'unknown_order', 'unavailable', 'not_caught_up', 'rate_limited', 'not_found', ...ofShell,
     ]);
@@ -110,6 +111,17 @@ describe('service: OpenAPI document', () => {
       assert.ok(code in document.components.responses, code);
       assertMatches(Problem, problemExample(code), code);
       assertMatches(Problem, JSON.parse(problemOf(new RequestError(code, 'why', [{ field: '/a', message: 'b' }], { signer: '0x' })).body), code);
+    }
+  });
+
+  it('says that integers of a request may be decimal strings, as two types of which one fits', () => {
+    const { Order, PermitSignature } = document.components.schemas as Record<string, { properties: Record<string, { oneOf?: { type: string }[] }> }>;
+    const integers = { Order: ['side', 'outcome', 'price', 'size', 'nonce', 'expiration'], PermitSignature: ['nonce', 'deadline', 'v'] };
+    for (const [schema, names] of [[Order, integers.Order], [PermitSignature, integers.PermitSignature]] as const) {
+      for (const name of names) {
+        assert.deepEqual(schema!.properties[name]!.oneOf?.map(({ type }) => type), ['integer', 'string'], name);
+        assert.match(JSON.stringify(schema!.properties[name]), /as a JSON integer or as a decimal string/i);
+      }
     }
   });
 

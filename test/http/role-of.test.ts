@@ -13,12 +13,12 @@ describe('service: the role that serves a request', () => {
 
   it('is `api` for orders, `relayer` for what users sign, `every` for what a process says of itself, `query` for the rest', () => {
     const of = (role: Role) => allEndpoints.filter((each) => each.role === role).map(({ id }) => id).sort();
-    assert.deepEqual(of('api'), ['cancelOrder', 'placeOrder', 'syncPosition']);
-    assert.deepEqual(of('every'), ['getConfig', 'getLiveness', 'getMetrics', 'getOpenapi', 'getReadiness']);
+    assert.deepEqual(of('api'), ['cancelOrder', 'getOrder', 'placeOrder', 'syncPosition']);
+    assert.deepEqual(of('every'), ['getConfig', 'getContracts', 'getLiveness', 'getMetrics', 'getOpenapi', 'getReadiness']);
     assert.deepEqual(of('relayer'), [
       'getUserNonces', 'relayApproval', 'relayBatchRedemption', 'relayMerge', 'relayPermit', 'relayProposal', 'relayRedemption', 'relaySettlement', 'relaySplit',
     ]);
-    assert.equal(of('query').length, allEndpoints.length - 17);
+    assert.equal(of('query').length, allEndpoints.length - 19);
     assert.ok(allEndpoints.every(({ role, method }) => role !== 'query' || method === 'GET'));
   });
 
@@ -26,13 +26,13 @@ describe('service: the role that serves a request', () => {
     ['GET', '/api/v1/orders?trader=0x1', 'query', 'the query does not count'],
     ['HEAD', '/api/v1/orders', 'query', 'as GET'],
     ['POST', '/api/v1/orders', 'api', 'the same path, another method'],
-    ['GET', `/api/v1/orders/${HASH}`, 'query', 'the same path, another method'],
+    ['GET', `/api/v1/orders/${HASH}`, 'api', 'the look-up of an order'],
     ['DELETE', `/api/v1/orders/${HASH}`, 'api', 'the same path, another method'],
     ['OPTIONS', '/api/v1/positions/rain/sync', 'api', 'a preflight goes where the path is'],
     ['PUT', '/api/v1/markets', 'query', 'refused where the path is'],
     ['DELETE', '/api/v1/orders/', 'every', 'an empty parameter makes another path'],
     ['GET', '/api/v1/orders/a/b', 'every', 'a parameter is one segment'],
-    ['GET', `/api/v1/orders/a%2Fb`, 'query', 'an encoded slash is a part of the segment'],
+    ['GET', `/api/v1/orders/a%2Fb`, 'api', 'an encoded slash is a part of the segment'],
     ['GET', '/API/v1/orders', 'every', 'case counts'],
     ['GET', '/openapiXjson', 'every', 'a dot is a dot'],
     ['GET', '/docs', 'query', 'a page'], ['GET', '/docs/swagger-ui.css', 'query', 'what a page loads'], ['GET', '/docsx', 'every', 'another path'],

@@ -214,7 +214,7 @@ describe('facts of a chain', () => {
 
   it('give anchors to be checked, of any position', () => {
     const { facts, anchors } = factsOf([eventOf('settlement', 'HistoryAnchored', [UINT64_MAX, word('5')])], context);
-    assert.deepEqual({ facts, anchors }, { facts: [], anchors: [{ position: UINT64_MAX, digest: word('5'), txHash: TX }] });
+    assert.deepEqual({ facts, anchors }, { facts: [], anchors: [{ position: UINT64_MAX, digest: word('5'), txHash: TX, block: 100, blockHash: word('e'), logIndex: 7 }] });
   });
 
   it('carry their block\'s hash', () => {

@@ -1,12 +1,13 @@
-/** The indexer on a real chain: catching up, restarts and crashes at every step, reorganisations, resets, anchors. */
+/** The indexer on a real chain: catching up, restarts and crashes at every step, reorganisations, resets. */
 import assert from 'node:assert/strict';
-import { Interface, ZeroHash, id, type InterfaceAbi } from 'ethers';
+import { ZeroHash, id } from 'ethers';
 import type { Chain } from '../../command/chain/chain.js';
-import { settlement } from '../../contracts-abi/settlement.js';
 import { decodeOutcome, encodeCommand, recordId } from '../../engine/records/codec.js';
+import { LogUnavailable } from '../../engine/log/log.js';
 import { createMemoryLog, type MemoryStore } from '../../engine/log/memory/memory-log.js';
+import { orderOf } from '../support/anchored-batch.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
-import { deployedChain, type DeployedChain, type DeployedMarket, type Receipt } from '../support/deployed-chain.js';
+import { deployedChain, type DeployedChain, type DeployedMarket } from '../support/deployed-chain.js';
 import {
   catchUp, newStore, quickRpc, sharesTaken, startIndexer, takenFacts, until, type IndexerStack, type IndexerStackOptions,
 } from '../support/indexer-stack.js';
@@ -14,13 +15,6 @@ import {
 type Account = DeployedChain['operator'];
 
 const CONFIRMATIONS = 3;
-const settling = new Interface(settlement.abi as InterfaceAbi);
-
-function orderOf({ marketId }: DeployedMarket, { address: trader }: Account, nonce: bigint) {
-  return {
-    marketId, trader, side: 0n, outcome: 0n, price: 500_000n, size: 5n, nonce, expiration: 2n ** 40n, makerFeeRecipient: `0x${'0'.repeat(40)}`,
-  };
-}
 
 describe('the indexer on a chain', function () {
   this.timeout(120_000);
@@ -65,18 +59,6 @@ describe('the indexer on a chain', function () {
     const order = orderOf(market, alice, 1n);
     await node.send(alice, 'settlement', 'cancelOrders', [[order]]);
     return { market, kinds: ['OpenMarket', 'RecordTransfer', 'RecordTransfer', 'RecordTransfer', 'RecordTransfer', 'CancelOrdersBelow', 'CancelOrder'] };
-  }
-
-  /** A batch of one fill, which fails for its signatures, and its anchor. */
-  async function settleBatch(market: DeployedMarket, seq: bigint, position: bigint, digest: string): Promise<void> {
-    const buy = orderOf(market, node.accounts[1]!, 1n);
-    const sell = { ...orderOf(market, node.accounts[2]!, 1n), side: 1n };
-    const fill = { seq, buyIndex: 0n, sellIndex: 1n, price: 500_000n, size: 5n };
-    const data = settling.encodeFunctionData('settleBatch', [[buy, sell], ['0x', '0x'], [], [fill], position, digest]);
-    // An estimate of the gas would find the least with which the transaction succeeds: enough to leave the fill undone.
-    const request = { from: node.operator.address, to: chain.contracts.settlement, data, gas: '0x4c4b40' };
-    const { status } = await node.rpc('eth_sendTransactionSync', [request]) as Receipt;
-    assert.equal(status, '0x1');
   }
 
   async function resolveMarket({ question = 'Will it rain?', payouts = [1n, 0n] } = {}): Promise<void> {
@@ -197,6 +179,30 @@ describe('the indexer on a chain', function () {
     const known = store.records.outcomes.flatMap(({ data }) => decodeOutcome(data).events)
       .filter((event) => event.type === 'CommandRejected' && event.code === 'known_fact');
     assert.equal(known.length, store.records.commands.length / 2);
+  });
+
+  it('goes on behind nothing that was not written: every other append fails, before it is written or after, and the process lives', async () => {
+    const { market, kinds } = await activity();
+    await mine(CONFIRMATIONS);
+    for (const written of [false, true]) {
+      const store = newStore();
+      let appends = 0;
+      const stack = await startIndexer({
+        ...options, store, rangeBlocks: 4,
+        async around(what, work) {
+          if (what !== 'append' || ++appends % 2 === 0) return await work();
+          if (written) await work();
+          throw new LogUnavailable(written);
+        },
+      });
+      await until('the history has the final block', async () => await head() - CONFIRMATIONS === stack.cursor()?.block);
+      await stack.stop();
+      assert.deepEqual(await kindsTaken(store), kinds, written ? 'answers lost' : 'nothing written');
+      await assertSharesEqualChain(store, [market]);
+      assert.ok(appends >= 4, `${appends} appends`);
+      assert.ok(stack.reports.some((report) => /^trouble: chain 31337: the log /.test(report)), stack.reports.join());
+      assert.equal(stack.indexer.status().stopped, undefined);
+    }
   });
 
   it('goes on in the middle of a block', async () => {
@@ -327,32 +333,5 @@ describe('the indexer on a chain', function () {
     assert.equal(store.records.commands.length, commands);
     await stack.stop();
     await fresh.stop();
-  });
-
-  it('anchors of this history pass; another history\'s stop it before the range\'s facts are taken', async () => {
-    const { market, kinds } = await activity();
-    await mine(CONFIRMATIONS);
-    const store = newStore();
-    await catchUp({ ...options, store });
-    const digestAt = (position: number) => decodeOutcome(store.records.outcomes[position]!.data).digest;
-    await settleBatch(market, 0n, 2n, digestAt(2));
-    await mine(CONFIRMATIONS);
-    await catchUp({ ...options, store });
-    assert.deepEqual(await kindsTaken(store), [...kinds, 'FailFill']);
-    const anchors = [[2n, digestAt(3)], [BigInt(store.records.outcomes.length) + 100n, digestAt(2)], [2n ** 64n - 1n, digestAt(2)]] as const;
-    for (const [i, [position, digest]] of anchors.entries()) {
-      const before = await node.rpc('evm_snapshot');
-      await settleBatch(market, BigInt(i + 1), position, digest);
-      await mine(CONFIRMATIONS);
-      const { length } = store.records.commands;
-      const stack = await startIndexer({ ...options, store });
-      await stack.indexer.done;
-      const known = position === 2n ? digestAt(2) : 'nothing';
-      const said = `anchors digest ${digest} at position ${position}, where the history has ${known}. Nothing was rewritten`;
-      assert.ok(stack.indexer.status().stopped!.includes(said), stack.indexer.status().stopped);
-      assert.equal(store.records.commands.length, length);
-      await stack.stop();
-      await node.rpc('evm_revert', [before]);
-    }
   });
 });

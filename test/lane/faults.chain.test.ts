@@ -112,6 +112,28 @@ describe('chain: lane under faults', () => {
       assert.ok(writes.every((write) => seenWrites.get(write)! > 2), [...seenWrites].join());
     });
 
+    it('Postgres breaks off at every write of a replacement, before it and after: what is broadcast is recorded, and the last offer is mined', async () => {
+      const { hostname, port } = new URL(on.database.url);
+      on.cutter = await startTcpProxy({ host: hostname, port: Number(port) });
+      let writes = 0;
+      on.cutter.fate = (bytes) => bytes.includes('insert into lane.attempts') && bytes.includes('select open.id')
+        ? (['cut', 'lose-reply', 'pass'] as const)[writes++ % 3]!
+        : 'pass';
+      const url = new URL(on.database.url);
+      url.port = String(on.cutter.port);
+      await on.automine(false);
+      await on.start({ outbox: on.outbox(url.href), policy: { bumpAfterBlocks: 1 } });
+      await on.ask(1, 2, 3);
+      await on.until('pooled', async () => (await on.pooled()).length === 3);
+      await on.chain.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(100n * 10n ** 9n).toString(16)}`]);
+      await on.mine(1);
+      await on.until('all are replaced', async () => new Set((await on.offers()).filter(({ max }) => max > 10n ** 11n).map(({ nonce }) => nonce)).size === 3);
+      await on.automine(true);
+      await on.mineUntilEnded(3);
+      assert.ok(writes >= 3, `${writes} writes`);
+      assert.deepEqual([await on.calls(), await on.nonces(1, 2, 3)], [[1, 2, 3], [0, 1, 2]]);
+    });
+
     it('the history cannot record: nothing is broadcast until it can', async () => {
       let isAway = true;
       await on.start({
@@ -248,7 +270,7 @@ describe('chain: lane under faults', () => {
         const first = await on.start({ ...options, policy: { bumpAfterBlocks: 1 } });
         await on.ask(1, 2, 3);
         // Replaced where the base fee has risen above the offers.
-        if (step === 'replacement') {
+        if (step.endsWith('replacement')) {
           await on.until('pooled', async () => (await on.pooled()).length === 3);
           await on.chain.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(100n * 10n ** 9n).toString(16)}`]);
           await on.mine(1);

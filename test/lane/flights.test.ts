@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { freshFees, replacementFees, type FeeLimits } from '../../command/lane/fees.js';
 import { meaningOf } from '../../command/lane/chain-view.js';
 import {
-  answered, decide, takeOff, wantedReceipts,
+  answered, decide, replaced, takeOff, wantedReceipts,
   type Action, type BroadcastAnswer, type Flight, type FlightPolicy, type LaneTransaction, type Receipt, type View,
 } from '../../command/lane/flights.js';
 import { LaneModel, type Happening } from '../reference/lane-model.js';
@@ -236,6 +236,27 @@ describe('lane: flights', () => {
     for (const [meaning, texts] of TEXTS) {
       it(`nodes' texts for: ${meaning}`, () => { for (const text of texts) assert.equal(meaningOf(`eth_sendRawTransaction: ${text}`), meaning, text); });
     }
+  });
+
+  it('a replacement begins anew: broadcast at once, with no wait, refusal or alarm of the offer before, at the place of the offer before', () => {
+    const before = flight(5, { ...front, refusals: 3, underpriced: true, atLimit: true });
+    const higher = transaction(5, [20n, 23n], false);
+    assert.deepEqual(replaced(before, higher, 77), {
+      transaction: higher, broadcastAtMs: 77, waitingSince: undefined, frontSince: LONG_AGO, refusals: 0, underpriced: false, atLimit: false,
+      minedIn: undefined, unexplained: undefined,
+    });
+  });
+
+  it('at the limit, replaced when fees allowed it, and at the limit again: a second alarm', () => {
+    const policyOf = (maxFeePerGas: bigint): FlightPolicy => ({ ...POLICY, limits: { ...LIMITS, maxFeePerGas } });
+    const look = (each: Flight, maxFeePerGas: bigint) => decide([each], view(), policyOf(maxFeePerGas), 9_000);
+    const alarms = ({ actions }: ReturnType<typeof decide>) => actions.filter(({ kind }) => kind === 'report').length;
+    const first = look(flight(5, front, [900n]), 1_000n);
+    const quiet = look(first.flights[0]!, 1_000n);
+    assert.deepEqual([alarms(first), alarms(quiet)], [1, 0]);
+    assert.deepEqual(look(quiet.flights[0]!, 1_100n).actions.map(({ kind }) => kind), ['replace']);
+    const after = replaced(quiet.flights[0]!, transaction(5, [900n, 1_050n]), 9_000);
+    assert.equal(alarms(look({ ...after, waitingSince: LONG_AGO }, 1_100n)), 1);
   });
 
   it('found at a start: broadcast at once, whatever a node took before', () => {

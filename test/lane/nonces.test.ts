@@ -172,6 +172,7 @@ describe('lane: nonces', () => {
       assert.deepEqual([look(5), look(5), look(5)], [NONE, NONE, fill(5, 6, 7, 8)]);
       assert.deepEqual([look(5, 5, 6, 7, 8), look(7, 7, 8), look(8, 7, 8, 9, 10)], [fill(), fill(9, 10), fill(11)]);
       assert.deepEqual([look(4, 8, 9, 10, 11), look(6, 6, 8, 9, 10, 11)], [NONE, NONE], 'the chain has gone back: looks anew');
+      assert.equal(on.reports.length, 1, 'one alarm for the whole gap');
     });
 
     it('the nodes go back while it is filled: it goes on from where it had got to', () => {

@@ -110,6 +110,17 @@ describe('log: Postgres under faults', () => {
     });
   });
 
+  it('an append to a full disk is refused at once, and nothing was written', async () => {
+    const log = await open({ url: database.url });
+    await raw.query(`
+      create function log.disk_full() returns trigger language plpgsql as $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`);
+    await raw.query('create trigger full_disk before insert on log.records execute function log.disk_full()');
+    await assert.rejects(log.append('commands', newRecords(1)), (error: Error) => (
+      error instanceof LogUnavailable && !error.outcomeUnknown && (error.cause as pg.DatabaseError).code === '53100'));
+    await raw.query('drop trigger full_disk on log.records');
+    assert.equal(await log.append('commands', newRecords(1)), 0);
+  });
+
   it('a read rejects when Postgres cannot be reached', async () => {
     const log = await openThroughProxy({ attemptTimeoutMs: 500 });
     proxy.refuse();
@@ -175,6 +186,22 @@ describe('log: Postgres under faults', () => {
       const followed = take(follow(log), 1);
       await raw.query('select log.append_at(0::smallint, array[$1]::uuid[], array[$2]::bytea[], 0, false)', [record.id, record.data]);
       assert.deepEqual(await followed, placed(0, [record]));
+    });
+
+    it('gets what other handles append by their announcements, not by polling', async () => {
+      const log = await open({ url: database.url, pollMs: 3_600_000 });
+      const records = newRecords(6);
+      const batches = follow(log)[Symbol.asyncIterator]();
+      const next = async (): Promise<readonly LogRecord[]> => (await batches.next()).value as LogRecord[];
+      const first = next();
+      await untilRow('select 1 from pg_stat_activity where query ilike \'listen%\' and datname = current_database()');
+      // The first one may come by the look that follows a new connection; all the others need an announcement.
+      await direct.append('commands', records.slice(0, 1));
+      assert.deepEqual(await first, placed(0, records.slice(0, 1)));
+      for (let i = 1; i < records.length; i++) {
+        await direct.append('commands', [records[i]!]);
+        assert.deepEqual(await next(), placed(i, [records[i]!]));
+      }
     });
 
     it('goes on when its connections are terminated, without waiting for a poll', async () => {

@@ -99,7 +99,7 @@ const crossedRows = {
 const marketRow = (n: number, fields: object = {}) => ({
   number: n, market_id: hash(0xaa + n), question: 'Will it rain?', description: 'In "Oslo" \\ Bergen, {tomorrow}', category: 'general',
   contract_address: address(0xc0 + n), maker: address(9), expiration: '1800000000', chain_id: '137', kind: 'standard', closed: false, resolved: false,
-  winning_outcome: null, created_at_ms: at(0), ...fields,
+  winning_outcome: null, created_at_ms: at(0), yes_token: null, no_token: null, ...fields,
 });
 
 const proposed = (n: number, fields: Partial<ResolutionProposed> = {}): ResolutionProposed => ({
@@ -233,10 +233,10 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
   },
   {
     name: 'MarketResolved: of an earlier outcome and of the same one; it is closed in any case only by MarketClosed',
-    history: [[opened(0), { type: 'MarketTokenized', v: 1, marketId: MARKET, yesToken: hash(1), noToken: hash(2) }],
+    history: [[opened(0), { type: 'MarketTokenized', v: 1, marketId: MARKET, yesToken: `0x${'ff'.repeat(32)}`, noToken: hash(2) }],
       [{ type: 'MarketClosed', v: 1, marketId: MARKET }, { type: 'MarketResolved', v: 1, marketId: MARKET, winningOutcome: 1 }],
       [opened(1), { type: 'MarketResolved', v: 1, marketId: hash(0xab), winningOutcome: 0 }], [{ type: 'MarketClosed', v: 1, marketId: hash(0xab) }]],
-    rows: { markets: [marketRow(0, { closed: true, resolved: true, winning_outcome: 1 }),
+    rows: { markets: [marketRow(0, { closed: true, resolved: true, winning_outcome: 1, yes_token: UINT256_MAX, no_token: '2' }),
       marketRow(1, { closed: true, resolved: true, winning_outcome: 0, created_at_ms: at(2) })] },
   },
   {

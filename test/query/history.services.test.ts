@@ -4,7 +4,7 @@ import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Event, FillMatched } from '../../engine/records/events.js';
 import { openReadModels, type Database } from '../../query/database.js';
 import { marketStats, platformStats } from '../../query/markets.js';
-import { findOrder, orderWithHistory } from '../../query/order.js';
+import { findOrder, orderWithHistory } from '../../query/order/history.js';
 import { orderbook } from '../../query/orderbook.js';
 import type { Answer } from '../../query/statement.js';
 import { tradesOfMarket } from '../../query/trades.js';

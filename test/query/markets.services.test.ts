@@ -4,6 +4,8 @@ import { marketIdOf, marketStats, markets, platformStats } from '../../query/mar
 import { UINT64_MAX, address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
 
 const marketId = bytes32(1);
+/** The highest token id. */
+const UINT256_MAX = String(2n ** 256n - 1n);
 const DAY_MS = 86_400_000;
 
 describe('query: markets', () => {
@@ -15,7 +17,7 @@ describe('query: markets', () => {
   it('lists every unresolved standard market, newest first, with the best YES ask', async () => {
     await models.insert('markets',
       { number: 1 }, { number: 2, resolved: true, winning_outcome: 0 }, { number: 3, kind: 'quick' },
-      { number: 4, chain_id: 137, closed: true, question: 'Quoted "so"?\n', category: 'defi' });
+      { number: 4, chain_id: 137, closed: true, question: 'Quoted "so"?\n', category: 'defi', yes_token: UINT256_MAX, no_token: '0' });
     await models.insert('levels',
       { side: 1, price: 700_000 }, { side: 1, price: 650_000 }, { side: 1, outcome: 1, price: 1 }, { side: 0, price: 2 });
     await models.advance(9, 'markets');
@@ -25,11 +27,12 @@ describe('query: markets', () => {
     const first = {
       id: marketId, question: 'Question 1?', description: 'Description 1', category: 'general', contractAddress: address(1_001),
       maker: address(99), expiration: 2_000_000_000, chainId: 31_337, resolved: false, bestAskPrice: 650_000,
-      createdAt: 1_700_000_000,
+      createdAt: 1_700_000_000, conditionId: null, yesTokenId: null, noTokenId: null,
     };
     const second = {
       id: bytes32(4), question: 'Quoted "so"?\n', description: 'Description 4', category: 'defi', contractAddress: address(1_004),
       maker: address(99), expiration: 2_000_000_000, chainId: 137, resolved: false, bestAskPrice: 0, createdAt: 1_700_000_000,
+      conditionId: bytes32(4), yesTokenId: UINT256_MAX, noTokenId: '0',
     };
     assert.deepEqual(JSON.parse(body), { markets: [second, first], count: 2 });
     assert.deepEqual(JSON.parse((await markets(models.db, { chainId: 31_337 })).body), { markets: [first], count: 1 });

@@ -1,6 +1,6 @@
 /** One order with its history, and the facts about it that the command side asks for. */
 import assert from 'node:assert/strict';
-import { findOrder, orderWithHistory } from '../../query/order.js';
+import { findOrder, orderWithHistory } from '../../query/order/history.js';
 import { UINT64_MAX, address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
 
 describe('query: one order', () => {

@@ -91,9 +91,31 @@ describe('query: settlements', () => {
       { ...trade, fill: 3, status: 'confirmed', reason: null, replacedBy: null, timestamp: '2023-11-14T22:16:40.001Z', batchIndex: 1 },
       { ...trade, fill: 6, status: 'pending', reason: null, replacedBy: BUMPED, timestamp: '2023-11-14T22:15:00.000Z', batchIndex: 2 },
     ];
-    assert.deepEqual(await ofTransaction(TX), { found: true, txHash: TX, ...first, isBatch: true, fills: [first, second, third] });
+    assert.deepEqual(await ofTransaction(TX), { found: true, txHash: TX, ...second, isBatch: true, fills: [first, second, third] });
     const alone = { ...third, replacedBy: null, batchIndex: 0, timestamp: '2023-11-14T22:18:20.000Z' };
     assert.deepEqual(await ofTransaction(BUMPED), { found: true, txHash: BUMPED, ...alone, isBatch: false, fills: [alone] });
+  });
+
+  describe('shows of a batch at top level', () => {
+    const [CONFIRMED, FAILED, PENDING] = [{ settlement: 2, tx_hash: TX }, failure, { settlement: 1, tx_hash: TX }];
+    const cases: [what: string, fills: object[], shown: number, status: string][] = [
+      ['the confirmed fill after a failed one', [FAILED, CONFIRMED], 1, 'confirmed'],
+      ['the confirmed fill before a failed one', [CONFIRMED, FAILED], 0, 'confirmed'],
+      ['the confirmed fill after a pending one', [PENDING, CONFIRMED], 1, 'confirmed'],
+      ['the first of two confirmed fills', [FAILED, CONFIRMED, CONFIRMED], 1, 'confirmed'],
+      ['without a confirmed fill, the first pending one', [FAILED, PENDING, PENDING], 1, 'pending'],
+      ['a failed fill when all have failed', [FAILED, FAILED], 0, 'failed'],
+    ];
+    for (const [what, fills, shown, status] of cases) {
+      it(what, async () => {
+        await models.insert('trades', ...fills.map((fill, number) => ({ number, ...fill })));
+        await models.insert('submissions', ...fills.map((_, fill) => ({ fill, batch_index: fill, batch_size: fills.length })));
+        const { fill, batchIndex, status: told, reason, fills: all } = await ofTransaction(TX);
+        const why = status === 'failed' ? 'seller_not_approved' : null;
+        assert.deepEqual({ fill, batchIndex, told, reason }, { fill: shown, batchIndex: shown, told: status, reason: why });
+        assert.deepEqual((all as { fill: number }[]).map((each) => each.fill), fills.map((_, index) => index));
+      });
+    }
   });
 
   it('finds a transaction that settled what it was not announced for', async () => {

@@ -83,6 +83,11 @@ function handle(state: State, turn: Turn, command: Command): void {
       turn.events.push({ type: 'ChainAdvanced', v: 1, chainId, block, blockHash });
       break;
     }
+    case 'PassOverAnchor': {
+      const { chainId, txHash, position, digest } = command;
+      turn.events.push({ type: 'AnchorPassedOver', v: 1, chainId, txHash, position, digest });
+      break;
+    }
     case 'SyncPosition': syncPosition(state, turn, command); break;
     case 'RequestRelay': requestRelay(state, turn, command); break;
     case 'SubmitRelay': submitRelay(state, turn, command); break;

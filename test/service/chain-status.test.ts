@@ -24,7 +24,7 @@ describe('service: a chain\'s status', () => {
   function statusOf(changes: Partial<IndexerHealthParts & SettlementHealthParts>) {
     let nowMs = START_MS;
     const parts = {
-      chainId: 5, now: () => nowMs, indexer: () => following, settlement: () => settling, unsettled: () => [],
+      chain: { chainId: 5 }, chainId: 5, now: () => nowMs, indexer: () => following, settlement: () => settling, unsettled: () => [],
       beginning: () => ({ failures: 0 }), ...changes,
     };
     const [indexer, settlement] = [createIndexerHealth(parts), createSettlementHealth(parts)];
@@ -36,7 +36,7 @@ describe('service: a chain\'s status', () => {
 
   const wellAt9s: ChainState = {
     chainId: 5, finalBlock: 17, lagBlocks: 2, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 2, waitingFills: 4,
-    sentFills: 3, oldestWaitingS: 59, settlementTrouble: null, stopped: null,
+    sentFills: 3, oldestWaitingS: 59, settlementTrouble: null, stopped: null, anchorsPassedOver: 0,
   };
 
   it('is that of its indexer and its settlement', () => {
@@ -54,6 +54,10 @@ describe('service: a chain\'s status', () => {
     });
   });
 
+  it('of one whose first blocks are not final yet has no final block', () => {
+    assert.equal(statusOf({ indexer: () => ({ ...following, latestBlock: 1, finalBlock: -2 }) })(0).finalBlock, null);
+  });
+
   it('of one that was never reached counts the fills that wait for it', () => {
     let fills: number[] = [];
     const never = statusOf({
@@ -61,7 +65,7 @@ describe('service: a chain\'s status', () => {
     });
     const unreached: ChainState = {
       chainId: 5, finalBlock: null, lagBlocks: 0, reachable: false, stalled: false, failures: 2, lastError: 'no node answers', sinceLookS: 0, waitingFills: 0,
-      sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null,
+      sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null, anchorsPassedOver: 0,
     };
     assert.deepEqual(never(0), unreached);
     fills = [7, 9];
@@ -74,6 +78,10 @@ describe('service: a chain\'s status', () => {
     const beginning = () => ({ failures: 3, lastError: 'other contracts', stopped: 'other contracts' });
     assert.deepEqual(statusOf({ beginning })(9_000), { ...wellAt9s, reachable: false, failures: 3, lastError: 'other contracts', stopped: 'other contracts' });
     assert.equal(statusOf({ indexer: () => ({ ...following, stopped: 'it was reset' }) })(0).stopped, 'it was reset');
+  });
+
+  it('shows how many anchors the settings pass over', () => {
+    assert.equal(statusOf({ chain: { chainId: 5, passOverAnchors: ['0x1', '0x2'] } })(0).anchorsPassedOver, 2);
   });
 
   it('knows no age of fills that another process settles, and that of fills whose requests cannot be held', () => {
@@ -93,7 +101,7 @@ describe('service: a chain\'s status', () => {
 describe('service: a chain\'s alarms', () => {
   const well: ChainState = {
     chainId: 5, finalBlock: 17, lagBlocks: 0, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 0, waitingFills: 4,
-    sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null,
+    sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null, anchorsPassedOver: 0,
   };
   const away = (sinceLookS: number, changes: Partial<ChainState> = {}): ChainState =>
     ({ ...well, reachable: false, failures: 9, lastError: 'nobody answers', sinceLookS, ...changes });

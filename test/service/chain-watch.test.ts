@@ -55,7 +55,7 @@ describe('service: the watch over a chain', () => {
   it('has caught up when the history has the final block, and then asks nobody', async () => {
     await watch.catchUp();
     await watch.verify();
-    assert.deepEqual([asked, watch.trouble()], [0, undefined]);
+    assert.deepEqual([asked, watch.trouble(), watch.latestBlock()], [0, undefined, 10]);
   });
 
   it('asks the indexer to record the final block, and waits until the history has it, with all its facts', async () => {

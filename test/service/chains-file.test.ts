@@ -19,7 +19,7 @@ const polygon = {
 const RELAYER_KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d';
 const amoy = {
   ...polygon, chainId: 80_002, name: 'Amoy', testnet: true, rpcUrls: ['http://127.0.0.1:8545'], confirmations: 0, operatorKey: { file: 'key' }, pollMs: 50,
-  maxFeePerGasGwei: 0.25, publicRpcUrl: 'https://rpc.example/public', blocksOnDemand: true,
+  maxFeePerGasGwei: 0.25, publicRpcUrl: 'https://rpc.example/public', blocksOnDemand: true, minOrderSize: 1_000_000,
 };
 const environment = { POLYGON_RPC: 'https://user:hunter2@rpc.example/v2/hunter2?key=hunter2', POLYGON_KEY: KEY };
 
@@ -70,7 +70,8 @@ describe('service: chains file', () => {
         operator: KEY_ADDRESS, pollMs: 1_000, blocksOnDemand: false,
       },
       {
-        chain: { ...chain, domainName, chainId: 80_002, name: 'Amoy', testnet: true, confirmations: 0, publicRpcUrl: 'https://rpc.example/public' },
+        chain: { ...chain, domainName, chainId: 80_002, name: 'Amoy', testnet: true, confirmations: 0, minOrderSize: 1_000_000,
+          publicRpcUrl: 'https://rpc.example/public' },
         rpcUrls: ['http://127.0.0.1:8545'], operatorKey: KEY, operator: KEY_ADDRESS, pollMs: 50, maxFeePerGas: 250_000_000n, blocksOnDemand: true,
       },
     ]);
@@ -79,8 +80,8 @@ describe('service: chains file', () => {
   it('is as its documentation shows it', async () => {
     const text = await readFile('docs/chains-file.md', 'utf8');
     const example = JSON.parse(/```json\n(.*?)```/s.exec(text)![1]!) as { chains: object[] };
-    const chains = example.chains.map((each) => ({ ...each, operatorKey: { file: 'key' } }));
-    const [chain, ...others] = await read({ chains }, { AMOY_RPC_URL: 'http://amoy.example' });
+    const chains = example.chains.map((each) => ({ ...each, operatorKey: { file: 'key' }, relayerKey: { env: 'RELAYER_KEY' } }));
+    const [chain, ...others] = await read({ chains }, { AMOY_RPC_URL: 'http://amoy.example', RELAYER_KEY });
     assert.deepEqual(others, []);
     assert.deepEqual([chain!.chain.chainId, chain!.rpcUrls], [80_002, ['http://amoy.example', 'https://rpc-amoy.example']]);
   });
@@ -157,13 +158,26 @@ describe('service: chains file', () => {
     }
   });
 
+  it('takes hashes of transactions whose anchors are passed over, and nothing else', async () => {
+    const hash = `0x${'aB'.repeat(32)}`;
+    const [read1] = await read({ chains: [{ ...polygon, passOverAnchors: [hash, `0x${'1'.repeat(64)}`] }] });
+    assert.deepEqual(read1!.chain.passOverAnchors, [hash.toLowerCase(), `0x${'1'.repeat(64)}`]);
+    const [none] = await read({ chains: [{ ...polygon, passOverAnchors: [] }] });
+    assert.ok(!('passOverAnchors' in none!.chain));
+    const expected = 'expected the hash of a transaction: 0x and 64 hex digits';
+    assert.deepEqual(await problemsOf({ chains: [{ ...polygon, passOverAnchors: [hash, hash.slice(0, -1), 7, hash.toLowerCase()] }] }), [
+      `/chains/0/passOverAnchors/1: ${expected}`, `/chains/0/passOverAnchors/2: ${expected}`, '/chains/0/passOverAnchors/3: is listed twice',
+    ]);
+    assert.deepEqual(await problemsOf({ chains: [{ ...polygon, passOverAnchors: hash }] }), ['/chains/0/passOverAnchors: must be array']);
+  });
+
   it('names every fault of every chain at once', async () => {
     const { name, ...nameless } = polygon;
     assert.equal(name, 'Polygon');
     const chains = [
       {
         ...nameless, chainId: 0, testnet: 'no', confirmations: -1, startBlock: 1.5, settlementDomainName: '', exposureCheck: null, rpcUrls: [],
-        privateKey: KEY, pollMs: 9, blocksOnDemand: 'yes',
+        privateKey: KEY, pollMs: 9, blocksOnDemand: 'yes', minOrderSize: 0,
       },
       amoy,
       { ...amoy, operatorKey: { env: 'NONE' } },
@@ -171,6 +185,7 @@ describe('service: chains file', () => {
     ];
     assert.deepEqual([...await problemsOf({ chains, more: 1 })].sort(), [
       '/chains/0/blocksOnDemand: must be boolean', '/chains/0/chainId: must be >= 1', '/chains/0/confirmations: must be >= 0', '/chains/0/exposureCheck: must be boolean',
+      '/chains/0/minOrderSize: must be >= 1',
       '/chains/0/name: is missing', '/chains/0/pollMs: must be >= 10', '/chains/0/privateKey: is not known here',
       '/chains/0/rpcUrls: must NOT have fewer than 1 items',
       '/chains/0/settlementDomainName: must NOT have fewer than 1 characters', '/chains/0/startBlock: must be integer', '/chains/0/testnet: must be boolean',
@@ -185,6 +200,6 @@ describe('service: chains file', () => {
     assert.deepEqual(await problemsOf({}), ['/chains: is missing']);
     assert.deepEqual(await problemsOf({ chains: [] }), ['/chains: must NOT have fewer than 1 items']);
     assert.deepEqual(await problemsOf({ chains: Array.from({ length: 101 }, (_, i) => ({ ...polygon, chainId: i + 1 })) }), ['/chains: must NOT have more than 100 items']);
-    await assert.rejects(readChainsFile(join(folder, 'absent.json'), {}), /The chains file .*absent\.json is wrong in 1 place:\n {2}it cannot be read \(ENOENT\)/);
+    await assert.rejects(readChainsFile(join(folder, 'absent.json'), {}), /the chains file .*absent\.json \(CHAINS\) is wrong in 1 place:\n {2}it cannot be read \(ENOENT\)/);
   });
 });

@@ -16,7 +16,8 @@ describe('service: the settings of a stack\'s processes', () => {
   it('name the databases and the chain that the stack has started', () => {
     assert.deepEqual(childOf({ DATA_DIR: '/var/exchange' }, true), {
       HOST: '127.0.0.1', DATA_DIR: '/var/exchange', DATABASE_URL: urls.readModels, LOG_URL: urls.log, OUTBOX_URL: urls.outbox, CHAINS: DEV_CHAINS,
-      CANCEL_AUTH: 'open', RATE_LIMIT_ORDERS: '0', RATE_LIMIT_READS: '0', TRUST_PROXY: '1',
+      CANCEL_AUTH: 'open', RATE_LIMIT_ORDERS: '0', RATE_LIMIT_READS: '0', MIN_FREE_DISK_MB: '512', TRUST_PROXY: '1',
+      MAX_CONNECTIONS_PER_ADDRESS: '0',
     });
   });
 
@@ -48,6 +49,12 @@ describe('service: the settings of a stack\'s processes', () => {
     assert.deepEqual(pick(childOf(domain), Object.keys(domain)), domain, 'without a chain they count');
   });
 
+  it('leave the stack\'s own limits and addresses to its front', () => {
+    const child = childOf({ MAX_CONNECTIONS_PER_ADDRESS: '7', METRICS_PORT: '9100', METRICS_HOST: '192.0.2.1' });
+    assert.deepEqual([child.MAX_CONNECTIONS_PER_ADDRESS, child.METRICS_PORT, child.METRICS_HOST], ['0', undefined, undefined]);
+    assert.equal(parseConfig(child).metricsPort, undefined, 'each process has its metrics at its own port');
+  });
+
   it('trust one proxy more than the stack: its front', () => {
     const trusted = (TRUST_PROXY: string) => parseConfig(childOf({ TRUST_PROXY })).trustProxy;
     assert.deepEqual(['', 'false', '0', '1', '10'].map(trusted), [1, 1, 1, 2, 11]);
@@ -68,8 +75,9 @@ describe('service: the settings of a stack\'s processes', () => {
 });
 
 /** The settings that a process has as its stack has them. */
-function shared({ host, port, dataDir, databaseUrl, logUrl, outboxUrl, chains, trustProxy, ...rest }: Config): Partial<Config> {
-  assert.ok([host, port, dataDir, databaseUrl, logUrl, outboxUrl, chains, trustProxy].every((value) => value !== undefined));
+function shared(config: Config): Partial<Config> {
+  const { host, port, dataDir, databaseUrl, logUrl, outboxUrl, chains, trustProxy, maxConnectionsPerAddress, ...rest } = config;
+  assert.ok([host, port, dataDir, databaseUrl, logUrl, outboxUrl, chains, trustProxy, maxConnectionsPerAddress].every((each) => each !== undefined));
   return rest;
 }
 

@@ -14,10 +14,10 @@ describe('service: configuration', () => {
       chainPort: 8545, exposureCheck: false, chainId: 31_337,
       chainName: 'Development chain', chainTestnet: true, settlementDomainName: 'Prediction Exchange Settlement',
       settlementAddress: '0x5fbdb2315678afecb367f032d93f642f64180aa3', catalogue: '', snapshotEvery: 200_000, maxQueuedOrders: 10_000,
-      maxConnections: 10_000, rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0,
-      relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000,
-      requestTimeoutMs: 10_000,
-      keepAliveTimeoutMs: 65_000,
+      maxOpenOrders: 5_000, maxConnections: 10_000, maxConnectionsPerAddress: 2_500, metricsPort: undefined, metricsHost: '127.0.0.1',
+      rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0,
+      relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000, requestTimeoutMs: 10_000,
+      keepAliveTimeoutMs: 65_000, clockMaxJumpS: 10, clockAcceptAfterS: 600, minFreeDiskMb: 512,
       stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
     });
     assert.deepEqual(parseConfig({ PORT: '', HOST: ' ' }), config, 'an empty variable is an absent one');
@@ -25,6 +25,8 @@ describe('service: configuration', () => {
 
   it('asks for signed cancels and limits clients as soon as it is more than that', () => {
     assert.equal(parseConfig({ DATABASE_URL: 'postgres://db/exchange' }).cancelAuth, 'required');
+    for (const CHAINS of ['chains.json', 'none']) assert.equal(parseConfig({ CHAINS }).cancelAuth, 'required', CHAINS);
+    assert.equal(parseConfig({ CHAINS: 'dev' }).cancelAuth, 'open');
     const open = parseConfig({ HOST: '0.0.0.0' });
     assert.deepEqual([open.cancelAuth, open.rateLimitOrders, open.rateLimitReads], ['required', 6_000, 6_000]);
     assert.equal(parseConfig({ TRUST_PROXY: '1' }).rateLimitOrders, 6_000, 'behind a proxy the callers are others');
@@ -34,6 +36,21 @@ describe('service: configuration', () => {
     }
     for (const host of ['127.0.0.1', '127.8.8.8', '::1', 'localhost']) assert.ok(isLoopback(host), host);
     for (const host of ['0.0.0.0', '::', '127.example.com', '128.0.0.1', '']) assert.ok(!isLoopback(host), host);
+  });
+
+  it('gives one client a part of the connections, and counts no addresses behind a proxy unless told', () => {
+    const share = (environment: Record<string, string>) => parseConfig(environment).maxConnectionsPerAddress;
+    const shares = ['1000', '200', '100', '10', '1'].map((MAX_CONNECTIONS) => share({ MAX_CONNECTIONS }));
+    assert.deepEqual([share({ HOST: '0.0.0.0' }), ...shares], [2_500, 250, 64, 50, 5, 1]);
+    const told = { MAX_CONNECTIONS_PER_ADDRESS: '9' };
+    assert.deepEqual([share({ TRUST_PROXY: '1' }), share({ TRUST_PROXY: '1', ...told }), share(told)], [0, 9, 9]);
+    assert.equal(share({ MAX_CONNECTIONS_PER_ADDRESS: '0' }), 0);
+  });
+
+  it('has an address for the metrics only together with a port', () => {
+    const { metricsHost, metricsPort } = parseConfig({ METRICS_PORT: '9100', METRICS_HOST: '192.0.2.1' });
+    assert.deepEqual([metricsHost, metricsPort], ['192.0.2.1', 9_100]);
+    assert.throws(() => parseConfig({ METRICS_HOST: '192.0.2.1' }), /METRICS_HOST: has no effect without METRICS_PORT/);
   });
 
   it('settles on a chain of its own in the development stack, else on none, unless told', () => {
@@ -67,6 +84,19 @@ describe('service: configuration', () => {
       /SETTLEMENT_ADDRESS: has no effect with CHAINS=dev, since the development chain has its own values: unset it, or set CHAINS$/m);
   });
 
+  it('logs only settings that count', () => {
+    const all = Object.keys(publicConfig(parseConfig({ CHAINS: 'dev' })));
+    const domain = ['CHAIN_TESTNET', 'SETTLEMENT_DOMAIN_NAME', 'SETTLEMENT_ADDRESS'];
+    const missing = (environment: Record<string, string>, unused: Parameters<typeof publicConfig>[1] = []): string[] => {
+      const shown = Object.keys(publicConfig(parseConfig(environment), unused));
+      return [...all, ...domain].filter((name) => !shown.includes(name)).sort();
+    };
+    assert.deepEqual(missing({}), [...domain].sort(), 'the development chain has an address of its own');
+    assert.deepEqual(missing({}, ['PROCESSES']), ['PROCESSES', ...domain].sort());
+    assert.deepEqual(missing({ CHAINS: 'none' }), ['CHAIN_PORT', 'EXPOSURE_CHECK']);
+    assert.deepEqual(missing({ CHAINS: 'x.json' }), ['CATALOGUE', 'CHAIN_ID', 'CHAIN_NAME', 'CHAIN_PORT', 'EXPOSURE_CHECK', ...domain].sort());
+  });
+
   it('stops with every fault at once, and never prints a secret', () => {
     const environment = {
       HOST: 'http://x', PORT: '65536', DATABASE_URL: 'mysql://root:hunter2@db', LOG_LEVEL: 'loud', TRUST_PROXY: 'true', CANCEL_AUTH: 'no', CHAIN_ID: '0x1',
@@ -92,7 +122,7 @@ describe('service: configuration', () => {
   it('shows a secret only as given, and describes every setting in both tables', () => {
     const shown = publicConfig(parseConfig({ DATABASE_URL: 'postgres://u:hunter2@db/x' }));
     assert.equal(shown['DATABASE_URL'], '(secret)');
-    for (const name of Object.keys(shown)) {
+    for (const name of [...Object.keys(shown), 'CHAIN_PORT', 'EXPOSURE_CHECK']) {
       assert.match(settingsHelp(), new RegExp(`^${name} +\\S.*\\. Default: `, 'm'));
       assert.match(settingsMarkdown(), new RegExp(`^\\| \`${name}\` \\| .+ \\| \\S.*\\. \\|$`, 'm'));
     }

@@ -15,7 +15,7 @@ import { rpcTo } from '../support/json-rpc.js';
 describe('chains file of the development chain', () => {
   let home: string;
   let started: ChainsOfConfig | undefined;
-  const parts = { environment: {}, log: () => undefined };
+  const parts = { environment: {}, log: () => undefined, report: () => undefined };
 
   beforeEach(async () => { home = await mkdtemp(join(tmpdir(), 'prediction-exchange-dev-chains-')); });
   afterEach(async () => {

@@ -34,7 +34,7 @@ describe('service: the front', () => {
     const cases: [method: string, path: string, role: RoleName][] = [
       ['POST', ORDERS, 'api'], ['DELETE', `${ORDERS}/${HASH}`, 'api'], ['POST', '/api/v1/positions/rain/sync', 'api'],
       ['OPTIONS', '/api/v1/positions/rain/sync', 'api'],
-      ['GET', `${ORDERS}?trader=0x1`, 'query'], ['HEAD', ORDERS, 'query'], ['GET', `${ORDERS}/${HASH}`, 'query'], ['OPTIONS', '/api/v1/markets', 'query'],
+      ['GET', `${ORDERS}?trader=0x1`, 'query'], ['HEAD', ORDERS, 'query'], ['GET', `${ORDERS}/${HASH}`, 'api'], ['OPTIONS', '/api/v1/markets', 'query'],
       ['GET', '/docs', 'query'], ['GET', '/docs/swagger-ui.css', 'query'], ['GET', '/openapi.json', 'query'],
       ['GET', '/', 'query'], ['POST', '/unknown/path', 'query'], ['GET', '/health', 'query'], ['GET', '/health/live/', 'query'],
     ];
@@ -58,6 +58,12 @@ describe('service: the front', () => {
       const metrics = await once(front, 'GET', '/metrics');
       assert.match(metrics.body, /^exchange_http_request_seconds_count\{route="getLiveness"/m);
       for (const { headers } of [live, ready, metrics]) assert.equal(headers['x-process'], undefined);
+    });
+
+    it('404 for metrics that have a port of their own: those of a process are not for clients', async () => {
+      const front = await startFront({ query: [await startProcess('query')] }, { showsMetrics: false });
+      const answer = await once(front, 'GET', '/metrics');
+      assert.deepEqual([answer.status, codeOf(answer), answer.headers['x-process']], [404, 'not_found', undefined]);
     });
 
     it('HEAD and OPTIONS on them, and refuses other methods', async () => {
@@ -273,11 +279,11 @@ type Processes = Partial<Record<RoleName, readonly number[]>>;
 async function startFront(processes: Processes, options: Partial<FrontOptions> = {}): Promise<number> {
   const metrics = createMetrics();
   const app = createFront({
-    portsOf: (role) => processes[role] ?? [], metrics, trustProxy: 0, readiness: async () => ({ status: 200, body: '{}' }),
+    portsOf: (role) => processes[role] ?? [], metrics, showsMetrics: true, trustProxy: 0, readiness: async () => ({ status: 200, body: '{}' }),
     observer: { answered: (endpoint, status, seconds) => { metrics.answered(endpoint, status, seconds); }, failed: (error) => { throw error; } },
     ...options,
   });
-  const server = createServer(app, { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100 });
+  const server = createServer(app, { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, maxConnectionsPerAddress: 0 });
   servers.push(server);
   return listen(server, { host: '127.0.0.1', port: 0 });
 }

@@ -8,6 +8,7 @@ import { stackReadiness } from '../../service/supervision/stack-readiness.js';
 const engine = { position: 10, logLength: 10, standby: false };
 const indexing: IndexerHealth = {
   chainId: 5, finalBlock: 17, lagBlocks: 2, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 2, stopped: null,
+  anchorsPassedOver: 0,
 };
 const settling: SettlementHealth = { chainId: 5, waitingFills: 4, sentFills: 3, oldestWaitingS: 59, settlementTrouble: null };
 
@@ -28,6 +29,20 @@ describe('service: readiness', () => {
     assert.deepEqual(mergeReadiness([{ reasons: [], engine: standby }, { reasons: [], engine }]).engine, engine);
     const further = { ...engine, position: 11 };
     assert.deepEqual(mergeReadiness([{ reasons: [], engine }, { reasons: [], engine: further }]).engine, further);
+  });
+
+  it('shows the clock that is doubted most, the database that is silent, and the disk with the least space', () => {
+    const clock = { trusted: true, doubts: [], time: '2026-11-22T07:30:00.000Z', wallAheadMs: 3, databaseAheadMs: 0, historyAheadMs: -9_000_000 };
+    const off = { ...clock, wallAheadMs: -4_000 };
+    const doubted = { ...clock, trusted: false, doubts: ['it jumped'] };
+    const [log, silent] = [{ name: 'log', answers: true, lastError: null }, { name: 'log', answers: false, lastError: 'no answer' }] as const;
+    const models = { name: 'read models', answers: true, lastError: null } as const;
+    const disk = { freeBytes: 7, minFreeBytes: 5 };
+    assert.deepEqual(mergeReadiness([
+      { reasons: [], clock, databases: [log, models], disk: { ...disk, freeBytes: 9 } }, { reasons: [], clock: off, databases: [silent], disk },
+      { reasons: [], databases: [log] },
+    ]), { reasons: [], clock: off, databases: [silent, models], disk });
+    assert.deepEqual(mergeReadiness([{ reasons: [], clock: off }, { reasons: [], clock: doubted }]), { reasons: [], clock: doubted });
   });
 
   describe('of a stack', () => {
@@ -52,6 +67,12 @@ describe('service: readiness', () => {
     it('is ready when every role has a process that is', async () => {
       const live = [await process('engine', { reasons: [], engine }), await process('engine', { reasons: ['it catches up'] }), await process('api', { reasons: [] })];
       assert.deepEqual(await read(['engine', 'engine', 'api'], live), { status: 200, ready: true, roles: ['engine', 'api'], reasons: [], engine });
+    });
+
+    it('adds what the supervisor reports of the development chain that it runs', async () => {
+      const live = [await process('indexer', { reasons: [], chains: [indexing] })];
+      const { status, body } = await stackReadiness({ wanted: ['indexer'], live, own: { reasons: [], chains: [{ chainId: 5, unkeptBlocks: 3 }] } });
+      assert.deepEqual([status, (JSON.parse(body) as ReadinessParts).chains], [200, [{ ...indexing, unkeptBlocks: 3 }]]);
     });
 
     it('says which role is missing, silent or not ready', async () => {

@@ -20,6 +20,8 @@ const FIGURES = {
 
 interface Answer { readonly status: number; readonly headers: Headers; readonly body: Record<string, unknown> }
 
+const ELSEWHERE = 'another process of the service serves this endpoint';
+
 describe('service: a process with some of the roles', () => {
   const running = new Map<string, ExchangeProcess>();
   let directory: string;
@@ -54,7 +56,10 @@ describe('service: a process with some of the roles', () => {
     const { text } = await fetchText(`${running.get(roles)?.url}/metrics`, 'GET');
     const figures = Object.entries(FIGURES).flatMap(([name, figure]) => text.includes(`# TYPE ${figure} `) ? [name] : []);
     assert.ok(Array.isArray(reasons) && typeof ready === 'boolean');
-    return { roles: named, parts: Object.keys(parts), figures };
+    // Every process tells these.
+    const { clock, databases, disk, ...own } = parts;
+    assert.ok(clock !== undefined && Array.isArray(databases) && disk !== undefined && text.includes('# TYPE exchange_clock_trusted '));
+    return { roles: named, parts: Object.keys(own), figures };
   }
 
   const lengths = () => Promise.all([log.length('commands'), log.length('outcomes')]);
@@ -105,12 +110,11 @@ describe('service: a process with some of the roles', () => {
     assert.deepEqual({ roles, figures }, { roles: ['lane', 'settlement'], figures: ['replica'] });
   });
 
-  const elsewhere: [roles: string, method: string, path: string, detail: string | undefined][] = [
-    ['query', 'POST', '/api/v1/orders', 'another process of the service serves this endpoint'],
-    ['query', 'DELETE', `/api/v1/orders/${HASH}`, 'another process of the service serves this endpoint'],
-    ['api', 'GET', '/api/v1/orders', 'another process of the service serves this endpoint'],
-    ['api', 'GET', '/api/v1/markets', undefined], ['api', 'GET', '/docs', undefined],
-    ['engine', 'POST', '/api/v1/orders', undefined], ['engine', 'GET', '/api/v1/markets', undefined],
+  const elsewhere: [roles: string, method: string, path: string, detail?: string][] = [
+    ['query', 'POST', '/api/v1/orders', ELSEWHERE], ['query', 'DELETE', `/api/v1/orders/${HASH}`, ELSEWHERE],
+    ['query', 'GET', `/api/v1/orders/${HASH}`, ELSEWHERE],
+    ['api', 'GET', '/api/v1/orders', ELSEWHERE], ['api', 'GET', '/api/v1/markets', ELSEWHERE], ['api', 'GET', '/docs'],
+    ['engine', 'POST', '/api/v1/orders', ELSEWHERE], ['engine', 'GET', '/api/v1/markets', ELSEWHERE], ['engine', 'GET', '/api/v1/nothing'],
   ];
   for (const [roles, method, path, detail] of elsewhere) {
     it(`${roles}: does not answer ${method} ${path}`, async () => {

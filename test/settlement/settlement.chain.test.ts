@@ -198,4 +198,41 @@ describe('settlement on a chain', function () {
     await assertSettledOnce();
     deepEqual([await balances(alice), await balances(bob)], before);
   });
+
+  it('a false anchor stops what settles, until the settings pass it over: then also the fills that its own transaction settled are settled', async () => {
+    const txHash = await falselyAnchored();
+    const stops = async () => {
+      await stack.indexer!.done;
+      match(stack.indexer!.status().stopped!, new RegExp(`^chain 31337 contradicts the history: transaction ${txHash} of ${world.operator.address.toLowerCase()} `));
+      deepEqual(ofType(await stack.events(begin.position), 'FillSettled'), []);
+      equal([...stack.replica.view.unsettledFills({ chainId: 31_337, from: 0 })].length, 3);
+    };
+    await stops();
+    await stack.stop();
+    await start();
+    await stops();
+    await stack.stop();
+    stack = await startSettlementStack({ ...world, chain: { ...world.chain, passOverAnchors: [txHash] } });
+    await stack.settled();
+    await matches(2);
+    await stack.settled();
+    const { submitted } = await assertSettledOnce();
+    deepEqual(submitted.map(({ fills }) => fills), [numbers(0, 3), numbers(3, 5)]);
+    equal(submitted[0]!.txHash, txHash);
+    deepEqual(ofType(await stack.events(begin.position), 'AnchorPassedOver').map((event) => event.txHash), [txHash]);
+    deepEqual(await balances(alice), YES(5n * USDC, 5n * 600_000n));
+  });
+
+  /** Has three fills settled by a transaction that anchors another history: what somebody with the operator's key can send. Returns its hash. */
+  async function falselyAnchored(): Promise<string> {
+    const digestAt = 2 + 2 * (4 + 5 * 32);
+    await start({
+      settlement: { rules: { gatherMs: 2_000 } },
+      altered: (request) => ({ ...request, data: `${request.data.slice(0, digestAt)}${'de'.repeat(32)}${request.data.slice(digestAt + 64)}` }),
+    });
+    await matches(3);
+    await stack.until('it has stopped', () => stack.indexer!.status().stopped !== undefined);
+    const [submitted] = ofType(await stack.events(begin.position), 'SettlementSubmitted');
+    return submitted!.txHash;
+  }
 });

@@ -39,6 +39,7 @@ export function withChainEvents(outcomes: readonly Recorded[], seed: number): Re
     () => [{ type: 'MarketTokenized', v: 1, marketId: market(), yesToken: txHash(1), noToken: txHash(2) }],
     () => [{ type: 'NonceFloorRaised', v: 1, chainId: 1, trader: traderAddress(below(4)), belowNonce: String(below(9)) }],
     () => [{ type: 'ChainAdvanced', v: 1, chainId: 1, block: below(1_000), blockHash: txHash(3) }],
+    () => [{ type: 'AnchorPassedOver', v: 1, chainId: 1, txHash: txHash(++issued), position: String(below(1_000)), digest: txHash(4) }],
   ];
   const market = () => markets[below(Math.min(3, markets.length))]!;
   const user = () => below(4) === 0 ? NOBODY : traderAddress(below(4));

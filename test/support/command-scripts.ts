@@ -32,7 +32,7 @@ const facts: readonly { readonly fact?: ChainFact }[] = [
 const orderKinds: Command['kind'][] = ['CancelOrder', 'SettleFill', 'AdvanceClock', 'OpenMarket'];
 const chainKinds = [
   'AdvanceChain', 'CancelOrdersBelow', 'SubmitSettlement', 'RecordTransfer', 'RecordRedemption', 'RecordProposal', 'RecordDispute',
-  'RecordRejection', 'ResolveMarket', 'SyncPosition',
+  'RecordRejection', 'ResolveMarket', 'SyncPosition', 'PassOverAnchor',
 ] as const satisfies readonly Command['kind'][];
 type ChainKind = (typeof chainKinds)[number];
 const relayKinds = ['RequestRelay', 'SubmitRelay', 'EndRelay'] as const satisfies readonly Command['kind'][];
@@ -118,7 +118,7 @@ function relayCommandOf({ about, trader, side, price, flag }: Step, kind: RelayK
 
 /** Orders have nonces below 4 and from 1,000 on: floors lie there too. */
 function chainCommandOf(one: Step, kind: ChainKind, at: number): Command {
-  const { about, trader, side, price, flag, told } = one;
+  const { about, trader, side, price, size, flag, told } = one;
   const head = { v: 1 as const, at };
   const market = { marketId: marketId(about % 3) };
   const chainId = 1 + side;
@@ -141,6 +141,7 @@ function chainCommandOf(one: Step, kind: ChainKind, at: number): Command {
     case 'RecordDispute': return { kind, ...head, ...market, assertionId: txHash(about), disputer: user, ...fact };
     case 'RecordRejection': return { kind, ...head, ...market, assertionId: txHash(about), ...fact };
     case 'ResolveMarket': return { kind, ...head, ...market, winningOutcome: side, ...fact };
+    case 'PassOverAnchor': return { kind, ...head, chainId, txHash: txHash(about), position: sizes[size]!, digest: txHash(price), ...fact };
     case 'SyncPosition': return { kind, ...head, ...market, user, yesShares: String(price), noShares: String(flag), block: price };
   }
 }

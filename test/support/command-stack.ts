@@ -46,7 +46,7 @@ export interface CommandStack {
   run(command: Command): CommandOutcome;
 }
 
-export async function createCommandStack(): Promise<CommandStack> {
+export async function createCommandStack({ minSize = 1, maxOpenOrders = 5_000 } = {}): Promise<CommandStack> {
   const engine = createEngine();
   const view = viewOf(engine);
   const keccak256 = await createKeccak256();
@@ -68,7 +68,7 @@ export async function createCommandStack(): Promise<CommandStack> {
     return Promise.resolve({ position: outcomes.length - 1, outcome });
   };
   const parts = {
-    findMarket: (market: string) => view.market(market),
+    view, maxOpenOrders, minSizeOf: () => minSize,
     domainOf: (chainId: number) => chainId === domain.chainId ? prepared : undefined,
     permitDigestOf: (chainId: number) => chainId === domain.chainId ? stack.permitDigest : undefined,
     exposureOf: (chainId: number) => chainId === domain.chainId ? stack.exposure : undefined,

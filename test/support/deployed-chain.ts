@@ -36,7 +36,7 @@ export interface DeployedChainOptions {
   /** Further arguments of anvil. */
   readonly args?: readonly string[];
   readonly disputeWindowS?: bigint;
-  readonly chain?: Partial<Pick<Chain, 'confirmations' | 'exposureCheck' | 'startBlock'>>;
+  readonly chain?: Partial<Pick<Chain, 'confirmations' | 'exposureCheck' | 'startBlock' | 'minOrderSize'>>;
 }
 
 export type DeployedChain = Awaited<ReturnType<typeof deployedChain>>;

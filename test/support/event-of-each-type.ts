@@ -52,6 +52,7 @@ export const eventOfEachType: { readonly [Type in EventType]: EventOf<Type> } = 
   RelayRequested: { type: 'RelayRequested', ...relay },
   RelaySubmitted: { type: 'RelaySubmitted', ...relay, txHash },
   RelayEnded: { type: 'RelayEnded', ...relay, txHash, results: [{ succeeded: false, reason: 'reverted' }] },
+  AnchorPassedOver: { type: 'AnchorPassedOver', v: 1, chainId: 137, txHash, position: '18446744073709551615', digest: bytes(32, 0xbc) },
   OrderRepeated: { type: 'OrderRepeated', v: 1, orderHash: bytes(32, 1), orderNumber: 1 },
   CancelRepeated: { type: 'CancelRepeated', v: 1, orderHash: bytes(32, 1), orderNumber: 1, size: '100', remaining: '60' },
   CommandRejected: { type: 'CommandRejected', v: 1, code: 'unknown_market', subject: marketId },

@@ -205,6 +205,7 @@ function seeChain(scene: Scene, event: ChainEvent): void {
       scene.blocks.set(event.chainId, event.block);
       return;
     case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
+    case 'AnchorPassedOver':
   }
 }
 

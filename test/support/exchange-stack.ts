@@ -9,6 +9,7 @@ import type { Command } from '../../engine/records/commands.js';
 import { openLog } from '../../engine/log/open-log.js';
 import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
 import { parseConfig } from '../../service/config.js';
+import type { Machine } from '../../service/conditions/conditions.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import { createLogger } from '../../service/logger.js';
 import { documentedClient, type Answered, type DocumentedClient } from './documented-client.js';
@@ -77,14 +78,16 @@ const catalogue = {
 
 /**
  * Starts it, on chains or, without any, with the catalogue's markets. `settings` are environment variables. Without any, cancels need
- * signatures, as with every database of one's own.
+ * signatures, as with every database of one's own. `machine` has the clocks and the disk; absent: this machine.
  */
-export async function exchangeStack(settings: Record<string, string> = {}, chains: readonly ConfiguredChain[] = []): Promise<ExchangeStack> {
+export async function exchangeStack(
+  settings: Record<string, string> = {}, chains: readonly ConfiguredChain[] = [], machine?: Machine,
+): Promise<ExchangeStack> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-stack-'));
   await writeFile(join(directory, 'catalogue.json'), JSON.stringify(catalogue));
   let nonce = 0;
   const database = await testDatabase();
-  return await start({ settings, directory, database, chains, nextNonce: () => ++nonce }).catch(async (error: unknown) => {
+  return await start({ settings, directory, database, chains, machine, nextNonce: () => ++nonce }).catch(async (error: unknown) => {
     await database.drop();
     await rm(directory, { recursive: true });
     throw error;
@@ -96,16 +99,17 @@ interface Grounds {
   readonly directory: string;
   readonly database: TestDatabase;
   readonly chains: readonly ConfiguredChain[];
+  readonly machine: Machine | undefined;
   readonly nextNonce: () => number;
 }
 
 async function start(grounds: Grounds): Promise<ExchangeStack> {
-  const { settings, directory, database, chains, nextNonce } = grounds;
+  const { settings, directory, database, chains, machine, nextNonce } = grounds;
   const config = parseConfig({
     PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, CATALOGUE: join(directory, 'catalogue.json'), LOG_LEVEL: 'silent', ...settings,
   });
   const urls = { log: config.logUrl || database.url, readModels: database.url, outbox: config.outboxUrl || database.url };
-  const exchange = await startProcess(config, { urls, chains }, createLogger(config));
+  const exchange = await startProcess(config, { urls, chains }, createLogger(config), machine);
   const failed = exchange.failed.then(() => '', (error: Error) => error.message);
   const client = documentedClient(exchange.url);
   const { chains: answered, orderTypes } = await client.get('/api/v1/config') as unknown as {

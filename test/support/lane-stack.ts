@@ -1,5 +1,6 @@
 /** A lane with a chain of its own, a key of its own and a Postgres, and a user of it, for tests: what they tell, and what chain and outbox show. */
-import { Wallet } from 'ethers';
+import { deepEqual } from 'node:assert/strict';
+import { Wallet, keccak256 } from 'ethers';
 import pg from 'pg';
 import { createRpc, type ChainRpc } from '../../command/chain/rpc.js';
 import { createLane } from '../../command/lane/lane.js';
@@ -47,6 +48,8 @@ class LaneStack {
   readonly reports: string[] = [];
   /** The hashes recorded in the history, in order. */
   readonly announced: string[] = [];
+  /** Hashes of attempts that reached the nodes before the outbox had them. Every test ends with none. */
+  private readonly unrecorded: string[] = [];
   private readonly lanes: Lane[] = [];
   private readonly users: HeldLaneUser[] = [];
   private tests = 0;
@@ -86,6 +89,7 @@ class LaneStack {
     this.cutter = undefined;
     await this.proxy.close();
     await this.chain.stop();
+    deepEqual(this.unrecorded.splice(0), [], 'an attempt was broadcast before it was recorded');
   }
 
   async start({ policy, ...options }: Partial<LaneOptions> = {}): Promise<Lane> {
@@ -118,7 +122,20 @@ class LaneStack {
   }
 
   rpc(): ChainRpc {
-    return createRpc({ chainId: TEST_CHAIN_ID, urls: [this.proxy.url], now: () => performance.now(), report: () => undefined, restMs: [10] });
+    const rpc = createRpc({ chainId: TEST_CHAIN_ID, urls: [this.proxy.url], now: () => performance.now(), report: () => undefined, restMs: [10] });
+    return {
+      ...rpc,
+      request: async <T>(method: string, params: readonly unknown[]) => {
+        if (method === 'eth_sendRawTransaction') await this.lookUp(keccak256(params[0] as string));
+        return await rpc.request<T>(method, params);
+      },
+    };
+  }
+
+  /** Remembers an attempt that the outbox does not have. */
+  private async lookUp(txHash: string): Promise<void> {
+    const { rowCount } = await this.sql.query('select 1 from lane.attempts where tx_hash = $1', [txHash]);
+    if (rowCount === 0) this.unrecorded.push(txHash);
   }
 
   outbox(url = this.database.url): Outbox {

@@ -3,7 +3,7 @@ import type { HeldLane } from '../../command/lane/outbox.js';
 import type { LaneOptions } from '../../command/lane/lane-options.js';
 import type { LaneStack } from './lane-stack.js';
 
-export const STEPS = ['before record', 'record', 'announced', 'broadcast', 'marked', 'replacement', 'receipt', 'before over', 'over'] as const;
+export const STEPS = ['before record', 'record', 'announced', 'broadcast', 'marked', 'before replacement', 'replacement', 'receipt', 'before over', 'over'] as const;
 export type Step = typeof STEPS[number];
 
 export function mortalLane(on: LaneStack, step: Step): { died: () => boolean; options: Partial<LaneOptions> } {
@@ -55,6 +55,7 @@ function mortalOutbox(held: HeldLane, { step, alive, die }: Death): HeldLane {
     },
     async recordAttempt(transaction, attempt) {
       alive();
+      if (step === 'before replacement') die();
       await held.recordAttempt(transaction, attempt);
       if (step === 'replacement') die();
     },

@@ -13,7 +13,7 @@ export interface SpawnedService {
   readonly listening: Promise<string>;
   /** Its exit code, null after a signal; resolves when it has ended. */
   readonly exited: Promise<number | null>;
-  /** What it wrote last. */
+  /** What it wrote last, to both outputs. */
   readonly lastLines: () => readonly string[];
 }
 
@@ -57,14 +57,19 @@ export function spawnStack(environment: Readonly<Record<string, string>>): Spawn
 /** `says`: what its log line about its address has in it. */
 function spawnProgram({ program, says }: { program: string; says: string }, environment: Readonly<Record<string, string>>): SpawnedService {
   const child = fork(fileURLToPath(new URL(`../../service/${program}`, import.meta.url)), {
-    env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'], execArgv: ['--enable-source-maps'],
+    env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps'],
   });
-  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  // Not `exit`: output may come after it.
+  const exited = once(child, 'close').then(([code]) => code as number | null);
   const lines: string[] = [];
   const listening = new Promise<string>((resolve, reject) => {
-    createInterface(child.stdout!).on('line', (line) => {
+    const keep = (line: string): void => {
       lines.push(line);
       if (lines.length > LINES_KEPT) lines.shift();
+    };
+    createInterface(child.stderr!).on('line', keep);
+    createInterface(child.stdout!).on('line', (line) => {
+      keep(line);
       if (line.includes(says)) resolve((JSON.parse(line) as { url: string }).url);
     });
     void exited.then(() => { reject(new Error(`the service ended before it listened:\n${lines.join('\n')}`)); });

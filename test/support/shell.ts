@@ -2,6 +2,7 @@
 import type { Server } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { configHandler } from '../../service/api/config-answer.js';
+import { contractsHandler } from '../../service/api/endpoints/wallet-contracts.js';
 import type { Endpoint, Reply, Route } from '../../service/api/endpoint.js';
 import {
   orderEndpoints, readEndpoints, serviceEndpoints, type OrderHandlers, type ReadHandlers, type ServiceHandlers,
@@ -9,6 +10,7 @@ import {
 import { relayerRoutes } from '../../service/api/endpoints/relayer.js';
 import { parseConfig } from '../../service/config.js';
 import { createApp, type App, type AppOptions } from '../../service/http/app.js';
+import type { RefusedConnection } from '../../service/http/connections.js';
 import { docsPage } from '../../service/http/docs.js';
 import { createServer, listen, type ServerLimits } from '../../service/http/server.js';
 
@@ -32,6 +34,8 @@ export interface ShellOptions {
   readonly handlers?: Partial<TestHandlers>;
   readonly app?: Partial<AppOptions>;
   readonly limits?: Partial<ServerLimits>;
+  /** Called for each connection beyond the limits. */
+  readonly refused?: (connection: RefusedConnection) => void;
 }
 
 export type TestHandlers = OrderHandlers & ReadHandlers & ServiceHandlers;
@@ -47,6 +51,7 @@ export function testRoutes(handlers: Partial<TestHandlers> = {}): Route[] {
   const orders: OrderHandlers = {
     placeOrder: ({ body }) => ({ body: JSON.stringify({ bytes: body.length }), position: 1 }),
     cancelOrder: ({ orderHash }) => ({ body: JSON.stringify({ orderHash }), position: 2 }),
+    getOrder: (asked) => ({ body: JSON.stringify({ name: 'getOrder', asked }), position: 7 }),
     syncPosition: ({ user }) => Promise.resolve({
       success: true, position: { yesShares: 1n, noShares: 0n, totalInvested: 2n ** 64n }, message: user, logPosition: 3,
     }),
@@ -54,6 +59,7 @@ export function testRoutes(handlers: Partial<TestHandlers> = {}): Route[] {
   };
   const service: ServiceHandlers = {
     getConfig: configHandler({ config: parseConfig({ CHAINS: 'none' }), chains: [], now: () => 1_790_000_000_999 }),
+    getContracts: contractsHandler([]),
     getLiveness: () => ({ body: '{"live":true}' }),
     getReadiness: () => Promise.resolve({ body: '{}' }),
     getMetrics: () => Promise.resolve({ body: '', contentType: 'text/plain' }),
@@ -66,7 +72,7 @@ export function testRoutes(handlers: Partial<TestHandlers> = {}): Route[] {
   return [...orderEndpoints(orders), ...readEndpoints(reads), ...relayer, ...serviceEndpoints(service, '0.0.0')];
 }
 
-export async function startShell({ handlers, app: appOptions, limits }: ShellOptions = {}): Promise<RunningShell> {
+export async function startShell({ handlers, app: appOptions, limits, refused }: ShellOptions = {}): Promise<RunningShell> {
   const answered: Answered[] = [];
   const failures: unknown[] = [];
   const routes = testRoutes(handlers);
@@ -79,7 +85,8 @@ export async function startShell({ handlers, app: appOptions, limits }: ShellOpt
     now: () => performance.now(),
     ...appOptions,
   });
-  const server = createServer(app, { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, ...limits });
+  const ordinary = { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, maxConnectionsPerAddress: 0 };
+  const server = createServer(app, { ...ordinary, ...limits }, refused);
   const port = await listen(server, { host: '127.0.0.1', port: 0 });
   const stop = async () => {
     const closed = new Promise((resolve) => server.close(resolve));

@@ -41,8 +41,9 @@ export class Wire {
     });
   }
 
-  static async connect(port: number): Promise<Wire> {
-    const socket = createConnection({ port, host: '127.0.0.1', noDelay: true });
+  /** `from`: the address that the client has; each of 127.0.0.0/8 is another client. */
+  static async connect(port: number, { from = '127.0.0.1' } = {}): Promise<Wire> {
+    const socket = createConnection({ port, host: '127.0.0.1', localAddress: from, noDelay: true });
     await new Promise<void>((resolve, reject) => { socket.once('connect', resolve).once('error', reject); });
     return new Wire(socket);
   }

@@ -23,7 +23,7 @@ describe('the exchange, end to end', () => {
   it('starts with its markets, and everything else empty', async () => {
     const { rain, sun } = exchange;
     last = 1;
-    const listed = { bestAskPrice: 0, chainId: 31_337, resolved: false };
+    const listed = { bestAskPrice: 0, chainId: 31_337, resolved: false, conditionId: null, yesTokenId: null, noTokenId: null };
     const rest = ({ contractAddress, expiration, createdAt }: typeof rain) => ({ contractAddress, expiration, createdAt });
     assert.deepEqual(await read('/api/v1/markets'), {
       markets: [
@@ -40,7 +40,7 @@ describe('the exchange, end to end', () => {
     assert.equal(rain.expiration - rain.createdAt, 60 * 86_400);
     assert.deepEqual(await read('/api/v1/markets?chain_id=1'), { markets: [], count: 0 });
     assert.deepEqual(await read(`/api/v1/orders?trader=${alice.address}`), { orders: [], count: 0 });
-    assert.deepEqual(await read(`/api/v1/users/${alice.address}/orders?${CHAIN}`), { orders: [] });
+    assert.deepEqual(await read(`/api/v1/users/${alice.address}/orders?${CHAIN}`), { orders: [], count: 0 });
     assert.deepEqual(await read(`/api/v1/users/${alice.address}/positions?${CHAIN}`), { positions: [] });
     assert.deepEqual(await read(`/api/v1/users/${alice.address}/activity?${CHAIN}`), { activity: [], settlements: [] });
     assert.deepEqual(await read(`/api/v1/positions/${rain.contractAddress}?user=${alice.address}`), { yesShares: 0, noShares: 0 });
@@ -87,8 +87,8 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read(`/api/v1/orders?trader=${lower(alice)}&market=${rain.id}`), { orders: [open], count: 1 });
     assert.deepEqual(await read(`/api/v1/orders?trader=${lower(alice)}&market=${sun.id}`), { orders: [], count: 0 });
     assert.deepEqual(await read(`/api/v1/orders?trader=${lower(bob)}`), { orders: [], count: 0 });
-    assert.deepEqual(await read(`/api/v1/users/${carol.address}/orders?${CHAIN}`), { orders: [{ ...asked, marketQuestion: 'Will it rain?', outcome: 0 }] });
-    assert.deepEqual(await read(`/api/v1/users/${carol.address}/orders?chain_id=1`), { orders: [] });
+    assert.deepEqual(await read(`/api/v1/users/${carol.address}/orders?${CHAIN}`), { orders: [{ ...asked, marketQuestion: 'Will it rain?', outcome: 0 }], count: 1 });
+    assert.deepEqual(await read(`/api/v1/users/${carol.address}/orders?chain_id=1`), { orders: [], count: 0 });
   });
 
   it('shows each order with its final state', async () => {
@@ -239,17 +239,23 @@ describe('the exchange, end to end', () => {
   it('shows its health', async () => {
     const progress = { position: last + 1, lag: 0 };
     assert.deepEqual(await exchange.get('/health/live'), { live: true });
-    type Readiness = { projections: { position: number }[] };
+    type Readiness = {
+      projections: { position: number }[]; clock: { trusted: boolean; wallAheadMs: number }; databases: unknown[]; disk: { freeBytes: number };
+    };
     const ready = () => exchange.get('/health/ready') as unknown as Promise<Readiness>;
     // The projections' thread tells its progress a moment after it can be read.
     while ((await ready()).projections.some(({ position }) => position <= last)) await delay(5);
-    assert.deepEqual(await ready(), {
+    const { clock, databases, disk, ...shown } = await ready();
+    assert.ok(clock.trusted && Math.abs(clock.wallAheadMs) < 10_000 && disk.freeBytes > 0);
+    assert.deepEqual(databases, ['log', 'read models', 'outbox'].map((name) => ({ name, answers: true, lastError: null })));
+    assert.deepEqual(shown, {
       ready: true, reasons: [], engine: { position: last + 1, logLength: last + 1, standby: false }, chains: [], lanes: [], relays: [],
       roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'query', 'api'], readModels: { position: last, lag: 0 },
       projections: ['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims'].map((name) => ({ name, ...progress })),
     });
     const { text } = await exchange.request('GET', '/metrics');
     assert.match(text, new RegExp(`^exchange_engine_position ${last + 1}$`, 'm'));
+    assert.deepEqual(await exchange.get('/api/v1/contracts'), { chains: [] });
     await exchange.get('/openapi.json');
   });
 
@@ -340,6 +346,6 @@ describe('the exchange, end to end', () => {
     exchange = await exchange.restart();
     assert.deepEqual(await documents(), before);
     const again = await exchange.request('POST', '/api/v1/orders', { body: hit.sent });
-    assert.deepEqual([again.body, again.position, again.headers.get('Idempotent-Replayed')], [hit.body, hit.position, 'true']);
+    assert.deepEqual([again.body, again.position, again.headers.get('Idempotent-Replayed')], [{ ...hit.body, orderStatus: 'filled' }, hit.position, 'true']);
   });
 });

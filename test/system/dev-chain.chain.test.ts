@@ -21,6 +21,7 @@ import { developmentAccounts } from '../../service/embedded/chain/dev-contracts.
 import { DirectoryInUse } from '../../service/embedded/directory-lock.js';
 import { isRunning, processIdentity } from '../../service/embedded/process-identity.js';
 import { contractOn, rpcTo } from '../support/json-rpc.js';
+import { haveEnded, killGuardOf } from '../support/process-table.js';
 
 const MILLION_USDC = 1_000_000_000_000n;
 const TRANSFER = id('Transfer(address,address,uint256)');
@@ -67,12 +68,12 @@ describe('development chain', () => {
   }
 
   /** Another node process that starts it, writes its log, then its URL and process number. */
-  function startElsewhere() {
+  function startElsewhere(keepEveryMs = 1e9) {
     const module = new URL('../../service/embedded/chain/dev-chain.js', import.meta.url).href;
     const child = spawn(process.execPath, ['--input-type=module', '-e', `
       import { startDevChain } from ${JSON.stringify(module)};
       const options = ${JSON.stringify(optionsFor(directory))};
-      const chain = await startDevChain({ ...options, keepEveryMs: 1e9, log: (line) => console.log('log', line) });
+      const chain = await startDevChain({ ...options, keepEveryMs: ${keepEveryMs}, log: (line) => console.log('log', line) });
       console.log('ready', chain.rpcUrl, chain.pid);
       setInterval(() => {}, 1000);
     `], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -146,13 +147,30 @@ describe('development chain', () => {
     assert.ok(Math.abs(Number(timestamp) - Date.now() / 1_000) < 30);
   });
 
-  it('has what happened before and after the kill -9 of its owner, whose chain lives on until the next start', async () => {
+  it('ends with its owner, which is killed, without another start, and then has all that was on disk', async () => {
+    await cp(made, directory, { recursive: true });
+    const owner = startElsewhere(20);
+    const [, url, pid] = (await owner.until(/^ready/)).split(' ');
+    const { contracts } = JSON.parse(readFileSync(join(directory, 'kept/manifest.json'), 'utf8')) as DevChain['chain'];
+    const state = join(directory, 'kept/state.json.gz');
+    const { ino } = statSync(state);
+    await contractOn(url!, contracts.collateral, testUsdc).send(alice!.address, 'transfer', [bob!.address, 9n]);
+    while (statSync(state).ino === ino) await sleep(20);
+    await killed(owner.child);
+    await haveEnded([Number(pid)]);
+
+    const next = await start();
+    assert.equal(await usdcOf(next, bob!), MILLION_USDC + 9n);
+  });
+
+  it('has what happened before and after the kill -9 of its owner and its guard, when it lives on until the next start', async () => {
     await cp(made, directory, { recursive: true });
     const owner = startElsewhere();
     const [, url, pid] = (await owner.until(/^ready/)).split(' ');
     const { contracts } = JSON.parse(readFileSync(join(directory, 'kept/manifest.json'), 'utf8')) as DevChain['chain'];
     const usdc = contractOn(url!, contracts.collateral, testUsdc);
     await usdc.send(alice!.address, 'transfer', [bob!.address, 1n]);
+    killGuardOf(Number(pid));
     await killed(owner.child);
     await usdc.send(alice!.address, 'transfer', [bob!.address, 2n]);
 
@@ -174,7 +192,7 @@ describe('development chain', () => {
       while (statSync(state).ino === ino) await sleep(20);
     }
     process.kill(first.pid, 'SIGKILL');
-    assert.match(await first.ended, /^anvil ended by itself/);
+    assert.equal((await first.ended).message, `the development chain (pid ${first.pid}) was stopped: signal SIGKILL`);
     await first.stop();
     const second = await start();
     assert.equal(await usdcOf(second, bob!), MILLION_USDC + 15n);
@@ -195,8 +213,9 @@ describe('development chain', () => {
   it('is made anew when its owner was killed in the middle of the deployment', async () => {
     const owner = startElsewhere();
     await owner.until(/eth_sendRawTransaction/);
-    await killed(owner.child);
     const { process: orphan } = JSON.parse(readFileSync(join(directory, 'anvil.json'), 'utf8')) as { process: string };
+    killGuardOf(Number.parseInt(orphan, 10));
+    await killed(owner.child);
     assert.equal(processIdentity(Number.parseInt(orphan, 10)), orphan, 'the test needs an orphan');
     assert.equal(existsSync(join(directory, 'kept')), false, 'the test needs a half-made chain');
     mkdirSync(join(directory, 'making'));

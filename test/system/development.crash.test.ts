@@ -1,4 +1,4 @@
-/** `kill -9` of what `npm start` runs: the next start takes up the Postgres and the chain that the killed one has left running. */
+/** `kill -9` of what `npm start` runs: the next start goes on with all that was acknowledged, while the killed one's Postgres and chain still end. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,6 @@ describe('kill -9 of the development stack', function () {
     service = await start();
   });
   after(async () => {
-    // Stopped, not killed: a killed one would leave its Postgres and its chain running.
     await service.stop();
     await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   });

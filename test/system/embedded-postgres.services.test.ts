@@ -6,10 +6,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { DirectoryInUse } from '../../service/embedded/directory-lock.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
 import { isRunning } from '../../service/embedded/process-identity.js';
+import { haveEnded, killGuardOf, listProcesses, startedBy } from '../support/process-table.js';
 
 describe('embedded Postgres', () => {
   let home: string;
@@ -73,12 +75,13 @@ describe('embedded Postgres', () => {
     const second = await start();
     await query(second.url, 'insert into kept values (2)');
     process.kill(second.pid, 'SIGKILL');
-    assert.match(await second.ended, /^Postgres ended by itself/);
+    assert.equal((await second.ended).message, `Postgres (pid ${second.pid}) was stopped: signal SIGKILL`);
     await second.stop();
 
     const owner = startElsewhere();
     const [, url, pid] = (await owner.until(/^ready/)).split(' ');
     await query(url!, 'insert into kept values (3)');
+    killGuardOf(Number(pid));
     await killed(owner.child);
     assert.equal(isRunning(Number(pid)), true, 'the test needs the orphan');
 
@@ -87,6 +90,21 @@ describe('embedded Postgres', () => {
     assert.deepEqual(await query(third.url, 'select n from kept order by n'), [{ n: 1 }, { n: 2 }, { n: 3 }]);
     await assert.rejects(query(third.url.replace(/postgres:[0-9a-f]+@/, 'postgres:wrong@'), 'select 1'), /password authentication failed/);
   });
+
+  for (const [where, folders] of [['a folder', []], ['a folder that is closed to everybody else', ['closed', 'data']]] as const) {
+    it(`in ${where} ends with its owner, which is killed, without another start`, async () => {
+      if (folders.length > 0) mkdirSync(join(directory, 'closed'), { mode: 0o700 });
+      directory = join(directory, ...folders);
+      const owner = startElsewhere();
+      const [, url, pid] = (await owner.until(/^ready/)).split(' ');
+      await query(url!, 'create table kept as select 1 as n');
+      const left = startedBy(owner.child.pid!);
+      assert.ok(left.some((each) => each.pid === Number(pid)));
+      await killed(owner.child);
+      await haveEnded(left.map((each) => each.pid));
+      assert.deepEqual(await query((await start()).url, 'select n from kept'), [{ n: 1 }]);
+    });
+  }
 
   it('is reached by TCP too, and by TCP alone where the path is too long for a socket', async () => {
     const server = await start();
@@ -121,6 +139,7 @@ describe('embedded Postgres', () => {
     const owner = startElsewhere();
     await owner.until(/performing post-bootstrap|running bootstrap/);
     await killed(owner.child);
+    while (listProcesses().some(({ command }) => command.includes(directory))) await sleep(20);
     assert.equal(existsSync(join(directory, 'cluster')), false, 'the test needs a half-made cluster');
     mkdirSync(join(directory, 'making-abc'));
     writeFileSync(join(directory, 'making-abc/PG_VERSION'), '18\n');

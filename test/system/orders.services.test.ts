@@ -88,7 +88,7 @@ describe('the exchange: orders', () => {
     });
     const answers = await Promise.all([sent, spelled, sent, spelled, sent, spelled].map((each) => exchange.request('POST', '/api/v1/orders', { body: each })));
     const { orderHash } = answers[0]!.body as { orderHash: string };
-    assert.deepEqual(new Set(answers.map(({ status, text, position }) => `${status} ${text} ${position}`)).size, 1);
+    assert.deepEqual(new Set(answers.map(({ status, body: each, position }) => `${status} ${json({ ...each, orderStatus: '' })} ${position}`)).size, 1);
     assert.deepEqual(answers.filter(({ headers }) => headers.get('Idempotent-Replayed') === 'true').length, 5);
     assert.deepEqual((await openOf(lower(alice), answers[0]!.position)).map((each) => each.orderHash), [orderHash]);
 
@@ -96,9 +96,19 @@ describe('the exchange: orders', () => {
     const headers = await cancelHeaders(exchange.signing, alice, { orderHash });
     assert.equal((await exchange.request('DELETE', cancelPath(orderHash), { headers })).status, 200);
     const again = await exchange.request('POST', '/api/v1/orders', { body: sent });
-    assert.deepEqual([again.text, again.headers.get('Idempotent-Replayed')], [answers[0]!.text, 'true']);
+    assert.deepEqual([again.body, again.headers.get('Idempotent-Replayed')], [{ ...answers[0]!.body, orderStatus: 'cancelled' }, 'true']);
     const fresh = await exchange.request('POST', '/api/v1/orders', { body: await body({ nonce: 1, size: 26, price: 1 }) });
     assert.deepEqual((await openOf(lower(alice), fresh.position)).map((each) => each.orderHash), [fresh.body['orderHash']]);
+  });
+
+  it('are found right after they were placed, without waiting for a position', async () => {
+    for (let nonce = 2_000; nonce < 2_020; nonce++) {
+      const { orderHash } = await exchange.place(alice, { marketId: exchange.sun.id, nonce, price: 1, size: nonce });
+      const { status, size, remainingSize } = await exchange.get(`/api/v1/orders/${orderHash}`);
+      assert.deepEqual([status, size, remainingSize], ['open', nonce, nonce]);
+    }
+    const { error } = await exchange.refused('unknown_order', 'GET', `/api/v1/orders/${id('none')}`);
+    assert.match(error as string, /X-Min-Log-Position/);
   });
 
   it('are exact up to 2^64-1, in orders, books, positions and volumes', async () => {

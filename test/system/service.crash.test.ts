@@ -84,7 +84,7 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
   before(`lives through ${KILLS} kills`, async () => {
     const mining = new AbortController();
     const mined = chain.mine(mining.signal);
-    const chainEnded = chain.ended.then((reason) => { throw new Error(reason); });
+    const chainEnded = chain.ended.then((reason) => { throw reason; });
     try {
       await Promise.race([dieOften().then(quiet), mined, service.failed, chainEnded]);
     } catch (error) {

@@ -2,7 +2,7 @@
 import type { NewRecord, Stream } from '../log.js';
 import { AttemptFailed, TAKEN, type Attempt, type Attempted } from '../appender.js';
 import { encodeData, encodeIds } from './binary.js';
-import { canPass, isStatementError, soleRow, type Connection } from './connection.js';
+import { canPass, isDiskFull, isStatementError, soleRow, type Connection } from './connection.js';
 import { APPEND_BATCH, STREAM_NUMBERS } from './schema.js';
 
 /** Encodes a batch once and returns its attempt. An attempt without an answer drops the connection. */
@@ -21,7 +21,8 @@ export function attemptsOf(stream: Stream, connection: Connection, records: read
       // A statement error rolls back the statement and leaves the connection usable.
       const undone = isStatementError(error);
       if (!undone) connection.drop();
-      throw new AttemptFailed(error, { maybeWritten: sent && !undone, canPass: canPass(error) });
+      // A full disk does not pass in the time for which a caller waits: the caller is told at once.
+      throw new AttemptFailed(error, { maybeWritten: sent && !undone, canPass: canPass(error) && !isDiskFull(error) });
     }
   };
 }

@@ -7,7 +7,7 @@ export interface Connection {
   get(): Promise<pg.Client>;
   /** Forgets the client, even if it runs a query: the next get() makes a new connection. */
   drop(): void;
-  /** Ends the client after its running query. */
+  /** Ends the client after its running query, also a client that is only being connected. */
   end(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       void client?.end().catch(() => undefined);
     },
     async end() {
-      const client = current;
+      const client = current ?? await connecting?.catch(() => undefined);
       current = undefined;
       await client?.end().catch(() => undefined);
     },
@@ -82,6 +82,11 @@ export function soleRow<Row>(rows: readonly Row[]): Row {
   const [row] = rows;
   if (row === undefined) throw new TypeError('a statement that always returns a row returned none');
   return row;
+}
+
+/** Whether Postgres refused a statement because its disk is full. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '53100';
 }
 
 /** Whether the same work may succeed later: no connection, no resources, a conflict, a timeout, a server in recovery. */

@@ -5,10 +5,11 @@
  * sync to disk, so appends of commands and of outcomes would wait for each other. When a message is lost with its process, followers
  * find the records by polling.
  */
-import { pause, retrying } from '../../waiting.js';
+import { pause } from '../../waiting.js';
 import type { Stream } from '../log.js';
-import { createConnection, type ConnectionOptions } from './connection.js';
+import type { ConnectionOptions } from './connection.js';
 import { CHANNEL } from './schema.js';
+import { createStandingConnection } from './standing-connection.js';
 
 export interface Signals {
   /** Connects and stays connected, until close(). */
@@ -35,10 +36,9 @@ export function createSignals({ connection: options, grown, connected }: Signals
   const closing = new AbortController();
   const announced = new Map<Stream, number>();
   let announcing: Promise<void> | undefined;
-  let listening: Promise<void> | undefined;
 
-  const connection = createConnection({
-    ...options,
+  const connection = createStandingConnection({
+    ...options, connected, backoff: AFTER_LOST_CONNECTIONS,
     async prepare(client) {
       client.on('notification', ({ payload }) => {
         const match = MESSAGE.exec(payload ?? '');
@@ -46,21 +46,7 @@ export function createSignals({ connection: options, grown, connected }: Signals
       });
       await client.query(`listen ${CHANNEL}`);
     },
-    lost() { if (listening !== undefined) reconnect(); },
   });
-
-  function reconnect(): void {
-    listening = connectUntilDone();
-  }
-
-  async function connectUntilDone(): Promise<void> {
-    const connect = async (): Promise<void> => {
-      await connection.get();
-      connected();
-    };
-    // The retrying ends with an error only when `closing` aborts.
-    await retrying(connect, { backoff: AFTER_LOST_CONNECTIONS, signal: closing.signal, canPass: () => true }).catch(() => undefined);
-  }
 
   async function announceAll(): Promise<void> {
     while (announced.size > 0) {
@@ -79,7 +65,7 @@ export function createSignals({ connection: options, grown, connected }: Signals
   }
 
   return {
-    listen() { if (listening === undefined) reconnect(); },
+    listen: () => { connection.stay(); },
     announce(stream, length) {
       if (closing.signal.aborted) return;
       announced.set(stream, Math.max(length, announced.get(stream) ?? 0));
@@ -88,8 +74,7 @@ export function createSignals({ connection: options, grown, connected }: Signals
     async close() {
       closing.abort();
       await announcing;
-      await listening;
-      await connection.end();
+      await connection.close();
     },
   };
 }

@@ -1,6 +1,7 @@
 /** The endpoints about markets: listing, orderbook, statistics, holders, trades, resolution. */
 import Type from 'typebox';
 import { HOLDER_ENTRIES } from '../../../query/positions.js';
+import { named } from '../../../engine/records/named-schema.js';
 import * as kind from '../../../query/parameters.js';
 import { ACTIVITY_ENTRIES, TRADE_ENTRIES } from '../../../query/trades.js';
 import { problems } from '../../http/problems.js';
@@ -52,9 +53,13 @@ export const getOrderbook = defineEndpoint({
   errors: ['unavailable'],
 });
 
+const TokenId = named('TokenId', Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'A uint256 as a decimal string.' }));
+const WITHOUT_CHAIN = 'null for a market without a chain.';
+
 export const listMarkets = defineEndpoint({
   ...reading,
-  id: 'listMarkets', path: '/api/v1/markets', summary: 'Active markets', description: 'All standard markets that are not resolved, newest first.',
+  id: 'listMarkets', path: '/api/v1/markets', summary: 'Active markets', description: 'All standard markets that are not resolved, newest first. '
+    + 'With `conditionId` and the token ids a wallet reads its shares, splits and redeems; /api/v1/contracts has the ABIs for that.',
   parameters: { chainId: parameter.optionalChainId },
   answer: {
     description: 'The markets.',
@@ -64,6 +69,9 @@ export const listMarkets = defineEndpoint({
         category: field.oneOf(['defi', 'protocol', 'stablecoin', 'general'], 'What the market is about.'),
         contractAddress: field.Address, maker: field.Address, expiration: field.Seconds, chainId: field.integer('Chain on which the market settles.', 1),
         resolved: Type.Boolean(), bestAskPrice: field.PriceOrNone, createdAt: field.Seconds,
+        conditionId: field.orNull(field.Bytes32, `Condition of the conditional tokens, for splitPosition, mergePositions and redeemPositions; ${WITHOUT_CHAIN}`),
+        yesTokenId: field.orNull(TokenId, `ERC-1155 id of the YES shares; ${WITHOUT_CHAIN}`),
+        noTokenId: field.orNull(TokenId, `ERC-1155 id of the NO shares; ${WITHOUT_CHAIN}`),
       })),
       count: field.Count,
     }),
@@ -72,7 +80,9 @@ export const listMarkets = defineEndpoint({
         markets: [{
           id: example.marketId, question: example.question, description: 'Resolves YES if the figure is reached before the year ends.', category: 'defi',
           contractAddress: example.contractAddress, maker: example.maker, expiration: example.expiration, chainId: 31_337, resolved: false,
-          bestAskPrice: 600_000, createdAt: example.placedAt,
+          bestAskPrice: 600_000, createdAt: example.placedAt, conditionId: example.marketId,
+          yesTokenId: '67342861206352183424271838154306187063461374310264017361302217042436938274305',
+          noTokenId: '110289364510287301928475610293847561029384756102938475610293847561029384756102',
         }],
         count: 1,
       },

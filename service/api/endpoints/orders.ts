@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { PlaceOrderRequest } from '../../../command/orders/order-request.js';
 import { AnyCaseBytes32, AnyCaseSignature } from '../../../engine/records/fields.js';
-import { MAX_ORDERS } from '../../../query/orders.js';
+import { ORDERS_LIMIT } from '../../../query/orders.js';
 import * as kind from '../../../query/parameters.js';
 import { MAX_BODY_BYTES } from '../../http/body.js';
 import { problems } from '../../http/problems.js';
@@ -19,10 +19,14 @@ const order = {
   expiration: example.expiration, makerFeeRecipient: `0x${'0'.repeat(40)}`,
 };
 
+/** The states of an accepted order. */
+const ORDER_STATES = ['open', 'filled', 'cancelled'];
+
 export const placeOrder = defineEndpoint({
   id: 'placeOrder', role: 'api', method: 'POST', path: '/api/v1/orders', tag: 'Orders', summary: 'Submit a signed order',
   description: 'The order is matched at once against the resting orders of the same outcome, by price, then time. The unfilled remainder rests in the book. '
-    + 'The answer is sent when the order is durable. Sending the same signed order again is safe: it gets the first answer, with `Idempotent-Replayed: true`.',
+    + 'The answer is sent when the order is durable. Sending the same signed order again is safe: it gets the first answer, with `Idempotent-Replayed: true` '
+    + 'and the present `orderStatus`. Integers of the body may be JSON integers or decimal strings.',
   parameters: {},
   body: bytesOf(PlaceOrderRequest, {
     limitBytes: MAX_BODY_BYTES,
@@ -39,14 +43,19 @@ export const placeOrder = defineEndpoint({
     description: 'The order is accepted.',
     schema: field.answer('PlacedOrder', {
       orderHash: field.Bytes32, status: Type.Literal('accepted'), matches: field.integer('Number of trades that the order made at once.'), timestamp: field.Seconds,
+      orderStatus: Type.Optional(field.oneOf(ORDER_STATES, 'Only when the same order was submitted before: the order\'s present state, as in '
+      + '/api/v1/orders/{hash}. Missing if it is not known at the moment.')),
     }),
-    examples: { accepted: { orderHash: example.orderHash, status: 'accepted', matches: 1, timestamp: example.placedAt } },
+    examples: {
+      accepted: { orderHash: example.orderHash, status: 'accepted', matches: 1, timestamp: example.placedAt },
+      repeated: { orderHash: example.orderHash, status: 'accepted', matches: 1, timestamp: example.placedAt, orderStatus: 'cancelled' },
+    },
     headers: { 'X-Log-Position': 'Log position of the order.', 'Idempotent-Replayed': '`true` when the same order was submitted before.' },
   },
   errors: [
-    'invalid_json', 'invalid_request', 'invalid_price', 'invalid_size', 'invalid_expiration', 'invalid_signature', 'invalid_permit', 'unknown_market',
-    'market_closed', 'duplicate_nonce', 'nonce_cancelled', 'insufficient_balance', 'insufficient_allowance', 'chain_unavailable', 'overloaded',
-    'outcome_unknown', 'unavailable',
+    'invalid_json', 'invalid_request', 'invalid_price', 'invalid_size', 'size_too_small', 'invalid_expiration', 'invalid_signature', 'invalid_permit',
+    'unknown_market', 'market_closed', 'duplicate_nonce', 'nonce_cancelled', 'too_many_open_orders', 'insufficient_balance', 'insufficient_allowance',
+    'chain_unavailable', 'clock_untrusted', 'disk_full', 'overloaded', 'outcome_unknown', 'unavailable',
   ],
   limit: 'orders', consistent: false,
 });
@@ -84,8 +93,8 @@ export const cancelOrder = defineEndpoint({
     headers: { 'X-Log-Position': 'Log position of the cancel.' },
   },
   errors: [
-    'invalid_order_hash', 'invalid_market_id', 'cancel_signature_required', 'invalid_cancel_signature', 'not_order_owner', 'unknown_order',
-    'already_filled', 'overloaded', 'outcome_unknown', 'unavailable',
+    'invalid_order_hash', 'invalid_market_id', 'cancel_signature_required', 'invalid_cancel_signature', 'not_order_owner', 'other_site', 'unknown_order',
+    'already_filled', 'disk_full', 'overloaded', 'outcome_unknown', 'unavailable',
   ],
   limit: 'orders', consistent: false,
 });
@@ -95,9 +104,11 @@ const openOrder = {
   remainingSize: field.amount('Unfilled part'), timestamp: field.Seconds,
 };
 
+const AllOpen = field.integer('Number of all open orders that match, also those on other pages.');
+
 /** The parameters of a page of open orders. */
 const page = {
-  limit: parameter.limit({ byDefault: MAX_ORDERS, max: MAX_ORDERS }),
+  limit: parameter.limit(ORDERS_LIMIT),
   before: inQuery('before', kind.optional(kind.position), {
     description: 'Only orders placed before this log position. Send `next` of the previous page.', example: 4_200,
   }),
@@ -107,7 +118,7 @@ const reading = { role: 'query', method: 'GET', authority: anybody, errorShape: 
 
 export const listOrders = defineEndpoint({
   ...reading,
-  id: 'listOrders', path: '/api/v1/orders', tag: 'Orders', summary: 'Open orders of a trader', description: 'Newest first, in one market or in all.',
+  id: 'listOrders', path: '/api/v1/orders', tag: 'Orders', summary: 'Open orders of a trader', description: 'Newest first, in one market or in all, page by page. `count` is the number of all these open orders, not of the page.',
   parameters: {
     trader: inQuery('trader', kind.address, { description: 'Owner of the orders.', example: example.alice }),
     marketId: inQuery('market', kind.optional(kind.marketId), { description: 'Only orders in this market.', example: example.marketId }),
@@ -115,7 +126,7 @@ export const listOrders = defineEndpoint({
   },
   answer: {
     description: 'The open orders.',
-    schema: field.answer('OpenOrders', { orders: Type.Array(field.answer('OpenOrder', openOrder)), count: field.Count, next: field.Next }),
+    schema: field.answer('OpenOrders', { orders: Type.Array(field.answer('OpenOrder', openOrder)), count: AllOpen, next: field.Next }),
     examples: {
       'one order': {
         orders: [{
@@ -133,12 +144,13 @@ export const listOrders = defineEndpoint({
 export const listUserOrders = defineEndpoint({
   ...reading,
   id: 'listUserOrders', path: '/api/v1/users/{address}/orders', tag: 'Users', summary: 'All open orders of a user on a chain',
-  description: 'Newest first, with the questions of their markets.',
+  description: 'Newest first, with the questions of their markets, page by page. `count` is the number of all these open orders, not of the page.',
   parameters: { user: parameter.userInPath, chainId: parameter.chainId, ...page },
   answer: {
     description: 'The open orders.',
     schema: field.answer('UserOpenOrders', {
-      orders: Type.Array(field.answer('UserOpenOrder', { ...openOrder, marketQuestion: field.Question, outcome: field.Outcome })), next: field.Next,
+      orders: Type.Array(field.answer('UserOpenOrder', { ...openOrder, marketQuestion: field.Question, outcome: field.Outcome })),
+      count: AllOpen, next: field.Next,
     }),
     examples: {
       'one order': {
@@ -146,6 +158,7 @@ export const listUserOrders = defineEndpoint({
           orderHash: example.orderHash, marketId: example.marketId, marketQuestion: example.question, side: 0, outcome: 0, price: 620_000,
           size: 25_000_000, remainingSize: 15_000_000, timestamp: example.placedAt,
         }],
+        count: 1,
       },
     },
   },
@@ -166,16 +179,16 @@ const HistoryEntry = field.answer('OrderHistoryEntry', {
 });
 
 export const getOrder = defineEndpoint({
-  ...reading,
+  ...reading, role: 'api',
   id: 'getOrder', path: '/api/v1/orders/{hash}', tag: 'Orders', summary: 'One order, open or closed, with its history',
-  description: 'Every entry of the history has the log position of its record: see /api/v1/events.',
+  description: 'An order is found as soon as it is accepted. Every entry of the history has the log position of its record: see /api/v1/events.',
   parameters: { orderHash: inPath('hash', kind.orderHash, parameter.orderHashTold) },
   answer: {
     description: 'The order.',
     schema: field.answer('OrderWithHistory', {
       ...openOrder, trader: field.Address, outcome: field.Outcome, filledSize: field.amount('Filled part'),
       nonce: field.integer('uint64.'), expiration: field.integer('Unix seconds, uint64.'),
-      status: field.oneOf(['open', 'filled', 'cancelled'], 'The state of the order.'),
+      status: field.oneOf(ORDER_STATES, 'The state of the order.'),
       cancelReason: field.orNull(Type.String(), 'Why the order was cancelled; null if it was not.'),
       history: Type.Array(HistoryEntry, { description: 'What happened to the order, oldest first; at most the latest 1,000 fills.' }),
     }),

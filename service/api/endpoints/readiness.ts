@@ -22,6 +22,21 @@ const Readiness = field.answer('Readiness', {
     position: Type.Integer({ minimum: -1, description: 'Last log position that all reads include; -1 for none.' }),
     lag: field.integer('Number of commands after that position.'),
   }, { description: 'State of the query role.' })),
+  clock: Type.Optional(field.answer('ClockReadiness', {
+    trusted: Type.Boolean({ description: 'While the clock is not trusted, orders are refused and no time passes in the history.' }),
+    doubts: Type.Array(Type.String(), { description: 'Why the clock is not trusted; empty while it is.' }),
+    time: Type.String({ description: 'The trusted time, ISO 8601 in UTC.' }),
+    wallAheadMs: Type.Integer({ description: 'The machine\'s clock minus the trusted time, in milliseconds.' }),
+    databaseAheadMs: field.orNull(Type.Integer(), 'The clock of the log\'s database minus the trusted time; null while it is not known.'),
+    historyAheadMs: field.orNull(Type.Integer(), 'The latest time in the history minus the trusted time; null while the history is empty or not known here.'),
+  }, { description: 'The process\'s clock; for a stack, the clock that differs most.' })),
+  databases: Type.Optional(Type.Array(field.answer('DatabaseReadiness', {
+    name: field.oneOf(['log', 'read models', 'outbox'], 'What the database is for.'), answers: Type.Boolean(),
+    lastError: field.orNull(Type.String(), 'Why it does not answer; null while it does.'),
+  }), { description: 'Databases that the process uses. Each is asked at most twice per second, with a time limit of 2 s.' })),
+  disk: Type.Optional(field.answer('DiskReadiness', {
+    freeBytes: field.integer('Free space on the disk of DATA_DIR.'), minFreeBytes: field.integer('Below this, orders are refused; 0 means never.'),
+  })),
   lanes: Type.Optional(Type.Array(field.answer('LaneReadiness', {
     chainId: field.ChainId, key: Type.String({ description: 'Name of the key in the settings.' }), address: field.Address,
     standby: Type.Boolean({ description: 'Another process sends with this key.' }), trouble: field.orNull(Type.String(), 'What blocks the lane; null when nothing does.'),
@@ -32,7 +47,7 @@ const Readiness = field.answer('Readiness', {
     trouble: field.orNull(Type.String(), 'Why the relayer cannot send; null when it can.'),
   }), { description: 'State of the relayer role.' })),
   chains: Type.Optional(Type.Array(Type.Partial(field.answer('ChainReadiness', {
-    chainId: field.ChainId, finalBlock: field.orNull(field.integer('Number of the block.'), 'The last final block of the chain; null before the chain has answered.'),
+    chainId: field.ChainId, finalBlock: field.orNull(field.integer('Number of the block.'), 'The last final block of the chain; null while there is none, as before the chain has answered.'),
     lagBlocks: field.integer('Number of final blocks that the history does not have yet.'),
     reachable: Type.Boolean({ description: 'Whether the last request to the chain succeeded. While the chain is unreachable, orders are accepted and fills wait.' }),
     failures: field.integer('Number of requests to the chain that failed in a row.'),
@@ -44,23 +59,29 @@ const Readiness = field.answer('Readiness', {
     oldestWaitingS: field.orNull(field.integer('Seconds.'), 'How long the oldest waiting fill has waited, in seconds; null when none waits.'),
     settlementTrouble: field.orNull(Type.String(), 'What blocks settlement; null when nothing does.'),
     stopped: field.orNull(Type.String(), 'Why the chain is not recorded any more; null while it is recorded.'),
+    anchorsPassedOver: field.integer('Number of transactions whose anchors the chain\'s settings pass over.'),
+    unkeptBlocks: field.integer('Only of the development chain: number of mined blocks that are not on disk yet; their fills are not confirmed before.'),
   })), { description: 'State of the indexer and settlement roles; each has its own fields.' })),
 });
 
 const readiness = {
   ready: true, roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'query', 'api'], reasons: [],
   engine: { position: 4_218, logLength: 4_218, standby: false }, projections: [{ name: 'orders', position: 4_218, lag: 0 }],
+  clock: { trusted: true, doubts: [], time: '2026-11-22T07:30:00.000Z', wallAheadMs: 1, databaseAheadMs: 0, historyAheadMs: -412 },
+  databases: [{ name: 'log', answers: true, lastError: null }, { name: 'read models', answers: true, lastError: null }],
+  disk: { freeBytes: 84_825_690_112, minFreeBytes: 512_000_000 },
   readModels: { position: 4_217, lag: 0 }, lanes: [{ chainId: 31_337, key: 'operator', address: example.bob, standby: false, trouble: null }],
   relays: [{ chainId: 31_337, address: example.maker, standby: false, openRelays: 1, trouble: null }],
   chains: [{
     chainId: 31_337, finalBlock: 312, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 0, stalled: false,
-    waitingFills: 3, sentFills: 12, oldestWaitingS: 0, settlementTrouble: null, stopped: null,
+    waitingFills: 3, sentFills: 12, oldestWaitingS: 0, settlementTrouble: null, stopped: null, anchorsPassedOver: 0, unkeptBlocks: 0,
   }],
 };
 
 export const getReadiness = defineEndpoint({
   id: 'getReadiness', role: 'every', method: 'GET', path: '/health/ready', tag: 'Service', summary: 'Whether requests should be sent to the service',
-  description: 'Ready when the engine has decided nearly all commands and every read model has nearly caught up. Lags are in records.',
+  description: 'Ready when the engine has decided nearly all commands, every read model has nearly caught up, the databases answer, the clock is trusted and '
+    + 'the disk has space. Lags are in records.',
   parameters: {}, authority: anybody, errorShape: problems,
   answer: {
     description: 'Ready.', schema: Readiness,

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { problems } from '../../http/problems.js';
 import * as field from '../answer-fields.js';
 import { anybody } from '../authority.js';
-import { signedTypes } from '../config-answer.js';
+import { Limits, signedTypes } from '../config-answer.js';
 import { orderActions } from '../signing.js';
 import { defineEndpoint } from '../endpoint.js';
 import * as example from '../examples.js';
@@ -41,7 +41,13 @@ const Chain = field.answer('Chain', {
   }),
   collateral: field.orNull(Collateral, 'The stablecoin, with what a wallet needs to sign permits; null if there is no chain or the stablecoin has not been read yet.'),
   confirmations: field.integer('Number of blocks on top of a block that make the block final.'),
-  exposureCheck: Type.Boolean({ description: 'Whether an order is checked against its trader\'s balance and allowance before it is accepted.' }),
+  exposureCheck: Type.Boolean({ description: 'Whether an order is checked against its trader\'s balance and allowance before it is accepted. '
+    + 'If not, an order that its trader cannot pay for is accepted, and its trades fail on the chain.' }),
+  minOrderSize: field.integer('Smallest size of an order in the chain\'s markets, 6 decimals.', 1),
+  passOverAnchors: Type.Array(field.Bytes32, {
+    description: 'Transactions that anchor another history and were passed over by the operator\'s decision, since a leaked key sent them. The history '
+      + 'has an AnchorPassedOver event for each.',
+  }),
   orderDomain: field.answer('OrderDomain', {
     name: Type.String(), version: Type.Literal('1'), chainId: field.ChainId, verifyingContract: field.Address,
   }, { description: 'EIP-712 domain of orders and cancels.' }),
@@ -59,7 +65,7 @@ export const Configuration = field.answer('Configuration', {
   chains: Type.Array(Chain),
   orderTypes: field.answer('OrderTypes', { Order: typedData, CancelOrder: typedData }, { description: 'EIP-712 types of orders and cancels.' }),
   cancelAuth: field.oneOf(['required', 'open'], 'Whether a cancel needs the trader\'s signature.'),
-  limits: Type.Record(Type.String(), Type.Number(), { description: 'All limits by name; a name ends with its unit.' }),
+  limits: Limits,
 });
 
 export const getConfig = defineEndpoint({
@@ -78,7 +84,7 @@ export const getConfig = defineEndpoint({
             oracle: null, oracleResolver: null, quickResolver: null, multicall: null,
           },
           collateral: { name: 'Test USD Coin', version: '1', symbol: 'USDC', decimals: 6, address: example.collateralAddress },
-          confirmations: 1, exposureCheck: true,
+          confirmations: 1, exposureCheck: true, minOrderSize: 1, passOverAnchors: [],
           orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress },
           signedActions: {
             order: orderActions({
@@ -89,7 +95,13 @@ export const getConfig = defineEndpoint({
         }],
         orderTypes: signedTypes,
         cancelAuth: 'required',
-        limits: { minPrice: 1, maxPrice: 999_999, minExpirationS: 60, maxBodyBytes: 65_536 },
+        limits: {
+          minPrice: 1, maxPrice: 999_999, minExpirationS: 60, maxBodyBytes: 65_536, maxOpenOrders: 5_000, maxFillsPerOrder: 2_500,
+          maxOrdersPerPage: 1_000, maxHolders: 10, maxActivity: 50, maxTrades: 100, maxUserActivity: 100,
+          maxSettlementsPerPage: 1_000, maxEventsPerPage: 1_000, maxRelayDeadlineS: 2_592_000, maxRedemptionsPerBatch: 20,
+          relayGasPerOwnerAndHour: 20_000_000, relayGasPerTokenAndHour: 1_000_000_000,
+          rateLimitWindowS: 60, ordersPerWindow: 6_000, readsPerWindow: 6_000,
+        },
       },
     },
   },
@@ -117,7 +129,8 @@ export const getLiveness = defineEndpoint({
 export const getMetrics = defineEndpoint({
   ...plain,
   id: 'getMetrics', path: '/metrics', summary: 'Metrics in Prometheus\' text format',
-  description: 'Durations by route, orders by result, queue, batches, positions, lags, event-loop delay.',
+  description: 'Durations by route, orders by result, queue, batches, positions, lags, connections, event-loop delay. Served at METRICS_PORT instead, '
+    + 'where that is set.',
   answer: {
     description: 'The metrics.', schema: Type.String(), contentType: 'text/plain',
     examples: { metrics: '# TYPE exchange_engine_position gauge\nexchange_engine_position 4218\n' },

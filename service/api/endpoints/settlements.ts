@@ -104,8 +104,9 @@ const recordOf = (...fills: object[]) => ({ found: true, txHash: example.txHash,
 export const getSettlement = defineEndpoint({
   ...reading,
   id: 'getSettlement', path: '/api/v1/settlements/{txHash}', summary: 'Settlement status of a transaction',
-  description: '`fills` has every fill of the transaction, each with its own status: one fill may fail while the others settle. The first fill is also at '
-    + 'top level. `replacedBy` is the transaction that now contains a fill, if this one was replaced. For an unknown transaction: only `found`, false.',
+  description: '`fills` has every fill of the transaction, each with its own status: one fill may fail while the others settle. One of them is also at '
+    + 'top level: the first confirmed fill; without one, the first pending fill; a failed fill only when all have failed. '
+    + '`replacedBy` is the transaction that now contains a fill, if this one was replaced. For an unknown transaction: only `found`, false.',
   parameters: {
     txHash: inPath('txHash', kind.transactionHash, { description: 'Hash of a settlement transaction.', example: example.txHash }),
   },
@@ -115,14 +116,17 @@ export const getSettlement = defineEndpoint({
       field.answer('Settlement', {
         found: Type.Literal(true), txHash: field.Bytes32, ...settlement, isBatch: IsBatch,
         fills: Type.Array(field.answer('SettledFill', settlement), {
-          description: 'All fills of the transaction, in its order; the first is also at top level.',
+          description: 'All fills of the transaction, in its order.',
         }),
       }, { description: 'The answer for a settlement transaction.' }),
       field.answer('UnknownSettlement', { found: Type.Literal(false) }, { description: 'The answer for any other hash.' }),
     ]),
     examples: {
       'confirmed': recordOf(fill),
-      'a batch that failed in part': recordOf(fill, { ...fill, fill: 311, status: 'failed', reason: 'buyer_insufficient_balance', batchIndex: 1 }),
+      'a batch that failed in part': {
+        ...recordOf(fill, { ...fill, fill: 309, status: 'failed', reason: 'buyer_insufficient_balance' }), batchIndex: 1,
+        fills: [{ ...fill, fill: 309, status: 'failed', reason: 'buyer_insufficient_balance' }, { ...fill, batchIndex: 1 }],
+      },
       'replaced by a higher fee': recordOf({ ...fill, status: 'pending', replacedBy: example.digest }),
       'unknown': { found: false },
     },

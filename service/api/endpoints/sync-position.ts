@@ -41,7 +41,7 @@ export const syncPosition = defineEndpoint({
     },
     headers: { 'X-Log-Position': 'Log position at which the answer is true: the position of the correction, if there was one, or a later position.' },
   },
-  errors: ['unknown_market', 'chain_unavailable', 'overloaded', 'outcome_unknown', 'not_caught_up', 'unavailable'],
+  errors: ['unknown_market', 'chain_unavailable', 'disk_full', 'overloaded', 'outcome_unknown', 'not_caught_up', 'unavailable'],
   limit: 'orders', consistent: false,
 });
 

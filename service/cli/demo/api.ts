@@ -5,6 +5,7 @@ interface Domain { readonly name: string; readonly version: string; readonly cha
 
 export interface Chain {
   readonly chainId: number;
+  readonly name: string;
   /** Null when nothing settles, and when the service does not publish its node. */
   readonly rpcUrl: string | null;
   readonly contracts: Readonly<Record<string, string | null>>;

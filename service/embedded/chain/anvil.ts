@@ -1,16 +1,17 @@
 /** Runs anvil, a real EVM chain for development and tests: finds the installed program, starts it, waits until it answers, stops it. */
-import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pause, within } from '../../../engine/waiting.js';
+import { childEnded, type ChildEnded } from '../child-ended.js';
+import { spawnGuarded } from '../guarded-process.js';
 import { keepAlive } from '../keep-alive.js';
 import { readOutput } from '../process-output.js';
 
 export interface Anvil {
   readonly url: string;
   readonly pid: number;
-  /** Resolves with the reason when anvil ends by itself; never after stop(). */
-  readonly ended: Promise<string>;
+  /** Resolves with how anvil ended when it ends by itself; never after stop(). */
+  readonly ended: Promise<ChildEnded>;
   /** Sends SIGTERM: anvil writes its state, if it was told to keep one, and exits. Can be called again. */
   stop(): Promise<void>;
 }
@@ -32,13 +33,16 @@ const STOP_TIMEOUT_MS = 20_000;
 /** The well-known test mnemonic; anvil's ten accounts come from it. */
 export const TEST_MNEMONIC = 'test test test test test test test test test test test junk';
 
-/** Starts anvil on 127.0.0.1; it makes a block per transaction. Rejects with anvil's last lines when it ends before it answers. */
+/**
+ * Starts anvil on 127.0.0.1; it makes a block per transaction, and does not outlive this process. Rejects with anvil's last lines when it
+ * ends before it answers.
+ */
 export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   const { chainId, port = 0, args = [], log = () => undefined, spawned = () => undefined } = options;
-  // Detached: Ctrl-C in a terminal reaches only this process, and a kill of this process's group does not kill the chain.
-  const child = spawn(anvilProgram(), [
-    '--host', '127.0.0.1', '--port', String(port), '--chain-id', String(chainId), '--mnemonic', TEST_MNEMONIC, ...args,
-  ], { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: '/usr/bin:/bin', HOME: '/tmp' } });
+  const child = spawnGuarded({
+    program: anvilProgram(), args: ['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(chainId), '--mnemonic', TEST_MNEMONIC, ...args],
+    env: { PATH: '/usr/bin:/bin', HOME: '/tmp' }, stopSignals: ['TERM', 'KILL'],
+  });
   if (child.pid !== undefined) spawned(child.pid);
   let listens: (address: string) => void = () => undefined;
   const listening = new Promise<string>((resolve) => { listens = resolve; });
@@ -56,7 +60,8 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   return {
     url: `http://${address}`, pid,
     ended: new Promise((resolve) => {
-      void exited.then(() => { if (!stopping) resolve(`anvil ended by itself: ${lastLines().at(-1) ?? 'it said nothing'}`); });
+      const told = () => childEnded({ name: 'the development chain', pid, code: child.exitCode, signal: child.signalCode, lastLines: lastLines() });
+      void exited.then(() => { if (!stopping) resolve(told()); });
     }),
     async stop() {
       stopping = true;

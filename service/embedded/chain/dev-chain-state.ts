@@ -35,7 +35,7 @@ const isManifest = compileSchema(Manifest);
 export class DevChainUnusable extends Error {
   constructor(directory: string, what: string, remedy = '') {
     super(`the development chain in ${directory} ${what}. ${remedy}To start anew, move the whole data directory `
-      + `(${dirname(directory)}) away: the history in it belongs to that chain`);
+      + `(DATA_DIR, ${dirname(directory)}) away: the history in it belongs to that chain`);
     this.name = 'DevChainUnusable';
   }
 }

@@ -3,15 +3,16 @@
  * kill -9 of the service.
  *
  * anvil can write its state file itself, but it writes in place, every few seconds whether or not anything happened, so a kill may leave
- * half a file. Here the service requests the state when there are new blocks, and replaces the file as a whole. anvil runs detached, so it
- * survives a kill of the service: the next start requests its state, then stops it.
+ * half a file. Here the service requests the state when there are new blocks, and replaces the file as a whole. When the service is killed,
+ * its guard stops anvil (guarded-process.ts), and blocks that were not on disk are gone: the exchange has concluded nothing from them. When
+ * the guard was killed too, the next start requests anvil's state, then stops it.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Chain } from '../../../command/chain/chain.js';
 import { startAnvil, stopOrphan, type Anvil } from './anvil.js';
-import { dumpState, keepChain, latestBlock, type ChainKeeper } from './chain-keeper.js';
+import { dumpState, keepChain, latestBlock, type ChainKeeper, type KeptStatus } from './chain-keeper.js';
 import { artifactsDigest, makeDevContracts, SETTLEMENT_DOMAIN_NAME, creatorWallet, operatorWallet, relayerWallet } from './dev-contracts.js';
 import {
   DevChainUnusable, digestOf, keepNewChain, readManifest, removeHalfMade, replaceState, unpackState, type Manifest,
@@ -38,8 +39,10 @@ export interface DevChain {
   readonly pid: number;
   /** Writes the state now. */
   keep(): Promise<void>;
-  /** Resolves with the reason when the chain ends by itself; never after stop(). */
-  readonly ended: Promise<string>;
+  /** How far the disk is behind the chain, on the clock of `performance.now()`. */
+  kept(): KeptStatus;
+  /** Resolves with how the chain ended when it ends by itself; never after stop(). */
+  readonly ended: Anvil['ended'];
   /** Writes the state and stops the chain. Can be called again. */
   stop(): Promise<void>;
 }
@@ -121,7 +124,8 @@ function devChainOf({ manifest, options, directory, anvil, keeper, held, unlock 
   return {
     chain: chainOf(manifest, options), operatorKey: operatorWallet().privateKey, creatorKey: creatorWallet().privateKey,
     relayerKey: relayerWallet().privateKey, relayer: relayerWallet().address.toLowerCase(),
-    rpcUrl: anvil.url, heldUrl: held.url, pid: anvil.pid, ended: anvil.ended, keep: () => keeper.keep(), stop: () => stopped ??= stop(),
+    rpcUrl: anvil.url, heldUrl: held.url, pid: anvil.pid, ended: anvil.ended, keep: () => keeper.keep(), kept: () => keeper.status(),
+    stop: () => stopped ??= stop(),
   };
 }
 

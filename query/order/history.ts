@@ -1,12 +1,11 @@
 /** One order, open or closed: `GET /orders/{hash}` with the order's history, and the facts that the command side needs. */
-import type { CancelReason } from '../engine/records/events.js';
-import type { Side } from '../engine/records/fields.js';
-import type { Database } from './database.js';
-import { answer, answering, bytes, hex, jsonObject, type Answer, type Statement } from './statement.js';
-import { settlementStatus, transactionHash } from './trades.js';
+import type { CancelReason } from '../../engine/records/events.js';
+import type { Side } from '../../engine/records/fields.js';
+import { answer, answering, bytes, hex, jsonObject, type Answer, type RowSource, type Statement } from '../statement.js';
+import { settlementStatus, transactionHash } from '../trades.js';
 
 /** The most fills in a history; the latest fills are shown. */
-const MAX_FILLS = 1_000;
+export const MAX_FILLS = 1_000;
 
 const status = (column: string) => `(array['open', 'filled', 'cancelled'])[${column} + 1]`;
 
@@ -52,8 +51,9 @@ const withHistory = answering('order', ['orders', 'trades'], jsonObject(`
  * `cancelled`. Each entry has its log position. At most the latest 1,000 fills are shown. `timestamp` is in Unix seconds. Throws
  * RequestError `unknown_order`.
  */
-export function orderWithHistory(db: Database, { orderHash }: { orderHash: string }): Promise<Answer> {
-  return answer(db, withHistory, [bytes(orderHash)], 'unknown_order');
+export function orderWithHistory(db: RowSource, { orderHash }: { orderHash: string }): Promise<Answer> {
+  return answer(db, withHistory, [bytes(orderHash)], 'unknown_order', (position) => `the read models are at log position ${position}; `
+    + 'to see an order that was just placed, send the X-Log-Position of its answer as X-Min-Log-Position');
 }
 
 /** An order in the read model; sizes in units of 1e-6. */
@@ -85,7 +85,7 @@ const facts: Statement = {
 };
 
 /** The order with this hash, open or closed; undefined when the read model does not have it (yet). */
-export async function findOrder(db: Database, orderHash: string): Promise<OrderFacts | undefined> {
+export async function findOrder(db: RowSource, orderHash: string): Promise<OrderFacts | undefined> {
   const [row] = await db.rows<OrderRow>(facts, [bytes(orderHash)]);
   if (row === undefined) return undefined;
   return {

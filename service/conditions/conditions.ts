@@ -1,0 +1,150 @@
+/** The conditions under which a process takes orders: its clock is trusted, its databases answer, its disk has space. */
+import { resolve } from 'node:path';
+import { RequestError } from '../../engine/records/errors.js';
+import { createDatabaseProbe, type DatabaseProbe } from '../../engine/log/postgres/probe.js';
+import type { Config } from '../config.js';
+import type { Logger } from '../logger.js';
+import type { Figure } from '../metrics.js';
+import type { RoleName } from '../roles/role-names.js';
+import { startClock, type DatabaseTime, type MachineClocks, type ProcessClock } from './clock.js';
+import { watchDisk, type FreeBytesOf } from './disk.js';
+import { createProbe, type Found, type Probe } from './probe.js';
+import type { DatabaseHealth, DatabaseName, ReadinessParts } from '../process/readiness.js';
+
+/** The machine that a process runs on; tests give another one. */
+export interface Machine {
+  readonly clocks: MachineClocks;
+  readonly freeBytesOf: FreeBytesOf;
+}
+
+export interface Conditions {
+  readonly clock: ProcessClock;
+  /** Throws the RequestError with which a client's command must be refused now. Cancels free funds, so they are refused less often. */
+  admit(what: 'order' | 'other'): void;
+  /** The process's part of readiness. Takes at most the probes' time limit. */
+  health(): Promise<ReadinessParts>;
+  /** Whether the database did not answer its latest probe. */
+  isAway(name: DatabaseName): boolean;
+  readonly figures: readonly Figure[];
+  stop(): Promise<void>;
+}
+
+export interface ConditionsOptions {
+  readonly config: Config;
+  readonly roles: ReadonlySet<RoleName>;
+  readonly urls: { readonly log: string; readonly readModels: string; readonly outbox: string };
+  /** The latest time in the history; undefined while this process does not know the history. */
+  readonly historyMs: () => number | undefined;
+  readonly logger: Logger;
+  readonly machine: Machine;
+}
+
+const PROBE_TIMEOUT_MS = 2_000;
+const LOOK_EVERY_MS = 1_000;
+/** Commands of clients are refused at once when the log has been silent for this long; before that, they wait for it. */
+const SILENT_AFTER_MS = 3_000;
+const CLOCK_RETRY_S = 5;
+const DISK_RETRY_S = 30;
+
+/** The roles that use each database. Every process has the log open. */
+const USERS: Readonly<Record<DatabaseName, readonly RoleName[]>> = {
+  'log': ['engine', 'api', 'query', 'projections', 'settlement', 'lane', 'indexer'],
+  'read models': ['api', 'query', 'projections'],
+  'outbox': ['settlement', 'lane'],
+};
+const silentText: Readonly<Record<DatabaseName, string>> = {
+  'log': 'the log does not answer', 'read models': 'the read models do not answer', 'outbox': 'the outbox does not answer',
+};
+/** The roles that stamp commands. */
+const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'lane', 'indexer'];
+
+/** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
+export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {
+  const { config, roles, historyMs, logger, machine: { clocks, freeBytesOf } } = options;
+  const report = (level: 'info' | 'error', fields: object, message: string): void => { logger[level](fields, message); };
+  const databases = openProbes(options);
+  const disk = watchDisk({ directory: resolve(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, freeBytesOf, report });
+  const clock = await startClock({
+    clocks, historyMs, report, ask: () => databases.log.look(),
+    bounds: { maxJumpMs: config.clockMaxJumpS * 1_000, acceptAfterMs: config.clockAcceptAfterS * 1_000 },
+  }).catch(async (error: unknown) => {
+    await databases.close();
+    throw error;
+  });
+  await disk.look();
+  const timer = setInterval(() => { void Promise.all([clock.look(), disk.look()]); }, LOOK_EVERY_MS).unref();
+  const used = (Object.keys(USERS) as DatabaseName[]).filter((name) => USERS[name].some((role) => roles.has(role)));
+  const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
+  const stamps = STAMPING.some((role) => roles.has(role));
+
+  return {
+    clock,
+    isAway: (name) => databases.of(name).latest()?.answers === false,
+    admit(what) {
+      const latest = databases.log.latest();
+      if (latest?.answers === false && databases.log.sinceSuccessMs() > SILENT_AFTER_MS) {
+        throw new RequestError('unavailable', `the log does not answer (${latest.error}); the request was not accepted`);
+      }
+      if (what !== 'order') return;
+      const shortage = disk.shortage();
+      if (shortage !== undefined) throw new RequestError('disk_full', shortage, [], { retryAfterS: DISK_RETRY_S });
+      const doubt = clock.doubt();
+      if (doubt !== undefined) throw new RequestError('clock_untrusted', doubt, [], { retryAfterS: CLOCK_RETRY_S });
+    },
+    async health() {
+      const found = await Promise.all(used.map(async (name): Promise<DatabaseHealth> => healthOf(name, await databases.of(name).look())));
+      const shown = clock.health();
+      const shortage = disk.shortage();
+      const space = disk.health();
+      return {
+        reasons: [
+          ...found.filter(({ name, answers }) => !answers && isReason(name)).map(({ name, lastError }) => `${silentText[name]} (${lastError})`),
+          ...stamps ? shown.doubts.map((doubt) => `the clock is not trusted: ${doubt}`) : [],
+          ...shortage === undefined ? [] : [`orders are refused: ${shortage}`],
+        ],
+        clock: shown, databases: found, ...space === undefined ? {} : { disk: space },
+      };
+    },
+    figures: [
+      ...clock.figures,
+      { name: 'exchange_disk_free_bytes', help: 'Free space on the disk of DATA_DIR', read: () => disk.health()?.freeBytes ?? 0 },
+      {
+        name: 'exchange_database_answers', help: '1 when the database answered the latest probe',
+        read: () => Promise.all(used.map(async (database) => (
+          { labels: { database }, value: (await databases.of(database).look()).answers ? 1 : 0 }))),
+      },
+    ],
+    async stop() {
+      clearInterval(timer);
+      await databases.close();
+    },
+  };
+}
+
+function healthOf(name: DatabaseName, found: Found<DatabaseTime>): DatabaseHealth {
+  return { name, answers: found.answers, lastError: found.answers ? null : found.error };
+}
+
+/** One probe per database, also when the database has several purposes. */
+function openProbes({ urls, machine: { clocks } }: ConditionsOptions) {
+  const opened = new Map<string, { readonly probe: Probe<DatabaseTime>; readonly connection: DatabaseProbe }>();
+  const open = (url: string): Probe<DatabaseTime> => {
+    const connection = createDatabaseProbe({ url, timeoutMs: PROBE_TIMEOUT_MS });
+    const ask = async (): Promise<DatabaseTime> => {
+      const askedMs = clocks.monotonic();
+      const databaseMs = await connection.ask();
+      // The database read its clock half a round trip ago.
+      return { databaseMs, monotonicMs: (askedMs + clocks.monotonic()) / 2 };
+    };
+    const probe = createProbe({ ask, timeoutMs: PROBE_TIMEOUT_MS, freshMs: LOOK_EVERY_MS / 2, now: () => performance.now() });
+    opened.set(url, { probe, connection });
+    return probe;
+  };
+  const byUrl = (url: string): Probe<DatabaseTime> => opened.get(url)?.probe ?? open(url);
+  const byName: Readonly<Record<DatabaseName, string>> = { 'log': urls.log, 'read models': urls.readModels, 'outbox': urls.outbox };
+  return {
+    log: byUrl(urls.log),
+    of: (name: DatabaseName) => byUrl(byName[name]),
+    close: async () => { await Promise.all([...opened.values()].map(({ connection }) => connection.close())); },
+  };
+}

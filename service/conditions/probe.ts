@@ -1,0 +1,65 @@
+/** Probes: questions with a time limit whose answer is shared, so that a flood of readiness requests asks a database once. */
+import { within } from '../../engine/waiting.js';
+
+export type Found<T> = { readonly answers: true; readonly value: T } | { readonly answers: false; readonly error: string };
+
+export interface Probe<T> {
+  /** Asks, unless somebody is asking or the latest answer is fresh. Resolves within the time limit and never rejects. */
+  look(): Promise<Found<T>>;
+  /** The latest answer; undefined before the first one. */
+  latest(): Found<T> | undefined;
+  /** Milliseconds since the latest success, or since the probe was made. */
+  sinceSuccessMs(): number;
+}
+
+export interface ProbeOptions<T> {
+  readonly ask: () => Promise<T>;
+  readonly timeoutMs: number;
+  /** An answer is used for this long. */
+  readonly freshMs: number;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+}
+
+export function createProbe<T>({ ask, timeoutMs, freshMs, now }: ProbeOptions<T>): Probe<T> {
+  let found: Found<T> | undefined;
+  let foundAtMs = -Infinity;
+  let succeededAtMs = now();
+  /** The running question, which may take longer than the time limit. */
+  let asking: Promise<Found<T>> | undefined;
+  let looking: Promise<Found<T>> | undefined;
+
+  async function answer(): Promise<Found<T>> {
+    try {
+      const value = await ask();
+      succeededAtMs = now();
+      return { answers: true, value };
+    } catch (error) {
+      return { answers: false, error: error instanceof Error ? error.message : String(error) };
+    } finally {
+      asking = undefined;
+    }
+  }
+
+  async function lookAgain(): Promise<Found<T>> {
+    found = await within(asking ??= answer(), timeoutMs) ?? { answers: false, error: `no answer within ${timeoutMs} ms` };
+    foundAtMs = now();
+    looking = undefined;
+    return found;
+  }
+
+  return {
+    look() {
+      if (found !== undefined && now() - foundAtMs < freshMs) return Promise.resolve(found);
+      return looking ??= lookAgain();
+    },
+    latest: () => found,
+    sinceSuccessMs: () => now() - succeededAtMs,
+  };
+}
+
+/** The work, shared: a call while it runs gets the running work's result. */
+export function joined<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => running ??= work().finally(() => { running = undefined; });
+}

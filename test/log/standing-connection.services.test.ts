@@ -1,0 +1,93 @@
+/** A connection that is made again after every loss, over a real Postgres: how it pauses, by the pauses that it asks for. */
+import assert from 'node:assert/strict';
+import pg from 'pg';
+import { createStandingConnection, type StandingConnection } from '../../engine/log/postgres/standing-connection.js';
+import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+
+describe('log: a standing connection to Postgres', () => {
+  let database: TestDatabase;
+  let proxy: TcpProxy;
+  let standing: StandingConnection;
+  beforeEach(async () => {
+    database = await testDatabase();
+    const { hostname, port } = new URL(database.url);
+    proxy = await startTcpProxy({ host: hostname, port: Number(port) });
+  });
+  afterEach(async () => {
+    await standing.close();
+    await proxy.close();
+    await database.drop();
+  });
+
+  /** Stays connected until `pauses` has so many; resolves with them. `atConnection` is called with each connection's number, from 1. */
+  function pausesOf(count: number, atConnection: (number: number) => void, now = (): number => 0): Promise<readonly number[]> {
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    return new Promise((resolve) => {
+      const pauses: number[] = [];
+      let connections = 0;
+      standing = createStandingConnection({
+        url: url.href, name: 'standing', connectTimeoutMs: 5_000, statementTimeoutMs: 5_000, backoff: { firstMs: 20, longestMs: 100 }, now,
+        connected: () => { atConnection(++connections); },
+        async pause(ms, signal) {
+          pauses.push(ms);
+          if (pauses.length < count) return;
+          resolve(pauses);
+          await new Promise<void>((end) => { signal!.addEventListener('abort', () => { end(); }); });
+        },
+      });
+      standing.stay();
+      standing.stay();
+    });
+  }
+  /** The server ends what connections there are, and takes new ones. */
+  const breakOff = (): void => {
+    proxy.refuse();
+    proxy.accept();
+  };
+
+  it('pauses longer after each loss of a server that takes connections and ends them', async () => {
+    assert.deepEqual(await pausesOf(5, breakOff), [20, 40, 80, 100, 100]);
+  });
+
+  it('begins with the first pause after a connection that lasted', async () => {
+    let nowMs = 0;
+    const pauses = await pausesOf(6, (connection) => {
+      if (connection === 3) nowMs += 9_999;
+      if (connection === 4) nowMs += 10_000;
+      breakOff();
+    }, () => nowMs);
+    assert.deepEqual(pauses, [20, 40, 80, 20, 40, 80]);
+  });
+
+  it('pauses longer after each failure to connect', async () => {
+    proxy.refuse();
+    assert.deepEqual(await pausesOf(4, () => assert.fail('it cannot be connected')), [20, 40, 80, 100]);
+  });
+
+  it('ends though nobody answers, and has connected once however often it was told to stay', async () => {
+    const connections: number[] = [];
+    void pausesOf(1, (number) => { connections.push(number); });
+    const client = await standing.get();
+    await standing.close();
+    await assert.rejects(client.query('select 1'));
+    assert.ok(connections.length <= 1);
+  });
+
+  it('leaves nothing open when it is closed while it connects', async () => {
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    standing = createStandingConnection({
+      url: url.href, name: 'standing', connectTimeoutMs: 5_000, statementTimeoutMs: 5_000, backoff: { firstMs: 20, longestMs: 100 },
+    });
+    standing.stay();
+    await standing.close();
+    // A connection's process ends a moment after its client has closed it.
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const open = 'select count(*)::integer as count from pg_stat_activity where application_name = \'standing\'';
+    for (let count = 1; count > 0;) [{ count }] = (await client.query<{ count: number }>(open)).rows as [{ count: number }];
+    await client.end();
+  });
+});

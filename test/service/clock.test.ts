@@ -1,0 +1,110 @@
+/** The clock of a process at its start and at work: which times it gives out, and when it doubts them. */
+import assert from 'node:assert/strict';
+import { ClockDiffers, startClock, type DatabaseTime } from '../../service/conditions/clock.js';
+import type { Found } from '../../service/conditions/probe.js';
+
+const NOW_MS = 1_800_000_000_000;
+const DAY_MS = 86_400_000;
+
+/** A clock on a machine whose clocks the test sets. Times are in milliseconds after the start. */
+function scene() {
+  const set = { passedMs: 0, wallAheadMs: 0, databaseAheadMs: 0, databaseAnswers: true, historyMs: undefined as number | undefined, passPerAskMs: 0 };
+  const lines: string[] = [];
+  const ask = (): Promise<Found<DatabaseTime>> => {
+    set.passedMs += set.passPerAskMs;
+    return Promise.resolve(set.databaseAnswers
+      ? { answers: true, value: { databaseMs: NOW_MS + set.passedMs + set.databaseAheadMs, monotonicMs: set.passedMs } }
+      : { answers: false, error: 'it is silent' });
+  };
+  const start = () => startClock({
+    clocks: { wall: () => NOW_MS + set.passedMs + set.wallAheadMs, monotonic: () => set.passedMs, boot: () => set.passedMs },
+    bounds: { maxJumpMs: 10_000, acceptAfterMs: 600_000 }, ask, historyMs: () => set.historyMs,
+    report: (level, _, message) => { lines.push(`${level} ${message.split(':')[0]}`); },
+  });
+  return { set, lines, start };
+}
+
+describe('service: the clock of a process', () => {
+  describe('at the start', () => {
+    for (const [what, aheadMs, how] of [['ahead of', 100 * DAY_MS, '100 days ahead of'], ['behind', -3_600_000, '1 h behind']] as const) {
+      it(`refuses to start ${what} the database, after it has waited for NTP`, async () => {
+        const { set, start, lines } = scene();
+        Object.assign(set, { wallAheadMs: aheadMs, passPerAskMs: 40_000 });
+        await assert.rejects(start(), (error: Error) => error instanceof ClockDiffers && error.message.startsWith(
+          `the clock of this machine is ${how} the clock of the log's database (`) && error.message.endsWith('): set the wrong one right, then start again'));
+        assert.deepEqual(lines, []);
+      });
+    }
+
+    it('starts on an old history, and on an empty one', async () => {
+      for (const historyMs of [NOW_MS - 7 * DAY_MS, 0, undefined]) {
+        const { set, start } = scene();
+        set.historyMs = historyMs;
+        assert.equal((await start()).doubt(), undefined);
+      }
+    });
+
+    it('starts on a history that is ahead, says so once, and takes no orders until the clock has passed it', async () => {
+      const { set, start, lines } = scene();
+      set.historyMs = NOW_MS + 60_000;
+      const clock = await start();
+      await clock.look();
+      await clock.look();
+      assert.match(clock.doubt()!, /^the history is already 1 min ahead of the clock/);
+      assert.deepEqual(lines, ['error the history is ahead of the clock']);
+      set.passedMs = 40_000;
+      await clock.look();
+      assert.equal(clock.doubt(), undefined, 'the difference is within what two processes may differ by');
+    });
+  });
+
+  it('gives whole milliseconds that never go back', async () => {
+    const { set, start } = scene();
+    const clock = await start();
+    const given: number[] = [];
+    for (const wallAheadMs of [0, 9_000.7, -9_000, -100_000, 100_000]) {
+      Object.assign(set, { wallAheadMs, passedMs: set.passedMs + 100.4 });
+      await clock.look();
+      given.push(clock.now() - NOW_MS);
+    }
+    assert.ok(given.every((ms, i) => Number.isInteger(ms) && ms >= (given[i - 1] ?? 0)), given.join());
+    assert.ok(Math.abs(given.at(-1)! - 502) < 30, given.join());
+  });
+
+  it('doubts a jump at once, before the next look, and tells each turn once', async () => {
+    const { set, start, lines } = scene();
+    const clock = await start();
+    set.wallAheadMs = DAY_MS;
+    assert.equal(clock.doubt(), 'the clock of this machine has jumped 1 day ahead; the jump is refused');
+    await clock.look();
+    const { trusted, wallAheadMs, time } = clock.health();
+    assert.deepEqual([trusted, wallAheadMs, time], [false, DAY_MS, new Date(NOW_MS).toISOString()]);
+    set.wallAheadMs = 0;
+    assert.equal(clock.doubt(), undefined);
+    await clock.look();
+    assert.deepEqual(lines, ['error the clock of this machine has jumped', 'info the clock of this machine agrees with the trusted time again']);
+  });
+
+  it('is never further ahead than the database confirms: without its word, the time stands and is doubted', async () => {
+    const { set, start } = scene();
+    const clock = await start();
+    set.databaseAnswers = false;
+    set.passedMs = 14_000;
+    await clock.look();
+    assert.deepEqual([clock.now() - NOW_MS, clock.doubt()], [14_000, undefined]);
+    set.passedMs = 100 * DAY_MS;
+    await clock.look();
+    assert.deepEqual([clock.now() - NOW_MS, clock.doubt()], [25_000, 'the log\'s database has not confirmed the time for 100 days']);
+    set.databaseAnswers = true;
+    await clock.look();
+    assert.deepEqual([clock.now() - NOW_MS, clock.doubt()], [100 * DAY_MS, undefined]);
+  });
+
+  it('doubts a database whose clock is set to another time', async () => {
+    const { set, start } = scene();
+    const clock = await start();
+    set.databaseAheadMs = -DAY_MS;
+    await clock.look();
+    assert.equal(clock.doubt(), 'the clock of the log\'s database is 1 day behind this process');
+  });
+});

@@ -1,0 +1,49 @@
+/** The machine's processes, for tests of what is left when a process is killed. */
+import { execFileSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRunning, processIdentity } from '../../service/embedded/process-identity.js';
+
+export interface Listed {
+  readonly pid: number;
+  readonly parent: number;
+  /** The process group: that of an embedded program is its own id, and its guard is in the same group. */
+  readonly group: number;
+  /** The command line. */
+  readonly command: string;
+}
+
+/** All processes that run now. */
+export function listProcesses(): readonly Listed[] {
+  const lines = execFileSync('ps', ['-A', '-ww', '-o', 'pid=,ppid=,pgid=,args='], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }).trim().split('\n');
+  return lines.map((line) => {
+    const [pid, parent, group, ...command] = line.trim().split(/\s+/);
+    return { pid: Number(pid), parent: Number(parent), group: Number(group), command: command.join(' ') };
+  });
+}
+
+/** What the process has started, directly and indirectly, with the guards of the programs among them. */
+export function startedBy(pid: number, all = listProcesses()): readonly Listed[] {
+  const found = new Map<number, Listed>();
+  for (const parents = [pid]; parents.length > 0;) {
+    const parent = parents.pop();
+    for (const each of all.filter((candidate) => candidate.parent === parent || (candidate.group === parent && parent !== pid))) {
+      if (each.pid === pid || found.has(each.pid)) continue;
+      found.set(each.pid, each);
+      parents.push(each.pid);
+    }
+  }
+  return [...found.values()];
+}
+
+/** Kills the guard of an embedded program, so that the program outlives its owner. */
+export function killGuardOf(pid: number): void {
+  const guards = listProcesses().filter((each) => each.group === pid && each.pid !== pid && each.command.includes('guard()'));
+  if (guards.length !== 1) throw new Error(`process ${pid} has ${guards.length} guards`);
+  process.kill(guards[0]!.pid, 'SIGKILL');
+}
+
+/** Resolves when none of the processes runs any more. */
+export async function haveEnded(pids: readonly number[]): Promise<void> {
+  const identities = pids.map((pid) => [pid, processIdentity(pid)] as const);
+  while (identities.some(([pid, identity]) => identity !== undefined && isRunning(pid) && processIdentity(pid) === identity)) await sleep(20);
+}

@@ -1,0 +1,36 @@
+/** A machine whose wall clock and free disk space a test sets. Its other clocks are true. */
+import type { Machine } from '../../service/conditions/conditions.js';
+import { createBell } from '../../engine/waiting.js';
+
+export interface TestMachine extends Machine {
+  /** Added to the true time by the wall clock, in milliseconds. */
+  wallAheadMs: number;
+  /** Added to the monotonic clock's true time, in milliseconds. */
+  monotonicAheadMs: number;
+  freeBytes: number;
+  /** Resolves when the process has looked at its clocks and its disk `count` more times. */
+  looks(count: number): Promise<void>;
+}
+
+const LOOK_WITHIN_MS = 60_000;
+
+export function testMachine(): TestMachine {
+  const looked = createBell();
+  const never = new AbortController().signal;
+  const machine: TestMachine = {
+    wallAheadMs: 0, monotonicAheadMs: 0, freeBytes: 1_000_000_000_000,
+    clocks: {
+      wall: () => Date.now() + machine.wallAheadMs, monotonic: () => performance.now() + machine.monotonicAheadMs, boot: () => performance.now(),
+    },
+    freeBytesOf() {
+      looked.ring();
+      return Promise.resolve(machine.freeBytes);
+    },
+    async looks(count) {
+      for (let i = 0; i < count; i++) {
+        if (await looked.wait(never, LOOK_WITHIN_MS) !== 'rung') throw new Error('the process does not look at its disk');
+      }
+    },
+  };
+  return machine;
+}

@@ -1,0 +1,103 @@
+/** The quick start of the documentation page, run as it is served: each block of curl and of TypeScript against the whole exchange. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Wallet, id } from 'ethers';
+import ts from 'typescript';
+import { developmentAccounts } from '../../service/embedded/chain/dev-contracts.js';
+import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+
+const run = promisify(execFile);
+const PACKAGES = fileURLToPath(new URL('../../../node_modules', import.meta.url));
+/** What stands between the outputs of two blocks. */
+const NEXT = '--- next block ---';
+const trader = new Wallet(id('exchange: quick start'));
+
+interface Order { readonly orderHash: string; readonly price: number; readonly remainingSize: number }
+
+describe('exchange: the quick start', function () {
+  this.timeout(120_000);
+  let exchange: ExchangeStack;
+  let directory: string;
+  let page: string;
+  let settings: Record<string, string>;
+  before(async () => {
+    exchange = await exchangeStack();
+    directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-quick-start-'));
+    await symlink(PACKAGES, join(directory, 'node_modules'));
+    await writeFile(join(directory, 'package.json'), '{"type":"module"}');
+    page = await (await fetch(`${exchange.url}/docs/`)).text();
+    settings = { PATH: process.env['PATH'] ?? '', HOME: directory, EXCHANGE_URL: exchange.url, PRIVATE_KEY: trader.privateKey };
+  });
+  after(async () => {
+    await exchange.close();
+    await rm(directory, { recursive: true });
+  });
+
+  const blocksOf = (language: string): string[] =>
+    [...page.matchAll(new RegExp(`<code class="language-${language}">([^<]*)</code>`, 'g'))].map(([, code]) => unescaped(code!));
+
+  /** The order as the exchange knows it when everything decided so far is in the read models. */
+  const orderOf = async (orderHash: string) => {
+    const { engine: { position } } = await exchange.get('/health/ready') as { engine: { position: number } };
+    return exchange.get(`/api/v1/orders/${orderHash}`, position - 1);
+  };
+
+  it('opens the page, before the endpoints, with every step in both languages', () => {
+    assert.ok(page.indexOf('Quick start') < page.indexOf('id="swagger-ui"'));
+    assert.deepEqual([...page.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, title]) => title), [
+      '1. Get the configuration', '2. Sign an order', '3. Place it', '4. Read your own write', '5. Cancel it with a signature',
+    ]);
+    assert.deepEqual(['bash', 'typescript'].map((language) => blocksOf(language).length), [5, 5]);
+  });
+
+  it('signs, without a key of one\'s own, with one that the development stack has funded', () => {
+    const keys = ['bash', 'typescript'].flatMap((language) => blocksOf(language)[1]!.match(/0x[0-9a-f]{64}/g) ?? []);
+    assert.deepEqual(keys, [developmentAccounts()[0]!.privateKey, developmentAccounts()[0]!.privateKey]);
+  });
+
+  it('works in bash with curl, block by block', async () => {
+    const script = ['set -euo pipefail', ...blocksOf('bash').flatMap((code) => [code, `echo; echo '${NEXT}'`])].join('\n');
+    const { stdout } = await run('bash', ['-c', script], { cwd: directory, env: settings });
+    const outputs = stdout.split(NEXT).map((each) => each.trim());
+    assert.deepEqual(outputs.slice(0, 2), ['', '']);
+    const [placed, read, cancelled] = outputs.slice(2, 5).map((text) => JSON.parse(text) as unknown) as [Order, { orders: Order[] }, object];
+    const { orderHash } = placed;
+    assert.deepEqual(read.orders.map((order) => [order.orderHash, order.price, order.remainingSize]), [[orderHash, 10_000, 1_000_000]]);
+    assert.deepEqual(cancelled, { status: 'cancelled', orderHash, filledSize: 0, remainingSize: 1_000_000 });
+    assert.equal((await orderOf(orderHash))['trader'], trader.address.toLowerCase());
+  });
+
+  it('works in TypeScript, block by block, and its types are right', async () => {
+    const source = blocksOf('typescript').map((code) => `${code}\nconsole.log('${NEXT}');\n`).join('');
+    const file = join(directory, 'quick-start.ts');
+    await writeFile(file, source);
+    assert.deepEqual(faultsOf(file), []);
+    await writeFile(join(directory, 'quick-start.mjs'), ts.transpileModule(source, { compilerOptions, fileName: 'quick-start.mts' }).outputText);
+    const { stdout } = await run(process.execPath, ['quick-start.mjs'], { cwd: directory, env: settings });
+    const [, , placed, read, cancelled] = stdout.split(NEXT).map((each) => each.trim());
+    assert.match(placed!, /^0x[0-9a-f]{64}$/);
+    assert.match(read!, new RegExp(`orderHash: '${placed}'`));
+    assert.match(cancelled!, /status: 'cancelled'/);
+    const { status, cancelReason } = await orderOf(placed!);
+    assert.deepEqual([status, cancelReason], ['cancelled', 'user']);
+  });
+});
+
+const compilerOptions: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, strict: true, noEmit: true,
+  skipLibCheck: true, types: ['node'], typeRoots: [join(PACKAGES, '@types')],
+};
+
+/** What the compiler has to say of a file. */
+function faultsOf(file: string): string[] {
+  return ts.getPreEmitDiagnostics(ts.createProgram([file], compilerOptions)).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+}
+
+function unescaped(html: string): string {
+  return html.replaceAll('&quot;', '"').replaceAll('&gt;', '>').replaceAll('&lt;', '<').replaceAll('&amp;', '&');
+}
