@@ -1,6 +1,6 @@
 /** A stranger brings what users have signed before the relayer does: ours reverts, and the request has succeeded all the same. */
 import assert from 'node:assert/strict';
-import { Wallet, id } from 'ethers';
+import { Interface, Wallet, id } from 'ethers';
 import type { RelayAction } from '../../command/relayer/bodies.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
@@ -9,6 +9,7 @@ import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasle
 
 const USDC = 1_000_000n;
 const BOND = 10n * USDC;
+const REVOKE = new Interface(['function revokeKeyedNonce(uint192)']);
 
 describe('relayer: a stranger is first', function () {
   this.timeout(120_000);
@@ -113,13 +114,37 @@ describe('relayer: a stranger is first', function () {
     await assertSucceeds('settle-market', await bodies.settlement(ann, { market: sun.address, marketId: sun.marketId }));
   });
 
+  it('an item that its owner takes back meanwhile has failed, and the others of the batch have not', async () => {
+    const { bodies, contracts } = client;
+    await caughtUp(exchange, node);
+    const ben = new Wallet(id('front-run: ben'));
+    await node.rpc('anvil_setBalance', [ben.address, '0xde0b6b3a7640000']);
+    for (const { yesId } of [rain, sun]) {
+      await node.send(ann, 'conditionalTokens', 'safeTransferFrom', [ann.address, ben.address, yesId, 10n * USDC, '0x']);
+    }
+    const redemptions = await Promise.all([rain, sun].map(async (market) => (
+      { marketAddress: market.address, ...await bodies.redemptionItem(ben, { conditionId: market.marketId, indexSets: [1n] }) })));
+    const revoke = REVOKE.encodeFunctionData('revokeKeyedNonce', [BigInt(sun.marketId) % 2n ** 192n]);
+    const { status, ended } = await sent('batch-ctf-redemption', { chainId: client.chainId, owner: ben.address, redemptions }, () => node.rpc('eth_sendTransaction', [{
+      from: ben.address, to: contracts['conditionalTokens'], data: revoke, gas: '0x30000', maxFeePerGas: '0x2540be40000', maxPriorityFeePerGas: '0x2540be400',
+    }]));
+    assert.equal(status, '0x1');
+    assert.deepEqual(ended.results, [
+      { succeeded: true, reason: null }, { succeeded: false, reason: 'the transaction has not brought the state that was asked for' },
+    ]);
+    assert.equal(await node.usdcOf(ben), 10n * USDC);
+    const { failedClaims } = await exchange.get('/api/v1/failed-claims', await caughtUp(exchange, node)) as { failedClaims: { marketId: string; txHash: string }[] };
+    assert.deepEqual(failedClaims.map(({ marketId, txHash }) => [marketId, txHash]), [[sun.marketId, ended.txHash]]);
+    await client.relayed('ctf-redemption', await bodies.redemption(ben, { conditionId: sun.marketId }));
+  });
+
   it('redemption, and a batch of which a stranger has brought every item', async () => {
     const { bodies } = client;
     await caughtUp(exchange, node);
     await assertSucceeds('ctf-redemption', await bodies.redemption(ann, { conditionId: rain.marketId }));
     const redemptions = [{ marketAddress: sun.address, ...await bodies.redemptionItem(ann, { conditionId: sun.marketId }) }];
     await assertSucceeds('batch-ctf-redemption', { chainId: client.chainId, owner: ann.address, redemptions });
-    assert.equal(await node.usdcOf(ann), 1_000n * USDC);
+    assert.equal(await node.usdcOf(ann), 980n * USDC, 'all but what she gave away');
     assert.equal((await client.refused('ctf-redemption', await bodies.redemption(ann, { conditionId: rain.marketId })))[0], 422);
   });
 });

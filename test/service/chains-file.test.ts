@@ -80,8 +80,8 @@ describe('service: chains file', () => {
   it('is as its documentation shows it', async () => {
     const text = await readFile('docs/chains-file.md', 'utf8');
     const example = JSON.parse(/```json\n(.*?)```/s.exec(text)![1]!) as { chains: object[] };
-    const chains = example.chains.map((each) => ({ ...each, operatorKey: { file: 'key' } }));
-    const [chain, ...others] = await read({ chains }, { AMOY_RPC_URL: 'http://amoy.example' });
+    const chains = example.chains.map((each) => ({ ...each, operatorKey: { file: 'key' }, relayerKey: { env: 'RELAYER_KEY' } }));
+    const [chain, ...others] = await read({ chains }, { AMOY_RPC_URL: 'http://amoy.example', RELAYER_KEY });
     assert.deepEqual(others, []);
     assert.deepEqual([chain!.chain.chainId, chain!.rpcUrls], [80_002, ['http://amoy.example', 'https://rpc-amoy.example']]);
   });

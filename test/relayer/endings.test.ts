@@ -1,0 +1,118 @@
+/** How endings are judged: by the state of the chain, by each item's own event, and never by the receipt alone where that says too much. */
+import assert from 'node:assert/strict';
+import { Interface, type InterfaceAbi } from 'ethers';
+import type { ChainLog, ContractCall } from '../../command/relayer/abi.js';
+import { judge, neverSent, type Over } from '../../command/relayer/endings.js';
+import type { Goal } from '../../command/relayer/goals.js';
+import type { RelayNote } from '../../command/relayer/note.js';
+import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
+import { contracts, lowerCase, owner, stranger } from '../support/relay-scene.js';
+
+const TOKENS = new Interface(conditionalTokens.abi as InterfaceAbi);
+const ZERO = `0x${'0'.repeat(64)}`;
+const RAIN = `0x${'a1'.repeat(32)}`;
+const SUN = `0x${'b2'.repeat(32)}`;
+const TX = `0x${'77'.repeat(32)}`;
+const ann = lowerCase(owner);
+
+const log = (event: string, ...args: unknown[]): ChainLog => ({ ...TOKENS.encodeEventLog(event, args), address: contracts.conditionalTokens });
+const redemption = (marketId: string, sets: bigint[], by = ann) => log('PayoutRedemption', by, contracts.collateral, ZERO, marketId, sets, 5n);
+
+const mined = (succeeded: boolean): Over => ({ kind: 'ended', ending: { kind: 'mined', txHash: TX, block: 5_000, succeeded } });
+
+describe('relayer: endings', () => {
+  const asked: { from: number; to: number }[] = [];
+
+  /** Judges a request of these goals on a chain whose views give `state` and whose blocks and receipt have these logs. */
+  async function judged(
+    goals: readonly Goal[], over: Over,
+    { action = 'ctf-redemption', state = () => 0n, logs = [], receipt = [], fromBlock = 4_990 }:
+    { action?: RelayNote['action']; state?: (call: ContractCall) => unknown; logs?: ChainLog[]; receipt?: ChainLog[]; fromBlock?: number } = {},
+  ) {
+    const note: RelayNote = { requestId: ZERO, action, owner: ann, goals, nonces: [], fromBlock };
+    return judge(note, over, [TX], {
+      contracts, relayer: ann,
+      reads: {
+        views: (calls) => Promise.resolve(calls.map(state)),
+        logs: ({ from, to }) => {
+          asked.push({ from, to });
+          return Promise.resolve(logs);
+        },
+        receiptLogs: () => Promise.resolve(receipt), funds: () => Promise.resolve({ baseFeePerGas: 1n, balance: 1n, block: 6_000 }),
+      },
+    });
+  }
+
+  const redeem = (marketId: string): Goal => ({ kind: 'redemption', owner: ann, marketId, tokens: ['1'] });
+  const succeeded = { succeeded: true };
+
+  it('a batch\'s items each by an event of their own, and one event serves one item', async () => {
+    const goals = [redeem(RAIN), redeem(RAIN), redeem(SUN)];
+    const receipt = [redemption(RAIN, [1n]), redemption(SUN, [1n], lowerCase(stranger)), redemption(SUN, [1n, 2n])];
+    const { txHash, results } = await judged(goals, mined(true), { action: 'batch-ctf-redemption', receipt, state: () => 7n });
+    assert.equal(txHash, TX);
+    assert.deepEqual(results.map((each) => each.succeeded), [true, false, false]);
+  });
+
+  it('a redemption that reverted has succeeded only when the shares are gone and the owner was paid for them', async () => {
+    const paid = { logs: [redemption(RAIN, [1n])] };
+    assert.deepEqual((await judged([redeem(RAIN)], mined(false), paid)).results, [succeeded]);
+    for (const [state, logs] of [[() => 1n, paid.logs], [() => 0n, []], [() => 0n, [redemption(SUN, [1n])]]] as const) {
+      const { results } = await judged([redeem(RAIN)], mined(false), { state, logs: [...logs] });
+      assert.deepEqual(results, [{ succeeded: false, reason: 'the transaction reverted' }]);
+    }
+  });
+
+  it('a split by the owner\'s own event of the same amount', async () => {
+    const goal: Goal = { kind: 'split', owner: ann, marketId: RAIN, amount: '5' };
+    const split = (amount: bigint) => log('PositionSplit', ann, contracts.collateral, ZERO, RAIN, [1n, 2n], amount);
+    assert.deepEqual((await judged([goal], mined(false), { action: 'ctf-split', logs: [split(4n), split(5n)] })).results, [succeeded]);
+    assert.equal((await judged([goal], mined(false), { action: 'ctf-split', logs: [split(4n)] })).results[0]?.succeeded, false);
+    assert.deepEqual((await judged([goal], mined(true), { action: 'ctf-split' })).results, [succeeded]);
+  });
+
+  it('a settlement by the resolution: the contract succeeds also when it finds the proposal untruthful', async () => {
+    const goal: Goal = { kind: 'resolution', marketId: RAIN, winningOutcome: 1 };
+    const pays = (yes: bigint, no: bigint) => ({ action: 'settle-market' as const, state: ({ args }: ContractCall) => args[1] === 0 ? yes : no });
+    assert.deepEqual((await judged([goal], mined(true), pays(0n, 1n))).results, [succeeded]);
+    assert.deepEqual((await judged([goal], mined(true), pays(0n, 0n))).results, [
+      { succeeded: false, reason: 'the transaction has not brought the state that was asked for' },
+    ]);
+    for (const [yes, no] of [[1n, 0n], [1n, 1n]] as const) {
+      assert.equal((await judged([goal], mined(false), pays(yes, no))).results[0]?.succeeded, false);
+    }
+  });
+
+  it('an approval, an allowance and a proposal by the state at the block of the ending', async () => {
+    const proposal = (proposer: string, outcome: boolean) => ({ assertionId: TX, proposer, outcome });
+    const cases: readonly [Goal, RelayNote['action'], unknown, boolean][] = [
+      [{ kind: 'approval', owner: ann, operator: ann, approved: true }, 'ctf-approval', true, true],
+      [{ kind: 'approval', owner: ann, operator: ann, approved: false }, 'ctf-approval', true, false],
+      [{ kind: 'allowance', owner: ann, spender: ann, value: '5' }, 'usdc-permit', 5n, true],
+      [{ kind: 'allowance', owner: ann, spender: ann, value: '5' }, 'usdc-permit', 4n, false],
+      [{ kind: 'proposal', marketId: RAIN, proposer: ann, outcome: true }, 'propose-resolution', proposal(owner.address, true), true],
+      [{ kind: 'proposal', marketId: RAIN, proposer: ann, outcome: true }, 'propose-resolution', proposal(owner.address, false), false],
+      [{ kind: 'proposal', marketId: RAIN, proposer: ann, outcome: true }, 'propose-resolution', proposal(stranger.address, true), false],
+      [{ kind: 'proposal', marketId: RAIN, proposer: ann, outcome: true }, 'propose-resolution', { ...proposal(owner.address, true), assertionId: ZERO }, false],
+    ];
+    for (const [goal, action, state, wanted] of cases) {
+      assert.equal((await judged([goal], mined(false), { action, state: () => state })).results[0]?.succeeded, wanted, JSON.stringify(goal));
+    }
+  });
+
+  it('a lost transaction by the newest state, in at most 1,000 blocks', async () => {
+    asked.length = 0;
+    const over: Over = { kind: 'ended', ending: { kind: 'lost' } };
+    const { txHash, results } = await judged([redeem(RAIN)], over, { logs: [redemption(RAIN, [1n])], fromBlock: 10 });
+    assert.deepEqual([txHash, results], [TX, [succeeded]]);
+    assert.deepEqual(asked, [{ from: 5_000, to: 6_000 }]);
+    assert.deepEqual((await judged([redeem(RAIN)], over)).results, [{ succeeded: false, reason: 'another transaction used the relayer\'s nonce' }]);
+  });
+
+  it('what the lane refused, or nobody asked for, has failed for each item, with a reason of at most 200 characters', async () => {
+    const { results } = await judged([redeem(RAIN), redeem(SUN)], { kind: 'refused', reason: 'x'.repeat(300) });
+    assert.deepEqual(results.map(({ succeeded: each, reason }) => [each, reason?.length]), [[false, 200], [false, 200]]);
+    assert.deepEqual(neverSent(0).results.length, 1);
+    assert.deepEqual(neverSent(3).results.length, 3);
+  });
+});
