@@ -23,6 +23,8 @@ export interface FollowerOptions {
   readonly onError: (error: Error) => void;
   /** How often the position is read while somebody waits, in case a notification was lost. Default 250 ms. */
   readonly recheckMs?: number;
+  /** How it pauses before it connects again; tests give their own. */
+  readonly pause?: typeof pause;
 }
 
 interface Waiter {
@@ -36,7 +38,7 @@ const MAX_WAITERS = 10_000;
 const RECONNECT_MS = 250;
 
 /** Follows the read models' position until `close`. Reconnects after a lost connection; until then the re-check wakes the waiters. */
-export function followPositions({ connect, position, onError, recheckMs = 250 }: FollowerOptions): PositionFollower {
+export function followPositions({ connect, position, onError, recheckMs = 250, pause: rest = pause }: FollowerOptions): PositionFollower {
   const stop = new AbortController();
   const waiters = new Set<Waiter>();
   let reached = -1;
@@ -93,7 +95,7 @@ export function followPositions({ connect, position, onError, recheckMs = 250 }:
     if (!(Number.parseInt(payload, 10) < lowest)) void check();
   };
 
-  const listening = listen({ connect, hear, onError, stop: stop.signal, onListening: () => void check() });
+  const listening = listen({ connect, hear, onError, rest, stop: stop.signal, onListening: () => void check() });
   return {
     wait,
     close: async () => {
@@ -109,11 +111,12 @@ interface Listening {
   readonly hear: (payload: string | undefined) => void;
   readonly onListening: () => void;
   readonly onError: (error: Error) => void;
+  readonly rest: typeof pause;
   readonly stop: AbortSignal;
 }
 
 /** Listens until `stop`; makes a new connection when one is lost. */
-async function listen({ connect, hear, onListening, onError, stop }: Listening): Promise<void> {
+async function listen({ connect, hear, onListening, onError, rest, stop }: Listening): Promise<void> {
   const stopped = new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
   while (!stop.aborted) {
     const client = connect();
@@ -129,6 +132,6 @@ async function listen({ connect, hear, onListening, onError, stop }: Listening):
       onError(error as Error);
     }
     await client.end().catch(onError);
-    await pause(RECONNECT_MS, stop);
+    await rest(RECONNECT_MS, stop);
   }
 }
