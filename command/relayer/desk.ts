@@ -166,9 +166,9 @@ class RunningDesk {
       request.laneId = laneIdOf({ requestId, position });
       await held.ask([{ id: request.laneId, ...call, gasLimit, note }]);
     } catch (error) {
-      // Whether the lane was asked is unknown: the next round finds out from the outbox, and gives the request up when it was not.
-      this.open.delete(requestId);
+      // Whether the lane was asked is unknown: the request stays open until the desk has read the outbox anew, so that no round gives it up.
       if (error instanceof OutboxUnavailable) throw unavailable('the outbox does not answer');
+      this.open.delete(requestId);
       throw error;
     } finally {
       request.asking = false;

@@ -1,0 +1,72 @@
+/** The desk while its outbox fails: a request of which nobody knows whether the lane was asked is neither given up nor forgotten. */
+import assert from 'node:assert/strict';
+import { openDesk } from '../../command/relayer/desk.js';
+import type { RelayNote } from '../../command/relayer/note.js';
+import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type TrackedRequest } from '../../command/lane/requests.js';
+import { CHAIN_ID, contracts } from '../support/relay-scene.js';
+
+const requestId = `0x${'77'.repeat(32)}`;
+const note: RelayNote = { requestId, action: 'ctf-approval', owner: `0x${'11'.repeat(20)}`, goals: [], nonces: [['owner', '0']], fromBlock: 1 };
+
+describe('relayer: the desk', () => {
+  it('does not give up a request whose way to the lane is in doubt, and finds it in the outbox', async () => {
+    const stop = new AbortController();
+    const recorded: string[] = [];
+    const listed: TrackedRequest[] = [];
+    let letGo: (() => void) | undefined;
+    /** The first session ends when it is asked: the outbox has the request, and the answer is lost. */
+    const session = (fails: boolean): HeldLaneUser => {
+      let dead = false;
+      let gate = Promise.resolve();
+      let rounds = 0;
+      const alive = () => { if (dead) throw new OutboxUnavailable(new Error('cut')); };
+      return {
+        ask(requests: readonly LaneRequest[]) {
+          listed.push(...requests.map(({ id }) => ({ id, note, status: { kind: 'sent' as const }, txHashes: [`0x${'ab'.repeat(32)}`], askedAtMs: 0 })));
+          dead = fails;
+          return fails ? Promise.reject(new OutboxUnavailable(new Error('cut'))) : Promise.resolve();
+        },
+        async changes() {
+          alive();
+          return Promise.resolve([...listed]);
+        },
+        list: () => Promise.resolve([...listed]),
+        forget: () => Promise.resolve(),
+        async state() {
+          alive();
+          // From the second round on, the first session's rounds wait here while the request is sent.
+          if (fails && ++rounds === 2) gate = new Promise((resolve) => { letGo = resolve; });
+          await gate;
+          return { address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: rounds };
+        },
+        wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
+        close: () => Promise.resolve(),
+      };
+    };
+    let sessions = 0;
+    const open = new Set<string>();
+    const desk = openDesk({
+      chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined,
+      lane: { hold: () => Promise.resolve(session(++sessions === 1)) },
+      history: {
+        open: () => [...open].map((id) => ({ requestId: id, claims: [] })), nextBlock: () => 0, catchUp: () => Promise.resolve(),
+        record(command) {
+          recorded.push(command.kind);
+          if (command.kind === 'RequestRelay') open.add(command.requestId); else open.delete(command.requestId);
+          return Promise.resolve({ position: recorded.length, taken: true });
+        },
+      },
+      endings: { contracts, relayer: note.owner } as never,
+    });
+    const until = async (holds: () => boolean) => { while (!holds()) await new Promise((resolve) => { setImmediate(resolve); }); };
+    await until(() => desk.trouble() === undefined);
+    await until(() => letGo !== undefined);
+    await assert.rejects(desk.send({ note, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n }), /the outbox does not answer/);
+    letGo!();
+    await until(() => sessions === 2 && desk.trouble() === undefined);
+    assert.equal(await desk.find(requestId), `0x${'ab'.repeat(32)}`);
+    assert.deepEqual(recorded, ['RequestRelay'], 'nothing was ended');
+    stop.abort();
+    await desk.done;
+  });
+});
