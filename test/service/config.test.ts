@@ -94,7 +94,7 @@ describe('service: configuration', () => {
     assert.deepEqual(missing({}), [...domain].sort(), 'the development chain has an address of its own');
     assert.deepEqual(missing({}, ['PROCESSES']), ['PROCESSES', ...domain].sort());
     assert.deepEqual(missing({ CHAINS: 'none' }), ['CHAIN_PORT', 'DEV_DISPUTE_WINDOW_S', 'EXPOSURE_CHECK']);
-    assert.deepEqual(missing({ CHAINS: 'x.json' }), ['CATALOGUE', 'CHAIN_ID', 'CHAIN_NAME', 'CHAIN_PORT', 'EXPOSURE_CHECK', ...domain].sort());
+    assert.deepEqual(missing({ CHAINS: 'x.json' }), ['CATALOGUE', 'CHAIN_ID', 'CHAIN_NAME', 'CHAIN_PORT', 'DEV_DISPUTE_WINDOW_S', 'EXPOSURE_CHECK', ...domain].sort());
   });
 
   it('stops with every fault at once, and never prints a secret', () => {

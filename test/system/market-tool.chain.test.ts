@@ -116,15 +116,16 @@ describe('npm run market', function () {
     const proposal = await signed.proposal(proposer!, targetAt('Market', contractAddress!, marketArtifact), { outcome: false });
     const transact = (to: string, data: string) => node.rpc('eth_sendTransactionSync', [{ from: disputer!.address, to, data }]);
     await transact(resolver.address, resolver.abi.encodeFunctionData('proposeWithSig', proposal));
-    await caughtUp(exchange, node);
-    const { assertion } = await exchange.get(`/api/v1/resolution/${id}`) as { assertion: { id: string } };
+    const resolution = async () => await exchange.get(`/api/v1/resolution/${id}`, await caughtUp(exchange, node)) as {
+      resolved: boolean; winningOutcome?: number; assertion: { id: string; disputed: boolean };
+    };
+    const { assertion } = await resolution();
     const oracle = targetAt('OptimisticOracle', contracts.oracle, optimisticOracle);
     await transact(oracle.address, oracle.abi.encodeFunctionData('disputeAssertion', [assertion.id, disputer!.address]));
-    await caughtUp(exchange, node);
+    assert.equal((await resolution()).assertion.disputed, true);
     const ran = await run(['arbitrate', ...at(), id!, 'truthful', '--json']);
     assert.equal(ran.code, 0, ran.stderr);
-    const position = await caughtUp(exchange, node);
-    const { resolved, winningOutcome } = await exchange.get(`/api/v1/resolution/${id}`, position);
+    const { resolved, winningOutcome } = await resolution();
     assert.deepEqual([resolved, winningOutcome], [true, 1]);
     assert.match((await run(['arbitrate', ...at(), id!, 'truthful'])).stderr, /is resolved already$/m);
   });
