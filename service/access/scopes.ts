@@ -1,12 +1,8 @@
 /** The scopes of bearer tokens: what a token allows its holder to ask for. */
+import { RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
 import { RequestError } from '../../engine/records/errors.js';
 
-/** The actions of the relayer, named as in their paths. */
-const RELAY_ACTIONS = [
-  'ctf-approval', 'usdc-permit', 'ctf-redemption', 'batch-ctf-redemption', 'propose-resolution', 'settle-market', 'ctf-split', 'ctf-merge',
-] as const;
-
-export type Scope = 'relay' | `relay:${typeof RELAY_ACTIONS[number]}`;
+export type Scope = 'relay' | `relay:${RelayAction}`;
 
 /** Every scope. `relay` includes every `relay:…`. */
 export const SCOPES: readonly Scope[] = ['relay', ...RELAY_ACTIONS.map((action) => `relay:${action}` as const)];
