@@ -4,7 +4,6 @@
  */
 import { Command } from 'commander';
 import { Wallet } from 'ethers';
-import { secondsOf } from '../access/token-arguments.js';
 import { createApi, type Api, type Chain, type Config, type Market } from './demo/api.js';
 import { ONE, say, step, until } from './demo/progress.js';
 import { startOwnStack } from './demo/stack.js';
@@ -12,13 +11,12 @@ import { bearerTokenFor } from './demo/token.js';
 import { BOUGHT, costAt, freePrice, settledTrade, showAnchor, showBalances, showExposure, trade, type TradeScene } from './demo/trade.js';
 import { chainSide, type ChainSide } from './demo/wallets.js';
 import { wholeLife } from './demo/whole-life.js';
-import { argument, toolAction } from './tool.js';
+import { toolAction } from './tool.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
 interface Options {
   readonly token?: string;
-  readonly expiresIn: number;
 }
 
 interface Asked extends Options {
@@ -29,7 +27,6 @@ await new Command('demo')
   .description('Goes through the whole life of a market with two wallets without gas, and checks every step, on a running service or on its own stack.')
   .argument('[url]', `URL of the service; default: ${DEFAULT_URL} if it answers, else a new stack`)
   .option('--token <text>', 'bearer token for the relayer; default: TOKEN of the environment, else the file token in DATA_DIR of a stack on this machine')
-  .option('--expires-in <time>', 'how long the markets of the demonstration are open; longer where blocks are slow', argument(secondsOf), 25)
   .action(toolAction(main, process.env))
   .parseAsync();
 
@@ -49,7 +46,7 @@ async function answers(url: string): Promise<boolean> {
   return fetch(`${url}/health/live`).then(({ ok }) => ok, () => false);
 }
 
-async function demonstrate(url: string, { token: option, expiresIn, environment }: Asked): Promise<void> {
+async function demonstrate(url: string, { token: option, environment }: Asked): Promise<void> {
   if (!await answers(url)) throw new Error(`no service answers at ${url}: start one with npm start, or give the URL at which it says that it runs`);
   const api = createApi(url);
   const config = await readConfig(api);
@@ -65,7 +62,7 @@ async function demonstrate(url: string, { token: option, expiresIn, environment 
   const side = chainSide(chain, config.serverTime);
   try {
     if (token === undefined) await tradeWithGas(await listedScene(api, config), chain, side);
-    else await wholeLife({ api, config, chain, side, token, environment, expiresInS: expiresIn });
+    else await wholeLife({ api, config, chain, side, token, environment });
   } finally {
     side.close();
   }

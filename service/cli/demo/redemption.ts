@@ -100,8 +100,8 @@ async function showPayouts({ api, chain, price, side, market: traded }: LifeScen
 async function noClaims({ api, seller, buyer }: LifeScene): Promise<void> {
   const own = [seller, buyer].map(({ address }) => address.toLowerCase());
   const countOf = async (state: 'pending' | 'failed') => {
-    const { [`${state}Claims`]: claims = [] } = await api.get<Readonly<Record<string, readonly { readonly userAddress: string }[]>>>(`/api/v1/${state}-claims`);
-    return claims.filter(({ userAddress }) => own.includes(userAddress)).length;
+    const answer = await api.get<Readonly<Record<string, readonly { readonly userAddress: string }[]>>>(`/api/v1/${state}-claims`);
+    return given(answer[`${state}Claims`], `the list of ${state} claims`).filter(({ userAddress }) => own.includes(userAddress)).length;
   };
   await until('no claim of the wallets is pending', async () => await countOf('pending') === 0 || undefined);
   expect('no claim of the wallets has failed', await countOf('failed'), 0);

@@ -1,6 +1,7 @@
 /** Where the demonstration finds a bearer token for the relayer. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DEFAULT_DATA_DIR } from '../../config.js';
 import { isLoopback } from '../../settings.js';
 
 export interface TokenSources {
@@ -25,7 +26,7 @@ export async function bearerTokenFor({ url, option, environment }: TokenSources)
   if (option !== undefined) return { text: option.trim(), from: '--token' };
   const variable = environment['TOKEN']?.trim() ?? '';
   if (variable !== '') return { text: variable, from: 'TOKEN' };
-  const path = join(environment['DATA_DIR'] ?? '.data', 'token');
+  const path = join(environment['DATA_DIR']?.trim() || DEFAULT_DATA_DIR, 'token');
   const isHere = isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));
   const kept = isHere ? (await readFile(path, 'utf8').catch(() => '')).trim() : '';
   if (kept !== '') return { text: kept, from: path };

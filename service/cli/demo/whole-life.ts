@@ -20,14 +20,15 @@ export interface LifeParts {
   readonly side: ChainSide;
   readonly token: BearerToken;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** How long the markets are open. */
-  readonly expiresInS: number;
 }
 
 const PRICE = 620_000;
 /** A longer dispute window is not waited for. */
 const LONGEST_WINDOW_S = 120;
 const LIFETIME_S = 86_400;
+/** How long the markets are open: long enough for the trade, by how long the first requests took here. */
+const OPEN_AT_LEAST_S = 25;
+const OPEN_BY_FIRST_REQUESTS = 6;
 
 export async function wholeLife(parts: LifeParts): Promise<void> {
   const { api, config, chain, side, token } = parts;
@@ -41,8 +42,10 @@ export async function wholeLife(parts: LifeParts): Promise<void> {
   const [seller, buyer] = [await wallet(), await wallet()];
   say(`  seller ${seller.address}\n  buyer  ${buyer.address}`);
   const relayer = relayerOf({ api, chain, token, deadline: BigInt(config.serverTime + LIFETIME_S) });
+  const startedMs = performance.now();
   await approve({ chain, side, relayer, seller, buyer });
-  const [market, other] = await ownMarkets(parts);
+  const openS = Math.max(OPEN_AT_LEAST_S, Math.ceil((performance.now() - startedMs) / 1_000 * OPEN_BY_FIRST_REQUESTS));
+  const [market, other] = await ownMarkets(parts, openS);
   const scene: LifeScene = { api, config, chain, side, relayer, seller, buyer, market, other, price: PRICE };
   await split(scene);
   const { ask } = await tradeAndSettle(scene);
@@ -74,12 +77,12 @@ async function approve({ chain, side, relayer, seller, buyer }: Pick<LifeScene, 
 }
 
 /** Creates the two markets, and waits until the exchange lists them. */
-async function ownMarkets({ api, chain, environment, expiresInS }: LifeParts): Promise<readonly [Market, Market]> {
-  step(`Two markets are created, which expire in ${expiresInS} s`);
+async function ownMarkets({ api, chain, environment }: LifeParts, openS: number): Promise<readonly [Market, Market]> {
+  step(`Two markets are created, which expire in ${openS} s`);
   const { chainId, contracts } = chain;
   const key = await keyFrom({ environment, chain, development: creatorWallet().privateKey });
   const rpcUrl = given(chain.rpcUrl, 'the chain\'s rpcUrl');
-  const expiration = (await api.get<Config>('/api/v1/config')).serverTime + expiresInS;
+  const expiration = (await api.get<Config>('/api/v1/config')).serverTime + openS;
   const created = async (question: string): Promise<Market> => {
     const terms = { question, description: 'A market of npm run demo.', category: 'general', expiration, bond: BigInt(BOND) } as const;
     const { id } = await createMarket({ chainId, rpcUrl, contracts }, key, terms);
