@@ -19,7 +19,9 @@ interface Ran {
 }
 
 /** Runs the demonstration. `heard` gets all that it has written so far, at each write. */
-function run(args: readonly string[], environment: Readonly<Record<string, string>>, heard: (stdout: string) => void = () => undefined): Promise<Ran> {
+function run(
+  args: readonly string[], environment: Readonly<Record<string, string>>, heard: (stdout: string) => void = () => undefined,
+): Promise<Ran> {
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...environment }, stdio: ['ignore', 'pipe', 'pipe'],
   });
