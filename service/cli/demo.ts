@@ -9,14 +9,14 @@ import { ONE, say, step, until } from './demo/progress.js';
 import { startOwnStack } from './demo/stack.js';
 import { bearerTokenFor } from './demo/token.js';
 import { BOUGHT, costAt, freePrice, settledTrade, showAnchor, showBalances, showExposure, trade, type TradeScene } from './demo/trade.js';
-import { chainSide, type ChainSide } from './demo/wallets.js';
+import { chainSide, nodeIsAway, type ChainSide } from './demo/wallets.js';
 import { wholeLife } from './demo/whole-life.js';
 import { toolAction } from './tool.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
 interface Options {
-  readonly token?: string;
+  readonly token?: string | undefined;
 }
 
 interface Asked extends Options {
@@ -30,13 +30,12 @@ await new Command('demo')
   .action(toolAction(main, process.env))
   .parseAsync();
 
-async function main(url: string | undefined, options: Options): Promise<void> {
-  const asked = { ...options, environment: process.env };
-  if (url !== undefined || await answers(DEFAULT_URL)) return demonstrate(url ?? DEFAULT_URL, asked);
+async function main(url: string | undefined, { token }: Options): Promise<void> {
+  if (url !== undefined || await answers(DEFAULT_URL)) return demonstrate(url ?? DEFAULT_URL, { token, environment: process.env });
   say(`No service answers at ${DEFAULT_URL}: starting a stack for this demonstration, which takes a moment.`);
   const stack = await startOwnStack();
   try {
-    await demonstrate(stack.url, { ...options, environment: { DATA_DIR: stack.dataDir } });
+    await demonstrate(stack.url, { environment: { DATA_DIR: stack.dataDir } });
   } finally {
     await stack.stop();
   }
@@ -63,6 +62,8 @@ async function demonstrate(url: string, { token: option, environment }: Asked): 
   try {
     if (token === undefined) await tradeWithGas(await listedScene(api, config), chain, side);
     else await wholeLife({ api, config, chain, side, token, environment });
+  } catch (error) {
+    throw nodeIsAway(error) ? new Error(`the node of chain ${chain.chainId} at ${chain.rpcUrl} does not answer: ${error.message}`, { cause: error }) : error;
   } finally {
     side.close();
   }

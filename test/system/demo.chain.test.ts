@@ -38,16 +38,17 @@ interface Scene {
   readonly may: Readonly<Record<string, string>>;
 }
 
-type SceneOptions = DeployedChainOptions & { readonly relays?: boolean; readonly testnet?: boolean };
+type SceneOptions = DeployedChainOptions & { readonly relays?: boolean; readonly testnet?: boolean; readonly publicUrl?: string };
 
 /** An exchange with a market, whose chain is public; unless `relays` is false, it relays. */
-async function scene({ relays = true, testnet = true, ...options }: SceneOptions): Promise<Scene> {
+async function scene({ relays = true, testnet = true, publicUrl, ...options }: SceneOptions): Promise<Scene> {
   const node = await tradedChain(options);
   try {
     await node.createMarket({ question: 'Will somebody else trade?' });
     const key = node.accounts[8]!;
     const relayer = relays ? { relayerKey: key.privateKey, relayer: key.address.toLowerCase() } : {};
-    const exchange = await exchangeStack({}, [node.configured({ chain: { ...node.chain, testnet, publicRpcUrl: node.url }, ...relayer })]);
+    const chain = { ...node.chain, testnet, publicRpcUrl: publicUrl ?? node.url };
+    const exchange = await exchangeStack({}, [node.configured({ chain, ...relayer })]);
     return { node, exchange, may: { MARKET_KEY: node.operatorKey, TOKEN: await bearerToken(exchange.databaseUrl) } };
   } catch (error) {
     await node.stop();
@@ -173,13 +174,19 @@ describe('npm run demo: where it stops earlier', function () {
     }
   });
 
-  it('says what is missing where nobody answers, and where the money is real', async () => {
+  it('says what is missing where nobody answers, neither service nor node, and where the money is real', async () => {
     assertFailed(await run(['http://127.0.0.1:1'], {}), /^no service answers at http:\/\/127\.0\.0\.1:1: start one with npm start/);
-    const at = await scene({ relays: false, testnet: false });
-    try {
-      assertFailed(await run([at.exchange.url], {}), /where the demonstration has no money: it needs a development stack$/m);
-    } finally {
-      await closed(at);
+    const refusals: [SceneOptions, RegExp][] = [
+      [{ testnet: false }, /where the demonstration has no money: it needs a development stack$/m],
+      [{ publicUrl: 'http://127.0.0.1:1' }, /^the node of chain 31337 at http:\/\/127\.0\.0\.1:1 does not answer: connect ECONNREFUSED/m],
+    ];
+    for (const [options, message] of refusals) {
+      const at = await scene({ relays: false, ...options });
+      try {
+        assertFailed(await run([at.exchange.url], {}), message);
+      } finally {
+        await closed(at);
+      }
     }
   });
 });

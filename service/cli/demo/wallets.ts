@@ -1,5 +1,5 @@
 /** The demonstration's client of the chain: funds wallets, sends their transactions and reads their balances. */
-import { Contract, JsonRpcProvider, NonceManager, Signature, Wallet, parseEther, type ContractTransactionResponse, type InterfaceAbi } from 'ethers';
+import { Contract, FetchRequest, JsonRpcProvider, NonceManager, Signature, Wallet, parseEther, type ContractTransactionResponse, type InterfaceAbi } from 'ethers';
 import { conditionalTokens } from '../../../contracts-abi/conditional-tokens.js';
 import { market as marketArtifact } from '../../../contracts-abi/market.js';
 import { settlement } from '../../../contracts-abi/settlement.js';
@@ -49,12 +49,21 @@ export interface ChainSide {
 const ZERO_32 = `0x${'0'.repeat(64)}`;
 const PERMIT_LIFETIME_S = 3_600;
 const MINED_WITHIN_MS = 60_000;
+const ANSWERS_WITHIN_MS = 30_000;
 /** Pays for the test money. Not one of the first accounts, which developers use in their wallets. */
 const BANK = 7;
 
+/** Whether an error says that the chain's node does not answer. */
+export function nodeIsAway(error: unknown): error is Error {
+  const { code } = error as { code?: unknown };
+  return error instanceof Error && ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'TIMEOUT'].includes(String(code));
+}
+
 /** The development chain that a service names in its configuration. */
 export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, serverTime: number): ChainSide {
-  const provider = new JsonRpcProvider(given(rpcUrl, 'the chain\'s rpcUrl'), chainId, { staticNetwork: true, polling: true, pollingInterval: 50, cacheTimeout: -1 });
+  const node = new FetchRequest(given(rpcUrl, 'the chain\'s rpcUrl'));
+  node.timeout = ANSWERS_WITHIN_MS;
+  const provider = new JsonRpcProvider(node, chainId, { staticNetwork: true, polling: true, pollingInterval: 50, cacheTimeout: -1 });
   const at = (name: string, abi: unknown) => new Contract(given(contracts[name], `the address of ${name}`), abi as InterfaceAbi, provider);
   const usdc = at('collateral', testUsdc.abi);
   const tokens = at('conditionalTokens', conditionalTokens.abi);
