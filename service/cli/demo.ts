@@ -14,6 +14,8 @@ import { wholeLife } from './demo/whole-life.js';
 import { toolAction } from './tool.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
+/** A market that closes within this time may close before the trade. */
+const CLOSES_SOON_S = 60;
 
 interface Options {
   readonly token?: string | undefined;
@@ -79,9 +81,10 @@ function readConfig(api: Api): Promise<Config> {
   });
 }
 
-/** The newest open market. */
+/** The newest open market; one that waits for its resolution is listed too. */
 async function listedScene(api: Api, config: Config): Promise<TradeScene> {
-  const { markets: [market] } = await api.get<{ markets: readonly Market[] }>('/api/v1/markets');
+  const { markets } = await api.get<{ markets: readonly Market[] }>('/api/v1/markets');
+  const market = markets.find(({ expiration }) => expiration > config.serverTime + CLOSES_SOON_S);
   if (market === undefined) throw new Error('the service has no open market: npm run market -- create makes one');
   say(`Market ${market.id}\n  ${market.question}`);
   return { api, config, market, price: await freePrice(api, market.id) };
@@ -100,12 +103,12 @@ async function tradeWithGas(scene: TradeScene, chain: Chain, side: ChainSide): P
   step('They trade, and the fill settles on the chain');
   if (chain.exposureCheck) await showExposure(scene, buyer);
   else say('The exposure check is off (EXPOSURE_CHECK=true turns it on)');
-  await trade(scene, { seller: { wallet: seller }, buyer: { wallet: buyer, permit: await side.permit(buyer, 20 * ONE) } });
+  const { bid } = await trade(scene, { seller: { wallet: seller }, buyer: { wallet: buyer, permit: await side.permit(buyer, 20 * ONE) } });
   const { txHash } = await settledTrade(scene, buyer);
   const cost = costAt(price);
   await showBalances(scene, side, [
     { name: 'seller', wallet: seller, yes: 10 * ONE - BOUGHT, no: 10 * ONE, collateral: 10 * ONE + cost },
     { name: 'buyer', wallet: buyer, yes: BOUGHT, no: 0, collateral: 20 * ONE - cost },
   ]);
-  await showAnchor(api, side, txHash);
+  await showAnchor(api, side, { bid, txHash });
 }

@@ -118,13 +118,14 @@ export async function positionWith(
 }
 
 /** Shows the history's entry at a position, which was answered with an order. */
-export async function showHistory(api: Api, position: number): Promise<void> {
+async function showHistory(api: Api, position: number): Promise<void> {
   const { outcome, digest } = await entryAt(api, position);
   say(`  history ${position}: ${outcome.events.map(({ type }) => type).join(', ')}, digest ${digest}`);
 }
 
-/** Checks that the settlement transaction has anchored the digest that the history has. */
-export async function showAnchor(api: Api, side: ChainSide, txHash: string): Promise<void> {
+/** Shows the history's entry of the bid, and checks that the settlement transaction has anchored the digest that the history has. */
+export async function showAnchor(api: Api, side: ChainSide, { bid, txHash }: { readonly bid: Placed; readonly txHash: string }): Promise<void> {
+  await showHistory(api, bid.position);
   const anchor = await side.anchored(txHash);
   say(`The transaction anchored position ${anchor.position} of the history with digest ${anchor.digest}`);
   expect('the history has the anchored digest', (await entryAt(api, anchor.position)).digest, anchor.digest);

@@ -122,6 +122,6 @@ async function tradeAndSettle(scene: LifeScene): Promise<Traded> {
     { name: 'seller', wallet: seller, yes: SPLIT.seller - BOUGHT, no: SPLIT.seller, collateral: MINTED - SPLIT.seller + cost },
     { name: 'buyer', wallet: buyer, yes: BOUGHT, no: 0, collateral: MINTED - SPLIT.buyer - cost },
   ]);
-  await showAnchor(api, side, txHash);
+  await showAnchor(api, side, { bid: traded.bid, txHash });
   return traded;
 }
