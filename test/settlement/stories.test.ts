@@ -28,6 +28,7 @@ interface Step { readonly kind: 'match' | 'send' | 'unasked' | 'unsendable' | 'a
 function playRandomly(steps: readonly Step[]): void {
   const unsettled = new Set<number>();
   const open = new Map<string, SettlementNote>();
+  const reorganised = new Set<number>();
   const rules = { ...QUEUE_RULES, maxFills: 8 };
   const source = (from: number) => [...unsettled].filter((each) => each >= from).sort((a, b) => a - b).map(fill);
   let queue = new SettlementQueue(source, rules);
@@ -53,6 +54,16 @@ function playRandomly(steps: readonly Step[]): void {
     for (const each of note.fills.slice(0, kind === 'settled' ? undefined : kind === 'starved' ? 1 : 0)) unsettled.delete(each);
     queue.over(which, kind === 'lost' ? lost : mined(++block, kind !== 'reverted'), at);
     deepEqual(queue.pass(block + 1, at).map(({ left }) => left), [note.fills.filter((each) => unsettled.has(each))]);
+    look(3);
+  };
+  /** The chain has settled every so many of the doubtful fills, in a transaction that is reorganised away before the next look. */
+  const look = (every = Infinity): void => {
+    const asked = queue.doubtful(at);
+    const settled = new Set(asked.filter((each) => each % every === 0 && !reorganised.has(each)));
+    for (const each of settled) reorganised.add(each);
+    queue.looked({ asked, settled }, at);
+    deepEqual(queue.doubtful(at), [], 'it is asked again at once');
+    ok(!queue.due(at).some((each) => settled.has(each.fill)), 'what the chain has settled is due');
   };
   for (const { kind, n } of [...steps]) {
     at += 1_000_000;
@@ -91,6 +102,7 @@ function playRandomly(steps: readonly Step[]): void {
   for (let round = 0; unsettled.size > 0; round++) {
     ok(round < 10_000, 'the rest does not settle');
     at += 1_000_000;
+    look();
     send(8);
     for (const which of [...open.keys()]) finish(which, 'settled');
   }
