@@ -88,7 +88,7 @@ interface SignedFields {
   readonly s: string;
 }
 
-type Sign = (wallet: Signer, action: string, wish: Wish, options?: SignOptions & { readonly marketId?: string }) => Promise<SignedFields>;
+export type Sign = (wallet: Signer, action: string, wish: Wish, options?: SignOptions & { readonly marketId?: string }) => Promise<SignedFields>;
 
 /** Signs a message of an action; `marketId` is for actions whose nonces are keyed. */
 function signerBy(url: string, { chainId, signedActions }: Told): Sign {
@@ -121,7 +121,7 @@ interface Redeemed { readonly conditionId: string; readonly indexSets?: readonly
 interface Resolved { readonly market: string; readonly marketId: string }
 
 /** The bodies of requests, each with its signature. */
-function bodiesSignedBy(sign: Sign, { chainId, contracts }: Pick<Told, 'chainId' | 'contracts'>) {
+export function bodiesSignedBy(sign: Sign, { chainId, contracts }: Pick<Told, 'chainId' | 'contracts'>) {
   const { collateral: collateralToken, settlement, oracleResolver } = contracts;
   async function redemptionItem(wallet: Signer, { conditionId, indexSets = [1n, 2n] }: Redeemed, options: SignOptions = {}) {
     const fields = { owner: wallet.address, collateralToken, parentCollectionId: ZERO, conditionId, indexSets };
