@@ -6,9 +6,8 @@ import { backoffMs, pause } from '../../engine/waiting.js';
 import type { Chain } from '../chain/chain.js';
 import type { Report } from '../chain/report.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneUser, type TrackedRequest } from '../lane/requests.js';
-import { encodeCall, type ContractCall } from '../relayer/abi.js';
-import { lackOf, type ChainReads } from '../relayer/chain-reads.js';
-import { GAS_CEILINGS } from '../relayer/plan.js';
+import { encodeCall, type ContractCall } from '../chain/abi.js';
+import { lackOf, type ChainReads } from '../chain/chain-reads.js';
 import { forgettable, idOf, Watch, type Finding, type Proposal, type Told, type WatchRules, type WatchStatus } from './watch.js';
 
 export interface KeeperOptions {
@@ -54,8 +53,8 @@ export interface Keeper {
 }
 
 const RETRY = { firstMs: 250, longestMs: 60_000 };
-/** `settleWithSig` does the same and more. */
-const GAS_LIMIT = GAS_CEILINGS['settle-market'];
+/** Several times what the project's oracle needs (docs/performance.md, "Gas"): another oracle may need more. Unused gas is not paid for. */
+export const KEEPER_GAS = 600_000n;
 
 /** Starts the keeper. Every failure is reported and retried with growing pauses. */
 export function runKeeper(options: KeeperOptions): Keeper {
@@ -150,7 +149,7 @@ class RunningKeeper {
     const [assertion] = await reads.views([this.onOracle('getAssertion', assertionId)], 'pending') as [{ settled: boolean; disputer: string } | undefined];
     if (assertion?.settled === true) return { kind: 'settled' };
     const data = encodeCall(this.onOracle('settleAssertion', assertionId));
-    const answer = await reads.simulate({ from: relayer, to: contracts.oracle, data, gasLimit: GAS_LIMIT });
+    const answer = await reads.simulate({ from: relayer, to: contracts.oracle, data, gasLimit: KEEPER_GAS });
     if ('returned' in answer) return { kind: 'ready' };
     const disputed = assertion !== undefined && BigInt(assertion.disputer) !== 0n;
     return { kind: disputed ? 'undecided' : 'refused', reason: answer.reverted };
@@ -159,13 +158,13 @@ class RunningKeeper {
   private async ask(held: HeldLaneUser, proposal: Proposal): Promise<void> {
     const { chain: { chainId, contracts }, reads, relayer, maxFeePerGas, verify, report } = this.options;
     const { assertionId, marketId } = proposal;
-    const lack = lackOf(await reads.funds(relayer), { chainId, relayer, maxFeePerGas, gasLimit: GAS_LIMIT });
+    const lack = lackOf(await reads.funds(relayer), { chainId, relayer, maxFeePerGas, gasLimit: KEEPER_GAS });
     if (lack !== undefined) throw new Error(lack);
     await verify();
     const id = idOf(chainId, proposal, [...this.requests.values()]);
     const data = encodeCall(this.onOracle('settleAssertion', assertionId));
     const note = { assertionId };
-    await held.ask([{ id, to: contracts.oracle, data, gasLimit: GAS_LIMIT, note }]);
+    await held.ask([{ id, to: contracts.oracle, data, gasLimit: KEEPER_GAS, note }]);
     this.requests.set(id, { id, note, status: { kind: 'waiting' }, txHashes: [], askedAtMs: this.options.now() });
     report('note', `chain ${chainId}: nobody has settled assertion ${assertionId} of market ${marketId}: the keeper does`);
   }

@@ -1,6 +1,6 @@
 /** Asks the settlement contract which fills it has settled, or has failed for good: their numbers are used up. */
 import { ChainUnavailable, type Chain } from '../chain/chain.js';
-import type { ChainReads } from '../relayer/chain-reads.js';
+import type { ChainReads } from '../chain/chain-reads.js';
 
 /** A function that reads it at the newest block, in one call. It throws ChainUnavailable. */
 export function createSettledOnChain(

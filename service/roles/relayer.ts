@@ -1,7 +1,7 @@
 /** The relayer role: sends what users have signed, records how it ended, and settles proposals that nobody settles. Of two processes, one does. */
 import { runKeeper, type Keeper, type KeeperStatus } from '../../command/keeper/keeper.js';
 import { WATCH_RULES } from '../../command/keeper/watch.js';
-import { createChainReads } from '../../command/relayer/chain-reads.js';
+import { createChainReads } from '../../command/chain/chain-reads.js';
 import { openDesk, type Desk, type EndedRelay, type RelayHistory } from '../../command/relayer/desk.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type RelayChain } from '../../command/relayer/relayer.js';

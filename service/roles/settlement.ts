@@ -1,7 +1,7 @@
 /** The settlement role: puts fills into transactions, in order, and requests a lane to send them. The indexer records whether they settled. */
 import { randomUUID } from 'node:crypto';
 import { openLaneUser } from '../../command/lane/lane-user.js';
-import { createChainReads } from '../../command/relayer/chain-reads.js';
+import { createChainReads } from '../../command/chain/chain-reads.js';
 import { createSettledOnChain } from '../../command/settlement/settled-on-chain.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
 import type { Replica } from '../../engine/run/replica.js';

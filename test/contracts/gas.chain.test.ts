@@ -5,11 +5,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Wallet, id } from 'ethers';
 import { createRpc } from '../../command/chain/rpc.js';
-import { encodeCall } from '../../command/relayer/abi.js';
+import { KEEPER_GAS } from '../../command/keeper/keeper.js';
+import { encodeCall } from '../../command/chain/abi.js';
 import { parseRelayRequest, type RelayAction } from '../../command/relayer/bodies.js';
-import { createChainReads, type ChainReads } from '../../command/relayer/chain-reads.js';
+import { createChainReads, type ChainReads } from '../../command/chain/chain-reads.js';
 import { marketNames, readMarkets } from '../../command/relayer/markets.js';
-import { GAS_CEILINGS, planOf } from '../../command/relayer/plan.js';
+import { planOf } from '../../command/relayer/plan.js';
 import { prepareAction, type Message } from '../../command/signing/action-digest.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { nonceKey, signedActions, signingDomains, type SignedActionName } from '../../command/signing/signed-actions.js';
@@ -176,7 +177,7 @@ describe('contracts: gas of relayed actions', function () {
     const { oracleResolver, oracle } = node.chain.contracts;
     const [proposal] = await reads.views([{ abi: 'oracleResolver', to: oracleResolver, method: 'proposalOf', args: [marketId] }], 'latest');
     const { assertionId } = proposal as { assertionId: string };
-    return await sent(oracle, encodeCall({ abi: 'oracle', method: 'settleAssertion', args: [assertionId] }), GAS_CEILINGS['settle-market'], atS);
+    return await sent(oracle, encodeCall({ abi: 'oracle', method: 'settleAssertion', args: [assertionId] }), KEEPER_GAS, atS);
   };
   const note = (scenario: RelayedScenario, gasUsed: number) => {
     measured.set(scenario, gasUsed);

@@ -6,7 +6,7 @@ import { runKeeper, type Keeper, type KeeperOptions } from '../../command/keeper
 import { WATCH_RULES, type Proposal } from '../../command/keeper/watch.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
-import { createChainReads, type ChainReads } from '../../command/relayer/chain-reads.js';
+import { createChainReads, type ChainReads } from '../../command/chain/chain-reads.js';
 import { createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { deployedChain, type DeployedChain } from '../support/deployed-chain.js';
 import { eventually } from '../support/exchange-on-chain.js';

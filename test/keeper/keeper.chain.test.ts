@@ -4,6 +4,7 @@ import { ZeroHash } from 'ethers';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { exchangeStack, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
+import type { KeeperHealth } from '../../service/process/readiness.js';
 import { resolutionActs } from '../support/resolution-acts.js';
 
 const WINDOW_S = 7_200;
@@ -29,9 +30,8 @@ describe('keeper: at the exchange', function () {
     await node.stop();
   });
 
-  interface KeeperState { readonly standby: boolean; readonly dueProposals: number; readonly overdueProposals: number; readonly trouble: string | null }
-  const health = async (): Promise<KeeperState> => {
-    const { relays: [relay] } = await exchange.get('/health/ready') as unknown as { relays: [{ keeper: KeeperState }] };
+  const health = async (): Promise<KeeperHealth> => {
+    const { relays: [relay] } = await exchange.get('/health/ready') as unknown as { relays: [{ keeper: KeeperHealth }] };
     return relay.keeper;
   };
   const resolutionOf = async ({ marketId }: DeployedMarket) => (

@@ -1,6 +1,6 @@
 /** The relayer's parts on a chain and a database that outlive them: desk, lane and history, each of which a test stops where it likes. */
 import { randomUUID } from 'node:crypto';
-import { createChainReads } from '../../command/relayer/chain-reads.js';
+import { createChainReads } from '../../command/chain/chain-reads.js';
 import { openDesk, type Desk, type RelayHistory } from '../../command/relayer/desk.js';
 import { relaySubmissionOf } from '../../command/relayer/note.js';
 import { createQuota } from '../../command/relayer/quota.js';

@@ -12,7 +12,7 @@ import { openLaneUser } from '../../command/lane/lane-user.js';
 import type { LaneRequest, LaneUser } from '../../command/lane/requests.js';
 import { submissionOf } from '../../command/settlement/submission.js';
 import { runSettlement, type Settlement, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
-import { createChainReads } from '../../command/relayer/chain-reads.js';
+import { createChainReads } from '../../command/chain/chain-reads.js';
 import { createSettledOnChain } from '../../command/settlement/settled-on-chain.js';
 import type { Order, Permit } from '../../contracts-abi/settlement.js';
 import { decodeOutcome, encodeCommand, recordId, type CommandOutcome } from '../../engine/records/codec.js';

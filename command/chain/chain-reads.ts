@@ -1,5 +1,5 @@
-/** What the relayer reads of a chain: several views at one block in one call, facts of markets, simulations. */
-import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../chain/chain.js';
+/** Reads of a chain for those who send: several views at one block in one call, logs, simulations, what gas costs and who can pay for it. */
+import { ChainUnavailable, RpcError, type Chain, type Rpc } from './chain.js';
 import { decodeAggregate, decodeResult, encodeAggregate, encodeCall, reasonOfRevert, type ChainLog, type ContractCall } from './abi.js';
 
 /** A block's number, or the newest or the next block. */
