@@ -86,6 +86,8 @@ const settings = {
     'Gas per hour that the relayer may be asked for by one signer, by the ceilings of its transactions; 0 = no limit.'),
   RELAY_GAS_PER_TOKEN: setting(integer(0, Number.MAX_SAFE_INTEGER), 1_000_000_000,
     'Gas per hour that the relayer may be asked for with one bearer token; 0 = no limit.'),
+  KEEPER_GRACE_S: setting(integer(1, 604_800), 60,
+    'Seconds after a dispute window in which others may settle an undisputed proposal, before the relayer\'s keeper does.'),
   REQUEST_TIMEOUT_MS: setting(integer(100, 300_000), 10_000, 'Time for a whole request to arrive, in milliseconds.'),
   KEEP_ALIVE_TIMEOUT_MS: setting(integer(100, 600_000), 65_000, 'Time after which an idle connection is closed, in milliseconds.'),
   STOP_TIMEOUT_MS: setting(integer(0, 600_000), 10_000, 'Time for requests in flight to be answered when the service stops, in milliseconds.'),

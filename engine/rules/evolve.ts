@@ -5,7 +5,7 @@ import { floorPull } from './decide-chain.js';
 import { pullOf } from './decide-settlement.js';
 import type {
   Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, NonceFloorRaised, OrderAccepted, OrderCancelled, OrderRested,
-  RelayRequested, RelaySubmitted,
+  MarketResolved, RelayRequested, RelaySubmitted, ResolutionDisputed, ResolutionProposed, ResolutionRejected,
 } from '../records/events.js';
 import { BUY } from '../records/fields.js';
 import { KEPT_RELAY_TRANSACTIONS } from './limits.js';
@@ -40,7 +40,7 @@ export function evolve(state: State, event: Event): void {
     case 'MarketOpened': return openMarket(state, event);
     case 'MarketTokenized': return tokenizeMarket(state, event);
     case 'MarketClosed': return closeMarket(state, marketNamed(state, event.marketId));
-    case 'MarketResolved': marketNamed(state, event.marketId).winner = event.winningOutcome; return;
+    case 'MarketResolved': return resolveMarket(state, event);
     case 'OrderAccepted': return acceptOrder(state, event);
     case 'OrderRested': return restOrder(state, event);
     case 'FillMatched': return applyFill(state, event);
@@ -52,10 +52,12 @@ export function evolve(state: State, event: Event): void {
     case 'RelayRequested': return requestRelay(state, event);
     case 'RelaySubmitted': return submitRelay(state, event);
     case 'RelayEnded': state.relays.delete(event.requestId); return;
+    case 'ResolutionProposed': return propose(state, event);
+    case 'ResolutionDisputed': return dispute(state, event);
+    case 'ResolutionRejected': return reject(state, event);
     case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
     case 'SettlementSubmitted': case 'SharesTransferred': case 'PositionRedeemed': case 'PositionSynced':
-    case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected': case 'ChainAdvanced':
-    case 'AnchorPassedOver':
+    case 'ChainAdvanced': case 'AnchorPassedOver':
       return;
   }
 }
@@ -95,6 +97,25 @@ function closeMarket(state: State, market: Market): void {
   market.closed = true;
   state.closings.splice(state.closings.indexOf(market.index), 1);
   state.sweeps.push({ kind: 'market', market: market.index });
+}
+
+function resolveMarket(state: State, { marketId, winningOutcome }: MarketResolved): void {
+  marketNamed(state, marketId).winner = winningOutcome;
+  state.proposals.delete(marketId);
+}
+
+function propose(state: State, { marketId, assertionId, expirationTime }: ResolutionProposed): void {
+  if (marketNamed(state, marketId).winner === undefined) state.proposals.set(marketId, { marketId, assertionId, expirationTime, disputed: false });
+}
+
+/** Of an earlier proposal, which counts no more, nothing is known. */
+function dispute(state: State, { marketId, assertionId }: ResolutionDisputed): void {
+  const proposal = state.proposals.get(marketId);
+  if (proposal?.assertionId === assertionId) state.proposals.set(marketId, { ...proposal, disputed: true });
+}
+
+function reject(state: State, { marketId, assertionId }: ResolutionRejected): void {
+  if (state.proposals.get(marketId)?.assertionId === assertionId) state.proposals.delete(marketId);
 }
 
 function raiseFloor(state: State, { chainId, trader: address, belowNonce }: NonceFloorRaised): void {

@@ -82,6 +82,19 @@ export interface RelayerHealth {
   readonly openRelays: number;
   /** Why it cannot send; null when it can. */
   readonly trouble: string | null;
+  readonly keeper: KeeperHealth;
+}
+
+/** A chain's keeper, which settles proposed resolutions that nobody else settles. */
+export interface KeeperHealth {
+  /** Another process is the keeper of this chain. */
+  readonly standby: boolean;
+  /** Proposals that it may settle: disputed, or past their dispute window and the time for others. */
+  readonly dueProposals: number;
+  /** Those that have waited for more than seven days since their dispute window. */
+  readonly overdueProposals: number;
+  /** Why it cannot look or send; null when it can. */
+  readonly trouble: string | null;
 }
 
 /** The state of a chain: the fields of the roles that the process has. */
