@@ -61,6 +61,7 @@ export async function startGeth({ blocks = 'on demand', keepsState = true, keeps
   const args = [...scheme, ...keepsState ? ['--gcmode', 'archive'] : [], ...keepsPool ? [] : ['--txpool.journal', '']];
   await initialize(directory, scheme);
   let running = await runGeth({ directory, port: 0, blocks, args });
+  let now = blocks;
   const { port } = running;
   const url = `http://127.0.0.1:${port}`;
   const provider = new JsonRpcProvider(url, GETH_CHAIN_ID, { staticNetwork: true, cacheTimeout: -1, polling: true, pollingInterval: 50 });
@@ -73,7 +74,9 @@ export async function startGeth({ blocks = 'on demand', keepsState = true, keeps
       return await mined(hash);
     },
     async fund({ address }) {
-      await mined(await rpc('eth_sendTransaction', [{ from: DEVELOPER, to: address, value: toQuantity(parseEther('100')) }]) as string);
+      const hash = await rpc('eth_sendTransaction', [{ from: DEVELOPER, to: address, value: toQuantity(parseEther('100')) }]) as string;
+      if (now === 'by hand') await mineOne(rpc, false);
+      await mined(hash);
     },
     async mine(count = 1, { empty = false } = {}) {
       for (let i = 0; i < count; i++) await mineOne(rpc, empty);
@@ -82,6 +85,7 @@ export async function startGeth({ blocks = 'on demand', keepsState = true, keeps
     kill: () => running.end('SIGKILL'),
     end: () => running.end('SIGINT'),
     async start(then = blocks) {
+      now = then;
       running = await runGeth({ directory, port, blocks: then, args });
     },
     async stop() {

@@ -80,7 +80,7 @@ describe('the exchange on go-ethereum', function () {
     await node.send(node.operator, 'collateral', 'blacklist', [alice.address]);
     last = await settled(exchange, await trade(ONE));
     const { failedTrades: [failed] } = await exchange.get('/api/v1/failed-trades', last) as { failedTrades: [{ reason: string }] };
-    assert.equal(failed.reason, 'buyer_transfer_failed');
+    assert.equal(failed.reason, 'transfer_rejected');
     await node.send(node.operator, 'collateral', 'unBlacklist', [alice.address]);
 
     await node.send(node.operator, 'collateral', 'pause', []);
