@@ -30,14 +30,15 @@ describe('lane on go-ethereum', function () {
   });
 
   it('raises its fees until geth takes it in place of another transaction at its nonce', async () => {
-    const other = { type: 2, chainId: GETH_CHAIN_ID, nonce: 0, to: on.address, gasLimit: 21_000n, maxFeePerGas: 3n * 10n ** 9n, maxPriorityFeePerGas: 10n ** 9n };
+    const fees = { maxFeePerGas: 3n * 10n ** 9n, maxPriorityFeePerGas: 10n ** 9n };
+    const other = { type: 2, chainId: GETH_CHAIN_ID, nonce: 0, to: on.address, gasLimit: 21_000n, ...fees };
     await on.chain.rpc('eth_sendRawTransaction', [await new Wallet(on.key).signTransaction(other)]);
     await on.start();
     await on.ask(1);
     await on.until('it is pooled in the other\'s place', async () => await pools(on.announced.at(-1))());
     const offers = await on.offers();
     assert.ok(offers.length > 1);
-    assert.ok(offers.at(-1)!.priority * 10n >= other.maxPriorityFeePerGas * 11n, 'a tenth more than the other one');
+    assert.ok(offers.at(-1)!.priority * 10n >= fees.maxPriorityFeePerGas * 11n, 'a tenth more than the other one');
     await ends(1);
     assert.deepEqual(on.reports, []);
   });

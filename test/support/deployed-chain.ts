@@ -91,7 +91,9 @@ export async function deployedChain({ chainId = TEST_CHAIN_ID, args = [], ...opt
 }
 
 /** Deploys on a node, where account 0 must have ether. */
-export async function withContracts<Node extends ActingNode>(node: Node, { chainId, disputeWindowS = 7_200n, chain: changes = {} }: DeploymentOptions) {
+export async function withContracts<Node extends ActingNode>(
+  node: Node, { chainId, disputeWindowS = 7_200n, chain: changes = {} }: DeploymentOptions,
+) {
   const accounts = testAccounts();
   const { deploymentBlock, ...addresses } = await deployContracts({ signer: accounts[0]!.connect(node.provider), disputeWindowS });
   const contracts = Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, address.toLowerCase()])) as typeof addresses;

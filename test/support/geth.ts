@@ -70,7 +70,8 @@ export async function startGeth({ blocks = 'on demand', keepsState = true, keeps
   return {
     url, provider, rpc, chainId: GETH_CHAIN_ID,
     async transact(from, { to, data, gas }) {
-      const { hash } = await (from as Wallet | HDNodeWallet).connect(provider).sendTransaction({ to, data, ...gas === undefined ? {} : { gasLimit: gas } });
+      const limit = gas === undefined ? {} : { gasLimit: gas };
+      const { hash } = await (from as Wallet | HDNodeWallet).connect(provider).sendTransaction({ to, data, ...limit });
       return await mined(hash);
     },
     async fund({ address }) {

@@ -40,7 +40,7 @@ async function anvilLaneChain() {
 
 type AnvilLaneChain = Awaited<ReturnType<typeof anvilLaneChain>>;
 
-/** Registers mocha's hooks: every test gets a new chain and key; the database is the file's. On another chain than anvil's, the target has no code. */
+/** Registers mocha's hooks: every test gets a new chain and key; the database is the file's. Only on anvil the target has code. */
 export function laneStack(): LaneStack;
 export function laneStack<Chain extends LaneChain>(startChain: () => Promise<Chain>): LaneStack<Chain>;
 export function laneStack(startChain: () => Promise<LaneChain> = anvilLaneChain): LaneStack<LaneChain> {
@@ -144,7 +144,8 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
   }
 
   rpc(): ChainRpc {
-    const rpc = createRpc({ chainId: this.chain.chainId, urls: [this.proxy.url], now: () => performance.now(), report: () => undefined, restMs: [10] });
+    const { chain: { chainId }, proxy: { url } } = this;
+    const rpc = createRpc({ chainId, urls: [url], now: () => performance.now(), report: () => undefined, restMs: [10] });
     return {
       ...rpc,
       request: async <T>(method: string, params: readonly unknown[]) => {

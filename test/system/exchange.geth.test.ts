@@ -57,7 +57,8 @@ describe('the exchange on go-ethereum', function () {
     await compare();
     const [hadAlice, hadBob] = [await node.usdcOf(alice), await node.usdcOf(bob)];
     await exchange.place(bob, { marketId: rain.marketId, side: 1, price: 600_000 });
-    const bid = await exchange.place(alice, { marketId: rain.marketId, price: 620_000, size: 4 * ONE }, await permitOf(exchange, node, { trader: alice }));
+    const permit = await permitOf(exchange, node, { trader: alice });
+    const bid = await exchange.place(alice, { marketId: rain.marketId, price: 620_000, size: 4 * ONE }, permit);
     assert.equal(bid.body['matches'], 1);
     last = await settled(exchange, bid.position);
     assert.deepEqual([await node.usdcOf(alice) - hadAlice, await node.usdcOf(bob) - hadBob], [-2_400_000n, 2_400_000n]);

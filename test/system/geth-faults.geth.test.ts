@@ -122,7 +122,7 @@ describe('the exchange and a go-ethereum that fails', function () {
     });
 
     it('follows that chain no more once it has other blocks in their place, and does not start on it', async () => {
-      await node.mine(CONFIRMATIONS + 2);
+      await node.mine(4 * CONFIRMATIONS);
       const { status, reasons } = await eventually('the chain is not followed any more', async () => {
         const ready = await readiness(exchange);
         return ready.ready ? undefined : ready;
