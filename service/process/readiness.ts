@@ -27,7 +27,7 @@ export interface IndexerHealth {
   /** Whether the last request to the chain succeeded; `failures` is the number of failures in a row. */
   readonly reachable: boolean;
   readonly failures: number;
-  /** Why the last request failed; null when it succeeded. May name hosts, but never holds a secret. */
+  /** Why the last request failed, or what a node that answers has lost; null when nothing is wrong. May name hosts, but never holds a secret. */
   readonly lastError: string | null;
   /** Seconds since a request succeeded, or since the start when none has. */
   readonly sinceLookS: number;

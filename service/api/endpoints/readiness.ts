@@ -57,7 +57,7 @@ const Readiness = field.answer('Readiness', {
     lagBlocks: field.integer('Number of final blocks that the history does not have yet.'),
     reachable: Type.Boolean({ description: 'Whether the last request to the chain succeeded. While the chain is unreachable, orders are accepted and fills wait.' }),
     failures: field.integer('Number of requests to the chain that failed in a row.'),
-    lastError: field.orNull(Type.String(), 'Why the last request failed; null when it succeeded.'),
+    lastError: field.orNull(Type.String(), 'Why the last request failed, or which blocks a node that answers has lost; null when nothing is wrong.'),
     sinceLookS: field.integer('Seconds since a request succeeded, or since the start.'),
     stalled: Type.Boolean({ description: 'The chain has had no new block for too long.' }),
     waitingFills: field.integer('Number of fills that wait to be sent, counted up to 10,000.'),
