@@ -1,5 +1,4 @@
 /** `npm run market -- create|list|arbitrate`: markets of a running exchange. Exit codes: 1 when it cannot be done, 2 for wrong arguments. */
-import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { pause } from '../../engine/waiting.js';
 import { secondsOf } from '../access/token-arguments.js';
@@ -8,12 +7,15 @@ import { SettingError } from '../settings.js';
 import { Refused, createApi, type Chain, type Config, type Market } from './demo/api.js';
 import { arbitrate, createMarket, type MarketChain } from './market/chain.js';
 import { CATEGORIES, categoryOf, collateralOf, descriptionOf, marketIdOf, privateKeyOf, questionOf, type Category } from './market/terms.js';
+import { keyOfFile } from './private-key.js';
 import { argument, toolAction } from './tool.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 const WRONG_ARGUMENTS = 2;
 const LISTED_WITHIN_MS = 60_000;
 const POLL_MS = 100;
+/** In units of 1e-6. Not the option's own default: the text of --help cannot show a bigint. */
+const DEFAULT_BOND = 10_000_000n;
 const KEY_VARIABLE = 'MARKET_KEY';
 
 interface Common {
@@ -29,7 +31,7 @@ interface CreateOptions extends Common {
   readonly description: string;
   readonly expiresIn: number;
   readonly category: Category;
-  readonly bond: bigint;
+  readonly bond?: bigint;
 }
 
 interface Listed extends Market {
@@ -47,7 +49,7 @@ withKey(command('create', 'Creates a market, and waits until the exchange lists 
   .requiredOption('--expires-in <time>', 'when trading ends and resolution may begin, such as 75s, 10m, 12h or 30d', argument(secondsOf))
   .option('--description <text>', 'how the question is to be read', argument(descriptionOf), '')
   .option('--category <name>', CATEGORIES.join(', '), argument(categoryOf), 'general')
-  .option('--bond <amount>', 'bond of a proposed resolution, in the stablecoin', argument(collateralOf), 10_000_000n)
+  .option('--bond <amount>', 'bond of a proposed resolution, in the stablecoin (default: 10)', argument(collateralOf))
   .action(toolAction(create, process.env));
 
 command('list', 'Lists the open markets.').action(toolAction(list, process.env));
@@ -72,7 +74,7 @@ function withKey(each: Command): Command {
     .option('--key-file <path>', `file with the private key; else ${KEY_VARIABLE} of the environment`);
 }
 
-async function create({ question, description, expiresIn, category, bond, ...common }: CreateOptions): Promise<void> {
+async function create({ question, description, expiresIn, category, bond = DEFAULT_BOND, ...common }: CreateOptions): Promise<void> {
   const { api, chain, serverTime } = await connect(common);
   const key = await keyOf(common, chain, creatorWallet().privateKey);
   const market = { question, description, category, expiration: serverTime + expiresIn, bond };
@@ -130,7 +132,7 @@ function chainOf({ chainId, rpcUrl, contracts, testnet }: Chain & { readonly tes
 
 /** The key that was given; on a test network the development chain's, which is public. */
 async function keyOf({ keyFile }: Common, { testnet, chainId }: { testnet: boolean; chainId: number }, development: string): Promise<string> {
-  if (keyFile !== undefined) return privateKeyOf(await readFile(keyFile, 'utf8'), `--key-file ${keyFile}`);
+  if (keyFile !== undefined) return await keyOfFile(keyFile);
   const given = process.env[KEY_VARIABLE] ?? '';
   if (given !== '') return privateKeyOf(given, KEY_VARIABLE);
   if (!testnet) throw new Error(`chain ${chainId} needs a key: set ${KEY_VARIABLE}, or give --key-file`);
