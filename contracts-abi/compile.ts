@@ -1,10 +1,10 @@
 /** Compiles contracts-abi/solidity into the typed, committed artifacts beside this file: `npm run contracts -- [--check] [Contract…]`. */
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import solc from 'solc';
 import { artifactPath, artifactText, contractOf, type AbiEntry } from './artifact.js';
+import { COMPILER, SOURCES, compilerInput, sourceOf, type CompilerInput } from './compiler-input.js';
 
 export interface Artifact {
   readonly contract: string;
@@ -15,19 +15,11 @@ export interface Artifact {
   readonly warnings: readonly string[];
 }
 
-const SOURCES = 'contracts-abi/solidity';
-
-/** The settings that the bytecode depends on. There is no metadata hash, so the same sources give the same bytes everywhere. */
-const SETTINGS = {
-  optimizer: { enabled: true, runs: 1_000_000 },
-  viaIR: true,
-  evmVersion: 'cancun',
-  metadata: { bytecodeHash: 'none', appendCBOR: false },
-} as const;
-
-/** An imported file's text, or why there is none. The compiler package has no types of its own. */
-type Import = { readonly contents: string } | { readonly error: string };
-type Compile = (input: string, callbacks: { readonly import: (path: string) => Import }) => string;
+/** The compiler package has no types of its own. */
+interface Solc {
+  compile(input: string): string;
+  version(): string;
+}
 
 interface Diagnostic {
   readonly severity: 'error' | 'warning' | 'info';
@@ -35,7 +27,7 @@ interface Diagnostic {
   readonly sourceLocation?: { readonly file: string };
 }
 
-interface CompilerOutput {
+export interface CompilerOutput {
   readonly errors?: readonly Diagnostic[];
   readonly contracts?: Readonly<Record<string, Readonly<Record<string, {
     readonly abi: readonly AbiEntry[];
@@ -72,13 +64,8 @@ export function staleArtifacts({ root, artifacts }: { root: string; artifacts: r
 }
 
 function compile(root: string, name: string): Artifact | undefined {
-  const source = `${SOURCES}/${name}.sol`;
-  const input = {
-    language: 'Solidity',
-    sources: { [source]: { content: readFileSync(join(root, source), 'utf8') } },
-    settings: { ...SETTINGS, outputSelection: { [source]: { [name]: ['abi', 'evm.bytecode.object'] } } },
-  };
-  const output = JSON.parse((solc.compile as Compile)(JSON.stringify(input), { import: (path) => readImport(root, path) })) as CompilerOutput;
+  const source = sourceOf(name);
+  const output = compiled(compilerInput({ root, contract: name }));
   const diagnostics = output.errors ?? [];
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (errors.length > 0) throw new Error(`${source} does not compile:\n${errors.map(({ formattedMessage }) => formattedMessage).join('\n')}`);
@@ -91,14 +78,11 @@ function compile(root: string, name: string): Artifact | undefined {
   };
 }
 
-/** Reads what the compiler imports: a path from the root (our own sources), or `@openzeppelin/…`, which Node resolves as a package. */
-function readImport(root: string, path: string): Import {
-  try {
-    const file = path.startsWith('@') ? createRequire(join(root, 'package.json')).resolve(path) : join(root, path);
-    return { contents: readFileSync(file, 'utf8') };
-  } catch {
-    return { error: `${path} is not found: install the packages with npm ci` };
-  }
+/** What the compiler says of an input. Throws when it is another release than the one that verification names. */
+export function compiled(input: CompilerInput): CompilerOutput {
+  const { compile: run, version } = solc as Solc;
+  if (!version().startsWith(COMPILER)) throw new Error(`the compiler is ${version()}, not ${COMPILER}: change COMPILER of contracts-abi/compiler-input.ts with it`);
+  return JSON.parse(run(JSON.stringify(input))) as CompilerOutput;
 }
 
 function main(root: string, options: readonly string[]): number {

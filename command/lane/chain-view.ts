@@ -61,7 +61,7 @@ async function prove(rpc: LaneRpc, { address, block }: { address: string; block:
 }
 
 /** The node's suggested priority fee; 0 when it has none: the lane's minimum then applies. */
-async function priorityFee(rpc: Rpc): Promise<bigint> {
+export async function priorityFee(rpc: Rpc): Promise<bigint> {
   try {
     return BigInt(await rpc.request<string>('eth_maxPriorityFeePerGas', []));
   } catch (error) {

@@ -36,14 +36,17 @@ const RESOLVER = new Interface(oracleResolver.abi as InterfaceAbi);
 const PROBE = new Interface(transferProbe.abi as InterfaceAbi);
 const DECIMALS = 6;
 /** How long a proposed resolution can be disputed on every chain that is not a testnet, in seconds. */
-const DISPUTE_WINDOW_S = 7_200n;
+export const DISPUTE_WINDOW_S = 7_200n;
 /** What a simulated transfer sends at most: enough for a fee of a hundredth of a percent to show. */
 const PROBED_AMOUNT = 1_000_000n;
 
-interface Checked {
-  readonly chain: Chain;
+interface Checking {
   readonly rpc: Rpc;
   readonly fault: (what: string) => void;
+}
+
+interface Checked extends Checking {
+  readonly chain: Chain;
 }
 
 /**
@@ -56,18 +59,38 @@ export async function checkContracts({ chain, rpc: nodes }: { chain: Chain; rpc:
   await checkHead(chain, rpc);
   const problems: string[] = [];
   const checked = { chain, rpc, fault: (what: string) => { problems.push(what); } };
-  await checkCode(checked);
+  await checkCode(checked, chain.contracts);
   let collateral: Collateral | undefined;
   if (problems.length === 0) {
     await checkDomains(checked);
     await checkReferences(checked);
     await checkDisputeWindow(checked);
-    await checkTransferFee(checked);
-    collateral = await readCollateral(checked);
+    const { collateral: token, conditionalTokens: holder, settlement: to } = chain.contracts;
+    // The conditional tokens hold what complete sets are worth.
+    await checkTransferFee(checked, { token, holder, to });
+    collateral = await readCollateral(checked, { chainId: chain.chainId, address: token });
   }
   if (collateral === undefined || problems.length > 0) throw new ContractMismatch(chain.chainId, problems);
   return { collateral };
 }
+
+/**
+ * What is wrong with a stablecoin that no contract refers to yet; empty when it can be the collateral. `holders` may have some of it: a
+ * simulated transfer of theirs shows whether it charges on transfer. Throws ChainUnavailable.
+ */
+export async function collateralProblems(nodes: Rpc, token: string, holders: readonly string[]): Promise<readonly string[]> {
+  const rpc = telling(nodes);
+  const problems: string[] = [];
+  const checking = { rpc, fault: (what: string) => { problems.push(what); } };
+  await checkCode(checking, { collateral: token });
+  if (problems.length > 0) return problems;
+  await readCollateral(checking, { chainId: nodes.chainId, address: token });
+  for (const holder of holders) if (problems.length === 0) await checkTransferFee(checking, { token, holder, to: UNUSED });
+  return problems;
+}
+
+/** An account that nobody has. */
+const UNUSED = `0x${'00'.repeat(18)}cafe`;
 
 /** Wraps nodes so that requests give a text or a revert. Any other error becomes ChainUnavailable: the node cannot answer at the moment. */
 function telling(rpc: Rpc): Rpc {
@@ -105,7 +128,7 @@ async function checkHead({ chainId, startBlock }: Chain, rpc: Rpc): Promise<void
   }
 }
 
-async function checkCode({ chain: { contracts }, rpc, fault }: Checked): Promise<void> {
+async function checkCode({ rpc, fault }: Checking, contracts: Partial<Contracts>): Promise<void> {
   await Promise.all(Object.entries(contracts).map(async ([name, address]: [string, string]) => {
     if (await rpc.request<string>('eth_getCode', [address, 'latest']) === '0x') fault(`${name}: there is no contract at ${address}`);
   }));
@@ -149,16 +172,17 @@ async function checkDisputeWindow({ chain: { contracts, testnet }, rpc, fault }:
 }
 
 /**
- * Simulates a transfer of the collateral from the conditional tokens, which hold what complete sets are worth. A token that charges on transfer
- * would leave them short, so that the last redemptions fail. Nothing is concluded while they hold none, or from a node that cannot simulate.
+ * Simulates a transfer of the collateral from a holder. A token that charges on transfer would leave the conditional tokens short, so that the
+ * last redemptions fail. Nothing is concluded while the holder has none, or from a node that cannot simulate.
  */
-async function checkTransferFee({ chain: { contracts }, rpc, fault }: Checked): Promise<void> {
-  const { collateral, conditionalTokens, settlement: to } = contracts;
+async function checkTransferFee(
+  { rpc, fault }: Checking, { token, holder, to }: { readonly token: string; readonly holder: string; readonly to: string },
+): Promise<void> {
   let answer: string;
   try {
     const code = await rpc.request<string>('eth_call', [{ data: transferProbe.bytecode }, 'latest']);
-    const data = PROBE.encodeFunctionData('probe', [collateral, to, PROBED_AMOUNT]);
-    answer = await rpc.request<string>('eth_call', [{ to: conditionalTokens, data }, 'latest', { [conditionalTokens]: { code } }]);
+    const data = PROBE.encodeFunctionData('probe', [token, to, PROBED_AMOUNT]);
+    answer = await rpc.request<string>('eth_call', [{ to: holder, data }, 'latest', { [holder]: { code } }]);
   } catch {
     return;
   }
@@ -166,8 +190,9 @@ async function checkTransferFee({ chain: { contracts }, rpc, fault }: Checked): 
   if (arrived !== sent) fault(`collateral: of ${sent} sent, ${arrived} arrive: a token that charges on transfer cannot be the collateral`);
 }
 
-async function readCollateral({ chain, rpc, fault }: Checked): Promise<Collateral | undefined> {
-  const { collateral: address } = chain.contracts;
+async function readCollateral(
+  { rpc, fault }: Checking, { chainId, address }: { readonly chainId: number; readonly address: string },
+): Promise<Collateral> {
   const [name, symbol, decimals, separator, version, domain] = await Promise.all([
     readView(rpc, TOKEN, address, 'name'), readView(rpc, TOKEN, address, 'symbol'), readView(rpc, TOKEN, address, 'decimals'),
     readView(rpc, TOKEN, address, 'DOMAIN_SEPARATOR'), readView(rpc, VERSIONED, address, 'version'), domainOf(rpc, TOKEN, address),
@@ -177,10 +202,10 @@ async function readCollateral({ chain, rpc, fault }: Checked): Promise<Collatera
   if (typeof separator !== 'string') fault(`collateral: the contract at ${address} has no DOMAIN_SEPARATOR(), so it takes no permits (ERC-2612)`);
   // ERC-5267 gives the domain. Without it, the domain has the token's name and version(); many tokens omit version() when it is "1".
   const signing = { name: domain?.name ?? String(name), version: domain?.version ?? (typeof version === 'string' ? version : '1') };
-  const computed = TypedDataEncoder.hashDomain({ ...signing, chainId: chain.chainId, verifyingContract: address });
+  const computed = TypedDataEncoder.hashDomain({ ...signing, chainId, verifyingContract: address });
   if (typeof separator === 'string' && separator !== computed) {
     fault(`collateral: its DOMAIN_SEPARATOR() is not that of name ${JSON.stringify(signing.name)}, version ${JSON.stringify(signing.version)}, chain `
-      + `${chain.chainId} and its address, so permits for it could not be signed`);
+      + `${chainId} and its address, so permits for it could not be signed`);
   }
   return { ...signing, symbol: String(symbol), decimals: DECIMALS, address };
 }

@@ -193,7 +193,8 @@ function readHashes(at: string, given: unknown, { fault }: Reading): string[] {
   return [...hashes];
 }
 
-function hasRightChecksum(address: string): boolean {
+/** Whether an address has no capital letters, or those of its checksum (EIP-55). */
+export function hasRightChecksum(address: string): boolean {
   try {
     getAddress(address);
     return true;
@@ -210,7 +211,8 @@ async function readRpcUrl(at: string, source: unknown, reading: Reading): Promis
 
 const NO_HTTP_URL = 'is not an http or https URL';
 
-function isHttpUrl(text: string): boolean {
+/** Whether a text is the URL of a node. */
+export function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 

@@ -1,8 +1,8 @@
 /** Writes the chains file of the running development chain. Other processes of the exchange use it with CHAINS=path. */
-import { rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DevChain } from '../embedded/chain/dev-chain.js';
-import { writeDurably } from '../embedded/durable-files.js';
+import { replaceDurably, writeDurably } from '../embedded/durable-files.js';
 
 /** The path of the file in the chain's directory. */
 export function devChainsFile(directory: string): string {
@@ -25,9 +25,7 @@ export async function writeDevChainsFile(directory: string, { dev, pollMs }: { d
     ...chain, settlementDomainName, rpcUrls: [dev.heldUrl], publicRpcUrl: dev.rpcUrl, operatorKey: { file: KEY_FILE },
     relayerKey: { file: RELAYER_KEY_FILE }, pollMs, blocksOnDemand: true,
   }];
-  const path = devChainsFile(directory);
-  await writeDurably(`${path}.new`, `${JSON.stringify({ chains }, undefined, 2)}\n`);
-  await rename(`${path}.new`, path);
+  await replaceDurably(devChainsFile(directory), `${JSON.stringify({ chains }, undefined, 2)}\n`);
 }
 
 /** Removes the files, also those of a killed process, whose URLs are no longer valid. */

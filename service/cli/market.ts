@@ -14,6 +14,8 @@ const DEFAULT_URL = 'http://127.0.0.1:8080';
 const WRONG_ARGUMENTS = 2;
 const LISTED_WITHIN_MS = 60_000;
 const POLL_MS = 100;
+/** In units of 1e-6. Not the option's own default: the text of --help cannot show a bigint. */
+const DEFAULT_BOND = 10_000_000n;
 
 interface Common {
   readonly url: string;
@@ -28,7 +30,7 @@ interface CreateOptions extends Common {
   readonly description: string;
   readonly expiresIn: number;
   readonly category: Category;
-  readonly bond: bigint;
+  readonly bond?: bigint;
 }
 
 const program = new Command('market')
@@ -41,7 +43,7 @@ withKey(command('create', 'Creates a market, and waits until the exchange lists 
   .requiredOption('--expires-in <time>', 'when trading ends and resolution may begin, such as 75s, 10m, 12h or 30d', argument(secondsOf))
   .option('--description <text>', 'how the question is to be read', argument(descriptionOf), '')
   .option('--category <name>', CATEGORIES.join(', '), argument(categoryOf), 'general')
-  .option('--bond <amount>', 'bond of a proposed resolution, in the stablecoin', argument(collateralOf), 10_000_000n)
+  .option('--bond <amount>', 'bond of a proposed resolution, in the stablecoin (default: 10)', argument(collateralOf))
   .action(toolAction(create, process.env));
 
 command('list', 'Lists the open markets.').action(toolAction(list, process.env));
@@ -66,7 +68,7 @@ function withKey(each: Command): Command {
     .option('--key-file <path>', `file with the private key; else ${KEY_VARIABLE} of the environment`);
 }
 
-async function create({ question, description, expiresIn, category, bond, ...common }: CreateOptions): Promise<void> {
+async function create({ question, description, expiresIn, category, bond = DEFAULT_BOND, ...common }: CreateOptions): Promise<void> {
   const { api, chain, serverTime } = await connect(common);
   const key = await keyFrom({ ...common, environment: process.env, chain, development: creatorWallet().privateKey });
   const market = { question, description, category, expiration: serverTime + expiresIn, bond };

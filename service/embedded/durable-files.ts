@@ -1,5 +1,6 @@
 /** Writes files durably: they are complete and on disk when the call returns. */
-import { open } from 'node:fs/promises';
+import { open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 /** Writes a file and waits until it is on disk. A `secret` file must not exist yet, and only its owner can read it. */
 export async function writeDurably(path: string, content: Uint8Array | string, { secret = false } = {}): Promise<void> {
@@ -10,6 +11,13 @@ export async function writeDurably(path: string, content: Uint8Array | string, {
   } finally {
     await file.close();
   }
+}
+
+/** Replaces a file, atomically: a reader, also after a crash, finds the old content or the new. */
+export async function replaceDurably(path: string, content: Uint8Array | string): Promise<void> {
+  await writeDurably(`${path}.new`, content);
+  await rename(`${path}.new`, path);
+  await syncDirectory(dirname(path));
 }
 
 /** Waits until the names that were created, changed or removed in a directory are on disk. */

@@ -65,9 +65,16 @@ describe('npm run market', function () {
     assert.notEqual(JSON.parse((await create('--expires-in', '10m', '--json')).stdout)['id'], id, 'the same question again is another market');
   });
 
+  it('tells its options', async () => {
+    for (const command of ['create', 'list', 'arbitrate']) {
+      const { code, stdout } = await run([command, '--help']);
+      assert.deepEqual([code, stdout.includes('--url <url>')], [0, true], command);
+    }
+  });
+
   it('takes the key from a file', async () => {
     const path = join(directory, 'key');
-    await writeFile(path, `${node.operatorKey}\n`);
+    await writeFile(path, `${node.operatorKey}\n`, { mode: 0o600 });
     const ran = await run(['create', ...at(), '--question', 'From a file?', '--expires-in', '1h', '--key-file', path], {});
     assert.equal(ran.code, 0, ran.stderr);
     assert.match(ran.stdout, /^Market 0x[0-9a-f]{64}\n {2}From a file\?\n {2}contract 0x[0-9a-f]{40}, expires .*Z, transaction 0x[0-9a-f]{64}\n$/);

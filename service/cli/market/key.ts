@@ -1,5 +1,5 @@
 /** The key with which the tools act on a chain: the one that was given, else, on a test network, the development chain's, which is public. */
-import { readFile } from 'node:fs/promises';
+import { keyOfFile } from '../private-key.js';
 import { privateKeyOf } from './terms.js';
 
 export const KEY_VARIABLE = 'MARKET_KEY';
@@ -13,7 +13,7 @@ export interface KeySources {
 }
 
 export async function keyFrom({ keyFile, environment, chain: { chainId, testnet }, development }: KeySources): Promise<string> {
-  if (keyFile !== undefined) return privateKeyOf(await readFile(keyFile, 'utf8'), `--key-file ${keyFile}`);
+  if (keyFile !== undefined) return await keyOfFile(keyFile);
   const given = environment[KEY_VARIABLE] ?? '';
   if (given !== '') return privateKeyOf(given, KEY_VARIABLE);
   if (!testnet) throw new Error(`chain ${chainId} needs a key: set ${KEY_VARIABLE}, or give --key-file`);

@@ -8,7 +8,7 @@ import { createGunzip } from 'node:zlib';
 import Type from 'typebox';
 import { Address, Bytes32, ChainId, Position, record } from '../../../engine/records/fields.js';
 import { compileSchema, explain } from '../../../engine/records/schema.js';
-import { syncDirectory, writeDurably } from '../durable-files.js';
+import { replaceDurably, syncDirectory, writeDurably } from '../durable-files.js';
 
 const ContractAddresses = record({
   settlement: Address, conditionalTokens: Address, collateral: Address, marketFactory: Address, oracle: Address, oracleResolver: Address,
@@ -92,10 +92,7 @@ export async function keepNewChain(directory: string, { state, manifest }: { sta
 
 /** Replaces the kept state by a newer one, atomically: a reader finds one of the two. */
 export async function replaceState(directory: string, state: Uint8Array): Promise<void> {
-  const path = stateIn(keptIn(directory));
-  await writeDurably(`${path}.new`, state);
-  await rename(`${path}.new`, path);
-  await syncDirectory(keptIn(directory));
+  await replaceDurably(stateIn(keptIn(directory)), state);
 }
 
 const unpackedIn = (directory: string) => join(directory, 'state.json');

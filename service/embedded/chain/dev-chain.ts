@@ -13,9 +13,8 @@ import { join } from 'node:path';
 import type { Chain } from '../../../command/chain/chain.js';
 import { startAnvil, stopOrphan, type Anvil } from './anvil.js';
 import { dumpState, keepChain, latestBlock, type ChainKeeper, type KeptStatus } from './chain-keeper.js';
-import {
-  artifactsDigest, makeDevContracts, SETTLEMENT_DOMAIN_NAME, creatorWallet, operatorWallet, relayerWallet,
-} from './dev-contracts.js';
+import { SETTLEMENT_DOMAIN_NAME } from '../../deploy/plan.js';
+import { artifactsDigest, makeDevContracts, creatorWallet, operatorWallet, relayerWallet } from './dev-contracts.js';
 import {
   DevChainUnusable, digestOf, keepNewChain, readManifest, removeHalfMade, replaceState, unpackState, type Manifest,
 } from './dev-chain-state.js';

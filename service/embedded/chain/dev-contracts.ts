@@ -11,9 +11,6 @@ import { TEST_MNEMONIC } from './anvil.js';
 import { deployContracts } from './deploy-contracts.js';
 import { digestOf } from './dev-chain-state.js';
 
-/** The name in the signing domain of the settlement contract. */
-export const SETTLEMENT_DOMAIN_NAME = 'Prediction Exchange Settlement';
-
 /** Test USDC of each account, in units of 1e-6. */
 export const STARTING_USDC = 1_000_000_000_000n;
 

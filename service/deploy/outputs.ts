@@ -1,0 +1,61 @@
+/** Writes what a deployment is for: a chains file that the exchange takes as it is, and what block explorers need to verify the contracts. */
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Chain } from '../../command/chain/chain.js';
+import { COMPILER, compilerInput, sourceOf } from '../../contracts-abi/compiler-input.js';
+import { replaceDurably } from '../embedded/durable-files.js';
+import type { Plan } from './plan.js';
+
+export interface Outputs {
+  readonly directory: string;
+  readonly chain: Chain;
+  readonly plan: Plan;
+  /** Whether the exchange is to have a relayer on this chain. */
+  readonly relayer: boolean;
+}
+
+/** Names of environment variables that the chains file refers to. */
+export function variablesOf(chainId: number): { readonly rpcUrl: string; readonly operatorKey: string; readonly relayerKey: string } {
+  return { rpcUrl: `CHAIN_${chainId}_RPC_URL`, operatorKey: `CHAIN_${chainId}_OPERATOR_KEY`, relayerKey: `CHAIN_${chainId}_RELAYER_KEY` };
+}
+
+/** Writes both, replacing what an earlier run wrote. Returns the chains file's path. */
+export async function writeOutputs(outputs: Outputs): Promise<{ readonly chainsFile: string; readonly verification: string }> {
+  const chainsFile = join(outputs.directory, 'chains.json');
+  const verification = join(outputs.directory, 'verification');
+  await mkdir(verification, { recursive: true });
+  await writeVerification(verification, outputs.plan);
+  await replaceDurably(chainsFile, json({ chains: [entryOf(outputs)] }));
+  return { chainsFile, verification };
+}
+
+function entryOf({ chain: { domainName: settlementDomainName, ...chain }, relayer }: Outputs) {
+  const variables = variablesOf(chain.chainId);
+  return {
+    ...chain, settlementDomainName, rpcUrls: [{ env: variables.rpcUrl }], operatorKey: { env: variables.operatorKey },
+    ...relayer ? { relayerKey: { env: variables.relayerKey } } : {},
+  };
+}
+
+/** One file per contract, which explorers take as standard JSON input, and one with the answers to what else they ask. */
+async function writeVerification(directory: string, { deployed }: Plan): Promise<void> {
+  const root = rootAbove(dirname(fileURLToPath(import.meta.url)));
+  const contracts = [];
+  for (const { contract, creator, address, constructorArguments } of deployed) {
+    const input = `${contract}.json`;
+    await replaceDurably(join(directory, input), json(compilerInput({ root, contract, ...creator === undefined ? {} : { creator } })));
+    contracts.push({ address, contractName: `${sourceOf(contract)}:${contract}`, compilerVersion: `v${COMPILER}`, constructorArguments, input });
+  }
+  await replaceDurably(join(directory, 'contracts.json'), json({ contracts }));
+}
+
+/** The folder with the sources: the program itself runs from a folder below it. */
+function rootAbove(directory: string): string {
+  return existsSync(join(directory, 'package.json')) ? directory : rootAbove(dirname(directory));
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}

@@ -1,0 +1,78 @@
+/** What may be asked of a deployment, and what is taken where nothing is asked. */
+import { DISPUTE_WINDOW_S } from '../chains/chain-check.js';
+import type { Terms } from './plan.js';
+
+/** As the options give it. Addresses have their checksums. */
+export interface Asked {
+  readonly testnet: boolean;
+  /** `test`: a TestUSDC. */
+  readonly collateral?: string;
+  readonly oracle?: string;
+  readonly operator?: string;
+  readonly creator?: string;
+  readonly quickOperator?: string;
+  readonly relayer?: string;
+  readonly admin?: string;
+  readonly disputeWindowS?: number;
+  readonly adminDelayS?: number;
+}
+
+/** Money of these chains has value: `--testnet` for one of them is a mistake. */
+const CHAINS_WITH_VALUE: readonly number[] = [1, 10, 56, 100, 137, 8_453, 42_161, 43_114, 59_144];
+
+/** Three days: long enough that somebody notices a hand-over that nobody wanted. */
+const ADMIN_DELAY_S = 259_200;
+
+const ROLES = ['operator', 'creator', 'quickOperator', 'admin'] as const;
+const OPTION_OF = { operator: '--operator', creator: '--creator', quickOperator: '--quick-operator', admin: '--admin', relayer: '--relayer' } as const;
+
+/** It cannot be done. The message lists every reason, and the hint says what to do. */
+export class CannotDeploy extends Error {
+  constructor(problems: readonly string[], hint?: string) {
+    super([...problems, ...hint === undefined ? [] : [`(${hint})`]].join('\n'));
+    this.name = 'CannotDeploy';
+  }
+}
+
+/** The terms of the plan. Throws CannotDeploy with everything that the chain's kind does not allow. */
+export function termsOf(asked: Asked, { chainId, deployer }: { readonly chainId: number; readonly deployer: string }): Terms {
+  const { testnet, collateral, disputeWindowS = Number(DISPUTE_WINDOW_S), adminDelayS = testnet ? 0 : ADMIN_DELAY_S } = asked;
+  const problems = testnet ? testnetProblems(chainId) : [...problemsWithValue(asked, deployer), ...windowProblems(disputeWindowS)];
+  if (asked.relayer !== undefined && asked.relayer === asked.operator) {
+    problems.push('--relayer: is the operator too: the relayer needs a key of its own, whose nonces nothing else uses');
+  }
+  if (problems.length > 0) throw new CannotDeploy(problems);
+  return {
+    operator: asked.operator ?? deployer, creator: asked.creator ?? deployer, quickOperator: asked.quickOperator ?? deployer,
+    admin: asked.admin ?? deployer,
+    disputeWindowS: BigInt(disputeWindowS), adminDelayS: BigInt(adminDelayS),
+    ...collateral === undefined || collateral === 'test' ? {} : { collateral }, ...asked.oracle === undefined ? {} : { oracle: asked.oracle },
+  };
+}
+
+function testnetProblems(chainId: number): string[] {
+  return CHAINS_WITH_VALUE.includes(chainId) ? [`--testnet: chain ${chainId} is not a test network`] : [];
+}
+
+function windowProblems(disputeWindowS: number): string[] {
+  const wanted = Number(DISPUTE_WINDOW_S);
+  return disputeWindowS === wanted ? [] : [`--dispute-window: is ${wanted} s on every chain that is not a testnet, not ${disputeWindowS} s`];
+}
+
+function problemsWithValue(asked: Asked, deployer: string): string[] {
+  const problems: string[] = [];
+  if (asked.collateral === undefined) {
+    problems.push('--collateral: give the address of the chain\'s stablecoin; TestUSDC, which anybody can mint, is deployed by --testnet, or by --collateral test');
+  }
+  for (const role of ROLES) {
+    if (asked[role] === undefined) problems.push(`${OPTION_OF[role]}: give an address; only on a testnet the deployer takes every role that nobody is named for`);
+    else if (asked[role] === deployer) problems.push(`${OPTION_OF[role]}: is the deployer, which is to keep no role: give another address`);
+  }
+  const { admin } = asked;
+  for (const role of ['operator', 'creator', 'quickOperator', 'relayer'] as const) {
+    if (admin !== undefined && asked[role] === admin) {
+      problems.push(`${OPTION_OF[role]}: is the administrator too, whose key is to be offline: give another address`);
+    }
+  }
+  return problems;
+}
