@@ -101,7 +101,7 @@ export function createChoice({ sources: names, startedAtMs, last = [], rules = C
     const fault = faultOf(observation, { state, source, nowMs, rules });
     if (fault !== undefined) return { accepted: false, because: fault };
     markUsable(source, nowMs, rules);
-    state.used = usedNow(state, nowMs, rules);
+    state.used = usedAfter(place, state, { ...rules, nowMs });
     if (state.used !== place) return { accepted: false, because: 'standby' };
     const { priceE8, publishedAtMs, confidenceE8 = 0n } = observation;
     if (state.accepted !== undefined && secondOf(publishedAtMs) <= secondOf(state.accepted.publishedAtMs)) return { accepted: false, because: 'second_taken' };
@@ -162,15 +162,15 @@ function markUsable(source: SourceState, nowMs: number, { silentMs }: ChoiceRule
   source.usableAtMs = nowMs;
 }
 
-/** A better source is used again once it is steady. When the source in use is silent, the best of those that are not takes its place at once. */
-function usedNow({ used, sources }: AssetState, nowMs: number, { silentMs, steadyMs }: ChoiceRules): number {
-  const speaks = ({ usableAtMs }: SourceState): boolean => usableAtMs !== undefined && nowMs - usableAtMs <= silentMs;
-  const better = sources.findIndex((source, place) => place < used && speaks(source) && nowMs - (source.steadySinceMs ?? nowMs) >= steadyMs);
-  if (better !== -1) return better;
-  const current = sources[used];
-  if (current !== undefined && speaks(current)) return used;
-  const speaking = sources.findIndex(speaks);
-  return speaking === -1 ? used : speaking;
+/**
+ * The source in use after a usable observation of the one at `place`. A better source is used again once it is steady. When the source in
+ * use is silent, whoever speaks first takes its place; a better source that has spoken all the time is steady, so its next word counts.
+ */
+function usedAfter(place: number, { used, sources }: AssetState, { nowMs, silentMs, steadyMs }: ChoiceRules & { readonly nowMs: number }): number {
+  const steadySinceMs = sources[place]?.steadySinceMs ?? nowMs;
+  const usableAtMs = sources[used]?.usableAtMs ?? -Infinity;
+  const takesOver = place < used && nowMs - steadySinceMs >= steadyMs;
+  return takesOver || nowMs - usableAtMs > silentMs ? place : used;
 }
 
 function secondOf(ms: number): number {

@@ -53,9 +53,5 @@ function observationOf(update: unknown, assetOf: ReadonlyMap<string, string>): O
   if (asset === undefined) return [];
   const { price: mantissa, conf, expo, publish_time: second } = objectOf(price);
   const priceE8 = positive(mantissaE8(mantissa, expo));
-  return [{ asset, source: 'pyth', priceE8, confidenceE8: mantissaE8(conf, expo), publishedAtMs: secondMs(second) }];
-}
-
-function secondMs(second: unknown): number {
-  return timeMs(typeof second === 'number' ? second * 1_000 : second);
+  return [{ asset, source: 'pyth', priceE8, confidenceE8: mantissaE8(conf, expo), publishedAtMs: timeMs(timeMs(second) * 1_000) }];
 }

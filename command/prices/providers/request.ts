@@ -17,19 +17,25 @@ export function openAccess({ fetch, now }: Pick<Surroundings, 'fetch' | 'now'>):
   return { fetch, now, headers: {}, conceal: (text) => text };
 }
 
-const WITHIN_MS = 5_000;
 const MAX_ANSWER_BYTES = 2 * 1_048_576;
 const MAX_ERROR_BYTES = 4_096;
 
+export interface RequestOptions {
+  readonly access: ProviderAccess;
+  readonly withinMs: number;
+  /** When it aborts, nobody waits for an answer any more. */
+  readonly signal: AbortSignal;
+}
+
 /** A function that gets a URL and resolves with the JSON value there. It rejects with ProviderFailure, and with BadMessage for anything but JSON. */
-export function createRequests(access: ProviderAccess, signal: AbortSignal): (url: string) => Promise<unknown> {
+export function createRequests({ access, withinMs, signal }: RequestOptions): (url: string) => Promise<unknown> {
   let restUntilMs = 0;
 
   async function get(url: string): Promise<unknown> {
     const nowMs = access.now();
     if (nowMs < restUntilMs) throw new ProviderFailure('has asked for a pause', { waitMs: restUntilMs - nowMs });
     try {
-      return await answerOf(await responseOf(access, { url, accept: 'application/json', signal: AbortSignal.timeout(WITHIN_MS) }));
+      return await answerOf(await responseOf(access, { url, accept: 'application/json', signal: AbortSignal.timeout(withinMs) }));
     } catch (error) {
       if (error instanceof ProviderFailure && error.waitMs > 0) restUntilMs = access.now() + error.waitMs;
       throw error;

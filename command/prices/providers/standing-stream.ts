@@ -46,10 +46,12 @@ export interface StreamTimings {
   readonly priceSilenceMs: number;
   /** After a connection with prices that lasted for this time, the next loss begins with the first pause again. */
   readonly lastingMs: number;
+  /** A single request fails without a whole answer after this time. */
+  readonly requestMs: number;
 }
 
 export const STREAM_TIMINGS: StreamTimings = {
-  backoff: { firstMs: 500, longestMs: 30_000 }, silenceMs: 10_000, priceSilenceMs: 60_000, lastingMs: 10_000,
+  backoff: { firstMs: 500, longestMs: 30_000 }, silenceMs: 10_000, priceSilenceMs: 60_000, lastingMs: 10_000, requestMs: 5_000,
 };
 
 /** Far more than any message that has prices. */

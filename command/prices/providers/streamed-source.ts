@@ -24,9 +24,9 @@ export interface Provider extends ProviderOptions {
 }
 
 export function createStreamedSource(provider: Provider): PriceSource {
-  const { name, url, access, since } = provider;
+  const { name, url, access, since, timings: { requestMs } } = provider;
   const closing = new AbortController();
-  const get = createRequests(access, closing.signal);
+  const get = createRequests({ access, withinMs: requestMs, signal: closing.signal });
   const stream = createStandingStream(provider);
   return {
     name, url,
