@@ -12,7 +12,7 @@ export interface Accepted {
 
 /**
  * Why an observation is not accepted. `old`, `ahead`: published too long ago, or in the future. `repeated`, `backwards`: not published after
- * the source's one before. `jump`: too far from the median of three votes; `unwitnessed`: nothing is there to compare it with. `standby`:
+ * the source's one before. `jump`: too far from both other votes; `unwitnessed`: there is no other vote. `standby`:
  * another source is in use. `second_taken`: its second, or a later one, has a price already.
  */
 export type Reason = 'old' | 'ahead' | 'repeated' | 'backwards' | 'jump' | 'unwitnessed' | 'standby' | 'second_taken';
@@ -28,7 +28,7 @@ export interface ChoiceRules {
   readonly aheadMs: number;
   /** For so long a price tells how far the next one may be. */
   readonly rememberedMs: number;
-  /** How far an observation may be from the median of the votes, in parts per thousand. */
+  /** How far an observation may be from another vote to agree with it, in parts per thousand. */
   readonly jumpPerMille: bigint;
   /** A larger confidence, in parts per thousand of the price, marks an observation as degraded. */
   readonly degradedPerMille: bigint;
@@ -127,33 +127,31 @@ function faultOf({ priceE8, publishedAtMs }: Observation, { state, source, nowMs
   const before = source.heard;
   if (before !== undefined && publishedAtMs <= before.publishedAtMs) return publishedAtMs === before.publishedAtMs ? 'repeated' : 'backwards';
   source.heard = { priceE8, publishedAtMs, atMs: nowMs };
-  const median = medianVote(source.heard, { before, state, source, nowMs, rules });
-  const fault = median === undefined ? 'unwitnessed' : isNear(priceE8, median, rules) ? undefined : 'jump';
-  if (fault !== undefined) delete source.steadySinceMs;
-  return fault;
+  const witnesses = witnessesOf({ before, state, source, nowMs, rules });
+  if (witnesses.some((witness) => isNear(priceE8, witness.priceE8, rules))) return undefined;
+  delete source.steadySinceMs;
+  return witnesses.length === 0 ? 'unwitnessed' : 'jump';
 }
 
 /**
- * The median of three votes: the newest price of every source that is not silent, and, in the place of a missing source, the last accepted
- * price. Where nothing has been accepted for long, the source's own price before is the witness, or another source. Undefined without any.
+ * The two votes beside an observation's own: the newest price of every other source that is not silent, and, in the place of a missing one,
+ * the last accepted price. Where nothing has been accepted for long, the source's own price before stands in, or another source's. None
+ * where there is nothing. A price near one of the two is near the median of the three, and is not the median for want of agreement.
  */
-function medianVote(heard: Heard, { before, state, source, nowMs, rules }: Place & { readonly before: Heard | undefined }): bigint | undefined {
-  const others = state.sources.filter((other) => other !== source).flatMap(({ heard: newest }) => within(newest, nowMs, rules.silentMs));
-  const [witness] = [...within(state.accepted, nowMs, rules.rememberedMs), ...within(before, nowMs, rules.rememberedMs), ...others];
-  if (witness === undefined) return undefined;
-  const votes = [heard, ...others];
-  while (votes.length < 3) votes.push(witness);
-  const sorted = votes.map(({ priceE8 }) => priceE8).sort((a, b) => a < b ? -1 : a > b ? 1 : 0);
-  return sorted[Math.floor(sorted.length / 2)];
+function witnessesOf({ before, state, source, nowMs, rules }: Place & { readonly before: Heard | undefined }): readonly Heard[] {
+  const others = state.sources.filter((other) => other !== source).flatMap(({ heard }) => within(heard, nowMs, rules.silentMs));
+  if (others.length >= 2) return others;
+  const [standIn] = [...within(state.accepted, nowMs, rules.rememberedMs), ...within(before, nowMs, rules.rememberedMs)];
+  return standIn === undefined ? others : [...others, standIn];
 }
 
 function within(heard: Heard | undefined, nowMs: number, ms: number): Heard[] {
   return heard !== undefined && nowMs - heard.atMs <= ms ? [heard] : [];
 }
 
-function isNear(priceE8: bigint, medianE8: bigint, { jumpPerMille }: ChoiceRules): boolean {
-  const distance = priceE8 > medianE8 ? priceE8 - medianE8 : medianE8 - priceE8;
-  return distance * 1_000n <= medianE8 * jumpPerMille;
+function isNear(priceE8: bigint, witnessE8: bigint, { jumpPerMille }: ChoiceRules): boolean {
+  const distance = priceE8 > witnessE8 ? priceE8 - witnessE8 : witnessE8 - priceE8;
+  return distance * 1_000n <= witnessE8 * jumpPerMille;
 }
 
 function markUsable(source: SourceState, nowMs: number, { silentMs }: ChoiceRules): void {

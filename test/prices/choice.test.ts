@@ -179,6 +179,13 @@ describe('prices: the choice', () => {
       ]);
     });
 
+    it('is not enough: a price between two others that are far away agrees with nobody', () => {
+      holds([
+        ...begun, [{ from: 'c', at: 2, price: 6000 }, 'jump'], [{ from: 'b', at: 2, price: 4000 }, 'jump'], [{ from: 'p', at: 2, price: 5000 }, 'jump'],
+        [{ from: 'p', at: 3, price: 1000 }, 'jump'], [{ from: 'b', at: 3, price: 1001 }, 'standby'], [{ from: 'p', at: 4, price: 1000 }, 'accepted'],
+      ]);
+    });
+
     it('does not count sources that are silent', () => {
       holds([
         ...begun, [{ from: 'c', at: 1, price: 1000 }, 'standby'], [{ from: 'b', at: 1, price: 1000 }, 'standby'], [{ from: 'b', at: 2, price: 1060 }, 'jump'],
