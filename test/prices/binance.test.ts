@@ -82,7 +82,9 @@ describe('prices: binance', () => {
 
   it('takes pings without prices for life, but not for ever', async () => {
     const source = scene.begin(create());
-    const { socket } = await client(1);
+    const { socket, ticker } = await client(1);
+    ticker('BTCUSDT', '5', BOUNDARY_MS);
+    await seen(1);
     scene.clock.nowMs += 60_001;
     socket.ping();
     await client(2);

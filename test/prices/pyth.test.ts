@@ -102,17 +102,18 @@ describe('prices: pyth', () => {
     equal(source.health().badMessages, 0);
   });
 
-  it('connects again when the server ends the stream after a day, at once and without a report', async () => {
+  it('connects again when the server ends the stream after a day, each day at once and without a report', async () => {
     scene.begin(create());
-    const first = await client(1);
-    first.price(BTC, { publish_time: SECOND });
-    await seen(1);
-    scene.clock.nowMs += 24 * 3_600_000;
-    first.write('event: error\ndata: Connection timeout reached (24h)\n\n');
-    first.end();
-    (await client(2)).price(BTC, { publish_time: SECOND + 24 * 3_600 });
-    await seen(2);
-    deepEqual([scene.pauses, scene.reports], [[500], []]);
+    for (const day of [1, 2, 3]) {
+      const { price, write, end } = await client(day);
+      price(BTC, { publish_time: SECOND + day * 86_400 });
+      await seen(day);
+      scene.clock.nowMs += 86_400_000;
+      write('event: error\ndata: Connection timeout reached (24h)\n\n');
+      end();
+    }
+    await client(4);
+    deepEqual([scene.pauses, scene.reports], [[500, 500, 500], []]);
   });
 
   it('connects again with growing pauses, and says what is wrong once, and when it is over', async () => {
