@@ -17,6 +17,11 @@ export function backoffMs(failures: number, { firstMs, longestMs }: Backoff): nu
   return Math.min(longestMs, firstMs * 2 ** Math.min(failures - 1, 40));
 }
 
+/** The pause varied by up to a half of it, so that several processes do not try again at the same time. `random` gives 0 up to 1. */
+export function variedMs(ms: number, random: () => number): number {
+  return ms * (0.5 + random());
+}
+
 export interface RetryOptions {
   readonly backoff: Backoff;
   readonly signal: AbortSignal;

@@ -1,5 +1,6 @@
 /** One JSON-RPC request to one node over HTTP. Tells apart a failure of the node and an error that the node answered. */
 import { RpcError } from './chain.js';
+import { readBounded, reasonOf } from './http-answer.js';
 
 export interface RpcNode {
   /** Host name and port, which are not secret. */
@@ -162,18 +163,6 @@ function returnData(data: unknown): string | undefined {
   return isObject(data) && typeof data['data'] === 'string' ? data['data'] : undefined;
 }
 
-/** The body's text; undefined, without reading the rest, when it has more than `maxBytes`. */
-async function readBounded(response: Response, maxBytes: number): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += (chunk as Uint8Array).length;
-    if (bytes > maxBytes) return undefined;
-    chunks.push(chunk as Uint8Array);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
 interface ReadUrl {
   readonly host: string;
   readonly target: string;
@@ -208,14 +197,6 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
-}
-
-/** The innermost cause's code or message: fetch itself says only that it failed. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { code } = error as { code?: unknown };
-  if (error.cause !== undefined) return reasonOf(error.cause);
-  return typeof code === 'string' ? code : error.message;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,5 @@
 /** Follows a chain's final blocks and records what the exchange's contracts did: each fact once, in order, also across failures. */
-import { createBell, orAborted, pause } from '../../engine/waiting.js';
+import { backoffMs, createBell, orAborted, pause, variedMs } from '../../engine/waiting.js';
 import { ChainUnavailable, type Chain, type Rpc } from '../chain/chain.js';
 import { readLatest } from './block-range.js';
 import { createFactWriter, CursorStands, type FactWriterOptions } from './fact-writer.js';
@@ -181,12 +181,9 @@ async function pass({ options: { chain, now, signal }, rpc, scan, head, trouble 
   return await scan.advance();
 }
 
-/**
- * The pause after this many failures in a row, in milliseconds: doubled with each failure, then varied by up to a half, so that many
- * processes do not retry at the same time. `random` gives 0 up to 1.
- */
+/** The pause after this many failures in a row, in milliseconds. `random` gives 0 up to 1. */
 export function retryPauseMs(failures: number, { random, retryMs = 250, longestRetryMs = 30_000 }: RetryOptions): number {
-  return Math.min(longestRetryMs, retryMs * 2 ** Math.min(failures - 1, 30)) * (0.5 + random());
+  return variedMs(backoffMs(failures, { firstMs: retryMs, longestMs: longestRetryMs }), random);
 }
 
 type RetryOptions = Pick<IndexerOptions, 'random' | 'retryMs' | 'longestRetryMs'>;

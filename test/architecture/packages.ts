@@ -12,6 +12,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'ethers': [
     'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'command/chain/abi.ts', 'service/chains/*', 'service/cli/demo.ts', 'service/cli/demo/*', 'service/cli/market/*', 'service/deploy/*', 'service/embedded/*',
   ],
+  'eventsource-parser': ['command/prices/providers/event-stream.ts'],
   'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/limits.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
   'fs-native-extensions': ['service/embedded/directory-lock.ts'],
@@ -34,6 +35,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'command/orders/order-request.ts', 'command/orders/permit.ts', 'command/orders/request-field.ts', 'command/relayer/body-fields.ts', 'engine/*', 'query/parameters.ts', 'service/api/*', 'service/chains/catalogue.ts', 'service/chains/chains-file.ts',
     'service/embedded/chain/dev-chain-state.ts',
   ],
+  'ws': ['command/prices/providers/websocket.ts'],
 };
 
 const TABLE = 'OWNERS of test/architecture/packages.ts';

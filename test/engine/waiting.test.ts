@@ -1,7 +1,7 @@
 /** Pauses, retries, waits that end with a signal, and bells: what they resolve to, and that nothing is left behind. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import { backoffMs, createBell, orAborted, pause, retrying, within, type RetryOptions } from '../../engine/waiting.js';
+import { backoffMs, createBell, orAborted, pause, retrying, variedMs, within, type RetryOptions } from '../../engine/waiting.js';
 
 /** Longer than a test may take: what waits so long does not end by itself. */
 const FOREVER_MS = 3_600_000;
@@ -43,6 +43,10 @@ describe('engine: back-off', () => {
     const backoff = { firstMs: 100, longestMs: 1_000 };
     assert.deepEqual([1, 2, 3, 4, 5, 6, 100, 1e9].map((failures) => backoffMs(failures, backoff)), [100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000]);
     assert.equal(backoffMs(1, { firstMs: 100, longestMs: 50 }), 50);
+  });
+
+  it('varies by up to a half', () => {
+    assert.deepEqual([0, 0.5, 0.75].map((random) => variedMs(1_000, () => random)), [500, 1_000, 1_250]);
   });
 });
 
