@@ -5,6 +5,7 @@ import { Book, type BookDump } from '../book/book.js';
 import { OrderPool, type OrderPoolDump } from '../book/order-pool.js';
 import { Deadlines } from '../rules/deadlines.js';
 import type { Engine } from './engine.js';
+import type { Boundary } from '../rules/boundaries.js';
 import { RULES_VERSION } from '../rules/limits.js';
 import { PendingFills } from '../rules/pending-fills.js';
 import {
@@ -27,6 +28,9 @@ interface Dump {
   readonly chains: ReadonlyMap<number, ChainCursor>;
   /** Absent in snapshots of versions without the relayer. */
   readonly relays?: ReadonlyMap<string, OpenRelay>;
+  /** Absent in snapshots of versions without prices. */
+  readonly boundaries?: ReadonlyMap<string, Boundary>;
+  readonly newestPrices?: ReadonlyMap<string, number>;
   readonly closings: readonly number[];
   readonly traders: readonly Trader[];
   readonly orders: OrderPoolDump;
@@ -47,7 +51,7 @@ export function encodeSnapshot(engine: Engine): Buffer {
   const dump: Dump = {
     format: FORMAT, rules: RULES_VERSION, position: state.position, digest: Uint8Array.from(digest), now: state.now, nextFill: state.nextFill,
     markets: state.markets.map(({ books: [yes, no], ...market }) => ({ ...market, books: [yes.dump(), no.dump()] })),
-    chains: state.chains, relays: state.relays, closings: state.closings, traders: state.traders, orders: state.orders.dump(),
+    chains: state.chains, relays: state.relays, boundaries: state.boundaries, newestPrices: state.newestPrices, closings: state.closings, traders: state.traders, orders: state.orders.dump(),
     deadlines: state.deadlines.dump(), fills: state.fills.dump(), sweeps: state.sweeps,
   };
   const body = serialize(dump);
@@ -73,6 +77,8 @@ function restore(dump: Dump): State {
     marketIndex: new Map(dump.markets.map((market) => [market.marketId, market.index])),
     chains: new Map(dump.chains),
     relays: new Map(dump.relays),
+    boundaries: new Map(dump.boundaries),
+    newestPrices: new Map(dump.newestPrices),
     traders: dump.traders.map((trader) => ({ ...trader, openCount: 0 })),
     traderIndex: new Map(dump.traders.map((trader) => [trader.address, trader.index])),
     deadlines: Deadlines.restore(diesBefore(orders, fresh.columns), dump.deadlines),
