@@ -1,8 +1,8 @@
 /** The commands: only a command can change the exchange. Each schema gives a type, its validation and its documentation. */
 import Type from 'typebox';
 import {
-  Address, Asset, AssetPrice, Bytes32, Category, ChainFact, ChainId, Claim, Culprit, FailureReason, MAX_CLAIMS, MarketKind, Milliseconds, MarketOutcome,
-  Position, Price, PriceRank, PriceSource, RelayAction, Seconds, Side, Signature, Uint256, Uint64, record,
+  Address, Asset, AssetPrice, Bytes32, Category, ChainFact, ChainId, Claim, Culprit, FailureReason, MAX_CLAIMS, MarketKind, Milliseconds,
+  MarketOutcome, Position, Price, PriceRank, PriceSource, RelayAction, Seconds, Side, Signature, Uint256, Uint64, record,
 } from './fields.js';
 
 const head = <K extends string, V extends number>(kind: K, v: V) => ({

@@ -1,28 +1,7 @@
 /** The moments at which quick markets start and end, and the price that counts at each: docs/matching-rules.md, "Prices". */
 import type { RecordPrice } from '../records/commands.js';
 import { LATE_PRICES_MS, PRICE_WINDOW_MS } from './limits.js';
-import type { Market, State } from './state.js';
-
-/** A price that a source has published. `publishedAt` is in milliseconds since the Unix epoch. */
-export type Observation = Pick<RecordPrice, 'source' | 'rank' | 'price' | 'publishedAt'>;
-
-/** A price that counts for a quick market. */
-export type CountedPrice = Omit<Observation, 'rank'>;
-
-/** A time at which quick markets on an asset start or end. They all have the same price there. */
-export interface Boundary {
-  readonly asset: string;
-  /** Unix seconds. */
-  readonly time: number;
-  /** The best observation so far; undefined until there is one. */
-  best: Observation | undefined;
-  /** `best` counts: later observations change nothing. */
-  decided: boolean;
-  /** No observation came in time. One that comes later still counts. */
-  missed: boolean;
-  /** Indices of the markets, in the order of opening. */
-  readonly markets: number[];
-}
+import type { Boundary, Market, State } from './state.js';
 
 export function boundaryAt(state: State, asset: string, time: number): Boundary | undefined {
   return state.boundaries.get(keyOf(asset, time));
@@ -45,7 +24,12 @@ export function forgetBoundaries(state: State, beforeS: number): void {
 
 /** Whether a market still needs the boundary's price. */
 export function isWanted(state: State, boundary: Boundary): boolean {
-  return !boundary.decided && boundary.markets.some((index) => !isResolved(state.markets[index]!));
+  return !boundary.decided && unresolvedMarkets(state, boundary).length > 0;
+}
+
+/** The boundary's markets that may still need its price, in the order of opening. */
+export function unresolvedMarkets(state: State, { markets }: Boundary): Market[] {
+  return markets.flatMap((index) => state.markets[index] ?? []).filter((market) => !isResolved(market));
 }
 
 /** Whether the observation becomes the boundary's best. */
@@ -61,8 +45,12 @@ export function lateAt(boundary: Boundary): number {
   return boundary.time * 1_000 + PRICE_WINDOW_MS + LATE_PRICES_MS;
 }
 
-/** When the clock has to look at the boundary; Infinity when it need not. */
-export function dueAt(state: State, boundary: Boundary): number {
+/** When the clock has to look at a boundary next, in milliseconds; Infinity when there is none. */
+export function nextBoundaryDue(state: State): number {
+  return Math.min(...[...state.boundaries.values()].map((boundary) => dueAt(state, boundary)));
+}
+
+function dueAt(state: State, boundary: Boundary): number {
   return boundary.missed || !isWanted(state, boundary) ? Infinity : lateAt(boundary);
 }
 

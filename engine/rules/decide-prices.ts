@@ -2,10 +2,10 @@
 import type { OpenMarket, RecordPrice } from '../records/commands.js';
 import type { Event, MarketOpened } from '../records/events.js';
 import { NO, YES } from '../records/fields.js';
-import { boundaryAt, dueBoundary, isResolved, lateAt, serves, type Boundary, type CountedPrice, type Observation } from './boundaries.js';
+import { boundaryAt, dueBoundary, lateAt, serves, unresolvedMarkets } from './boundaries.js';
 import { rejected } from './cancelled.js';
 import { MAX_BOUNDARY_MARKETS, MAX_PRICE_LEAD_MS, MAX_QUICK_S, MIN_QUICK_S } from './limits.js';
-import type { Market, State } from './state.js';
+import type { Boundary, CountedPrice, Market, Observation, State } from './state.js';
 
 export function decideRecordPrice(state: State, command: RecordPrice): Event[] {
   const { asset, source, rank, price, publishedAt } = command;
@@ -40,7 +40,11 @@ export function refusalOfQuick(state: State, { quick, expiration }: OpenMarket):
 /** The prices that a new quick market has at once, since the markets before it had them. */
 export function knownPrices(state: State, { marketId, quick }: MarketOpened): Event[] {
   if (quick === null) return [];
-  const [start, end] = [quick.startTime, quick.endTime].map((time) => boundaryAt(state, quick.asset, time)).map((each) => (each?.decided ? each.best : undefined));
+  const priceAt = (time: number) => {
+    const boundary = boundaryAt(state, quick.asset, time);
+    return boundary?.decided === true ? boundary.best : undefined;
+  };
+  const [start, end] = [priceAt(quick.startTime), priceAt(quick.endTime)];
   const events: Event[] = [];
   if (start !== undefined) events.push({ type: 'StrikePriceSet', v: 1, marketId, ...counted(start) });
   if (end !== undefined) events.push({ type: 'EndPriceSet', v: 1, marketId, ...counted(end) });
@@ -51,7 +55,7 @@ export function knownPrices(state: State, { marketId, quick }: MarketOpened): Ev
 /** The boundary's price is this one: for each of its markets, in the order of opening. */
 function priceEvents(state: State, boundary: Boundary, observation: Observation): Event[] {
   const price = counted(observation);
-  return marketsOf(state, boundary).flatMap((market): Event[] => {
+  return unresolvedMarkets(state, boundary).flatMap((market): Event[] => {
     const { marketId, quick } = market;
     if (isStart(market, boundary)) {
       const set: Event = { type: 'StrikePriceSet', v: 1, marketId, ...price };
@@ -63,12 +67,8 @@ function priceEvents(state: State, boundary: Boundary, observation: Observation)
 }
 
 function missedEvents(state: State, boundary: Boundary): Event[] {
-  return marketsOf(state, boundary).map((market) => (
+  return unresolvedMarkets(state, boundary).map((market) => (
     { type: 'PriceMissed', v: 1, marketId: market.marketId, boundary: isStart(market, boundary) ? 'start' : 'end' }));
-}
-
-function marketsOf(state: State, { markets }: Boundary): Market[] {
-  return markets.map((index) => state.markets[index]!).filter((market) => !isResolved(market));
 }
 
 function isStart({ quick }: Market, { time }: Boundary): boolean {

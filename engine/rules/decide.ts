@@ -1,5 +1,6 @@
 /** Decides what a command causes. Reads the state and changes nothing. Specification: docs/matching-rules.md. */
 import type { CancelOrder, Command, OpenMarket, PlaceOrder } from '../records/commands.js';
+import { nextBoundaryDue } from './boundaries.js';
 import { knownFact } from './chain-cursor.js';
 import { decideCancelOrdersBelow, decideMarketFact, decideRecordTransfer, decideSyncPosition } from './decide-chain.js';
 import { decideBoundary, decideRecordPrice, knownPrices, refusalOfQuick } from './decide-prices.js';
@@ -150,4 +151,16 @@ function advanceClock(state: State): Event[] {
     if (state.columns.status.get(slot) === OPEN) cancel(slot, 'expired');
   }
   return events.length > 0 ? events : decideBoundary(state);
+}
+
+/** When the clock has work to do next, in milliseconds: an AdvanceClock at that time or later does the work. Infinity: there is no work. */
+export function nextDue(state: State): number {
+  if (state.sweeps.length > 0) return state.now;
+  const order = state.deadlines.first();
+  const market = state.closings[0];
+  return Math.min(
+    nextBoundaryDue(state),
+    order < 0 ? Infinity : state.columns.diesAt.get(order),
+    market === undefined ? Infinity : state.markets[market]!.expiration * 1_000,
+  );
 }

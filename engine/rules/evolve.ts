@@ -1,5 +1,5 @@
 /** Applies events to the state. Only this module changes the state, in the same way for live commands, replay and recovery. */
-import { boundaryAt, forgetBoundaries, joinBoundary, serves, type Boundary } from './boundaries.js';
+import { boundaryAt, forgetBoundaries, joinBoundary, serves } from './boundaries.js';
 import { Book } from '../book/book.js';
 import { highWord, lowWord, parseUint64, readUint64 } from '../book/uint64.js';
 import { floorPull } from './decide-chain.js';
@@ -11,7 +11,7 @@ import type {
 import { BUY } from '../records/fields.js';
 import { KEPT_RELAY_TRANSACTIONS, MAX_QUICK_S } from './limits.js';
 import {
-  CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders, type Market, type QuickTerms, type State, type Trader,
+  CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders, type Boundary, type Market, type QuickTerms, type State, type Trader,
 } from './state.js';
 
 /** An event contradicts the engine's state. The engine stops, because every later outcome could be wrong. */
@@ -79,7 +79,7 @@ function openMarket(state: State, event: MarketOpened): void {
   const index = state.markets.length;
   state.markets.push({
     index, marketId, chainId, expiration, closed: false, winner: undefined, halved: false, tokens: undefined,
-    quick: quick === null ? undefined : { asset: quick.asset, startTime: quick.startTime, strike: undefined, end: undefined, outcome: undefined, missed: new Set() },
+    quick: quick === null ? undefined : quickTerms(quick),
     books: [new Book(state.orders), new Book(state.orders)],
   });
   state.marketIndex.set(marketId, index);
@@ -90,6 +90,10 @@ function openMarket(state: State, event: MarketOpened): void {
   const { asset, startTime, endTime } = quick;
   forgetBoundaries(state, Math.floor(state.now / 1_000) - MAX_QUICK_S);
   for (const time of [startTime, endTime]) joinBoundary(state, { asset, time, market: index });
+}
+
+function quickTerms({ asset, startTime }: NonNullable<MarketOpened['quick']>): QuickTerms {
+  return { asset, startTime, strike: undefined, end: undefined, outcome: undefined, missed: new Set() };
 }
 
 function recordPrice(state: State, { asset, ...observation }: PriceRecorded): void {

@@ -4,7 +4,7 @@ import type { Column } from '../book/columns.js';
 import { HashIndex, mix32 } from '../book/hash-index.js';
 import { OrderPool } from '../book/order-pool.js';
 import { Deadlines } from './deadlines.js';
-import { dueAt, type Boundary, type CountedPrice } from './boundaries.js';
+import type { RecordPrice } from '../records/commands.js';
 import type { Claim, MarketOutcome, RelayAction, Side } from '../records/fields.js';
 import { EXPIRY_MARGIN_MS } from './limits.js';
 import { PendingFills } from './pending-fills.js';
@@ -31,6 +31,27 @@ export interface Market {
   tokens: readonly [string, string] | undefined;
   /** The YES book and the NO book. */
   readonly books: readonly [Book, Book];
+}
+
+/** A price that a source has published. `publishedAt` is in milliseconds since the Unix epoch. */
+export type Observation = Pick<RecordPrice, 'source' | 'rank' | 'price' | 'publishedAt'>;
+
+/** A price that counts for a quick market. */
+export type CountedPrice = Omit<Observation, 'rank'>;
+
+/** A time at which quick markets on an asset start or end. They all have the same price there. */
+export interface Boundary {
+  readonly asset: string;
+  /** Unix seconds. */
+  readonly time: number;
+  /** The best observation so far; undefined until there is one. */
+  best: Observation | undefined;
+  /** `best` counts: later observations change nothing. */
+  decided: boolean;
+  /** No observation came in time. One that comes later still counts. */
+  missed: boolean;
+  /** Indices of the markets, in the order of opening. */
+  readonly markets: number[];
 }
 
 /** A quick market's asset and start, and what is known of its result. It ends at the market's expiration. */
@@ -186,8 +207,8 @@ export function stateOf(orders: OrderPool): State {
     nextOpen: orders.column(Uint32Array),
   };
   return {
-    position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), relays: new Map(), boundaries: new Map(), newestPrices: new Map(),
-    closings: [], traders: [], traderIndex: new Map(), orders, columns,
+    position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), relays: new Map(),
+    boundaries: new Map(), newestPrices: new Map(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
     nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [],
     incoming: -1, halves: new Uint32Array(2),
   };
@@ -312,16 +333,4 @@ export function* pulledOrders(state: State, pull: Pull): Generator<number> {
 /** The orders that a sweep still has to cancel, in the sweep's order. */
 export function sweptOrders(state: State, sweep: Sweep): Generator<number> {
   return sweep.kind === 'market' ? restingOrders(state, state.markets[sweep.market]!) : pulledOrders(state, sweep);
-}
-
-/** When the clock has work to do next, in milliseconds: an AdvanceClock at that time or later does the work. Infinity: there is no work. */
-export function nextDue(state: State): number {
-  if (state.sweeps.length > 0) return state.now;
-  const order = state.deadlines.first();
-  const market = state.closings[0];
-  return Math.min(
-    ...[...state.boundaries.values()].map((boundary) => dueAt(state, boundary)),
-    order < 0 ? Infinity : state.columns.diesAt.get(order),
-    market === undefined ? Infinity : state.markets[market]!.expiration * 1_000,
-  );
 }

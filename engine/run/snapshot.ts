@@ -5,12 +5,11 @@ import { Book, type BookDump } from '../book/book.js';
 import { OrderPool, type OrderPoolDump } from '../book/order-pool.js';
 import { Deadlines } from '../rules/deadlines.js';
 import type { Engine } from './engine.js';
-import type { Boundary } from '../rules/boundaries.js';
 import { RULES_VERSION } from '../rules/limits.js';
 import { PendingFills } from '../rules/pending-fills.js';
 import {
   CANCELLED, FILLED, OPEN, diesBefore, indexTokens, nonceHash, ownerOf, stateOf,
-  type ChainCursor, type Market, type OpenRelay, type State, type Sweep, type Trader,
+  type Boundary, type ChainCursor, type Market, type OpenRelay, type State, type Sweep, type Trader,
 } from '../rules/state.js';
 
 /** The version of the layout below. A snapshot with another layout is not used. */
@@ -51,8 +50,8 @@ export function encodeSnapshot(engine: Engine): Buffer {
   const dump: Dump = {
     format: FORMAT, rules: RULES_VERSION, position: state.position, digest: Uint8Array.from(digest), now: state.now, nextFill: state.nextFill,
     markets: state.markets.map(({ books: [yes, no], ...market }) => ({ ...market, books: [yes.dump(), no.dump()] })),
-    chains: state.chains, relays: state.relays, boundaries: state.boundaries, newestPrices: state.newestPrices, closings: state.closings, traders: state.traders, orders: state.orders.dump(),
-    deadlines: state.deadlines.dump(), fills: state.fills.dump(), sweeps: state.sweeps,
+    chains: state.chains, relays: state.relays, boundaries: state.boundaries, newestPrices: state.newestPrices, closings: state.closings,
+    traders: state.traders, orders: state.orders.dump(), deadlines: state.deadlines.dump(), fills: state.fills.dump(), sweeps: state.sweeps,
   };
   const body = serialize(dump);
   return Buffer.concat([createHash('sha256').update(body).digest(), body]);

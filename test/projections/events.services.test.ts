@@ -82,7 +82,7 @@ const submission = (tx_hash: string, fill: number, batch_index: number, batch_si
 
 const NOTHING: Rows = {
   markets: [], orders: [], levels: [], books: [], trades: [], submissions: [], market_volumes: [], minute_volumes: [], positions: [],
-  redemptions: [], assertions: [], relays: [], claims: [],
+  redemptions: [], assertions: [], relays: [], claims: [], prices: [], quick_markets: [],
 };
 
 /** Outcome 1 rests Alice's order 1; outcome 2 brings Bob's order 2, which takes 40 of it and keeps 60 resting higher up. */

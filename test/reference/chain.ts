@@ -1,6 +1,7 @@
 /** The chain's facts in the reference engine: each once, transfers, cancelled nonces, resolutions, balances. */
 import type {
-  CancelOrdersBelow, Command, HalveMarket, RecordDispute, RecordProposal, RecordRedemption, RecordRejection, RecordTransfer, ResolveMarket, SyncPosition,
+  CancelOrdersBelow, Command, HalveMarket, RecordDispute, RecordProposal, RecordRedemption, RecordRejection, RecordTransfer, ResolveMarket,
+  SyncPosition,
 } from '../../engine/records/commands.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { cancelAll, floorOf, reject, sweptBy, type State, type Turn } from './state.js';

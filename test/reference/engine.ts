@@ -68,9 +68,9 @@ export function createReferenceEngine(): ReferenceEngine {
 
 /** An event as it is recorded: that of a market without `quick` as in version 1. */
 export function written(event: Event): object {
-  if (event.type !== 'MarketOpened' || event.quick !== null) return event;
-  const { quick: _none, ...fields } = event;
-  return { ...fields, v: 1 };
+  if (event.type !== 'MarketOpened') return event;
+  const { quick, ...fields } = { ...event, v: 1 };
+  return quick === null ? fields : event;
 }
 
 function handle(state: State, turn: Turn, command: Command): void {
@@ -112,7 +112,9 @@ function openMarket(state: State, turn: Turn, command: OpenMarket): void {
   const taken = [...state.markets.values()].flatMap((market) => market.tokens);
   if (state.markets.has(marketId)) return reject(turn, 'market_exists', marketId);
   if (tokens.some((token) => taken.includes(token)) || new Set(tokens).size < tokens.length) return reject(turn, 'market_exists', marketId);
-  const market: ReferenceMarket = { id: marketId, chainId, expiration: BigInt(expiration), closed: false, halved: false, tokens, quick: quickOf(state, command) };
+  const market: ReferenceMarket = {
+    id: marketId, chainId, expiration: BigInt(expiration), closed: false, halved: false, tokens, quick: quickOf(state, command),
+  };
   if (!isOpen(state, market)) return reject(turn, 'invalid_expiration', marketId);
   const fault = faultOfQuick(state, command);
   if (fault !== undefined) return reject(turn, fault, marketId);

@@ -1,29 +1,11 @@
 /** Prices and quick markets in the reference engine: which price counts at a market's start and end, and who wins. */
 import type { OpenMarket, RecordPrice } from '../../engine/records/commands.js';
-import { reject, type ReferenceMarket, type State, type Turn } from './state.js';
+import { reject, type ReferenceBoundary, type ReferenceMarket, type ReferenceQuick, type State, type Turn } from './state.js';
 
 const WINDOW_MS = 15_000;
 const LATE_MS = 20_000;
 const LEAD_MS = 1_000;
 const MAX_MARKETS = 100;
-
-/** A time at which quick markets on an asset start or end, shared by them. */
-export interface ReferenceBoundary {
-  readonly asset: string;
-  readonly time: number;
-  /** In order of opening. */
-  readonly markets: ReferenceMarket[];
-  best?: RecordPrice;
-  decided: boolean;
-  missed: boolean;
-}
-
-export interface ReferenceQuick {
-  readonly start: ReferenceBoundary;
-  readonly end: ReferenceBoundary;
-  strike?: RecordPrice;
-  endPrice?: RecordPrice;
-}
 
 /** Why the terms cannot be; undefined if they can. */
 export function faultOfQuick(state: State, { quick, expiration }: OpenMarket): 'invalid_expiration' | 'too_many_markets' | undefined {

@@ -1,7 +1,6 @@
 /** What the reference engine knows, and the questions and answers that its rules share: slow and obvious. */
-import type { CancelOrdersBelow, FailFill, PlaceOrder, RequestRelay } from '../../engine/records/commands.js';
+import type { CancelOrdersBelow, FailFill, PlaceOrder, RecordPrice, RequestRelay } from '../../engine/records/commands.js';
 import type { CancelReason, Event, FillMatched, RejectionCode } from '../../engine/records/events.js';
-import type { ReferenceBoundary, ReferenceQuick } from './prices.js';
 import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 
 export const WORK_LIMIT = 2_500;
@@ -16,6 +15,24 @@ export interface ReferenceMarket {
   halved: boolean;
   readonly quick: ReferenceQuick | undefined;
   readonly tokens: readonly string[];
+}
+
+/** A time at which quick markets on an asset start or end, shared by them. */
+export interface ReferenceBoundary {
+  readonly asset: string;
+  readonly time: number;
+  /** In order of opening. */
+  readonly markets: ReferenceMarket[];
+  best?: RecordPrice;
+  decided: boolean;
+  missed: boolean;
+}
+
+export interface ReferenceQuick {
+  readonly start: ReferenceBoundary;
+  readonly end: ReferenceBoundary;
+  strike?: RecordPrice;
+  endPrice?: RecordPrice;
 }
 
 export interface ReferenceOrder {

@@ -21,10 +21,8 @@ export function createPriceCommands(seed: number, profile: Profile): RandomComma
   function price(): Command {
     const publishedAt = Math.max(0, now + (once(12) ? below(4_000) : -below(once(3) ? 45_000 : 4_000)));
     const rank = below(3);
-    return {
-      kind: 'RecordPrice', v: 1, at: now, asset: ASSETS[below(2)]!, source: SOURCES[rank]!, rank, price: String(once(30) ? 2n ** 63n - 1n : 1 + below(3)),
-      publishedAt,
-    };
+    const price = String(once(30) ? 2n ** 63n - 1n : 1 + below(3));
+    return { kind: 'RecordPrice', v: 1, at: now, asset: ASSETS[below(2)]!, source: SOURCES[rank]!, rank, price, publishedAt };
   }
 
   function open(): Command {
@@ -32,8 +30,8 @@ export function createPriceCommands(seed: number, profile: Profile): RandomComma
     const n = opened++;
     return {
       kind: 'OpenMarket', v: 2, at: now, marketId: marketId(800_000 + n), question: 'Up?', description: '', category: 'general',
-      contractAddress: traderAddress(9_000 + n), maker: traderAddress(400), expiration: start + GRID_S * below(once(20) ? 6_000 : 4), chainId: 1 + below(2),
-      marketKind: 'quick', quick: { asset: ASSETS[below(2)]!, startTime: start },
+      contractAddress: traderAddress(9_000 + n), maker: traderAddress(400), expiration: start + GRID_S * below(once(20) ? 6_000 : 4),
+      chainId: 1 + below(2), marketKind: 'quick', quick: { asset: ASSETS[below(2)]!, startTime: start },
     };
   }
 

@@ -88,7 +88,8 @@ export function open(market: string, terms: MarketTerms = {}): Deed {
     kind: 'OpenMarket', v: 2, at: stamp(story, terms), marketId: bytes32(market), question: `${market}?`, description: 'as it says', category: 'general',
     contractAddress: address(market), maker: address('maker'), expiration: ZERO_S + (terms.expiration ?? 86_400), chainId: terms.chainId ?? 1,
     marketKind: 'standard',
-    ...(terms.tokens === undefined ? {} : { tokens: { yes: bytes32(terms.tokens[0]), no: bytes32(terms.tokens[1]) } }), ...(terms.quick === undefined ? {} : { quick: { asset: terms.quick[0], startTime: ZERO_S + terms.quick[1] } }), ...factOf(terms),
+    ...(terms.tokens === undefined ? {} : { tokens: { yes: bytes32(terms.tokens[0]), no: bytes32(terms.tokens[1]) } }),
+    ...(terms.quick === undefined ? {} : { quick: { asset: terms.quick[0], startTime: ZERO_S + terms.quick[1] } }), ...factOf(terms),
   });
 }
 
