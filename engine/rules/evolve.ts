@@ -11,7 +11,8 @@ import type {
 import { BUY } from '../records/fields.js';
 import { KEPT_RELAY_TRANSACTIONS, MAX_QUICK_S } from './limits.js';
 import {
-  CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders, type Boundary, type Market, type QuickTerms, type State, type Trader,
+  CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders,
+  type Boundary, type Market, type QuickTerms, type State, type Trader,
 } from './state.js';
 
 /** An event contradicts the engine's state. The engine stops, because every later outcome could be wrong. */
