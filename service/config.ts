@@ -36,11 +36,13 @@ function shareOfConnections(above: Readonly<Record<string, unknown>>): number {
   return Math.max(1, Math.min(Math.max(64, Math.floor(all / 4)), Math.floor(all / 2)));
 }
 
+export const DEFAULT_DATA_DIR = '.data';
+
 const settings = {
   ROLES: setting(rolesOf, ROLE_NAMES, 'The roles of this process, separated by commas or spaces.', { shown: 'all' }),
   HOST: setting(host, '127.0.0.1', 'Address to listen on.'),
   PORT: setting(integer(0, 65_535), 8080, 'Port to listen on; 0 takes any free port.'),
-  DATA_DIR: setting(text(1_000), '.data', 'Directory of the embedded Postgres, the development chain and the snapshots.'),
+  DATA_DIR: setting(text(1_000), DEFAULT_DATA_DIR, 'Directory of the embedded Postgres, the development chain and the snapshots.'),
   DATABASE_URL: setting(databaseUrl, '', 'Postgres of the read models; empty starts an embedded Postgres in DATA_DIR.', { shown: '(embedded)', secret: true }),
   LOG_URL: setting(logUrl, '', 'Postgres of the log; empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
   OUTBOX_URL: setting(databaseUrl, '', 'Postgres of the outbox (requests to lanes, messages between roles); empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
@@ -84,6 +86,8 @@ const settings = {
     'Gas per hour that the relayer may be asked for by one signer, by the ceilings of its transactions; 0 = no limit.'),
   RELAY_GAS_PER_TOKEN: setting(integer(0, Number.MAX_SAFE_INTEGER), 1_000_000_000,
     'Gas per hour that the relayer may be asked for with one bearer token; 0 = no limit.'),
+  KEEPER_GRACE_S: setting(integer(1, 604_800), 60,
+    'Seconds after a dispute window in which others may settle an undisputed proposal, before the relayer\'s keeper does.'),
   REQUEST_TIMEOUT_MS: setting(integer(100, 300_000), 10_000, 'Time for a whole request to arrive, in milliseconds.'),
   KEEP_ALIVE_TIMEOUT_MS: setting(integer(100, 600_000), 65_000, 'Time after which an idle connection is closed, in milliseconds.'),
   STOP_TIMEOUT_MS: setting(integer(0, 600_000), 10_000, 'Time for requests in flight to be answered when the service stops, in milliseconds.'),

@@ -2,7 +2,7 @@
 import type { Chain } from '../command/chain/chain.js';
 import { TEST_MNEMONIC } from './embedded/chain/anvil.js';
 import { orderDomain } from './api/signing.js';
-import type { Config } from './config.js';
+import { DEFAULT_DATA_DIR, type Config } from './config.js';
 import { developmentAccounts, STARTING_USDC } from './embedded/chain/dev-contracts.js';
 import { ROLE_NAMES, type RoleName } from './roles/role-names.js';
 
@@ -95,11 +95,15 @@ function marketLines({ markets, roles, chains }: Welcome): string[] {
 }
 
 /** The commands, each with this stack's own address: another stack may run beside. */
-function commands({ roles, chains, devRpcUrl, markets }: Welcome, url: string): string[] {
+function commands({ config, roles, chains, devRpcUrl, markets }: Welcome, url: string): string[] {
   const settles = chains.length > 0;
   const demonstrates = roles.includes('query') && roles.includes('api') && (!settles || devRpcUrl !== undefined);
+  // The demonstration's bearer token is in DATA_DIR.
+  const tokenPlace = settles && config.dataDir !== DEFAULT_DATA_DIR ? `DATA_DIR=${config.dataDir} ` : '';
   const rows = [
-    ...demonstrates ? [[`npm run demo -- ${url}`, `two wallets trade${settles ? ' and settle on the chain' : ''}, and the demo checks every result`]] : [],
+    ...demonstrates
+      ? [[`${tokenPlace}npm run demo -- ${url}`, settles ? 'two wallets without gas go through a market\'s life' : 'two wallets trade, and the demo checks every result']]
+      : [],
     [`curl ${url}/api/v1/config`, 'everything that a wallet needs to sign an order'],
     ...roles.includes('query')
       ? [

@@ -116,9 +116,10 @@ const RATE_CODES = new Set([LIMIT_EXCEEDED, -32_016, -32_029, -32_090, 429]);
 const RATE_LIMIT = startsWith('your app has exceeded', '(daily |monthly )?(request|rate) (count |limit )?(limit|exceeded)',
   'too many (requests|connections)', 'over rate limit');
 const RESULT_LIMIT = /results|response size|block range|logs matched|query (timeout|returned|exceeds)/i;
-/** The node does not have the block yet, or has pruned its state. */
+/** The node does not have the block, its receipts or its state: not yet, or not any more. */
 const BEHIND = startsWith('header not found', 'block not found', 'unknown block', 'missing trie node', 'header for hash not found',
-  '(historical )?state .*not available');
+  '(historical )?state .*not available', 'pending (block|state) is not available', 'pruned history unavailable', 'transaction indexing is in progress',
+  'block range extends beyond current head');
 const INTERNAL = startsWith('internal (json-rpc |server )?error', '(request|method|handler) timed? ?out', 'service (temporarily )?unavailable',
   'no backends? available', 'upstream');
 

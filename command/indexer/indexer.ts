@@ -45,7 +45,7 @@ export interface IndexerStatus {
   readonly stalled: boolean;
   /** When a range was last read, or a look at the chain last succeeded, in milliseconds since the Unix epoch; undefined before the first. */
   readonly lookedAtMs: number | undefined;
-  /** Failed tries in a row; `lastError` is the reason of the last one. */
+  /** Failed tries in a row; `lastError` is the reason of the last one, or that a node answers and is behind what was read before. */
   readonly failures: number;
   readonly lastError: string | undefined;
   /** Why the indexer has stopped for good; undefined while it runs. */
@@ -97,7 +97,7 @@ export function runIndexer(options: IndexerOptions): Indexer {
       const nextBlock = scan.next();
       return {
         chainId: chain.chainId, latestBlock, finalBlock, nextBlock, lagBlocks: Math.max(0, (finalBlock ?? -1) + 1 - nextBlock),
-        rangeBlocks: scan.rangeBlocks(), stalled: head.stalled(), ...trouble, lastError: trouble.lastError?.message,
+        rangeBlocks: scan.rangeBlocks(), stalled: head.stalled(), ...trouble, lastError: trouble.lastError?.message ?? head.behind(),
       };
     },
     advanceNow() {
@@ -194,6 +194,8 @@ type RetryOptions = Pick<IndexerOptions, 'random' | 'retryMs' | 'longestRetryMs'
 interface HeadWatch {
   latest(): number | undefined;
   stalled(): boolean;
+  /** What the node lacks that the last look reached; undefined when it lacks nothing. */
+  behind(): string | undefined;
   seen(latest: number): void;
   /** Checks for a stall when no node has answered. */
   look(): void;
@@ -209,7 +211,7 @@ function watchHead({ chain: { chainId, confirmations }, recorded, now, report, s
   let highest: number | undefined;
   let movedAtMs = now();
   let stalled = false;
-  let behind = false;
+  let behind: string | undefined;
 
   function look(): void {
     if (stalled || now() - movedAtMs < stalledAfterMs) return;
@@ -221,6 +223,7 @@ function watchHead({ chain: { chainId, confirmations }, recorded, now, report, s
   return {
     latest: () => highest,
     stalled: () => stalled,
+    behind: () => behind,
     look,
     seen(latest) {
       if (highest === undefined || latest > highest) {
@@ -232,11 +235,12 @@ function watchHead({ chain: { chainId, confirmations }, recorded, now, report, s
         look();
       }
       const reached = Math.max(highest - confirmations, recorded);
-      if (latest < reached && !behind) {
-        report('trouble', `chain ${chainId}: a node's latest block is ${latest}, but block ${reached} was read before; waits until the node has it. `
-        + 'If the chain was reset, bring back its state, or begin a new history with its own contracts');
-      }
-      behind = latest < reached;
+      const lacks = latest < reached
+        ? `a node's latest block is ${latest}, but block ${reached} was read before; waits until the node has it. `
+        + 'If the chain was reset, bring back its state, or begin a new history with its own contracts'
+        : undefined;
+      if (lacks !== undefined && behind === undefined) report('trouble', `chain ${chainId}: ${lacks}`);
+      behind = lacks;
     },
   };
 }

@@ -162,7 +162,7 @@ function decideUnused(before: Flight, { view, policy, nowMs, actions }: Deciding
     flight = { ...flight, minedIn: undefined, broadcastAtMs: nowMs, waitingSince: flight.waitingSince === undefined ? undefined : now };
   }
   if (wantsMore(flight, { view, policy, nowMs })) {
-    const fees = replacementFees(offerOf(flight), view, policy.limits);
+    const fees = replacementFees(offerOf(flight), view, policy.limits, flight.underpriced);
     if (fees !== undefined) {
       actions.push({ kind: 'replace', nonce, fees });
       return flight;

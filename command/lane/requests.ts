@@ -10,7 +10,7 @@ export interface TransactionRequest {
 }
 
 /** What requests are for. One process at a time owns a purpose on a chain; only the owner asks, lists and forgets its requests. */
-export type Purpose = 'settlement' | 'relay' | 'quick_market';
+export type Purpose = 'settlement' | 'relay' | 'keeper' | 'quick_market';
 
 /** A request as a user asks for it. */
 export interface LaneRequest extends TransactionRequest {

@@ -1,7 +1,7 @@
 /** Judges how relayed requests have ended: by the state of the chain, whoever brought it about, and for a batch by each item's own event. */
 import type { RequestStatus } from '../lane/requests.js';
 import { hasBecomeSo, redeemedIn, type Goal, type GoalParts } from './goals.js';
-import type { ChainReads } from './chain-reads.js';
+import type { ChainReads } from '../chain/chain-reads.js';
 import type { RelayNote } from './note.js';
 
 export interface RelayResult {

@@ -1,7 +1,7 @@
 /** The state of the chain that a request asks for: whether it is so, and whether it has become so, whoever brought it about. */
 import type { Contracts } from '../chain/chain.js';
-import { decodeLog, topicsOf, type ChainLog, type ContractCall } from './abi.js';
-import type { BlockTag, ChainReads } from './chain-reads.js';
+import { decodeLog, topicsOf, type ChainLog, type ContractCall } from '../chain/abi.js';
+import type { BlockTag, ChainReads } from '../chain/chain-reads.js';
 
 /** Plain JSON, since the lane's outbox keeps it: amounts and token ids are decimal strings. */
 export type Goal

@@ -1,8 +1,8 @@
 /** The markets that a request names, by condition or by contract: what of them the relayer must know, read from the chain. */
 import type { Contracts } from '../chain/chain.js';
-import type { ContractCall } from './abi.js';
+import type { ContractCall } from '../chain/abi.js';
 import type { RelayRequest } from './bodies.js';
-import type { ChainReads } from './chain-reads.js';
+import type { ChainReads } from '../chain/chain-reads.js';
 
 export interface RelayMarket {
   /** Also the condition's id. */

@@ -8,9 +8,9 @@ import { ChainUnavailable, type Chain } from '../chain/chain.js';
 import type { Keccak256 } from '../signing/keccak.js';
 import type { SignerRecovery } from '../signing/recover.js';
 import { signingDomains, type SigningGrounds } from '../signing/signed-actions.js';
-import { decodeAggregate, reasonOfRevert } from './abi.js';
+import { decodeAggregate, reasonOfRevert } from '../chain/abi.js';
 import { parseRelayRequest, type RelayAction, type RelayRequest } from './bodies.js';
-import type { ChainReads } from './chain-reads.js';
+import { lackOf, type ChainReads } from '../chain/chain-reads.js';
 import type { Desk, EndedRelay } from './desk.js';
 import { isReached, sharesToRedeem } from './goals.js';
 import { isResolved, marketNames, readMarkets, winnerOf, type RelayMarkets } from './markets.js';
@@ -241,12 +241,9 @@ async function simulate(plan: Plan, { reads, relayer }: RelayChain): Promise<voi
 
 /** Throws RequestError when gas costs more than the lane may offer, or the key cannot pay for this transaction. Returns the newest block. */
 async function enoughFunds({ gasLimit }: Plan, { chain: { chainId }, reads, relayer, maxFeePerGas, lacks }: RelayChain) {
-  const { baseFeePerGas, balance, block } = await reads.funds(relayer);
-  const price = 2n * baseFeePerGas < maxFeePerGas ? 2n * baseFeePerGas : maxFeePerGas;
-  const lack = baseFeePerGas > maxFeePerGas
-    ? `gas costs ${baseFeePerGas} wei on chain ${chainId}, and the relayer offers ${maxFeePerGas} at most`
-    : balance < gasLimit * price ? `the relayer's key ${relayer} is short of gas on chain ${chainId}` : undefined;
-  if (lack === undefined) return { block };
+  const funds = await reads.funds(relayer);
+  const lack = lackOf(funds, { chainId, relayer, maxFeePerGas, gasLimit });
+  if (lack === undefined) return { block: funds.block };
   lacks(lack);
   throw unavailable(lack);
 }

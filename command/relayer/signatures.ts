@@ -8,7 +8,7 @@ import {
 } from '../signing/signed-actions.js';
 import type { SigningDomain } from '../signing/typed-data.js';
 import type { Contracts } from '../chain/chain.js';
-import type { ContractCall } from './abi.js';
+import type { ContractCall } from '../chain/abi.js';
 import type { Plan, SignedPart } from './plan.js';
 
 /** The nonces of one signer that count up together: all of them, or those of a condition or market. */

@@ -7,7 +7,9 @@
  * read from the engine, from a fill number on, so an outage of the chain needs no memory.
  */
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
+import { backoffMs } from '../../engine/waiting.js';
 import type { Ending } from '../lane/requests.js';
+import { createDoubts, type Doubts, type Look } from './doubts.js';
 import type { SettlementNote } from './submission.js';
 
 export interface QueueRules {
@@ -90,11 +92,13 @@ export class SettlementQueue {
   /** Fills below `#untouched` that are free, with the time since when they wait. */
   readonly #returned = new Map<number, number>();
   readonly #troubles = new Map<number, Trouble>();
+  readonly #doubts: Doubts;
   readonly #arrivals = createArrivals();
   readonly #pace: ReturnType<typeof createPace>;
 
   /** `unsettled` gives the engine's unsettled fills of the chain with number `from` or higher, in ascending order. */
   constructor(private readonly unsettled: (from: number) => Iterable<UnsettledFill>, private readonly rules: QueueRules = QUEUE_RULES) {
+    this.#doubts = createDoubts(rules);
     this.#pace = createPace(rules);
   }
 
@@ -107,6 +111,7 @@ export class SettlementQueue {
     for (const fill of held) {
       this.#untouched = Math.max(this.#untouched, fill + 1);
       this.#returned.delete(fill);
+      this.#doubts.forget(fill);
     }
     for (const { fill } of this.unsettled(0)) {
       if (fill >= this.#untouched) break;
@@ -199,6 +204,21 @@ export class SettlementQueue {
     return passed;
   }
 
+  /** Fills of which the chain is to say now whether it has settled them. Until then, and while it has, they are not due. */
+  doubtful(nowMs: number): readonly number[] {
+    return this.#doubts.due(nowMs).filter((fill) => {
+      const open = this.#find(fill) !== undefined;
+      if (!open) this.#forget(fill);
+      return open;
+    });
+  }
+
+  /** Notes what the chain has said of doubtful fills. If somebody's transaction has settled one, the tokens do not refuse everybody. */
+  looked(look: Look, nowMs: number): void {
+    this.#doubts.looked(look, nowMs);
+    if (look.settled.size > 0) this.#pace.settled();
+  }
+
   /** How many requests the lane has not taken yet (`asked`), and how many have not ended (`open`). */
   counts(): { readonly asked: number; readonly open: number } {
     const hands = [...this.#hands.values()];
@@ -226,7 +246,7 @@ export class SettlementQueue {
 
   * #candidates(nowMs: number): Generator<UnsettledFill> {
     for (const fill of [...this.#returned.keys()].sort((a, b) => a - b)) {
-      if ((this.#troubles.get(fill)?.notBeforeMs ?? 0) > nowMs) continue;
+      if ((this.#troubles.get(fill)?.notBeforeMs ?? 0) > nowMs || this.#doubts.has(fill)) continue;
       const found = this.#find(fill);
       if (found === undefined) this.#forget(fill);
       else yield found;
@@ -261,6 +281,7 @@ export class SettlementQueue {
     const stopped = succeeded && left.length === note.fills.length;
     if (stopped) this.#pace.stopped(nowMs);
     else if (succeeded) this.#pace.settled();
+    if (succeeded) this.#doubts.add(left);
     for (const fill of left) {
       if (ending.kind === 'lost' || (stopped && left.length > 1)) this.#returned.set(fill, nowMs);
       else alone = this.#comeBack(fill, note.fills.length, nowMs);
@@ -271,7 +292,7 @@ export class SettlementQueue {
   /** Frees a fill that its batch did not settle: for a smaller batch, or, if it was alone, after a pause. Returns how often in a row it was alone. */
   #comeBack(fill: number, batchSize: number, nowMs: number): number {
     const alone = batchSize === 1 ? this.#aloneOf(fill) + 1 : 0;
-    const pauseMs = batchSize === 1 ? doubled(this.rules.pauseMs, alone, this.rules.maxPauseMs) : 0;
+    const pauseMs = batchSize === 1 ? backoffMs(alone, { firstMs: this.rules.pauseMs, longestMs: this.rules.maxPauseMs }) : 0;
     this.#returned.set(fill, nowMs);
     this.#troubles.set(fill, { limit: Math.max(1, Math.floor(batchSize / 2)), alone, notBeforeMs: nowMs + pauseMs });
     return alone;
@@ -285,6 +306,7 @@ export class SettlementQueue {
   #forget(fill: number): void {
     this.#returned.delete(fill);
     this.#troubles.delete(fill);
+    this.#doubts.forget(fill);
   }
 
   #aloneOf(fill: number): number {
@@ -295,11 +317,6 @@ export class SettlementQueue {
     for (const { fill } of this.unsettled(this.#untouched)) return this.#arrivals.at(fill, Infinity);
     return Infinity;
   }
-}
-
-/** `first`, doubled for each time after the first, up to `most`. */
-function doubled(first: number, times: number, most: number): number {
-  return Math.min(most, first * 2 ** Math.min(times - 1, 40));
 }
 
 /** Approximate arrival times of fills (64 marks, the oldest two merged); never later than the true one. */
@@ -331,6 +348,7 @@ function createPace({ slowAfter, pauseMs, maxSlowPauseMs }: QueueRules) {
   let reverts = 0;
   let quietUntilMs = 0;
   const slow = (): boolean => reverts >= slowAfter;
+  const pauseAfterMs = (): number => backoffMs(reverts - slowAfter + 1, { firstMs: pauseMs, longestMs: maxSlowPauseMs });
   return {
     slow,
     allows: (inHand: number, nowMs: number): boolean => !slow() || (inHand === 0 && nowMs >= quietUntilMs),
@@ -339,12 +357,12 @@ function createPace({ slowAfter, pauseMs, maxSlowPauseMs }: QueueRules) {
     },
     stopped(nowMs: number): void {
       reverts = Math.max(reverts + 1, slowAfter);
-      quietUntilMs = nowMs + doubled(pauseMs, reverts - slowAfter + 1, maxSlowPauseMs);
+      quietUntilMs = nowMs + pauseAfterMs();
     },
     reverted({ others, nowMs }: { others: boolean; nowMs: number }): void {
       // Transactions sent before the first revert do not count again.
       if (!slow() || !others) reverts++;
-      if (slow()) quietUntilMs = nowMs + doubled(pauseMs, reverts - slowAfter + 1, maxSlowPauseMs);
+      if (slow()) quietUntilMs = nowMs + pauseAfterMs();
     },
   };
 }

@@ -13,6 +13,7 @@ import { encodeSettleBatch } from './settle-calldata.js';
 import { NoSuchOrder, createSettledOrders } from './settled-orders.js';
 import { QUEUE_RULES, SettlementQueue, type FoundRequest, type Passed, type QueueRules, type QueueStatus } from './settlement-queue.js';
 import { readNote, type SettlementNote } from './submission.js';
+import { tellOf } from './tell.js';
 
 /** What the worker reads of the running engine's state. Reads within one turn of the event loop see the same state. */
 export interface SettlementView {
@@ -34,6 +35,8 @@ export interface SettlementOptions {
   readonly lane: LaneUser;
   /** Resolves when the history has reached the latest block that is final now. Throws ChainUnavailable. */
   readonly catchUp: () => Promise<void>;
+  /** Which of the fills the chain has settled, at its newest block. Throws ChainUnavailable. */
+  readonly settledOnChain: (fills: readonly number[]) => Promise<ReadonlySet<number>>;
   /** Resolves when the chain can be asked and is still the one that the history recorded. Awaited before every request to the lane. */
   readonly verify: () => Promise<void>;
   /** A new UUID. */
@@ -125,6 +128,8 @@ class Worker {
   /** Whether the history has caught up once since the start: an earlier process's transaction may have settled fills in the last blocks. */
   private begun = false;
   private catchingUp = false;
+  /** Successful transactions that are not told of yet: the chain is to say whether other ones have settled the fills that they left. */
+  private untold: Passed[] = [];
 
   constructor(
     private readonly options: SettlementOptions,
@@ -147,6 +152,7 @@ class Worker {
       await held.forget(this.forgettable);
       this.forgettable = [];
     }
+    await this.lookAtDoubts();
     const { asked, open } = queue.counts();
     const room = Math.min(timings.maxAsked - asked, timings.maxOpen - open);
     if (room <= 0) return false;
@@ -273,9 +279,20 @@ class Worker {
   }
 
   private conclude(passed: Passed): void {
-    tell(passed, this.options.report, this.options.chain.chainId);
+    const { report, chain: { chainId } } = this.options;
+    if (passed.ending.kind === 'mined' && passed.ending.succeeded) this.untold.push(passed);
+    else tellOf(passed, new Set(), { report, chainId });
     this.forgettable.push(passed.id);
     if (passed.left.length === 0) this.batches.permitsUsed(passed.note.permits);
+  }
+
+  /** Asks the chain about fills that successful transactions left unsettled, and tells of those transactions what it has said. */
+  private async lookAtDoubts(): Promise<void> {
+    const { settledOnChain, now, signal, report, chain: { chainId } } = this.options;
+    const asked = this.parts.queue.doubtful(now());
+    const settled = asked.length === 0 ? new Set<number>() : await orAborted(settledOnChain(asked), signal);
+    this.parts.queue.looked({ asked, settled }, now());
+    for (const passed of this.untold.splice(0)) tellOf(passed, settled, { report, chainId });
   }
 }
 
@@ -334,24 +351,6 @@ function createBatches({ chain, view, log, now, newId, limits = BATCH_LIMITS }: 
       }
     },
   };
-}
-
-function tell({ id, note: { fills }, ending, left, alone }: Passed, report: Report, chainId: number): void {
-  if (left.length === 0) return;
-  const what = `chain ${chainId}, settlement request ${id}`;
-  if (ending.kind === 'lost') {
-    report('trouble', `${what}: another transaction used its nonce; its ${left.length} unsettled fills are sent again`);
-  } else if (alone > 1) {
-    report('alarm', `${what} (${ending.txHash}): fill ${left[0]} was alone and did not settle, ${alone} times in a row; it is tried again with growing pauses`);
-  } else if (!ending.succeeded) {
-    report('alarm', `${what} (${ending.txHash}) reverted as a whole; its ${fills.length} fills are tried again in smaller batches: `
-    + 'has the key lost its operator role, or is this the wrong contract?');
-  } else if (left.length === fills.length) {
-    report('alarm', `${what} (${ending.txHash}) succeeded and left all its ${fills.length} fills untouched; transactions go one at a time until one does not: `
-    + 'is the collateral paused, or does it refuse the settlement contract?');
-  } else {
-    report('trouble', `${what} (${ending.txHash}) did not reach ${left.length} of its ${fills.length} fills; they are sent again in smaller batches`);
-  }
 }
 
 /** Growing pauses after failures. A failure that repeats is reported once. */

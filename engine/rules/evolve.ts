@@ -1,12 +1,13 @@
 /** Applies events to the state. Only this module changes the state, in the same way for live commands, replay and recovery. */
-import { boundaryAt, forgetBoundaries, joinBoundary, serves } from './boundaries.js';
+import { boundaryAt, forgetBoundaries, isResolved, joinBoundary, serves } from './boundaries.js';
 import { Book } from '../book/book.js';
 import { highWord, lowWord, parseUint64, readUint64 } from '../book/uint64.js';
 import { floorPull } from './decide-chain.js';
 import { pullOf } from './decide-settlement.js';
 import type {
-  EndPriceSet, Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, NonceFloorRaised, OrderAccepted, OrderCancelled,
-  OrderRested, PriceMissed, PriceRecorded, RelayRequested, RelaySubmitted, StrikePriceSet,
+  EndPriceSet, Event, FillFailed, FillMatched, FillSettled, MarketHalved, MarketOpened, MarketResolved, MarketTokenized, NonceFloorRaised,
+  OrderAccepted, OrderCancelled, OrderRested, PriceMissed, PriceRecorded, RelayRequested, RelaySubmitted, ResolutionDisputed,
+  ResolutionProposed, ResolutionRejected, StrikePriceSet,
 } from '../records/events.js';
 import { BUY } from '../records/fields.js';
 import { KEPT_RELAY_TRANSACTIONS, MAX_QUICK_S } from './limits.js';
@@ -42,8 +43,8 @@ export function evolve(state: State, event: Event): void {
     case 'MarketOpened': return openMarket(state, event);
     case 'MarketTokenized': return tokenizeMarket(state, event);
     case 'MarketClosed': return closeMarket(state, marketNamed(state, event.marketId));
-    case 'MarketResolved': marketNamed(state, event.marketId).winner = event.winningOutcome; return;
-    case 'MarketHalved': marketNamed(state, event.marketId).halved = true; return;
+    case 'MarketResolved': return resolveMarket(state, event);
+    case 'MarketHalved': return halveMarket(state, event);
     case 'PriceRecorded': return recordPrice(state, event);
     case 'StrikePriceSet': case 'EndPriceSet': return setPrice(state, event);
     case 'QuickMarketDecided': quickNamed(state, event.marketId).outcome = event.winningOutcome; return;
@@ -59,10 +60,12 @@ export function evolve(state: State, event: Event): void {
     case 'RelayRequested': return requestRelay(state, event);
     case 'RelaySubmitted': return submitRelay(state, event);
     case 'RelayEnded': state.relays.delete(event.requestId); return;
+    case 'ResolutionProposed': return propose(state, event);
+    case 'ResolutionDisputed': return dispute(state, event);
+    case 'ResolutionRejected': return reject(state, event);
     case 'OrderRepeated': case 'CancelRepeated': case 'CommandRejected':
     case 'SettlementSubmitted': case 'SharesTransferred': case 'PositionRedeemed': case 'PositionSynced':
-    case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected': case 'ChainAdvanced':
-    case 'AnchorPassedOver':
+    case 'ChainAdvanced': case 'AnchorPassedOver':
       return;
   }
 }
@@ -147,6 +150,30 @@ function closeMarket(state: State, market: Market): void {
   market.closed = true;
   state.closings.splice(state.closings.indexOf(market.index), 1);
   state.sweeps.push({ kind: 'market', market: market.index });
+}
+
+function resolveMarket(state: State, { marketId, winningOutcome }: MarketResolved): void {
+  marketNamed(state, marketId).winner = winningOutcome;
+  state.proposals.delete(marketId);
+}
+
+function halveMarket(state: State, { marketId }: MarketHalved): void {
+  marketNamed(state, marketId).halved = true;
+  state.proposals.delete(marketId);
+}
+
+function propose(state: State, { marketId, assertionId, expirationTime }: ResolutionProposed): void {
+  if (!isResolved(marketNamed(state, marketId))) state.proposals.set(marketId, { marketId, assertionId, expirationTime, disputed: false });
+}
+
+/** Of an earlier proposal, which counts no more, nothing is known. */
+function dispute(state: State, { marketId, assertionId }: ResolutionDisputed): void {
+  const proposal = state.proposals.get(marketId);
+  if (proposal?.assertionId === assertionId) state.proposals.set(marketId, { ...proposal, disputed: true });
+}
+
+function reject(state: State, { marketId, assertionId }: ResolutionRejected): void {
+  if (state.proposals.get(marketId)?.assertionId === assertionId) state.proposals.delete(marketId);
 }
 
 function raiseFloor(state: State, { chainId, trader: address, belowNonce }: NonceFloorRaised): void {

@@ -134,6 +134,15 @@ export interface OpenRelay {
   readonly txHashes: readonly string[];
 }
 
+/** A proposed resolution that counts: it has neither resolved its market nor been rejected. */
+export interface OpenProposal {
+  readonly marketId: string;
+  readonly assertionId: string;
+  /** When its dispute window ends, in seconds since the Unix epoch. */
+  readonly expirationTime: number;
+  readonly disputed: boolean;
+}
+
 /** Values per order that the engine needs and the book does not. */
 export interface OrderColumns {
   readonly trader: Column;
@@ -168,6 +177,8 @@ export interface State {
   readonly boundaries: Map<string, Boundary>;
   /** When the newest price of each asset was published, in milliseconds. */
   readonly newestPrices: Map<string, number>;
+  /** Proposals that count, by market. No decision depends on them: they are there for the view. */
+  readonly proposals: Map<string, OpenProposal>;
   /** Indices of markets that are not closed, by expiration and then by index. */
   readonly closings: number[];
   readonly traders: Trader[];
@@ -208,7 +219,7 @@ export function stateOf(orders: OrderPool): State {
   };
   return {
     position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), relays: new Map(),
-    boundaries: new Map(), newestPrices: new Map(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
+    proposals: new Map(), boundaries: new Map(), newestPrices: new Map(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
     nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [],
     incoming: -1, halves: new Uint32Array(2),
   };

@@ -9,11 +9,11 @@ import { RULES_VERSION } from '../rules/limits.js';
 import { PendingFills } from '../rules/pending-fills.js';
 import {
   CANCELLED, FILLED, OPEN, diesBefore, indexTokens, nonceHash, ownerOf, stateOf,
-  type Boundary, type ChainCursor, type Market, type OpenRelay, type State, type Sweep, type Trader,
+  type Boundary, type ChainCursor, type Market, type OpenProposal, type OpenRelay, type State, type Sweep, type Trader,
 } from '../rules/state.js';
 
 /** The version of the layout below. A snapshot with another layout is not used. */
-const FORMAT = 2;
+const FORMAT = 3;
 const CHECKSUM_BYTES = 32;
 
 interface Dump {
@@ -25,11 +25,10 @@ interface Dump {
   readonly nextFill: number;
   readonly markets: readonly (Omit<Market, 'books'> & { readonly books: readonly [BookDump, BookDump] })[];
   readonly chains: ReadonlyMap<number, ChainCursor>;
-  /** Absent in snapshots of versions without the relayer. */
-  readonly relays?: ReadonlyMap<string, OpenRelay>;
-  /** Absent in snapshots of versions without prices. */
-  readonly boundaries?: ReadonlyMap<string, Boundary>;
-  readonly newestPrices?: ReadonlyMap<string, number>;
+  readonly relays: ReadonlyMap<string, OpenRelay>;
+  readonly proposals: ReadonlyMap<string, OpenProposal>;
+  readonly boundaries: ReadonlyMap<string, Boundary>;
+  readonly newestPrices: ReadonlyMap<string, number>;
   readonly closings: readonly number[];
   readonly traders: readonly Trader[];
   readonly orders: OrderPoolDump;
@@ -50,8 +49,9 @@ export function encodeSnapshot(engine: Engine): Buffer {
   const dump: Dump = {
     format: FORMAT, rules: RULES_VERSION, position: state.position, digest: Uint8Array.from(digest), now: state.now, nextFill: state.nextFill,
     markets: state.markets.map(({ books: [yes, no], ...market }) => ({ ...market, books: [yes.dump(), no.dump()] })),
-    chains: state.chains, relays: state.relays, boundaries: state.boundaries, newestPrices: state.newestPrices, closings: state.closings,
-    traders: state.traders, orders: state.orders.dump(), deadlines: state.deadlines.dump(), fills: state.fills.dump(), sweeps: state.sweeps,
+    chains: state.chains, relays: state.relays, proposals: state.proposals, boundaries: state.boundaries, newestPrices: state.newestPrices,
+    closings: state.closings, traders: state.traders, orders: state.orders.dump(), deadlines: state.deadlines.dump(), fills: state.fills.dump(),
+    sweeps: state.sweeps,
   };
   const body = serialize(dump);
   return Buffer.concat([createHash('sha256').update(body).digest(), body]);
@@ -78,6 +78,7 @@ function restore(dump: Dump): State {
     relays: new Map(dump.relays),
     boundaries: new Map(dump.boundaries),
     newestPrices: new Map(dump.newestPrices),
+    proposals: new Map(dump.proposals),
     traders: dump.traders.map((trader) => ({ ...trader, openCount: 0 })),
     traderIndex: new Map(dump.traders.map((trader) => [trader.address, trader.index])),
     deadlines: Deadlines.restore(diesBefore(orders, fresh.columns), dump.deadlines),

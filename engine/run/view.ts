@@ -5,12 +5,14 @@ import type { RejectionCode } from '../records/events.js';
 import type { MarketOutcome, Side } from '../records/fields.js';
 import { chainCursor } from '../rules/chain-cursor.js';
 import { nextDue, refusalOf } from '../rules/decide.js';
-import { FILLED, OPEN, findMarket, marketOf, marketOfToken, ownerOf, type ChainCursor, type OpenRelay, type State } from '../rules/state.js';
+import {
+  FILLED, OPEN, findMarket, marketOf, marketOfToken, ownerOf, type ChainCursor, type OpenProposal, type OpenRelay, type State,
+} from '../rules/state.js';
 import type { Engine } from './engine.js';
 import { openOrdersOf, type OpenOrder } from './open-orders.js';
 import { unsettledFills, type UnsettledFill } from './unsettled-fills.js';
 
-export type { ChainCursor, OpenOrder, OpenRelay, UnsettledFill };
+export type { ChainCursor, OpenOrder, OpenProposal, OpenRelay, UnsettledFill };
 
 export interface MarketView {
   readonly marketId: string;
@@ -76,6 +78,8 @@ export interface EngineView {
   relay(requestId: string): OpenRelay | undefined;
   /** The chain's requests to the relayer that have not ended, oldest first. */
   openRelays(chainId: number): Iterable<OpenRelay>;
+  /** The chain's proposed resolutions that have neither resolved their markets nor been rejected, oldest first. */
+  openProposals(chainId: number): Iterable<OpenProposal>;
   /** How far a chain is recorded; undefined before the chain's first fact. */
   cursor(chainId: number): ChainCursor | undefined;
   /** Chains with recorded facts. */
@@ -102,6 +106,7 @@ export function viewOf(engine: Engine): EngineView {
     unsettledFills: (asked) => unsettledFills(state, asked),
     relay: (requestId) => state.relays.get(requestId),
     openRelays: (chainId) => openRelays(state, chainId),
+    openProposals: (chainId) => openProposals(state, chainId),
     cursor: (chainId) => chainCursor(state, chainId),
     chains: () => state.chains.keys(),
   };
@@ -147,6 +152,10 @@ function* openOrders(state: State): Generator<OpenOrder & { readonly trader: str
 
 function* openRelays(state: State, chainId: number): Generator<OpenRelay> {
   for (const relay of state.relays.values()) if (relay.chainId === chainId) yield relay;
+}
+
+function* openProposals(state: State, chainId: number): Generator<OpenProposal> {
+  for (const proposal of state.proposals.values()) if (findMarket(state, proposal.marketId)?.chainId === chainId) yield proposal;
 }
 
 function rememberedOrder(state: State, chainId: number): number | undefined {

@@ -1,5 +1,4 @@
 /** `npm run market -- create|list|arbitrate`: markets of a running exchange. Exit codes: 1 when it cannot be done, 2 for wrong arguments. */
-import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { pause } from '../../engine/waiting.js';
 import { secondsOf } from '../access/token-arguments.js';
@@ -7,14 +6,14 @@ import { creatorWallet, deployerWallet } from '../embedded/chain/dev-contracts.j
 import { SettingError } from '../settings.js';
 import { Refused, createApi, type Chain, type Config, type Market } from './demo/api.js';
 import { arbitrate, createMarket, type MarketChain } from './market/chain.js';
-import { CATEGORIES, categoryOf, collateralOf, descriptionOf, marketIdOf, privateKeyOf, questionOf, type Category } from './market/terms.js';
+import { KEY_VARIABLE, keyFrom } from './market/key.js';
+import { CATEGORIES, categoryOf, collateralOf, descriptionOf, marketIdOf, questionOf, type Category } from './market/terms.js';
 import { argument, toolAction } from './tool.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 const WRONG_ARGUMENTS = 2;
 const LISTED_WITHIN_MS = 60_000;
 const POLL_MS = 100;
-const KEY_VARIABLE = 'MARKET_KEY';
 
 interface Common {
   readonly url: string;
@@ -30,11 +29,6 @@ interface CreateOptions extends Common {
   readonly expiresIn: number;
   readonly category: Category;
   readonly bond: bigint;
-}
-
-interface Listed extends Market {
-  readonly contractAddress: string;
-  readonly expiration: number;
 }
 
 const program = new Command('market')
@@ -74,7 +68,7 @@ function withKey(each: Command): Command {
 
 async function create({ question, description, expiresIn, category, bond, ...common }: CreateOptions): Promise<void> {
   const { api, chain, serverTime } = await connect(common);
-  const key = await keyOf(common, chain, creatorWallet().privateKey);
+  const key = await keyFrom({ ...common, environment: process.env, chain, development: creatorWallet().privateKey });
   const market = { question, description, category, expiration: serverTime + expiresIn, bond };
   const { id, contractAddress, txHash } = await createMarket(chain, key, market);
   for (const endMs = performance.now() + LISTED_WITHIN_MS; !(await markets(api)).some((each) => each.id === id);) {
@@ -98,7 +92,7 @@ async function decide(marketId: string, truthful: boolean, common: Common): Prom
   const { assertion, resolved } = await api.get<Resolution>(`/api/v1/resolution/${marketId}`);
   if (resolved) throw new Error(`market ${marketId} is resolved already`);
   if (assertion?.disputed !== true) throw new Error(`market ${marketId} has no disputed proposal: there is nothing to decide`);
-  const key = await keyOf(common, chain, deployerWallet().privateKey);
+  const key = await keyFrom({ ...common, environment: process.env, chain, development: deployerWallet().privateKey });
   const txHash = await arbitrate(chain, key, { assertionId: assertion.id, truthful });
   if (common.json) return print(JSON.stringify({ id: marketId, assertionId: assertion.id, truthful, txHash }));
   print(`The proposal for market ${marketId} is ${truthful ? 'truthful: the market is resolved' : 'untruthful: another one may come'} (transaction ${txHash})`);
@@ -122,23 +116,14 @@ async function connect({ url, chain: wanted, rpc }: Common) {
   return { api, chain: chainOf(chain, rpc), serverTime };
 }
 
-function chainOf({ chainId, rpcUrl, contracts, testnet }: Chain & { readonly testnet?: boolean }, rpc: string | undefined) {
+function chainOf({ chainId, rpcUrl, contracts, testnet }: Chain, rpc: string | undefined) {
   const url = rpc ?? rpcUrl;
   if (url == null) throw new Error(`--rpc: the exchange names no node of chain ${chainId}: give a node's URL`);
-  return { chainId, rpcUrl: url, contracts, testnet: testnet === true } satisfies MarketChain & { testnet: boolean };
+  return { chainId, rpcUrl: url, contracts, testnet } satisfies MarketChain & { testnet: boolean };
 }
 
-/** The key that was given; on a test network the development chain's, which is public. */
-async function keyOf({ keyFile }: Common, { testnet, chainId }: { testnet: boolean; chainId: number }, development: string): Promise<string> {
-  if (keyFile !== undefined) return privateKeyOf(await readFile(keyFile, 'utf8'), `--key-file ${keyFile}`);
-  const given = process.env[KEY_VARIABLE] ?? '';
-  if (given !== '') return privateKeyOf(given, KEY_VARIABLE);
-  if (!testnet) throw new Error(`chain ${chainId} needs a key: set ${KEY_VARIABLE}, or give --key-file`);
-  return development;
-}
-
-async function markets(api: ReturnType<typeof createApi>): Promise<readonly Listed[]> {
-  return (await api.get<{ markets: readonly Listed[] }>('/api/v1/markets')).markets;
+async function markets(api: ReturnType<typeof createApi>): Promise<readonly Market[]> {
+  return (await api.get<{ markets: readonly Market[] }>('/api/v1/markets')).markets;
 }
 
 function verdictOf(text: string): boolean {

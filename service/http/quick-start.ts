@@ -11,12 +11,13 @@ interface Step {
 /** The blocks of a language are one program: each goes on where the one before it ended. A test runs them as they are served. */
 const STEPS: readonly Step[] = [{
   title: 'Get the configuration',
-  text: 'It has the chains, and the EIP-712 domain and types that a wallet signs. The market says on which chain it is.',
+  text: 'It has the chains, and the EIP-712 domain and types that a wallet signs. The market says on which chain it is. Markets that have expired are listed until they are resolved.',
   curl: `
 URL=\${EXCHANGE_URL:-http://127.0.0.1:8080}
 curl -fsS "$URL/api/v1/config" > config.json
 curl -fsS "$URL/api/v1/markets" > markets.json
-MARKET=$(node -p "require('./markets.json').markets[0].id")`,
+node -p "JSON.stringify(require('./markets.json').markets.find(({ expiration }) => expiration > Date.now() / 1000))" > market.json
+MARKET=$(node -p "require('./market.json').id")`,
   typescript: `
 import { Wallet, ZeroAddress } from 'ethers';
 
@@ -24,7 +25,8 @@ const url = process.env['EXCHANGE_URL'] ?? 'http://127.0.0.1:8080';
 const read = async (path: string, headers: Record<string, string> = {}): Promise<any> => (await fetch(url + path, { headers })).json();
 
 const { chains, orderTypes, serverTime } = await read('/api/v1/config');
-const { markets: [market] } = await read('/api/v1/markets');
+const { markets } = await read('/api/v1/markets');
+const market = markets.find(({ expiration }: { expiration: number }) => expiration > serverTime);
 const { orderDomain } = chains.find((each: { chainId: number }) => each.chainId === market.chainId);`,
 }, {
   title: 'Sign an order',
@@ -40,7 +42,7 @@ import { Wallet } from 'ethers';
 const json = (file) => JSON.parse(readFileSync(file, 'utf8'));
 const [type, file] = process.argv.slice(2);
 const { chains, orderTypes } = json('config.json');
-const { chainId } = json('markets.json').markets[0];
+const { chainId } = json('market.json');
 const { orderDomain } = chains.find((each) => each.chainId === chainId);
 const wallet = new Wallet(process.env.PRIVATE_KEY);
 const signed = () => wallet.signTypedData(orderDomain, { [type]: orderTypes[type] }, json(file));

@@ -27,7 +27,7 @@ export interface IndexerHealth {
   /** Whether the last request to the chain succeeded; `failures` is the number of failures in a row. */
   readonly reachable: boolean;
   readonly failures: number;
-  /** Why the last request failed; null when it succeeded. May name hosts, but never holds a secret. */
+  /** Why the last request failed, or what a node that answers has lost; null when nothing is wrong. May name hosts, but never holds a secret. */
   readonly lastError: string | null;
   /** Seconds since a request succeeded, or since the start when none has. */
   readonly sinceLookS: number;
@@ -81,6 +81,19 @@ export interface RelayerHealth {
   /** Requests that have not ended. */
   readonly openRelays: number;
   /** Why it cannot send; null when it can. */
+  readonly trouble: string | null;
+  readonly keeper: KeeperHealth;
+}
+
+/** A chain's keeper, which settles proposed resolutions that nobody else settles. */
+export interface KeeperHealth {
+  /** Another process is the keeper of this chain. */
+  readonly standby: boolean;
+  /** Proposals that it may settle: disputed, or past their dispute window and the time for others. */
+  readonly dueProposals: number;
+  /** Those that have waited for more than seven days since their dispute window. */
+  readonly overdueProposals: number;
+  /** Why it cannot look or send; null when it can. */
   readonly trouble: string | null;
 }
 

@@ -1,5 +1,7 @@
-/** The relayer role: sends what users have signed, and records how it ended. Of two processes with a chain's relayer, one relays. */
-import { createChainReads } from '../../command/relayer/chain-reads.js';
+/** The relayer role: sends what users have signed, records how it ended, and settles proposals that nobody settles. Of two processes, one does. */
+import { runKeeper, type Keeper, type KeeperStatus } from '../../command/keeper/keeper.js';
+import { WATCH_RULES } from '../../command/keeper/watch.js';
+import { createChainReads } from '../../command/chain/chain-reads.js';
 import { openDesk, type Desk, type EndedRelay, type RelayHistory } from '../../command/relayer/desk.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type RelayChain } from '../../command/relayer/relayer.js';
@@ -19,17 +21,19 @@ import type { ChainWatch } from '../chains/chain-watch.js';
 import { createUserNonces } from './handlers/user-nonces.js';
 import type { Figure } from '../metrics.js';
 import { neverFails } from '../process/failure.js';
-import type { RelayerHealth } from '../process/readiness.js';
+import type { KeeperHealth, RelayerHealth } from '../process/readiness.js';
 import type { SharedParts } from '../process/shared-parts.js';
 import { RELAYER } from './lane.js';
 import type { Role } from './role.js';
 
 const WATCH_MS = 5_000;
+/** The keeper looks once while the indexer looks so many times. */
+const KEEPER_POLLS = 5;
 
 export const relayer: Role = {
   name: 'relayer',
   reads: 'requests that users have signed; commands, through the replica; the read models, for requests that have ended; the chains',
-  writes: 'RequestRelay and EndRelay commands; requests to the lane',
+  writes: 'RequestRelay and EndRelay commands; requests to the lane, also the keeper\'s',
   async start(parts) {
     const { chains, keccak256, now, config, conditions } = parts;
     const replica = await parts.replica();
@@ -76,20 +80,29 @@ interface Grounds {
 
 /** Undefined for a chain without a relayer's key. */
 async function startChain(access: ChainAccess, { replica, db, parts }: Grounds): Promise<RunningChain | undefined> {
-  const { chain, rpc, clientRpc, report, configured: { relayer: address, maxFeePerGas = LANE_POLICY.maxFeePerGas } } = access;
+  const { chain, rpc, clientRpc, report, configured: { relayer: address, pollMs, maxFeePerGas = LANE_POLICY.maxFeePerGas } } = access;
   const { chainId, contracts } = chain;
+  const reads = createChainReads(chain, rpc);
   const { view } = replica;
   const stopping = new AbortController();
   await access.begin(() => Promise.resolve());
   if (address === undefined) return undefined;
+  const signal = AbortSignal.any([stopping.signal, access.signal]);
+  const watch = await parts.watch(access);
   const desk = openDesk({
-    chainId, report, now: parts.now, signal: AbortSignal.any([stopping.signal, access.signal]),
+    chainId, report, now: parts.now, signal,
     lane: openLaneUser({ url: parts.urls.outbox, chainId, key: RELAYER, purpose: 'relay' }),
-    history: historyOf(chainId, await parts.watch(access), { replica, parts }),
-    endings: { contracts, reads: createChainReads(chain, rpc), relayer: address },
+    history: historyOf(chainId, watch, { replica, parts }),
+    endings: { contracts, reads, relayer: address },
   });
-  const look = createTroubleAlarm(chainId, access, desk);
-  const timer = setInterval(look, WATCH_MS).unref();
+  const keeper = runKeeper({
+    chain, reads, report, signal, maxFeePerGas, relayer: address, now: parts.now, verify: () => watch.verify(),
+    lane: openLaneUser({ url: parts.urls.outbox, chainId, key: RELAYER, purpose: 'keeper' }),
+    view: { proposals: () => view.openProposals(chainId), nextBlock: () => view.cursor(chainId)?.nextBlock ?? 0 },
+    rules: { ...WATCH_RULES, graceS: parts.config.keeperGraceS }, pollMs: KEEPER_POLLS * pollMs,
+  });
+  const looks = [createTroubleAlarm(`chain ${chainId}: the relayer`, access, desk), createTroubleAlarm(`chain ${chainId}: the keeper`, access, keeper)];
+  const timer = setInterval(() => { for (const look of looks) look(); }, WATCH_MS).unref();
   return {
     relayChain: {
       chain, desk, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
@@ -98,12 +111,12 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
     },
     health() {
       const { holds, open, trouble } = desk.status();
-      return { chainId, address, standby: !holds, openRelays: open, trouble: trouble ?? null };
+      return { chainId, address, standby: !holds, openRelays: open, trouble: trouble ?? null, keeper: keeperHealth(keeper.status()) };
     },
     async stop() {
       stopping.abort();
       clearInterval(timer);
-      await desk.done;
+      await Promise.all([desk.done, keeper.done]);
     },
   };
 }
@@ -136,17 +149,17 @@ async function endedByReadModel(db: Database, requestId: string): Promise<EndedR
   return { txHash: found.txHash, succeeded: found.status !== 'failed' };
 }
 
-/** Raises an alarm when the relayer cannot send for two looks in a row, until it can again. A process that stands by is silent. */
-function createTroubleAlarm(chainId: number, { report }: ChainAccess, desk: Desk): () => void {
+/** Raises an alarm when a sender cannot send for two looks in a row, until it can again. A process that stands by is silent. */
+function createTroubleAlarm(who: string, { report }: ChainAccess, sender: Pick<Desk | Keeper, 'status'>): () => void {
   let looks = 0;
   return () => {
-    const { holds, trouble } = desk.status();
+    const { holds, trouble } = sender.status();
     if (holds && trouble !== undefined) looks += 1;
     else {
-      if (looks > 1) report('note', `chain ${chainId}: the relayer can send again`);
+      if (looks > 1) report('note', `${who} can send again`);
       looks = 0;
     }
-    if (looks === 2) report('alarm', `chain ${chainId}: the relayer cannot send: ${trouble ?? ''}. Check its key's funds, the chain and the lane`);
+    if (looks === 2) report('alarm', `${who} cannot send: ${trouble ?? ''}. Check its key's funds, the chain and the lane`);
   };
 }
 
@@ -160,7 +173,11 @@ function createLackAlarm(report: Report): RelayChain['lacks'] {
   };
 }
 
-/** The metrics of the relayers. */
+function keeperHealth({ holds, due, overdue, trouble }: KeeperStatus): KeeperHealth {
+  return { standby: !holds, dueProposals: due, overdueProposals: overdue, trouble: trouble ?? null };
+}
+
+/** The metrics of the relayers and their keepers. */
 function relayerFigures(relays: () => readonly RelayerHealth[]): readonly Figure[] {
   const figure = (name: string, help: string, value: (each: RelayerHealth) => number): Figure => (
     { name, help, read: () => relays().map((each) => ({ labels: { chain: each.chainId }, value: value(each) })) });
@@ -168,6 +185,10 @@ function relayerFigures(relays: () => readonly RelayerHealth[]): readonly Figure
     figure('exchange_relayer_open_requests', 'Number of relayed requests that have not ended', ({ openRelays }) => openRelays),
     figure('exchange_relayer_holds', '1 while this process relays', ({ standby }) => standby ? 0 : 1),
     figure('exchange_relayer_troubled', '1 when the relayer cannot send', ({ trouble }) => trouble === null ? 0 : 1),
+    figure('exchange_keeper_holds', '1 while this process is the keeper', ({ keeper }) => keeper.standby ? 0 : 1),
+    figure('exchange_keeper_due_proposals', 'Number of proposals that the keeper may settle', ({ keeper }) => keeper.dueProposals),
+    figure('exchange_keeper_overdue_proposals', 'Number of proposals not settled seven days after their dispute window', ({ keeper }) => keeper.overdueProposals),
+    figure('exchange_keeper_troubled', '1 when the keeper cannot look or send', ({ keeper }) => keeper.trouble === null ? 0 : 1),
   ];
 }
 

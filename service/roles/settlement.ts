@@ -1,6 +1,8 @@
 /** The settlement role: puts fills into transactions, in order, and requests a lane to send them. The indexer records whether they settled. */
 import { randomUUID } from 'node:crypto';
 import { openLaneUser } from '../../command/lane/lane-user.js';
+import { createChainReads } from '../../command/chain/chain-reads.js';
+import { createSettledOnChain } from '../../command/settlement/settled-on-chain.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
 import type { Replica } from '../../engine/run/replica.js';
 import type { ChainAccess } from '../chains/chain-access.js';
@@ -33,16 +35,17 @@ export const settlement: Role = {
 
 async function startSettlement(access: ChainAccess, { view }: Replica, parts: SharedParts) {
   const { log, now, urls } = parts;
-  const { chain, report } = access;
+  const { chain, rpc, report } = access;
   const { chainId } = chain;
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, access.signal]);
   const watch = await parts.watch(access);
+  const settledOnChain = createSettledOnChain(chain, createChainReads(chain, rpc));
   let started: Settlement | undefined;
   await access.begin(async () => {
     await watch.verify();
     started ??= runSettlement({
-      chain, log, report, now, signal, catchUp: () => watch.catchUp(), verify: () => watch.verify(), newId: () => randomUUID(),
+      chain, log, report, now, signal, settledOnChain, catchUp: () => watch.catchUp(), verify: () => watch.verify(), newId: () => randomUUID(),
       lane: openLaneUser({ url: urls.outbox, chainId, key: OPERATOR, purpose: 'settlement' }),
       view: {
         nextFill: () => view.nextFill, unsettled: (from) => view.unsettledFills({ chainId, from }),

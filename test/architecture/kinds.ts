@@ -6,6 +6,7 @@ const STARTERS = {
   Postgres: ['test/support/postgres', 'service/embedded/embedded-postgres'],
   chain: ['service/embedded/chain/anvil', 'service/embedded/chain/dev-chain', 'service/embedded/chain/held-chain', 'service/chains/chains-of'],
   service: ['test/support/service-process'],
+  geth: ['test/support/geth'],
 } as const;
 
 type Started = keyof typeof STARTERS;
@@ -22,6 +23,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   services: { needs: ['Postgres'], may: ['Postgres'] },
   chain: { needs: ['chain'], may: ['Postgres', 'chain'] },
   crash: { needs: ['service'], may: ['Postgres', 'chain', 'service'] },
+  // What acts on a chain of geth's acts on the other one, too.
+  geth: { needs: ['geth'], may: ['Postgres', 'chain', 'service', 'geth'] },
 };
 
 export const kinds: Rule = (project) => {
@@ -65,10 +68,10 @@ function startedBy(source: Source, files: ReadonlyMap<string, Source>): Map<Star
 }
 
 function nameFor(stem: string, started: ReadonlyMap<Started, unknown>): string {
-  const kind = started.has('service') ? '.crash' : started.has('chain') ? '.chain' : started.has('Postgres') ? '.services' : '';
+  const kind = started.has('geth') ? '.geth' : started.has('service') ? '.crash' : started.has('chain') ? '.chain' : started.has('Postgres') ? '.services' : '';
   return `${stem}${kind}.test.ts${kind === '' ? ` (or ${stem}.slow.test.ts when it takes more than a second)` : ''}`;
 }
 
 function article(what: Started): string {
-  return what === 'Postgres' ? what : `a ${what}`;
+  return what === 'Postgres' || what === 'geth' ? what : `a ${what}`;
 }

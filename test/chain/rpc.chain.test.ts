@@ -124,14 +124,22 @@ describe('chain: JSON-RPC under faults', () => {
     assert.deepEqual([second.calls, reports, rpc.nodes()[0]!.state], [[], [], 'healthy']);
   });
 
-  it('a node that is behind: the next one answers this request, the node goes on', async () => {
-    const rpc = open();
-    first.fate = ({ method }) => method === 'eth_call' ? answering({ error: { code: -32000, message: 'header not found' } }) : 'pass';
-    assert.equal(await rpc.request('eth_call', [{ to: `0x${'11'.repeat(20)}` }, 'latest']), '0x');
-    await block(rpc);
-    assert.deepEqual(first.calls, ['eth_chainId', 'eth_call', 'eth_blockNumber']);
-    assert.deepEqual(reports, []);
-  });
+  /** What geth answers while it is behind, has just been started, or does not keep what is that old. */
+  const INABILITIES: readonly (readonly [number, string])[] = [
+    [-32000, 'header not found'], [-32000, 'historical state 0x1234 is not available'], [-32000, 'pending block is not available'],
+    [4444, 'pruned history unavailable'], [-32000, 'transaction indexing is in progress'], [-32602, 'block range extends beyond current head block'],
+  ];
+
+  for (const [code, message] of INABILITIES) {
+    it(`a node that cannot serve a request (${message}): the next one answers it, the node goes on`, async () => {
+      const rpc = open();
+      first.fate = ({ method }) => method === 'eth_call' ? answering({ error: { code, message } }) : 'pass';
+      assert.equal(await rpc.request('eth_call', [{ to: `0x${'11'.repeat(20)}` }, 'latest']), '0x');
+      await block(rpc);
+      assert.deepEqual(first.calls, ['eth_chainId', 'eth_call', 'eth_blockNumber']);
+      assert.deepEqual(reports, []);
+    });
+  }
 
   const ANSWERS: readonly (readonly [number, string, unknown, string | undefined])[] = [
     [3, 'execution reverted: header not found', '0x08c379a0', '0x08c379a0'],

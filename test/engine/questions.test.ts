@@ -1,5 +1,7 @@
 /** Questions to the engine's state from other parts: unsettled fills, a trader's open orders, tokens, cursors; the real engine only. */
 import { deepEqual, equal } from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { deserialize, serialize } from 'node:v8';
 import { chainCursor } from '../../engine/rules/chain-cursor.js';
 import { encodeCommand } from '../../engine/records/codec.js';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
@@ -147,6 +149,43 @@ function expectedOf(reference: ReferenceEngine, chains: ReadonlyMap<string, numb
       { trader, order: { chainId: chains.get(marketId), marketId, outcome, side, price, remaining } }));
   return { unsettled, open };
 }
+
+describe('open proposals', () => {
+  const about = (market: string, id: string) => ({ marketId: bytes32(market), assertionId: bytes32(id) });
+  const terms = { proposer: address('pia'), outcome: NO, bond: '5', assertionTime: 1_000, expirationTime: 8_200 };
+  const propose = (market: string, id: string): Line => (
+    [tell({ kind: 'RecordProposal', ...about(market, id), ...terms }), says({ type: 'ResolutionProposed', ...about(market, id), ...terms })]);
+  const dispute = (market: string, id: string): Line => [
+    tell({ kind: 'RecordDispute', ...about(market, id), disputer: address('dan') }), says({ type: 'ResolutionDisputed', ...about(market, id), disputer: address('dan') }),
+  ];
+  const reject = (market: string, id: string): Line => (
+    [tell({ kind: 'RecordRejection', ...about(market, id) }), says({ type: 'ResolutionRejected', ...about(market, id) })]);
+  const resolve = (market: string): Line => [
+    tell({ kind: 'ResolveMarket', marketId: bytes32(market), winningOutcome: NO }), says({ type: 'MarketClosed', marketId: bytes32(market) }),
+    says({ type: 'MarketResolved', marketId: bytes32(market), winningOutcome: NO }),
+  ];
+  const shown = (market: string, id: string, disputed = false) => ({ ...about(market, id), expirationTime: 8_200, disputed });
+
+  for (const [name, lines, expected] of [
+    ['are those of the chain, disputed or not', [propose('M', 'a'), propose('P', 'b'), dispute('P', 'b')], { 1: [shown('M', 'a')], 2: [shown('P', 'b', true)] }],
+    ['are gone once rejected; another one may follow', [propose('M', 'a'), dispute('M', 'a'), reject('M', 'a')], { 1: [] }],
+    ['are the latest of their market, whatever is said of an earlier one',
+      [propose('M', 'a'), reject('M', 'a'), propose('M', 'b'), dispute('M', 'a'), reject('M', 'a')], { 1: [shown('M', 'b')] }],
+    ['are gone once the market is resolved, and none comes after', [propose('M', 'a'), resolve('M'), propose('M', 'b')], { 1: [] }],
+  ] as [string, Line[], Record<number, unknown[]>][]) {
+    it(name, () => {
+      const engine = after([M, P, ...lines]);
+      for (const view of [viewOf(engine), viewOf(restarted(engine))]) {
+        for (const [chainId, proposals] of Object.entries(expected)) deepEqual([...view.openProposals(Number(chainId))], proposals);
+      }
+    });
+  }
+
+  it('are not lost by a snapshot of a version that did not have them: it is not used', () => {
+    const body = serialize({ ...deserialize(encodeSnapshot(after([M])).subarray(32)) as object, format: 2 });
+    equal(decodeSnapshot(Buffer.concat([createHash('sha256').update(body).digest(), body])), undefined);
+  });
+});
 
 describe('the answers of both engines', () => {
   for (const [name, profile] of [['a crowd', crowd], ['a pile', pile]] as const) {

@@ -326,6 +326,9 @@ describe('the indexer on a chain', function () {
     await until('the report', () => stack.reports.length > 0);
     const behind = /^trouble: .* a node's latest block is \d+, but block \d+ was read before; waits until the node has it. If the chain was reset, /;
     assert.match(stack.reports[0]!, behind);
+    const { failures, lastError } = stack.indexer.status();
+    assert.equal(failures, 0);
+    assert.match(lastError!, /^a node's latest block is \d+, but block \d+ was read before; /);
     await fresh.createMarket({ question: 'elsewhere' });
     await fresh.rpc('anvil_mine', ['0x64']);
     await stack.indexer.done;

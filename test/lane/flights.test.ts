@@ -100,7 +100,7 @@ describe('lane: flights', () => {
     },
     {
       name: 'underpriced: replaced after the wait', flight: flight(5, { ...front, underpriced: true, broadcastAtMs: 10, waitingSince: undefined }),
-      nowMs: 10, actions: [bumped],
+      nowMs: 10, actions: [{ ...bumped, fees: { maxFeePerGas: 23n, maxPriorityFeePerGas: 4n } }],
     },
     { name: 'a millisecond earlier: nothing', flight: flight(5, { ...front, underpriced: true, broadcastAtMs: 10 }), nowMs: 9, actions: [] },
     {
@@ -276,9 +276,9 @@ describe('lane: flights', () => {
     });
 
     it('a replacement raises both by an eighth at least, stays within the limit, and is refused only where that cannot be', () => {
-      fc.assert(fc.property(fee, fee, fee, fee, (baseFeePerGas, priorityFeePerGas, a, b) => {
+      fc.assert(fc.property(fee, fee, fee, fee, fc.boolean(), (baseFeePerGas, priorityFeePerGas, a, b, isUnderpriced) => {
         const previous = { maxFeePerGas: a > b ? a : b, maxPriorityFeePerGas: a > b ? b : a };
-        const next = replacementFees(previous, { baseFeePerGas, priorityFeePerGas }, LIMITS);
+        const next = replacementFees(previous, { baseFeePerGas, priorityFeePerGas }, LIMITS, isUnderpriced);
         if (next === undefined) return previous.maxFeePerGas * 9n + 7n >= 8n * 1_000n;
         const isRaised = (from: bigint, to: bigint) => to > from && to * 8n >= from * 9n;
         return isRaised(previous.maxFeePerGas, next.maxFeePerGas) && isRaised(previous.maxPriorityFeePerGas, next.maxPriorityFeePerGas)

@@ -42,8 +42,8 @@ describe('query: database', () => {
 
   it('answers unavailable where a statement takes too long or the tables are not there yet, and tells the log', async () => {
     const troubles: string[] = [];
-    const options = { url: models.url, statementTimeoutMs: 50, onError: (error: Error) => { troubles.push(error.message); } };
-    const db = await openReadModels(options);
+    const options = { url: models.url, onError: (error: Error) => { troubles.push(error.message); } };
+    const db = await openReadModels({ ...options, statementTimeoutMs: 50 });
     await assert.rejects(db.rows(statement('select pg_sleep(600)'), []), { name: 'RequestError', code: 'unavailable' });
     await db.close();
     const early = await openReadModels({ ...options, schema: 'not_made_yet' });

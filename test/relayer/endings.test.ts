@@ -1,7 +1,7 @@
 /** How endings are judged: by the state of the chain, by each item's own event, and never by the receipt alone where that says too much. */
 import assert from 'node:assert/strict';
 import { Interface, type InterfaceAbi } from 'ethers';
-import type { ChainLog, ContractCall } from '../../command/relayer/abi.js';
+import type { ChainLog, ContractCall } from '../../command/chain/abi.js';
 import { judge, neverSent, type Over } from '../../command/relayer/endings.js';
 import type { Goal } from '../../command/relayer/goals.js';
 import type { RelayNote } from '../../command/relayer/note.js';

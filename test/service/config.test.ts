@@ -16,7 +16,7 @@ describe('service: configuration', () => {
       settlementAddress: '0x5fbdb2315678afecb367f032d93f642f64180aa3', catalogue: '', snapshotEvery: 200_000, maxQueuedOrders: 10_000,
       maxOpenOrders: 5_000, maxConnections: 10_000, maxConnectionsPerAddress: 2_500, metricsPort: undefined, metricsHost: '127.0.0.1',
       rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0, requestTimeoutMs: 10_000,
-      relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000,
+      relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000, keeperGraceS: 60,
       keepAliveTimeoutMs: 65_000, clockMaxJumpS: 10, clockAcceptAfterS: 600, minFreeDiskMb: 512,
       stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
     });

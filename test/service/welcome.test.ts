@@ -39,8 +39,9 @@ describe('service: the welcome', () => {
       '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
       'CANCEL_AUTH=open: anybody on this machine can cancel any order',
       /EXPOSURE_CHECK=false: .*accepted too.*\n.*end as failed trades.*Set EXPOSURE_CHECK=true to refuse such orders/,
-      'Will it rain on day 1?', 'http://127.0.0.1:8080/docs', 'npm run demo -- http://127.0.0.1:8080 ',
+      'Will it rain on day 1?', 'http://127.0.0.1:8080/docs', '\n  npm run demo -- http://127.0.0.1:8080 ', 'two wallets without gas',
     ], /REAL MONEY|No chain|Only these roles|CANCEL_AUTH=required\)/],
+    ['another DATA_DIR', textOf({ DATA_DIR: '/data/second' }), ['  DATA_DIR=/data/second npm run demo -- http://127.0.0.1:8080 '], /--token/],
     ['another PORT', textOf({ PORT: '9000' }), [
       'npm run demo -- http://127.0.0.1:9000 ', 'curl http://127.0.0.1:9000/api/v1/config', 'curl \'http://127.0.0.1:9000/api/v1/events?limit=5\'',
     ], /:8080/],
@@ -53,7 +54,7 @@ describe('service: the welcome', () => {
     ['no chain', textOf({ CHAINS: 'none' }, NONE), [
       'No chain (CHAINS=none): orders are matched, but trades do not settle. No money is involved.', 'npm run demo -- http://127.0.0.1:8080 ',
       'two wallets trade, and',
-    ], /JSON-RPC|junk|settle on the chain/],
+    ], /JSON-RPC|junk|without gas|DATA_DIR=/],
     ['a chains file with one chain', textOf(FILE, one), [
       'Fills settle on the chain of conf/chains.json:\n  137 (Polygon): REAL MONEY; 12 open markets\n    settlement 0xa0a0',
       'orders are checked against balances and allowances', 'A cancel needs its trader\'s signature', 'and 2 more: /api/v1/markets',

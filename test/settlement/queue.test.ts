@@ -33,6 +33,12 @@ function story(rules: Partial<QueueRules> = {}) {
     return id;
   };
   const end = (which: string, ending: Ending, at: number) => { queue.over(which, ending, at); };
+  /** The history has come to the block, and the chain has settled nothing that the history does not have. */
+  const pass = (nextBlock: number, at: number) => {
+    const passed = queue.pass(nextBlock, at);
+    queue.looked({ asked: queue.doubtful(at), settled: new Set() }, at);
+    return passed;
+  };
   return {
     queue, unsettled, due, take, end,
     reads: () => reads,
@@ -54,10 +60,11 @@ function story(rules: Partial<QueueRules> = {}) {
     },
     fillsOf: (which: string) => notes.get(which)!.fills,
     settle: (fills: readonly number[]) => { for (const each of fills) unsettled.delete(each); },
+    pass,
     /** The transaction is over in the block, and the history has passed it. */
     conclude(which: string, block: number, at: number, succeeded = true) {
       end(which, mined(block, succeeded), at);
-      return queue.pass(block + 1, at);
+      return pass(block + 1, at);
     },
   };
 }
@@ -135,13 +142,13 @@ describe('settlement: queue: in hand', () => {
   ];
   for (const [name, { ending, passedAt }] of endings) {
     it(`${name}: its fills are free when it is over and the history has passed its block`, () => {
-      const { queue, match, send, end, due } = story();
+      const { queue, match, send, end, pass, due } = story();
       match(2, 0);
       const id = send(250);
       deepEqual([due(MIN_10), queue.pass(1_000, MIN_10)], [[], []], 'not over');
       end(id, ending, MIN_10);
       if (passedAt > 0) deepEqual([queue.pass(passedAt - 1, MIN_10), due(MIN_10)], [[], []], 'the history has not passed the block');
-      deepEqual(queue.pass(passedAt, MIN_10), [{ id, note: { fills: [0, 1], permits: [] }, ending, left: [0, 1], alone: 0 }]);
+      deepEqual(pass(passedAt, MIN_10), [{ id, note: { fills: [0, 1], permits: [] }, ending, left: [0, 1], alone: 0 }]);
       // After a transaction that left all untouched, the next one goes after a pause.
       ok(due(MIN_10 + QUEUE_RULES.pauseMs).length > 0);
     });
@@ -185,24 +192,24 @@ describe('settlement: queue: in hand', () => {
   });
 
   it('a transaction can end before it was reported as sent', () => {
-    const { queue, match, take, settle, due } = story();
+    const { queue, match, take, settle, pass, due } = story();
     match(50, 0);
     const id = take(range(0, 50));
     queue.over(id, mined(1), 1);
     queue.sent(id);
     settle(range(0, 49));
-    deepEqual(queue.pass(2, 2).map(({ left }) => left), [[49]]);
+    deepEqual(pass(2, 2).map(({ left }) => left), [[49]]);
     deepEqual(due(2), [49]);
   });
 
   it('a second report that a transaction has ended changes nothing', () => {
-    const { queue, match, send, end, settle, conclude, due } = story();
+    const { queue, match, send, end, settle, pass, conclude, due } = story();
     match(2, 0);
     const first = send(250);
     end(first, mined(1), 300);
     end(first, mined(1, false), 301);
     settle([0]);
-    deepEqual(queue.pass(2, 302).map(({ left }) => left), [[1]]);
+    deepEqual(pass(2, 302).map(({ left }) => left), [[1]]);
     const second = send(302);
     end(first, mined(1), 303);
     deepEqual([queue.pass(2, 303), due(303)], [[], []]);

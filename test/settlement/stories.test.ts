@@ -26,8 +26,7 @@ describe('settlement: queue: any story', () => {
 interface Step { readonly kind: 'match' | 'send' | 'unasked' | 'unsendable' | 'aside' | 'settled' | 'reverted' | 'starved' | 'lost' | 'restart'; readonly n: number }
 
 function playRandomly(steps: readonly Step[]): void {
-  const unsettled = new Set<number>();
-  const open = new Map<string, SettlementNote>();
+  const [unsettled, reorganised, open] = [new Set<number>(), new Set<number>(), new Map<string, SettlementNote>()];
   const rules = { ...QUEUE_RULES, maxFills: 8 };
   const source = (from: number) => [...unsettled].filter((each) => each >= from).sort((a, b) => a - b).map(fill);
   let queue = new SettlementQueue(source, rules);
@@ -53,15 +52,15 @@ function playRandomly(steps: readonly Step[]): void {
     for (const each of note.fills.slice(0, kind === 'settled' ? undefined : kind === 'starved' ? 1 : 0)) unsettled.delete(each);
     queue.over(which, kind === 'lost' ? lost : mined(++block, kind !== 'reverted'), at);
     deepEqual(queue.pass(block + 1, at).map(({ left }) => left), [note.fills.filter((each) => unsettled.has(each))]);
+    lookAtDoubts(queue, { at, every: 3, reorganised });
   };
   for (const { kind, n } of [...steps]) {
     at += 1_000_000;
     if (kind === 'match') {
       for (let i = 0; i < n; i++) unsettled.add(nextFill++);
       queue.observe(nextFill, at - 500);
-    } else if (kind === 'send') {
-      send(n);
-    } else if (kind === 'unasked') {
+    } else if (kind === 'send') send(n);
+    else if (kind === 'unasked') {
       // The outbox breaks off, and what was asked last did not get there.
       const id = ask(3);
       if (id !== undefined) open.delete(id);
@@ -91,7 +90,20 @@ function playRandomly(steps: readonly Step[]): void {
   for (let round = 0; unsettled.size > 0; round++) {
     ok(round < 10_000, 'the rest does not settle');
     at += 1_000_000;
+    lookAtDoubts(queue, { at, reorganised });
     send(8);
     for (const which of [...open.keys()]) finish(which, 'settled');
   }
+}
+
+interface DoubtfulLook { readonly at: number; readonly every?: number; readonly reorganised: Set<number> }
+
+/** The chain has settled every so many of the doubtful fills, in a transaction that is reorganised away before the next look. */
+function lookAtDoubts(queue: SettlementQueue, { at, every = Infinity, reorganised }: DoubtfulLook): void {
+  const asked = queue.doubtful(at);
+  const settled = new Set(asked.filter((each) => each % every === 0 && !reorganised.has(each)));
+  for (const each of settled) reorganised.add(each);
+  queue.looked({ asked, settled }, at);
+  deepEqual(queue.doubtful(at), [], 'it is asked again at once');
+  ok(!queue.due(at).some((each) => settled.has(each.fill)), 'what the chain has settled is due');
 }

@@ -19,7 +19,7 @@ import { address, bytes32 } from '../support/scenario.js';
 const CHAIN = { chainId: 5, contracts: { settlement: address('settlement') } } as unknown as SettlementOptions['chain'];
 const PERMIT = { nonce: '0', value: '1', deadline: '1900000000', v: 27 as const, r: bytes32('r'), s: bytes32('s') };
 const abi = new Interface(artifact.abi);
-const TICK = encodeCommand({ kind: 'AdvanceClock', v: 1, at: 0 });
+const [TICK, none] = [encodeCommand({ kind: 'AdvanceClock', v: 1, at: 0 }), () => Promise.resolve(new Set<number>())];
 
 /** A request that the worker has asked, in the hands of a lane that does what the test says. */
 interface Asked {
@@ -94,7 +94,7 @@ async function setScene(
     },
     catchUp: () => scene.fault.catchUp === undefined ? Promise.resolve() : Promise.reject(scene.fault.catchUp),
     verify: () => scene.fault.verify === undefined ? Promise.resolve() : Promise.reject(scene.fault.verify),
-    rules: { maxFills: 4, gatherMs: 5 }, timings: { pollMs: 1, retryMs: 2, maxRetryMs: 5, maxAsked: 3 }, ...options,
+    rules: { maxFills: 4, gatherMs: 5 }, timings: { pollMs: 1, retryMs: 2, maxRetryMs: 5, maxAsked: 3 }, settledOnChain: none, ...options,
   });
   return Object.assign(scene, { settlement });
 }

@@ -1,5 +1,5 @@
 /** A chain for tests with the contracts on it, wallets with means, and what tests do there besides what they test. */
-import { HDNodeWallet, Interface, Mnemonic, ZeroHash, id, type InterfaceAbi } from 'ethers';
+import { HDNodeWallet, Interface, Mnemonic, ZeroHash, id, type InterfaceAbi, type JsonRpcProvider } from 'ethers';
 import type { Chain } from '../../command/chain/chain.js';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
@@ -7,7 +7,7 @@ import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
 import { deployContracts } from '../../service/embedded/chain/deploy-contracts.js';
-import { TEST_CHAIN_ID, testChain, type TestChain } from './chain.js';
+import { TEST_CHAIN_ID, testChain } from './chain.js';
 
 export interface DeployedMarket {
   readonly marketId: string;
@@ -29,16 +29,33 @@ export interface Receipt {
   readonly logs: readonly { readonly address: string; readonly topics: readonly string[]; readonly data: string; readonly logIndex: string }[];
 }
 
-interface Account { readonly address: string }
+export interface Account { readonly address: string }
 
-export interface DeployedChainOptions {
-  readonly chainId?: number;
-  /** Further arguments of anvil. */
-  readonly args?: readonly string[];
-  readonly disputeWindowS?: bigint;
-  readonly chain?: Partial<Pick<Chain, 'confirmations' | 'exposureCheck' | 'startBlock' | 'minOrderSize'>>;
+/** A chain's node, and how a test's accounts get ether and send there. */
+export interface ActingNode {
+  readonly url: string;
+  readonly provider: JsonRpcProvider;
+  rpc(method: string, params?: readonly unknown[]): Promise<unknown>;
+  /** Sends a transaction of the account, its gas estimated or given; resolves with its receipt once it is mined. */
+  transact(from: Account, call: { readonly to: string; readonly data: string; readonly gas?: number | undefined }): Promise<Receipt>;
+  /** Gives the account ether. */
+  fund(account: Account): Promise<unknown>;
+  stop(): Promise<void>;
 }
 
+export interface DeploymentOptions {
+  readonly chainId: number;
+  readonly disputeWindowS?: bigint | undefined;
+  readonly chain?: Partial<Pick<Chain, 'confirmations' | 'exposureCheck' | 'startBlock' | 'minOrderSize'>> | undefined;
+}
+
+export interface DeployedChainOptions extends Partial<DeploymentOptions> {
+  /** Further arguments of anvil. */
+  readonly args?: readonly string[];
+}
+
+/** A chain with the contracts, of whichever node. */
+export type ContractsChain<Node extends ActingNode = ActingNode> = Awaited<ReturnType<typeof withContracts<Node>>>;
 export type DeployedChain = Awaited<ReturnType<typeof deployedChain>>;
 
 export const MAX_UINT256 = 2n ** 256n - 1n;
@@ -51,25 +68,40 @@ export function testAccounts(count = 10): HDNodeWallet[] {
 }
 
 /** Starts a chain and deploys. Any account can act on it without signing. Call stop() in an `after` hook, and reset() between tests that share it. */
-export async function deployedChain({ chainId = TEST_CHAIN_ID, args = [], disputeWindowS = 7_200n, chain: changes = {} }: DeployedChainOptions = {}) {
+export async function deployedChain({ chainId = TEST_CHAIN_ID, args = [], ...options }: DeployedChainOptions = {}) {
   const anvil = await testChain({ chainId, args: ['--auto-impersonate', ...args] });
+  const { rpc } = anvil;
+  const deployed = await withContracts({
+    ...anvil,
+    async transact(from, { gas, ...call }) {
+      const limit = gas === undefined ? {} : { gas: `0x${gas.toString(16)}` };
+      return await rpc('eth_sendTransactionSync', [{ from: from.address, ...call, ...limit }]) as Receipt;
+    },
+    fund: ({ address }) => rpc('anvil_setBalance', [address, `0x${(10n ** 20n).toString(16)}`]),
+  }, { chainId, ...options });
+  let snapshot = await rpc('evm_snapshot');
+  return {
+    ...anvil, ...deployed,
+    /** Puts the chain back to where it was after the deployment. */
+    async reset(): Promise<void> {
+      await rpc('evm_revert', [snapshot]);
+      snapshot = await rpc('evm_snapshot');
+    },
+  };
+}
+
+/** Deploys on a node, where account 0 must have ether. */
+export async function withContracts<Node extends ActingNode>(
+  node: Node, { chainId, disputeWindowS = 7_200n, chain: changes = {} }: DeploymentOptions,
+) {
   const accounts = testAccounts();
-  const { deploymentBlock, ...addresses } = await deployContracts({ signer: accounts[0]!.connect(anvil.provider), disputeWindowS });
+  const { deploymentBlock, ...addresses } = await deployContracts({ signer: accounts[0]!.connect(node.provider), disputeWindowS });
   const contracts = Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, address.toLowerCase()])) as typeof addresses;
   const chain: Chain = {
     chainId, name: 'Test chain', testnet: true, confirmations: 0, startBlock: deploymentBlock, contracts, domainName: 'Prediction Exchange Settlement',
     exposureCheck: false, ...changes,
   };
-  const actions = actionsOn(anvil, chain, accounts[0]!);
-  let snapshot = await anvil.rpc('evm_snapshot');
-  return {
-    ...anvil, ...actions, chain, accounts, operator: accounts[0]!, operatorKey: accounts[0]!.privateKey,
-    /** Puts the chain back to where it was after the deployment. */
-    async reset(): Promise<void> {
-      await anvil.rpc('evm_revert', [snapshot]);
-      snapshot = await anvil.rpc('evm_snapshot');
-    },
-  };
+  return { ...node, ...actionsOn(node, chain, accounts[0]!), chain, accounts, operator: accounts[0]!, operatorKey: accounts[0]!.privateKey };
 }
 
 const abis = {
@@ -78,24 +110,22 @@ const abis = {
 };
 type Target = keyof typeof abis;
 
-function actionsOn(anvil: TestChain, { contracts }: Chain, operator: Account) {
+function actionsOn(node: ActingNode, { contracts }: Chain, operator: Account) {
   /** Sends a transaction of any account to a contract, its gas estimated or given; resolves once it is mined, and rejects when it fails. */
   async function send(from: Account, to: Target, method: string, args: readonly unknown[], gas?: number): Promise<Receipt> {
-    const limit = gas === undefined ? {} : { gas: `0x${gas.toString(16)}` };
-    const request = { from: from.address, to: contracts[to], data: abis[to].encodeFunctionData(method, args), ...limit };
-    const receipt = await anvil.rpc('eth_sendTransactionSync', [request]) as Receipt;
+    const receipt = await node.transact(from, { to: contracts[to], data: abis[to].encodeFunctionData(method, args), gas });
     if (receipt.status !== '0x1') throw new Error(`${to}.${method} of ${from.address} reverted: ${JSON.stringify(receipt)}`);
     return receipt;
   }
 
   /** What a view returns. */
   async function read(to: Target, method: string, args: readonly unknown[]): Promise<unknown> {
-    const data = await anvil.rpc('eth_call', [{ to: contracts[to], data: abis[to].encodeFunctionData(method, args) }, 'latest']);
+    const data = await node.rpc('eth_call', [{ to: contracts[to], data: abis[to].encodeFunctionData(method, args) }, 'latest']);
     return abis[to].decodeFunctionResult(method, data as string)[0];
   }
 
   async function now(): Promise<number> {
-    const { timestamp } = await anvil.rpc('eth_getBlockByNumber', ['latest', false]) as { timestamp: string };
+    const { timestamp } = await node.rpc('eth_getBlockByNumber', ['latest', false]) as { timestamp: string };
     return Number(timestamp);
   }
 
@@ -129,7 +159,7 @@ function actionsOn(anvil: TestChain, { contracts }: Chain, operator: Account) {
     async equip(
       account: Account, { usdc = 0n, shares = 0n, market }: { usdc?: bigint; shares?: bigint; market?: { readonly marketId: string } },
     ): Promise<void> {
-      await anvil.rpc('anvil_setBalance', [account.address, `0x${(10n ** 20n).toString(16)}`]);
+      await node.fund(account);
       await mint(account, usdc + shares);
       if (market !== undefined) await split(account, market, shares);
       await approve(account);

@@ -6,20 +6,24 @@ import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
 import type { IndexerHealth, SettlementHealth } from '../../service/process/readiness.js';
-import { MAX_UINT256, deployedChain, type DeployedChain, type DeployedChainOptions, type DeployedMarket } from './deployed-chain.js';
+import { MAX_UINT256, deployedChain, type ContractsChain, type DeployedChain, type DeployedChainOptions, type DeployedMarket } from './deployed-chain.js';
 import type { ExchangeStack, Fields } from './exchange-stack.js';
 
 /** A whole share, and a unit of collateral. */
 export const ONE = 1_000_000;
 
-export interface TradedChain extends DeployedChain {
+export type TradedChain<Chain extends ContractsChain = DeployedChain> = Chain & {
   /** Its entry in the exchange's settings. */
   configured(changes?: Partial<ConfiguredChain>): ConfiguredChain;
-}
+};
 
 /** A chain with the contracts, and a key that only the exchange settles with. */
 export async function tradedChain(options: DeployedChainOptions = {}): Promise<TradedChain> {
-  const node = await deployedChain(options);
+  return await withSettler(await deployedChain(options));
+}
+
+/** The same chain with such a key. */
+export async function withSettler<Chain extends ContractsChain>(node: Chain): Promise<TradedChain<Chain>> {
   const settler = node.accounts[9]!;
   await node.send(node.operator, 'settlement', 'grantRole', [id('OPERATOR_ROLE'), settler.address]);
   return {
@@ -61,7 +65,7 @@ export async function readiness(exchange: ExchangeStack): Promise<Readiness & { 
 }
 
 /** Resolves when all that the chain has done by now is in the history, with the history's latest position. */
-export async function caughtUp(exchange: ExchangeStack, node: DeployedChain): Promise<number> {
+export async function caughtUp(exchange: ExchangeStack, node: ContractsChain): Promise<number> {
   const block = Number(await node.rpc('eth_blockNumber')) - node.chain.confirmations;
   return await eventually(`block ${block} is in the history`, async () => {
     const { engine, chains, reasons } = await readiness(exchange);
@@ -101,7 +105,7 @@ export async function eventsOf<T extends Event['type']>(exchange: ExchangeStack,
 /** Asserts that the documents about a market give each trader the chain's balances, and that nobody else holds anything. */
 export async function assertPositionsAreBalances(
   exchange: ExchangeStack,
-  { node, market, traders, position }: { node: DeployedChain; market: DeployedMarket; traders: readonly Wallet[]; position: number },
+  { node, market, traders, position }: { node: ContractsChain; market: DeployedMarket; traders: readonly Wallet[]; position: number },
 ): Promise<void> {
   const holders = [];
   for (const trader of traders) {
@@ -119,7 +123,7 @@ export async function assertPositionsAreBalances(
 const SETTLEMENT = new Interface(settlement.abi as InterfaceAbi);
 
 /** Asserts that every batch on the chain carries the digest that the history has at its position. Returns how many there are. */
-export async function assertAnchored(exchange: ExchangeStack, node: DeployedChain, position: number): Promise<number> {
+export async function assertAnchored(exchange: ExchangeStack, node: ContractsChain, position: number): Promise<number> {
   const digests = new Map((await recordedEvents(exchange, position)).map((record) => [record.position, record.digest]));
   const logs = await node.rpc('eth_getLogs', [{
     address: node.chain.contracts.settlement, fromBlock: '0x0', topics: [SETTLEMENT.getEvent('HistoryAnchored')!.topicHash],
@@ -133,7 +137,7 @@ export async function assertAnchored(exchange: ExchangeStack, node: DeployedChai
 
 /** A permit of the trader's for the settlement contract, as an order's body carries it. */
 export async function permitOf(
-  exchange: ExchangeStack, node: DeployedChain, { trader, value = MAX_UINT256, nonce, deadline = 4_000_000_000 }:
+  exchange: ExchangeStack, node: ContractsChain, { trader, value = MAX_UINT256, nonce, deadline = 4_000_000_000 }:
   { trader: Wallet; value?: bigint; nonce?: bigint; deadline?: number },
 ): Promise<{ permitSignature: Fields }> {
   const { chains } = await exchange.get('/api/v1/config') as unknown as {
@@ -153,7 +157,7 @@ export async function permitOf(
 }
 
 /** What turns a set of YES and NO shares back into collateral. */
-export function merge(node: DeployedChain, from: { readonly address: string }, { marketId }: DeployedMarket, amount: number) {
+export function merge(node: ContractsChain, from: { readonly address: string }, { marketId }: DeployedMarket, amount: number) {
   return node.send(from, 'conditionalTokens', 'mergePositions', [node.chain.contracts.collateral, ZeroHash, marketId, [1n, 2n], amount]);
 }
 

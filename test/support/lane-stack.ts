@@ -21,9 +21,30 @@ const NEVER_MS = 20_000;
 
 type Pool = Readonly<Record<string, Readonly<Record<string, { readonly hash: string }>>>>;
 
-/** Registers mocha's hooks: every test gets a new chain and key; the database is the file's. */
-export function laneStack(): LaneStack {
-  const stack = new LaneStack();
+/** A chain on which lanes are tested. */
+export interface LaneChain extends Pick<TestChain, 'url' | 'rpc' | 'stop'> {
+  readonly chainId: number;
+  mine(blocks: number): Promise<unknown>;
+  fund(account: { readonly address: string }): Promise<unknown>;
+}
+
+async function anvilLaneChain() {
+  const chain = await testChain();
+  await chain.rpc('anvil_setCode', [TARGET, CODE]);
+  return {
+    ...chain, chainId: TEST_CHAIN_ID,
+    mine: (blocks: number) => chain.rpc('anvil_mine', [`0x${blocks.toString(16)}`]),
+    fund: ({ address }: { readonly address: string }) => chain.rpc('anvil_setBalance', [address, `0x${(10n ** 20n).toString(16)}`]),
+  };
+}
+
+type AnvilLaneChain = Awaited<ReturnType<typeof anvilLaneChain>>;
+
+/** Registers mocha's hooks: every test gets a new chain and key; the database is the file's. Only on anvil the target has code. */
+export function laneStack(): LaneStack;
+export function laneStack<Chain extends LaneChain>(startChain: () => Promise<Chain>): LaneStack<Chain>;
+export function laneStack(startChain: () => Promise<LaneChain> = anvilLaneChain): LaneStack<LaneChain> {
+  const stack = new LaneStack(startChain);
   before(() => stack.open());
   beforeEach(() => stack.begin());
   afterEach(() => stack.end());
@@ -31,10 +52,10 @@ export function laneStack(): LaneStack {
   return stack;
 }
 
-class LaneStack {
+class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
   database!: TestDatabase;
   sql!: pg.Client;
-  chain!: TestChain;
+  chain!: Chain;
   /** Between the lane and its chain. */
   proxy!: RpcProxy;
   /** Between the lane and Postgres, where a test puts one. */
@@ -55,6 +76,8 @@ class LaneStack {
   private tests = 0;
   private changed: () => void = () => undefined;
 
+  constructor(private readonly startChain: () => Promise<Chain>) {}
+
   async open(): Promise<void> {
     this.database = await testDatabase();
     this.sql = new pg.Client({ connectionString: this.database.url });
@@ -67,13 +90,12 @@ class LaneStack {
   }
 
   async begin(): Promise<void> {
-    this.chain = await testChain();
-    await this.chain.rpc('anvil_setCode', [TARGET, CODE]);
+    this.chain = await this.startChain();
     this.proxy = await startRpcProxy(this.chain.url);
     const wallet = Wallet.createRandom();
     this.key = wallet.privateKey;
     this.address = wallet.address.toLowerCase();
-    await this.balance(10n ** 20n);
+    await this.chain.fund(this);
     this.reports.length = 0;
     this.announced.length = 0;
     this.keyName = `key ${++this.tests}`;
@@ -94,7 +116,7 @@ class LaneStack {
 
   async start({ policy, ...options }: Partial<LaneOptions> = {}): Promise<Lane> {
     const lane = await createLane({
-      chain: { chainId: TEST_CHAIN_ID, confirmations: CONFIRMATIONS }, key: this.keyName, privateKey: this.key, now: () => performance.now(),
+      chain: { chainId: this.chain.chainId, confirmations: CONFIRMATIONS }, key: this.keyName, privateKey: this.key, now: () => performance.now(),
       rpc: this.rpc(), outbox: this.outbox(),
       report: (level, text) => {
         this.reports.push(`${level}: ${text}`);
@@ -112,7 +134,7 @@ class LaneStack {
   }
 
   laneUser(purpose: Purpose = 'settlement', standingBy: () => void = () => undefined): LaneUser {
-    return openLaneUser({ url: this.database.url, chainId: TEST_CHAIN_ID, key: this.keyName, purpose, standByMs: 20, standingBy });
+    return openLaneUser({ url: this.database.url, chainId: this.chain.chainId, key: this.keyName, purpose, standByMs: 20, standingBy });
   }
 
   async hold(purpose: Purpose): Promise<HeldLaneUser> {
@@ -122,7 +144,8 @@ class LaneStack {
   }
 
   rpc(): ChainRpc {
-    const rpc = createRpc({ chainId: TEST_CHAIN_ID, urls: [this.proxy.url], now: () => performance.now(), report: () => undefined, restMs: [10] });
+    const { chain: { chainId }, proxy: { url } } = this;
+    const rpc = createRpc({ chainId, urls: [url], now: () => performance.now(), report: () => undefined, restMs: [10] });
     return {
       ...rpc,
       request: async <T>(method: string, params: readonly unknown[]) => {
@@ -171,7 +194,7 @@ class LaneStack {
   }
 
   mine(blocks: number): Promise<unknown> {
-    return this.chain.rpc('anvil_mine', [`0x${blocks.toString(16)}`]);
+    return this.chain.mine(blocks);
   }
 
   automine(on: boolean): Promise<unknown> {

@@ -1,9 +1,9 @@
 /** A relayer on a chain that is made up: what its contracts would answer is in one object, which tests change. */
 import { Wallet, id } from 'ethers';
 import { RequestError } from '../../engine/records/errors.js';
-import { encodeCall, type ContractCall } from '../../command/relayer/abi.js';
+import { encodeCall, type ContractCall } from '../../command/chain/abi.js';
 import type { RelayAction } from '../../command/relayer/bodies.js';
-import type { ChainReads } from '../../command/relayer/chain-reads.js';
+import type { ChainReads } from '../../command/chain/chain-reads.js';
 import type { Desk, EndedRelay, Order } from '../../command/relayer/desk.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type Relay, type Relayed } from '../../command/relayer/relayer.js';

@@ -1,6 +1,6 @@
 /** The relayer's parts on a chain and a database that outlive them: desk, lane and history, each of which a test stops where it likes. */
 import { randomUUID } from 'node:crypto';
-import { createChainReads } from '../../command/relayer/chain-reads.js';
+import { createChainReads } from '../../command/chain/chain-reads.js';
 import { openDesk, type Desk, type RelayHistory } from '../../command/relayer/desk.js';
 import { relaySubmissionOf } from '../../command/relayer/note.js';
 import { createQuota } from '../../command/relayer/quota.js';
@@ -100,7 +100,7 @@ export async function startRelayProcess({ node, databaseUrl, store }: RelayWorld
   };
 }
 
-/** The lane of the relayer's key. */
+/** The lane of the relayer's key, which relays and the keeper share. */
 export async function startRelayLane({ node, databaseUrl, store }: RelayWorld): Promise<{ stop(): Promise<void> }> {
   const log = createMemoryLog(store);
   const { chain } = node;
@@ -109,7 +109,8 @@ export async function startRelayLane({ node, databaseUrl, store }: RelayWorld): 
     chain, rpc, key: 'relayer',
     privateKey: node.accounts[8]!.privateKey, outbox: createOutbox({ url: databaseUrl, standByMs: 20 }), now: () => Math.round(performance.now()),
     report: () => undefined, policy: { pollMs: 20 },
-    announce: async ({ txHash }, { note }) => {
+    announce: async ({ txHash }, { purpose, note }) => {
+      if (purpose !== 'relay') return;
       const command: Command = relaySubmissionOf(note, { chainId: chain.chainId, txHash, at: Date.now() });
       await log.append('commands', [{ id: recordId(`relay:${txHash}`), data: encodeCommand(command) }]);
     },

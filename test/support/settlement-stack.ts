@@ -12,6 +12,8 @@ import { openLaneUser } from '../../command/lane/lane-user.js';
 import type { LaneRequest, LaneUser } from '../../command/lane/requests.js';
 import { submissionOf } from '../../command/settlement/submission.js';
 import { runSettlement, type Settlement, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
+import { createChainReads } from '../../command/chain/chain-reads.js';
+import { createSettledOnChain } from '../../command/settlement/settled-on-chain.js';
 import type { Order, Permit } from '../../contracts-abi/settlement.js';
 import { decodeOutcome, encodeCommand, recordId, type CommandOutcome } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
@@ -121,6 +123,7 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
   const settlement = runSettlement({
     chain: world.chain, log, now: Date.now, newId: randomUUID, report, signal,
     catchUp: () => indexer?.advanceNow() ?? Promise.resolve(), verify: () => Promise.resolve(),
+    settledOnChain: createSettledOnChain(world.chain, createChainReads(world.chain, rpc)),
     view: {
       nextFill: () => view.nextFill,
       unsettled: (from) => view.unsettledFills({ chainId: world.chain.chainId, from }),

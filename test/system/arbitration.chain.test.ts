@@ -1,19 +1,13 @@
 /** A market's whole life at the exchange on a chain: undisputed, disputed and true, disputed and untrue, abandoned; and claims paid by strangers. */
 import assert from 'node:assert/strict';
 import { Signature, ZeroHash, id, type HDNodeWallet } from 'ethers';
-import { market as marketArtifact } from '../../contracts-abi/market.js';
-import { marketFactory } from '../../contracts-abi/market-factory.js';
-import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
-import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
-import { quickResolver } from '../../contracts-abi/quick-resolver.js';
-import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import type { Command } from '../../engine/records/commands.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
-import type { DeployedMarket, Receipt } from '../support/deployed-chain.js';
+import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, eventsOf, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { exchangeStack, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
-import { targetAt, type Arguments, type Target } from '../support/market-contracts.js';
-import { BOND, signedResolutions } from '../support/signed-resolutions.js';
+import { resolutionActs } from '../support/resolution-acts.js';
+import { BOND } from '../support/signed-resolutions.js';
 
 const WINDOW_S = 7_200;
 const ABANDON_S = 7 * 86_400;
@@ -24,14 +18,14 @@ describe('a market\'s life at the exchange on a chain', function () {
   this.timeout(120_000);
   let node: TradedChain;
   let exchange: ExchangeStack;
-  let proposer: HDNodeWallet, disputer: HDNodeWallet, stranger: HDNodeWallet, user: HDNodeWallet;
+  let acts: ReturnType<typeof resolutionActs>;
+  let user: HDNodeWallet;
   let last = 0;
 
   before(async () => {
     node = await tradedChain();
-    [proposer, disputer, stranger, user] = node.accounts.slice(1) as [HDNodeWallet, HDNodeWallet, HDNodeWallet, HDNodeWallet];
-    await node.approve(disputer, 10n * BOND, node.chain.contracts.oracle);
-    await node.mint(disputer, 10n * BOND);
+    acts = resolutionActs(node);
+    user = node.accounts[4]!;
     await node.createMarket({ question: 'Will it rain?' });
     exchange = await exchangeStack({}, [node.configured()]);
   });
@@ -40,24 +34,6 @@ describe('a market\'s life at the exchange on a chain', function () {
     await node.stop();
   });
 
-  const artifacts = { oracle: optimisticOracle, oracleResolver, collateral: testUsdc, quickResolver, marketFactory };
-  const at = (name: keyof typeof artifacts) => targetAt(name, node.chain.contracts[name], artifacts[name]);
-  const transact = async (from: HDNodeWallet, to: Target, method: string, args: Arguments): Promise<Receipt> => {
-    const receipt = await node.rpc('eth_sendTransactionSync', [{ from: from.address, to: to.address, data: to.abi.encodeFunctionData(method, args) }]);
-    assert.equal((receipt as Receipt).status, '0x1', method);
-    return receipt as Receipt;
-  };
-  const signed = () => signedResolutions({
-    oracleResolver: at('oracleResolver'), usdc: at('collateral'),
-    read: async ({ address, abi }, method, args = []) => {
-      const data = await node.rpc('eth_call', [{ to: address, data: abi.encodeFunctionData(method, args) }, 'latest']);
-      return abi.decodeFunctionResult(method, data as string)[0] as unknown;
-    },
-  });
-  const passes = async (seconds: number) => {
-    await node.rpc('evm_increaseTime', [seconds]);
-    await node.rpc('evm_mine');
-  };
   const resolutionOf = async ({ marketId }: DeployedMarket) => {
     last = await caughtUp(exchange, node);
     const { marketId: answered, ...shape } = await exchange.get(`/api/v1/resolution/${marketId}`, last) as Fields & { assertion?: { id: string } };
@@ -67,60 +43,52 @@ describe('a market\'s life at the exchange on a chain', function () {
 
   /** A market that has expired on the chain. */
   async function expired(question: string): Promise<DeployedMarket> {
-    const market = await node.createMarket({ question, bond: BOND });
+    const market = await acts.expired(question);
     assert.deepEqual(await resolutionOf(market), { expired: false, resolved: false });
-    await passes(86_401);
     return market;
   }
 
   /** Proposes, and resolves with the assertion as the exchange then shows it. */
-  async function propose({ address, marketId }: DeployedMarket, outcome: boolean) {
-    await node.mint(proposer, BOND);
-    const target = targetAt('Market', address, marketArtifact);
-    const proposal = await signed().proposal(proposer, target, { outcome, bondPermit: await signed().bondPermit(proposer) });
-    await transact(stranger, at('oracleResolver'), 'proposeWithSig', proposal);
-    const { assertion } = await resolutionOf({ address, marketId } as DeployedMarket);
+  async function propose(market: DeployedMarket, outcome: boolean) {
+    const assertionId = await acts.propose(market, outcome);
+    const { assertion } = await resolutionOf(market);
     assert.deepEqual(assertion, {
-      id: assertion!.id, proposer: proposer.address.toLowerCase(), proposedOutcome: outcome, bondAmount: String(BOND),
+      id: assertionId, proposer: acts.proposer.address.toLowerCase(), proposedOutcome: outcome, bondAmount: String(BOND),
       assertionTime: await node.now(), expirationTime: await node.now() + WINDOW_S, settled: false, settlementResolution: false, disputed: false,
     });
     return assertion as { id: string; disputed: boolean };
   }
-  const dispute = (assertionId: string) => transact(disputer, at('oracle'), 'disputeAssertion', [assertionId, disputer.address]);
-  const arbitrate = (assertionId: string, truthful: boolean) => transact(node.operator, at('oracle'), 'arbitrate', [assertionId, truthful]);
-  /** Anybody settles on the oracle itself, without a signature. */
-  const settleOnOracle = (assertionId: string) => transact(stranger, at('oracle'), 'settleAssertion', [assertionId]);
   const upheld = (assertion: object, disputed: boolean) => ({ ...assertion, disputed, settled: true, settlementResolution: true });
 
   it('ends undisputed, settled by a stranger at the oracle', async () => {
     const market = await expired('Undisputed?');
     const assertion = await propose(market, false);
     assert.deepEqual(await resolutionOf(market), { expired: false, resolved: false, assertion }, 'not by the chain\'s time');
-    await passes(WINDOW_S);
-    await settleOnOracle(assertion.id);
+    await acts.passes(WINDOW_S);
+    await acts.settleOnOracle(assertion.id);
     assert.deepEqual(await resolutionOf(market), { expired: true, resolved: true, winningOutcome: 1, assertion: upheld(assertion, false) });
   });
 
   it('ends disputed and true: the assertion stays, and the proposed outcome wins', async () => {
     const market = await expired('Disputed, and true?');
     const assertion = await propose(market, true);
-    await dispute(assertion.id);
+    await acts.dispute(assertion.id);
     assert.deepEqual(await resolutionOf(market), { expired: false, resolved: false, assertion: { ...assertion, disputed: true } });
-    await arbitrate(assertion.id, true);
-    await settleOnOracle(assertion.id);
+    await acts.arbitrate(assertion.id, true);
+    await acts.settleOnOracle(assertion.id);
     assert.deepEqual(await resolutionOf(market), { expired: true, resolved: true, winningOutcome: 0, assertion: upheld(assertion, true) });
   });
 
   it('goes on after an untrue assertion, which disappears; the next one resolves the market', async () => {
     const market = await expired('Disputed, and untrue?');
     const lie = await propose(market, true);
-    await dispute(lie.id);
-    await arbitrate(lie.id, false);
-    await settleOnOracle(lie.id);
+    await acts.dispute(lie.id);
+    await acts.arbitrate(lie.id, false);
+    await acts.settleOnOracle(lie.id);
     assert.deepEqual(await resolutionOf(market), { expired: false, resolved: false });
     const truth = await propose(market, false);
-    await passes(WINDOW_S);
-    await settleOnOracle(truth.id);
+    await acts.passes(WINDOW_S);
+    await acts.settleOnOracle(truth.id);
     assert.deepEqual(await resolutionOf(market), { expired: true, resolved: true, winningOutcome: 1, assertion: upheld(truth, false) });
   });
 
@@ -130,21 +98,21 @@ describe('a market\'s life at the exchange on a chain', function () {
     for (const question of ['Abandoned, and then found untrue?', 'Abandoned, and then found true?']) {
       const market = await expired(question);
       const assertion = await propose(market, true);
-      await dispute(assertion.id);
+      await acts.dispute(assertion.id);
       markets.push(market);
       abandoned.push(assertion.id);
     }
-    await passes(WINDOW_S + ABANDON_S);
-    for (const { marketId } of markets) await transact(node.operator, at('oracleResolver'), 'abandon', [marketId]);
+    await acts.passes(WINDOW_S + ABANDON_S);
+    for (const { marketId } of markets) await acts.transact(node.operator, acts.at('oracleResolver'), 'abandon', [marketId]);
     for (const market of markets) assert.deepEqual(await resolutionOf(market), { expired: false, resolved: false });
 
     for (const [i, market] of markets.entries()) {
       const next = await propose(market, false);
-      await arbitrate(abandoned[i]!, i === 1);
-      await settleOnOracle(abandoned[i]!);
+      await acts.arbitrate(abandoned[i]!, i === 1);
+      await acts.settleOnOracle(abandoned[i]!);
       assert.deepEqual(await resolutionOf(market), { expired: false, resolved: false, assertion: next });
-      await passes(WINDOW_S);
-      await settleOnOracle(next.id);
+      await acts.passes(WINDOW_S);
+      await acts.settleOnOracle(next.id);
       assert.deepEqual(await resolutionOf(market), { expired: true, resolved: true, winningOutcome: 1, assertion: upheld(next, false) });
     }
     const rejections = await eventsOf(exchange, 'ResolutionRejected', last);
@@ -153,14 +121,14 @@ describe('a market\'s life at the exchange on a chain', function () {
 
   it('has no winner when a quick market is paid half to half: it stays unresolved, what it pays is told, and the indexer goes on', async () => {
     const start = await node.now();
-    const factory = at('marketFactory');
-    const { logs } = await transact(node.operator, factory, 'createQuickMarket', [id('halved'), 'BTC', start, start + 900]);
+    const factory = acts.at('marketFactory');
+    const { logs } = await acts.transact(node.operator, factory, 'createQuickMarket', [id('halved'), 'BTC', start, start + 900]);
     const created = logs.map(({ topics, data }) => factory.abi.parseLog({ topics: [...topics], data })).find((event) => event?.name === 'MarketCreated')!;
     const { marketId, market } = created.args as unknown as { marketId: string; market: string };
     await node.mint(user, BigInt(4 * ONE));
     await node.split(user, { marketId }, BigInt(4 * ONE));
-    await passes(900 + 86_400);
-    await transact(node.operator, at('quickResolver'), 'halve', [market]);
+    await acts.passes(900 + 86_400);
+    await acts.transact(node.operator, acts.at('quickResolver'), 'halve', [market]);
     const redeem = (indexSet: bigint) => node.send(
       user, 'conditionalTokens', 'redeemPositions', [node.chain.contracts.collateral, ZeroHash, marketId, [indexSet]]);
     await redeem(1n);
@@ -195,8 +163,8 @@ describe('a market\'s life at the exchange on a chain', function () {
         const market = await expired(question);
         await node.split(user, market, BigInt(3 * ONE));
         const { id: assertionId } = await propose(market, true);
-        await passes(WINDOW_S);
-        await settleOnOracle(assertionId);
+        await acts.passes(WINDOW_S);
+        await acts.settleOnOracle(assertionId);
         markets.push(market);
       }
       last = await caughtUp(exchange, node);
@@ -216,7 +184,7 @@ describe('a market\'s life at the exchange on a chain', function () {
         nonce: (BigInt(byStranger.marketId) & (2n ** 192n - 1n)) << 64n, deadline: 2n ** 64n,
       };
       const { v, r, s } = Signature.from(await user.signTypedData(domain, { RedeemPositions: REDEEM }, message));
-      const first = await node.send(stranger, 'conditionalTokens', 'redeemPositionsWithSig',
+      const first = await node.send(acts.stranger, 'conditionalTokens', 'redeemPositionsWithSig',
         [user.address, collateral, ZeroHash, byStranger.marketId, [1n, 2n], message.deadline, v, r, s]);
       const second = await node.send(user, 'conditionalTokens', 'redeemPositions', [collateral, ZeroHash, byUser.marketId, [1n, 2n]]);
       last = await caughtUp(exchange, node);

@@ -85,7 +85,7 @@ describe('npm run market', function () {
       [['create', ...at(), '--question', 'x', '--expires-in', '1h', '--bond', '0'], 1, /^marketFactory refuses createMarket: BondTooLow\(0, 5000000\)$/m],
       [['create', ...at(), '--question', 'x', '--expires-in', '1h', '--chain', '5'], 1, /^--chain: expected one of 31337, the chains of /m],
       [['create', ...at(), '--question', 'x', '--expires-in', '1h'], 1, /^MARKET_KEY: expected a private key, 0x and 64 hexadecimal digits$/m, { MARKET_KEY: 'secret' }],
-      [['list', '--url', 'http://127.0.0.1:1'], 1, /fetch failed/],
+      [['list', '--url', 'http://127.0.0.1:1'], 1, /^http:\/\/127\.0\.0\.1:1\/api\/v1\/markets does not answer: /m],
       [['create', '--url', 'http://127.0.0.1:1', '--question', 'x', '--expires-in', '1h'], 1, /^no exchange answers at http:\/\/127\.0\.0\.1:1: start one with npm start/m],
       [['arbitrate', ...at(), `0x${'1'.repeat(64)}`, 'truthful'], 1, /unknown_market|no such market/],
     ];

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Wallet, id } from 'ethers';
 import ts from 'typescript';
+import { pause } from '../../engine/waiting.js';
 import { developmentAccounts } from '../../service/embedded/chain/dev-contracts.js';
 import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
 
@@ -27,6 +28,7 @@ describe('exchange: the quick start', function () {
   let settings: Record<string, string>;
   before(async () => {
     exchange = await exchangeStack();
+    await expiredMarket();
     directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-quick-start-'));
     await symlink(PACKAGES, join(directory, 'node_modules'));
     await writeFile(join(directory, 'package.json'), '{"type":"module"}');
@@ -37,6 +39,20 @@ describe('exchange: the quick start', function () {
     await exchange.close();
     await rm(directory, { recursive: true });
   });
+
+  /** Opens a market that expires at once: it is the first of the list until it is resolved. */
+  async function expiredMarket(): Promise<void> {
+    const { chainId } = exchange.signing.domain;
+    const marketId = id('quick start: expired');
+    const at = Date.now();
+    const position = await exchange.record({
+      kind: 'OpenMarket', v: 1, at, marketId, question: 'Has it rained?', description: '', category: 'general', contractAddress: `0x${'e1'.repeat(20)}`,
+      maker: trader.address.toLowerCase(), expiration: Math.floor(at / 1_000) + 2, chainId: Number(chainId), marketKind: 'standard',
+    });
+    while ((await exchange.get(`/api/v1/resolution/${marketId}`, position))['expired'] !== true) await pause(50);
+    const { markets: [first] } = await exchange.get('/api/v1/markets') as unknown as { markets: { id: string }[] };
+    assert.equal(first!.id, marketId);
+  }
 
   const blocksOf = (language: string): string[] =>
     [...page.matchAll(new RegExp(`<code class="language-${language}">([^<]*)</code>`, 'g'))].map(([, code]) => unescaped(code!));

@@ -45,13 +45,19 @@ const Readiness = field.answer('Readiness', {
     chainId: field.ChainId, address: field.Address, standby: Type.Boolean({ description: 'Another process relays on this chain.' }),
     openRelays: field.integer('Number of relayed requests that have not ended.'),
     trouble: field.orNull(Type.String(), 'Why the relayer cannot send; null when it can.'),
+    keeper: field.answer('KeeperReadiness', {
+      standby: Type.Boolean({ description: 'Another process is the keeper of this chain.' }),
+      dueProposals: field.integer('Number of proposed resolutions that are disputed, or past their dispute window and the time for others to settle them.'),
+      overdueProposals: field.integer('Number of those that have waited for more than seven days since their dispute window.'),
+      trouble: field.orNull(Type.String(), 'Why the keeper cannot look or send; null when it can.'),
+    }),
   }), { description: 'State of the relayer role.' })),
   chains: Type.Optional(Type.Array(Type.Partial(field.answer('ChainReadiness', {
     chainId: field.ChainId, finalBlock: field.orNull(field.integer('Number of the block.'), 'The last final block of the chain; null while there is none, as before the chain has answered.'),
     lagBlocks: field.integer('Number of final blocks that the history does not have yet.'),
     reachable: Type.Boolean({ description: 'Whether the last request to the chain succeeded. While the chain is unreachable, orders are accepted and fills wait.' }),
     failures: field.integer('Number of requests to the chain that failed in a row.'),
-    lastError: field.orNull(Type.String(), 'Why the last request failed; null when it succeeded.'),
+    lastError: field.orNull(Type.String(), 'Why the last request failed, or which blocks a node that answers has lost; null when nothing is wrong.'),
     sinceLookS: field.integer('Seconds since a request succeeded, or since the start.'),
     stalled: Type.Boolean({ description: 'The chain has had no new block for too long.' }),
     waitingFills: field.integer('Number of fills that wait to be sent, counted up to 10,000.'),
@@ -71,7 +77,10 @@ const readiness = {
   databases: [{ name: 'log', answers: true, lastError: null }, { name: 'read models', answers: true, lastError: null }],
   disk: { freeBytes: 84_825_690_112, minFreeBytes: 512_000_000 },
   readModels: { position: 4_217, lag: 0 }, lanes: [{ chainId: 31_337, key: 'operator', address: example.bob, standby: false, trouble: null }],
-  relays: [{ chainId: 31_337, address: example.maker, standby: false, openRelays: 1, trouble: null }],
+  relays: [{
+    chainId: 31_337, address: example.maker, standby: false, openRelays: 1, trouble: null,
+    keeper: { standby: false, dueProposals: 2, overdueProposals: 0, trouble: null },
+  }],
   chains: [{
     chainId: 31_337, finalBlock: 312, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 0, stalled: false,
     waitingFills: 3, sentFills: 12, oldestWaitingS: 0, settlementTrouble: null, stopped: null, anchorsPassedOver: 0, unkeptBlocks: 0,

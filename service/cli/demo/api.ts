@@ -1,17 +1,19 @@
 /** The demonstration's client of the API: sends signed orders, and checks the answers' statuses. */
 import type { Signature, TypedDataField } from 'ethers';
+import type { SigningChain } from './signed-requests.js';
 
 interface Domain { readonly name: string; readonly version: string; readonly chainId: number; readonly verifyingContract: string }
 
-export interface Chain {
-  readonly chainId: number;
+export interface Chain extends SigningChain {
   readonly name: string;
+  readonly testnet: boolean;
   /** Null when nothing settles, and when the service does not publish its node. */
   readonly rpcUrl: string | null;
-  readonly contracts: Readonly<Record<string, string | null>>;
   readonly collateral: { readonly name: string; readonly version: string; readonly address: string } | null;
   readonly exposureCheck: boolean;
   readonly orderDomain: Domain;
+  /** Null where nothing is relayed. */
+  readonly relayer: { readonly address: string } | null;
 }
 
 export interface Config {
@@ -30,7 +32,7 @@ export interface Entry {
   readonly digest: string;
 }
 
-export interface Market { readonly id: string; readonly question: string; readonly contractAddress: string }
+export interface Market { readonly id: string; readonly question: string; readonly contractAddress: string; readonly expiration: number }
 
 interface Signer {
   readonly address: string;
@@ -60,22 +62,32 @@ export class Refused extends Error {
 
 export type Api = ReturnType<typeof createApi>;
 
+const ANSWERS_WITHIN_MS = 30_000;
+
 export function createApi(base: string) {
   let nonce = Math.floor(Math.random() * 1e9);
 
-  async function answerOf<T>(path: string, response: Response): Promise<T> {
-    const body = JSON.parse(await response.text()) as unknown;
-    if (!response.ok) throw new Refused(path, response.status, body as Record<string, unknown>);
-    return body as T;
+  /** The answer's body and headers. Throws Refused, or an error that says that nobody answers. */
+  async function request<T>(path: string, init: RequestInit = {}): Promise<{ readonly body: T; readonly headers: Headers }> {
+    const { response, text } = await answerOf(`${base}${path}`, init);
+    const body = parsed(text);
+    if (!response.ok || body === undefined) throw new Refused(path, response.status, (body ?? { error: text }) as Record<string, unknown>);
+    return { body: body as T, headers: response.headers };
   }
 
-  async function get<T>(path: string, position?: number): Promise<T> {
-    return answerOf(path, await fetch(`${base}${path}`, position === undefined ? {} : { headers: { 'X-Min-Log-Position': String(position) } }));
-  }
+  const post = <T>(path: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
+    request<T>(path, { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(body) });
 
   return {
     /** Reads a path. With `position`, waits until the read models include that log position. Throws Refused. */
-    get,
+    async get<T>(path: string, position?: number): Promise<T> {
+      return (await request<T>(path, position === undefined ? {} : { headers: { 'X-Min-Log-Position': String(position) } })).body;
+    },
+
+    /** Throws Refused. */
+    async post<T>(path: string, body: object, headers?: Readonly<Record<string, string>>): Promise<T> {
+      return (await post<T>(path, body, headers)).body;
+    },
 
     /** Signs an order for YES and posts it. Throws Refused. */
     async place({ chains: [chain], orderTypes, serverTime }: Config, order: Order): Promise<Placed> {
@@ -86,14 +98,30 @@ export function createApi(base: string) {
         makerFeeRecipient: `0x${'0'.repeat(40)}`,
       };
       const signature = await wallet.signTypedData(chain.orderDomain, { Order: orderTypes.Order }, fields);
-      const response = await fetch(`${base}/api/v1/orders`, {
-        method: 'POST', headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ order: fields, signature, ...(permit === undefined ? {} : { permitSignature: permitFields(permit) }) }),
+      const { body, headers } = await post<Omit<Placed, 'position'>>('/api/v1/orders', {
+        order: fields, signature, ...(permit === undefined ? {} : { permitSignature: permitFields(permit) }),
       });
-      const placed = await answerOf<Omit<Placed, 'position'>>('/api/v1/orders', response);
-      return { ...placed, position: Number(response.headers.get('X-Log-Position')) };
+      return { ...body, position: Number(headers.get('X-Log-Position')) };
     },
   };
+}
+
+async function answerOf(url: string, init: RequestInit): Promise<{ readonly response: Response; readonly text: string }> {
+  try {
+    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) });
+    return { response, text: await response.text() };
+  } catch (error) {
+    const { cause, message } = error as Error;
+    throw new Error(`${url} does not answer: ${cause instanceof Error && cause.message !== '' ? cause.message : message}`, { cause: error });
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 function permitFields({ nonce, value, deadline, signature: { v, r, s } }: Permit) {

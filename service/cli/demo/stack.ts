@@ -1,4 +1,4 @@
-/** Starts a development stack for the demonstration, in a temporary directory and with the exposure check on. */
+/** Starts a development stack for the demonstration, in a temporary directory, with the exposure check and a short dispute window. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 export interface OwnStack {
   readonly url: string;
+  readonly dataDir: string;
   /** Stops the stack and removes its data. */
   stop(): Promise<void>;
 }
@@ -18,8 +19,9 @@ export async function startOwnStack(): Promise<OwnStack> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-demo-'));
   // The account that runs Postgres must be able to enter.
   await chmod(directory, 0o755);
+  const dataDir = join(directory, 'data');
   const child = fork(fileURLToPath(new URL('../../main.js', import.meta.url)), {
-    env: { PORT: '0', CHAIN_PORT: '0', DATA_DIR: join(directory, 'data'), EXPOSURE_CHECK: 'true' }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: { PORT: '0', CHAIN_PORT: '0', DATA_DIR: dataDir, EXPOSURE_CHECK: 'true', DEV_DISPUTE_WINDOW_S: '10' }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const { stdout } = child;
   if (stdout === null) throw new Error('the output of the service cannot be read');
@@ -37,7 +39,7 @@ export async function startOwnStack(): Promise<OwnStack> {
     await rm(directory, { recursive: true, force: true });
   };
   const url = await Promise.race([listening, exited.then(() => undefined)]);
-  if (url !== undefined) return { url, stop };
+  if (url !== undefined) return { url, dataDir, stop };
   await rm(directory, { recursive: true, force: true });
   throw new Error(`the service ended before it listened:\n${lines.slice(-5).join('\n')}`);
 }

@@ -1,12 +1,14 @@
 /** The demonstration's client of the chain: funds wallets, sends their transactions and reads their balances. */
-import { Contract, JsonRpcProvider, NonceManager, Signature, Wallet, parseEther, type ContractTransactionResponse, type InterfaceAbi } from 'ethers';
+import { Contract, FetchRequest, JsonRpcProvider, NonceManager, Signature, Wallet, parseEther, type ContractTransactionResponse, type InterfaceAbi } from 'ethers';
 import { conditionalTokens } from '../../../contracts-abi/conditional-tokens.js';
 import { market as marketArtifact } from '../../../contracts-abi/market.js';
 import { settlement } from '../../../contracts-abi/settlement.js';
 import { permitTypes } from '../../../command/signing/typed-data.js';
 import { testUsdc } from '../../../contracts-abi/test-usdc.js';
+import { oracleResolver } from '../../../contracts-abi/oracle-resolver.js';
 import { developmentAccounts } from '../../embedded/chain/dev-contracts.js';
 import type { Chain, Market, Permit } from './api.js';
+import { given } from './progress.js';
 
 /** An account's shares of a market and its collateral, in units of 1e-6. */
 export interface Balances {
@@ -15,14 +17,30 @@ export interface Balances {
   readonly collateral: bigint;
 }
 
+/** What a wallet has done and can do by itself on the chain. */
+export interface Gas {
+  /** In wei. */
+  readonly ether: bigint;
+  readonly transactions: number;
+}
+
 export interface ChainSide {
-  /** A fresh wallet with some ether and `collateral` test USDC. */
-  fundedWallet(collateral: number): Promise<Wallet>;
-  /** Splits `amount` of collateral into equal amounts of YES and NO shares, and approves the settlement contract to move the shares. */
+  /** A fresh wallet with `collateral` test USDC, and with ether only if it is going to send transactions itself. */
+  wallet(means: { readonly collateral: number; readonly sends: boolean }): Promise<Wallet>;
+  /** As a transaction of the wallet's own: splits `amount` of collateral into YES and NO shares, and lets the settlement contract move them. */
   splitAndApprove(wallet: Wallet, market: Market, amount: number): Promise<void>;
   /** Signs a permit for the settlement contract to take `value` of the wallet's collateral; the wallet sends no transaction. */
   permit(wallet: Wallet, value: number): Promise<Permit>;
   balances(wallet: Wallet, market: Market): Promise<Balances>;
+  gas(wallet: Wallet): Promise<Gas>;
+  /** How much collateral a contract may take from the wallet. */
+  allowance(wallet: Wallet, spender: string): Promise<bigint>;
+  /** Whether the settlement contract may move the wallet's shares. */
+  isApproved(wallet: Wallet): Promise<boolean>;
+  /** What a share of YES and of NO pays, in parts of the sum of both; both 0 until the market is resolved. */
+  payouts(market: Market): Promise<readonly [yes: bigint, no: bigint]>;
+  /** How long a proposed resolution can be disputed. */
+  disputeWindowS(): Promise<number>;
   /** The log position and digest that a settlement transaction anchored. */
   anchored(txHash: string): Promise<{ readonly position: number; readonly digest: string }>;
   close(): void;
@@ -30,25 +48,42 @@ export interface ChainSide {
 
 const ZERO_32 = `0x${'0'.repeat(64)}`;
 const PERMIT_LIFETIME_S = 3_600;
+const MINED_WITHIN_MS = 60_000;
+const ANSWERS_WITHIN_MS = 30_000;
+/** Pays for the test money. Not one of the first accounts, which developers use in their wallets. */
+const BANK = 7;
+
+/** Whether an error says that the chain's node does not answer. */
+export function nodeIsAway(error: unknown): error is Error {
+  const { code } = error as { code?: unknown };
+  return error instanceof Error && ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'TIMEOUT'].includes(String(code));
+}
 
 /** The development chain that a service names in its configuration. */
 export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, serverTime: number): ChainSide {
-  const provider = new JsonRpcProvider(given(rpcUrl, 'the chain\'s rpcUrl'), chainId, { staticNetwork: true, polling: true, pollingInterval: 50, cacheTimeout: -1 });
+  const node = new FetchRequest(given(rpcUrl, 'the chain\'s rpcUrl'));
+  node.timeout = ANSWERS_WITHIN_MS;
+  const provider = new JsonRpcProvider(node, chainId, { staticNetwork: true, polling: true, pollingInterval: 50, cacheTimeout: -1 });
   const at = (name: string, abi: unknown) => new Contract(given(contracts[name], `the address of ${name}`), abi as InterfaceAbi, provider);
   const usdc = at('collateral', testUsdc.abi);
   const tokens = at('conditionalTokens', conditionalTokens.abi);
   const settlementContract = at('settlement', settlement.abi);
+  const resolver = at('oracleResolver', oracleResolver.abi);
   const send = async (contract: Contract, wallet: Wallet | NonceManager, method: string, ...values: unknown[]): Promise<void> => {
     const signer = wallet instanceof Wallet ? wallet.connect(provider) : wallet;
-    await ((await (contract.connect(signer) as Contract).getFunction(method)(...values)) as ContractTransactionResponse).wait();
+    await ((await (contract.connect(signer) as Contract).getFunction(method)(...values)) as ContractTransactionResponse).wait(1, MINED_WITHIN_MS);
   };
   const read = (contract: Contract, method: string, ...values: unknown[]) => contract.getFunction(method)(...values) as Promise<unknown>;
   return {
-    async fundedWallet(amount) {
-      const bank = new NonceManager(given(developmentAccounts().at(-1), 'a development account').connect(provider));
+    async wallet({ collateral: amount, sends }) {
+      const bank = given(developmentAccounts()[BANK], 'a development account').connect(provider);
+      if (await provider.getBalance(bank.address) === 0n) {
+        throw new Error(`the development account ${bank.address} has no ether on chain ${chainId}, so nobody pays for the test money: a development chain has accounts with ether`);
+      }
+      const account = new NonceManager(bank);
       const wallet = new Wallet(Wallet.createRandom().privateKey);
-      await (await bank.sendTransaction({ to: wallet.address, value: parseEther('1') })).wait();
-      await send(usdc, bank, 'mint', wallet.address, amount);
+      if (sends) await (await account.sendTransaction({ to: wallet.address, value: parseEther('1') })).wait(1, MINED_WITHIN_MS);
+      await send(usdc, account, 'mint', wallet.address, amount);
       return wallet;
     },
     async splitAndApprove(wallet, { id }, amount) {
@@ -73,6 +108,17 @@ export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, ser
       ]) as [bigint, bigint, bigint];
       return { yesShares, noShares, collateral: left };
     },
+    async gas({ address }) {
+      const [ether, transactions] = await Promise.all([provider.getBalance(address), provider.getTransactionCount(address)]);
+      return { ether, transactions };
+    },
+    allowance: ({ address }, spender) => read(usdc, 'allowance', address, spender) as Promise<bigint>,
+    isApproved: ({ address }) => read(tokens, 'isApprovedForAll', address, contracts['settlement']) as Promise<boolean>,
+    async payouts({ id }) {
+      const [yes, no] = await Promise.all([0, 1].map((outcome) => read(tokens, 'payoutNumerators', id, outcome)));
+      return [yes as bigint, no as bigint];
+    },
+    disputeWindowS: async () => Number(await read(resolver, 'disputeWindow')),
     async anchored(txHash) {
       const receipt = given(await provider.getTransactionReceipt(txHash), `the receipt of ${txHash}`);
       const ofSettlement = receipt.logs.filter(({ address }) => address.toLowerCase() === contracts['settlement']);
@@ -82,10 +128,4 @@ export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, ser
     },
     close() { provider.destroy(); },
   };
-}
-
-/** The value. Throws an error that names it when it is missing. */
-function given<T>(value: T | null | undefined, what: string): T {
-  if (value === null || value === undefined) throw new Error(`${what} is missing`);
-  return value;
 }

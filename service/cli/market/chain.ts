@@ -42,13 +42,22 @@ export async function createMarket(chain: MarketChain, key: string, market: NewM
   });
 }
 
-/** Decides a dispute as the oracle's owner, and settles the assertion. Throws with the oracle's reason. */
+/**
+ * Decides a dispute as the oracle's owner, and settles the assertion, unless the exchange's keeper has just done so. Resolves with the last
+ * transaction's hash. Throws with the oracle's reason.
+ */
 export async function arbitrate(
   chain: MarketChain, key: string, { assertionId, truthful }: { readonly assertionId: string; readonly truthful: boolean },
 ): Promise<string> {
-  return withContract(chain, { name: 'oracle', artifact: optimisticOracle, key }, async ({ send }) => {
-    await send('arbitrate', assertionId, truthful);
-    return (await send('settleAssertion', assertionId)).hash;
+  return withContract(chain, { name: 'oracle', artifact: optimisticOracle, key }, async ({ send, read }) => {
+    const arbitrated = await send('arbitrate', assertionId, truthful);
+    try {
+      return (await send('settleAssertion', assertionId)).hash;
+    } catch (error) {
+      const { settled } = await read('getAssertion', assertionId) as { settled: boolean };
+      if (settled) return arbitrated.hash;
+      throw error;
+    }
   });
 }
 
@@ -60,6 +69,7 @@ interface Named {
 
 interface Sending {
   send(method: string, ...values: unknown[]): Promise<ContractTransactionReceipt>;
+  read(method: string, ...values: unknown[]): Promise<unknown>;
 }
 
 async function withContract<T>(
@@ -72,6 +82,7 @@ async function withContract<T>(
   const contract = new Contract(address, abi, new Wallet(key, provider));
   try {
     return await work({
+      read: (method, ...values) => contract.getFunction(method).staticCall(...values),
       async send(method, ...values) {
         try {
           const sent = await contract.getFunction(method)(...values) as ContractTransactionResponse;

@@ -1,5 +1,5 @@
 /** `GET /api/v1/users/{address}/nonces`: reads from a chain the nonces that a user signs next, and what else a signature about a market needs. */
-import { createChainReads, type ChainReads } from '../../../command/relayer/chain-reads.js';
+import { createChainReads, type ChainReads } from '../../../command/chain/chain-reads.js';
 import { readMarkets } from '../../../command/relayer/markets.js';
 import { nonceSpaceOf } from '../../../command/relayer/signatures.js';
 import { ChainUnavailable } from '../../../command/chain/chain.js';

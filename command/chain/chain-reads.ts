@@ -1,5 +1,5 @@
-/** What the relayer reads of a chain: several views at one block in one call, facts of markets, simulations. */
-import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../chain/chain.js';
+/** Reads of a chain for those who send: several views at one block in one call, logs, simulations, what gas costs and who can pay for it. */
+import { ChainUnavailable, RpcError, type Chain, type Rpc } from './chain.js';
 import { decodeAggregate, decodeResult, encodeAggregate, encodeCall, reasonOfRevert, type ChainLog, type ContractCall } from './abi.js';
 
 /** A block's number, or the newest or the next block. */
@@ -12,12 +12,35 @@ export interface ChainReads {
   code(address: string): Promise<string>;
   /** What a transaction would do in the next block: its return data, or why it would revert. Throws ChainUnavailable. */
   simulate(call: SimulatedCall): Promise<{ readonly returned: string } | { readonly reverted: string }>;
-  /** Price of gas in the newest block and the balance of an address, in wei, and the newest block's number. Throws ChainUnavailable. */
-  funds(address: string): Promise<{ readonly baseFeePerGas: bigint; readonly balance: bigint; readonly block: number }>;
+  /** Price of gas in the newest block and the balance of an address, in wei. Throws ChainUnavailable. */
+  funds(address: string): Promise<Funds>;
   /** A transaction's logs; undefined when it has no receipt. Throws ChainUnavailable. */
   receiptLogs(txHash: string): Promise<readonly ChainLog[] | undefined>;
   /** The logs of a contract in a range of blocks, both inclusive. Throws ChainUnavailable. */
   logs(asked: LogsAsked): Promise<readonly ChainLog[]>;
+}
+
+export interface Funds {
+  readonly baseFeePerGas: bigint;
+  readonly balance: bigint;
+  /** The newest block's number. */
+  readonly block: number;
+}
+
+export interface LackAsked {
+  readonly chainId: number;
+  /** The address of the relayer's key. */
+  readonly relayer: string;
+  /** The most that the lane offers, in wei per unit of gas. */
+  readonly maxFeePerGas: bigint;
+  readonly gasLimit: bigint;
+}
+
+/** What the relayer's key lacks for a transaction at present: cheaper gas, or more of the chain's coin; undefined when it lacks nothing. */
+export function lackOf({ baseFeePerGas, balance }: Funds, { chainId, relayer, maxFeePerGas, gasLimit }: LackAsked): string | undefined {
+  if (baseFeePerGas > maxFeePerGas) return `gas costs ${baseFeePerGas} wei on chain ${chainId}, and the relayer offers ${maxFeePerGas} at most`;
+  const price = 2n * baseFeePerGas < maxFeePerGas ? 2n * baseFeePerGas : maxFeePerGas;
+  return balance < gasLimit * price ? `the relayer's key ${relayer} is short of gas on chain ${chainId}` : undefined;
 }
 
 export interface LogsAsked {

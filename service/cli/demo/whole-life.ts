@@ -1,0 +1,127 @@
+/** The demonstration on a chain with a relayer: two wallets without gas go through the whole life of two markets. */
+import type { Wallet } from 'ethers';
+import { creatorWallet } from '../../embedded/chain/dev-contracts.js';
+import { createMarket } from '../market/chain.js';
+import { keyFrom } from '../market/key.js';
+import type { Api, Chain, Config, Market } from './api.js';
+import { BOND, MINTED, SPLIT, type LifeScene } from './life-scene.js';
+import { given, say, shown, step, until } from './progress.js';
+import { addUp, redeem } from './redemption.js';
+import { relayerOf } from './relayer.js';
+import { expire, propose, settle } from './resolution.js';
+import type { BearerToken } from './token.js';
+import { BOUGHT, costAt, settledTrade, showAnchor, showBalances, showExposure, trade, type Traded } from './trade.js';
+import type { ChainSide } from './wallets.js';
+
+export interface LifeParts {
+  readonly api: Api;
+  readonly config: Config;
+  readonly chain: Chain;
+  readonly side: ChainSide;
+  readonly token: BearerToken;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+const PRICE = 620_000;
+/** A longer dispute window is not waited for. */
+const LONGEST_WINDOW_S = 120;
+const LIFETIME_S = 86_400;
+/** How long the markets are open: long enough for the trade, by how long the first requests took here. */
+const OPEN_AT_LEAST_S = 25;
+const OPEN_BY_FIRST_REQUESTS = 6;
+
+export async function wholeLife(parts: LifeParts): Promise<void> {
+  const { api, config, chain, side, token } = parts;
+  const windowS = await side.disputeWindowS();
+  const waits = windowS <= LONGEST_WINDOW_S;
+  say(waits
+    ? 'Two wallets without gas go through the whole life of two markets'
+    : `Two wallets without gas go through the life of two markets, up to a proposed outcome: it can be disputed for ${windowS} s`);
+  step(`Two fresh wallets have ${shown(MINTED)} test USDC each and no ether on chain ${chain.chainId}`);
+  const wallet = () => side.wallet({ collateral: MINTED, sends: false });
+  const [seller, buyer] = [await wallet(), await wallet()];
+  say(`  seller ${seller.address}\n  buyer  ${buyer.address}`);
+  const relayer = relayerOf({ api, chain, token, deadline: BigInt(config.serverTime + LIFETIME_S) });
+  const startedMs = performance.now();
+  await approve({ chain, side, relayer, seller, buyer });
+  const openS = Math.max(OPEN_AT_LEAST_S, Math.ceil((performance.now() - startedMs) / 1_000 * OPEN_BY_FIRST_REQUESTS));
+  const [market, other] = await ownMarkets(parts, openS);
+  const scene: LifeScene = { api, config, chain, side, relayer, seller, buyer, market, other, price: PRICE };
+  await split(scene);
+  const { ask } = await tradeAndSettle(scene);
+  await expire(scene, ask);
+  const endOfWindow = await propose(scene);
+  if (!waits) {
+    await addUp(scene, { bonds: 2 });
+    return say(`\nThe demonstration does not wait ${windowS} s for the end of the dispute windows: it stops here, and nothing is settled or redeemed.\n`
+      + 'The rest is shown on a new stack with DEV_DISPUTE_WINDOW_S=10, and by npm run demo while no service runs at the default address.');
+  }
+  await settle(scene, endOfWindow);
+  await redeem(scene);
+  await addUp(scene, { bonds: 0 });
+}
+
+/** Everything that needs no market. */
+async function approve({ chain, side, relayer, seller, buyer }: Pick<LifeScene, 'chain' | 'side' | 'relayer' | 'seller' | 'buyer'>): Promise<void> {
+  step('They approve and permit, by signatures that the relayer sends');
+  const spender = given(chain.contracts['conditionalTokens'], 'the address of conditionalTokens');
+  const permit = (name: string, wallet: Wallet, amount: number) => relayer.perform(`the ${name} lets the conditional tokens take ${shown(amount)} USDC`, {
+    action: 'usdc-permit', body: relayer.bodies.permit(wallet, { spender, value: BigInt(amount) }),
+    isSo: async () => await side.allowance(wallet, spender) === BigInt(amount),
+  });
+  const approval = relayer.perform('the seller lets the settlement contract move shares', {
+    action: 'ctf-approval', body: relayer.bodies.approval(seller), isSo: () => side.isApproved(seller),
+  });
+  // An owner's requests go one after the other where their nonces do; an approval and a permit have nonces of their own.
+  await Promise.all([approval, permit('seller', seller, SPLIT.seller), permit('buyer', buyer, SPLIT.buyer)]);
+}
+
+/** Creates the two markets, and waits until the exchange lists them. */
+async function ownMarkets({ api, chain, environment }: LifeParts, openS: number): Promise<readonly [Market, Market]> {
+  step(`Two markets are created, which expire in ${openS} s`);
+  const { chainId, contracts } = chain;
+  const key = await keyFrom({ environment, chain, development: creatorWallet().privateKey });
+  const rpcUrl = given(chain.rpcUrl, 'the chain\'s rpcUrl');
+  const expiration = (await api.get<Config>('/api/v1/config')).serverTime + openS;
+  const created = async (question: string): Promise<Market> => {
+    const terms = { question, description: 'A market of npm run demo.', category: 'general', expiration, bond: BigInt(BOND) } as const;
+    const { id } = await createMarket({ chainId, rpcUrl, contracts }, key, terms);
+    const market = await until(`the exchange lists market ${id}`, async () => (
+      (await api.get<{ markets: readonly Market[] }>('/api/v1/markets')).markets.find((each) => each.id === id)));
+    say(`  ${id}  ${market.question}`);
+    return market;
+  };
+  return [await created('Will it rain in the demonstration?'), await created('Will the sun shine in the demonstration?')];
+}
+
+async function split(scene: LifeScene): Promise<void> {
+  const { api, side, relayer, seller, buyer, market, other } = scene;
+  step('They split USDC into shares of YES and NO');
+  const one = (name: string, wallet: Wallet, { id, ...rest }: Market, amount: number) => relayer.perform(`the ${name} has ${shown(amount)} YES and ${shown(amount)} NO`, {
+    action: 'ctf-split', body: relayer.bodies.sets(wallet, 'ctf-split', { conditionId: id, amount: BigInt(amount) }),
+    isSo: async () => {
+      const { yesShares, noShares } = await side.balances(wallet, { id, ...rest });
+      return yesShares === BigInt(amount) && noShares === BigInt(amount);
+    },
+  });
+  await Promise.all([one('seller', seller, market, SPLIT.seller), one('buyer', buyer, other, SPLIT.buyer)]);
+  for (const [name, wallet, of, amount] of [['seller', seller, market, SPLIT.seller], ['buyer', buyer, other, SPLIT.buyer]] as const) {
+    await showBalances({ api, market: of }, side, [{ name, wallet, yes: amount, no: amount, collateral: MINTED - amount }]);
+  }
+}
+
+async function tradeAndSettle(scene: LifeScene): Promise<Traded> {
+  const { api, chain, side, seller, buyer, price } = scene;
+  step('They trade, and the fill settles on the chain');
+  if (chain.exposureCheck) await showExposure(scene, buyer);
+  else say('The exposure check is off (EXPOSURE_CHECK=true turns it on)');
+  const traded = await trade(scene, { seller: { wallet: seller }, buyer: { wallet: buyer, permit: await side.permit(buyer, MINTED) } });
+  const { txHash } = await settledTrade(scene, buyer);
+  const cost = costAt(price);
+  await showBalances(scene, side, [
+    { name: 'seller', wallet: seller, yes: SPLIT.seller - BOUGHT, no: SPLIT.seller, collateral: MINTED - SPLIT.seller + cost },
+    { name: 'buyer', wallet: buyer, yes: BOUGHT, no: 0, collateral: MINTED - SPLIT.buyer - cost },
+  ]);
+  await showAnchor(api, side, { bid: traded.bid, txHash });
+  return traded;
+}
