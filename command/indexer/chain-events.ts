@@ -4,7 +4,7 @@ import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import type {
   ConditionResolutionArgs, PayoutRedemptionArgs, TransferBatchArgs, TransferSingleArgs,
 } from '../../contracts-abi/conditional-tokens.js';
-import { marketFactory, type MarketCreatedArgs } from '../../contracts-abi/market-factory.js';
+import { marketFactory, type MarketCreatedArgs, type QuickMarketCreatedArgs } from '../../contracts-abi/market-factory.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import type {
   ResolutionAbandonedArgs, ResolutionDisputedArgs, ResolutionProposedArgs, ResolutionRejectedArgs,
@@ -33,6 +33,7 @@ export interface RawChainEvent {
 /** The arguments of each event that is read, as the ABI types them: addresses and bytes in lower-case hex, integers as bigint. */
 export interface ChainEventArgs {
   readonly MarketCreated: MarketCreatedArgs;
+  readonly QuickMarketCreated: QuickMarketCreatedArgs;
   readonly TransferSingle: TransferSingleArgs;
   readonly TransferBatch: TransferBatchArgs;
   readonly PayoutRedemption: PayoutRedemptionArgs;
@@ -73,7 +74,7 @@ interface Parameters {
 }
 
 const shapes: readonly EventShape[] = [
-  ...shapesOf('marketFactory', marketFactory.abi, ['MarketCreated']),
+  ...shapesOf('marketFactory', marketFactory.abi, ['MarketCreated', 'QuickMarketCreated']),
   ...shapesOf('conditionalTokens', conditionalTokens.abi, ['TransferSingle', 'TransferBatch', 'PayoutRedemption', 'ConditionResolution']),
   ...shapesOf('oracleResolver', oracleResolver.abi, ['ResolutionProposed', 'ResolutionDisputed', 'ResolutionRejected', 'ResolutionAbandoned']),
   ...shapesOf('settlement', settlement.abi, ['FillSettled', 'FillFailed', 'OrderCancelled', 'CancelScheduled', 'HistoryAnchored']),

@@ -16,7 +16,7 @@ export interface WrittenFact {
 const HARMLESS: Readonly<Record<FactCommand['kind'], readonly RejectionCode[]>> = {
   OpenMarket: ['invalid_expiration'], CancelOrder: ['unknown_order', 'not_order_owner', 'already_filled'], CancelOrdersBelow: ['nonce_cancelled'],
   RecordTransfer: ['unknown_token'], RecordRedemption: ['unknown_market'], RecordProposal: ['unknown_market'], RecordDispute: ['unknown_market'],
-  RecordRejection: ['unknown_market'], ResolveMarket: ['unknown_market'], SettleFill: [], FailFill: [], PassOverAnchor: [],
+  RecordRejection: ['unknown_market'], ResolveMarket: ['unknown_market'], HalveMarket: ['unknown_market'], SettleFill: [], FailFill: [], PassOverAnchor: [],
 };
 
 /** Alarms per batch; further ones are only counted. */

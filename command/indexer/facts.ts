@@ -44,7 +44,7 @@ export interface FactsContext {
 export function factsOf(events: readonly RawChainEvent[], context: FactsContext): Facts {
   const { chain } = context;
   const found = { facts: [] as Fact[], anchors: [] as Anchor[], alarms: [] as string[] };
-  const reader = createReader(context);
+  const reader = createReader(context, quickTerms(chain, events));
   for (const raw of events) {
     if (raw.removed) continue;
     try {
@@ -89,8 +89,28 @@ const REASONS: readonly FailureReason[] = [
 ];
 const CULPRITS: readonly Culprit[] = ['buyer', 'seller', 'both'];
 
+type QuickTerms = ChainEventArgs['QuickMarketCreated'];
+
+/** What the quick markets of these events are about: the event that tells it comes after MarketCreated, in the same transaction. */
+function quickTerms({ contracts }: Chain, events: readonly RawChainEvent[]): ReadonlyMap<string, QuickTerms> {
+  const terms = new Map<string, QuickTerms>();
+  for (const raw of events) {
+    if (raw.removed || raw.address !== contracts.marketFactory) continue;
+    try {
+      const event = readEvent(contracts, raw);
+      if (event?.name === 'QuickMarketCreated') terms.set(event.args.marketId, event.args);
+    } catch (error) {
+      // Reported when the event's turn comes.
+      if (!(error instanceof UndecodableEvent)) throw error;
+    }
+  }
+  return terms;
+}
+
 /** Reads events one after the other. A market is known from its MarketCreated event on. */
-function createReader(context: FactsContext): (event: Exclude<ChainEvent, { name: 'HistoryAnchored' }>, raw: RawChainEvent) => FactCommand | undefined {
+function createReader(
+  context: FactsContext, quick: ReadonlyMap<string, QuickTerms>,
+): (event: Exclude<ChainEvent, { name: 'HistoryAnchored' }>, raw: RawChainEvent) => FactCommand | undefined {
   const { chain, at } = context;
   const { chainId, contracts } = chain;
   const created = new Set<string>();
@@ -102,10 +122,11 @@ function createReader(context: FactsContext): (event: Exclude<ChainEvent, { name
     const fact = { chainId, block, logIndex };
     switch (event.name) {
       case 'MarketCreated': {
-        const command = { ...head, ...openMarket(event.args, chainId), fact };
+        const command = { ...openMarket(event.args, chainId, quick.get(event.args.marketId)), at, fact } as const;
         for (const known of [command.marketId, command.tokens.yes, command.tokens.no]) created.add(known);
         return command;
       }
+      case 'QuickMarketCreated': return undefined;
       case 'TransferSingle': case 'TransferBatch': {
         const items = itemsOf(event);
         const { operator, from, to } = event.args;
@@ -124,7 +145,9 @@ function createReader(context: FactsContext): (event: Exclude<ChainEvent, { name
       }
       case 'ConditionResolution': {
         const marketId = event.args.conditionId;
-        return isKnownMarket(marketId) ? { ...head, kind: 'ResolveMarket', marketId, winningOutcome: winnerOf(event.args), fact } : undefined;
+        if (!isKnownMarket(marketId)) return undefined;
+        const winningOutcome = winnerOf(event.args);
+        return winningOutcome === 'half' ? { ...head, kind: 'HalveMarket', marketId, fact } : { ...head, kind: 'ResolveMarket', marketId, winningOutcome, fact };
       }
       case 'ResolutionProposed': return { ...head, ...proposal(event.args), fact };
       case 'ResolutionDisputed': return { ...head, kind: 'RecordDispute', ...event.args, fact };
@@ -148,18 +171,24 @@ function createReader(context: FactsContext): (event: Exclude<ChainEvent, { name
   };
 }
 
-function openMarket(args: ChainEventArgs['MarketCreated'], chainId: number) {
+function openMarket(args: ChainEventArgs['MarketCreated'], chainId: number, quick: QuickTerms | undefined) {
   const { marketId, market: contractAddress, maker, yesId, noId } = args;
   const marketKind = MARKET_KINDS[Number(args.kind)];
   if (marketKind === undefined) throw new Unrecordable(`a market of kind ${args.kind}, which this program does not know`);
   return {
-    kind: 'OpenMarket', marketId, contractAddress, maker, chainId, marketKind,
+    kind: 'OpenMarket', v: 2, marketId, contractAddress, maker, chainId, marketKind,
     question: cut(args.question, MAX_QUESTION) || '(no question)',
     description: cut(args.description, MAX_DESCRIPTION),
     category: CATEGORIES[Number(args.category)] ?? 'general',
     expiration: seconds(args.expiration),
     tokens: { yes: tokenOf(yesId), no: tokenOf(noId) },
+    ...quick === undefined ? {} : { quick: { asset: assetOf(quick.asset), startTime: seconds(quick.startTime) } },
   } as const;
+}
+
+function assetOf(name: string): string {
+  if (/^[A-Z0-9]{1,16}$/.test(name)) return name;
+  throw new Unrecordable(`a quick market on an asset whose name is not of 1 to 16 capital letters and digits: ${JSON.stringify(name)}`);
 }
 
 function proposal(args: ChainEventArgs['ResolutionProposed']) {
@@ -186,10 +215,8 @@ function winnerOf({ payoutNumerators }: ChainEventArgs['ConditionResolution']) {
   switch (payoutNumerators.join()) {
     case '1,0': return YES;
     case '0,1': return NO;
-    case '1,1': throw new Unrecordable(
-      'a market was resolved half to half, without a winner', 'it stays unresolved here, and its shares can be redeemed on the chain, each for one half',
-    );
-    default: throw new Unrecordable(`a market was resolved with payouts [${payoutNumerators.join(', ').slice(0, 200)}], neither [1, 0] nor [0, 1]`);
+    case '1,1': return 'half';
+    default: throw new Unrecordable(`a market was resolved with payouts [${payoutNumerators.join(', ').slice(0, 200)}], not [1, 0], [0, 1] or [1, 1]`);
   }
 }
 

@@ -40,8 +40,11 @@ interface Shape {
   readonly upcasts: Readonly<Record<number, Upcast>>;
 }
 
-/** Upcasts by command kind or event type, then by the version that they convert. Empty while every shape is at version 1. */
-const upcasts: Readonly<Record<string, Readonly<Record<number, Upcast>>>> = {};
+/** Upcasts by command kind or event type, then by the version that they convert. */
+const upcasts: Readonly<Record<string, Readonly<Record<number, Upcast>>>> = {
+  OpenMarket: { 1: (record) => ({ ...record, v: 2 }) },
+  MarketOpened: { 1: (record) => ({ ...record, v: 2, quick: null }) },
+};
 
 const commandShapes = shapes(commandSchemas, upcasts);
 const eventShapes = shapes(eventSchemas, upcasts);

@@ -1,8 +1,8 @@
 /** The commands: only a command can change the exchange. Each schema gives a type, its validation and its documentation. */
 import Type from 'typebox';
 import {
-  Address, Bytes32, Category, ChainFact, ChainId, Claim, Culprit, FailureReason, MAX_CLAIMS, MarketKind, Milliseconds, MarketOutcome, Position, Price,
-  RelayAction, Seconds, Side, Signature, Uint256, Uint64, record,
+  Address, Asset, AssetPrice, Bytes32, Category, ChainFact, ChainId, Claim, Culprit, FailureReason, MAX_CLAIMS, MarketKind, Milliseconds,
+  MarketOutcome, Position, Price, PriceRank, PriceSource, RelayAction, Seconds, Side, Signature, Uint256, Uint64, record,
 } from './fields.js';
 
 const head = <K extends string, V extends number>(kind: K, v: V) => ({
@@ -21,8 +21,9 @@ export const Permit = record({
   nonce: Uint64, value: Uint256, deadline: Uint64, v: Type.Union([Type.Literal(27), Type.Literal(28)]), r: Bytes32, s: Bytes32,
 });
 
+/** Version 2 knows what a quick market is about. */
 export const OpenMarket = record({
-  ...head('OpenMarket', 1),
+  ...head('OpenMarket', 2),
   marketId: Bytes32,
   question: Type.String({ minLength: 1, maxLength: 1_000 }),
   description: Type.String({ maxLength: 10_000 }),
@@ -34,6 +35,8 @@ export const OpenMarket = record({
   marketKind: MarketKind,
   /** ERC-1155 ids of the market's shares, as 32 bytes. */
   tokens: Type.Optional(record({ yes: Bytes32, no: Bytes32 })),
+  /** A quick market: YES wins if the asset's price at the expiration is not below its price at `startTime`. */
+  quick: Type.Optional(record({ asset: Asset, startTime: Seconds })),
   ...fact,
 });
 
@@ -116,6 +119,17 @@ export const RecordRejection = record({ ...head('RecordRejection', 1), marketId:
 /** The market's final outcome is on the chain. */
 export const ResolveMarket = record({ ...head('ResolveMarket', 1), marketId: Bytes32, winningOutcome: MarketOutcome, ...fact });
 
+/** The chain pays each share of either outcome one half: the way out for a market that cannot be resolved honestly. */
+export const HalveMarket = record({ ...head('HalveMarket', 1), marketId: Bytes32, ...fact });
+
+/**
+ * A price source has published a price. `rank` is the source's place in the operators' order of preference, 0 the best;
+ * `publishedAt` is the source's time, in milliseconds since the Unix epoch.
+ */
+export const RecordPrice = record({
+  ...head('RecordPrice', 1), asset: Asset, source: PriceSource, rank: PriceRank, price: AssetPrice, publishedAt: Milliseconds,
+});
+
 /** Every fact up to and including this final block has been recorded. */
 export const AdvanceChain = record({ ...head('AdvanceChain', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });
 
@@ -160,8 +174,8 @@ export const EndRelay = record({
 /** Every command kind's current schema. */
 export const commandSchemas = {
   OpenMarket, PlaceOrder, CancelOrder, CancelOrdersBelow, AdvanceClock, SubmitSettlement, SettleFill, FailFill, RecordTransfer,
-  RecordRedemption, RecordProposal, RecordDispute, RecordRejection, ResolveMarket, AdvanceChain, PassOverAnchor, SyncPosition,
-  RequestRelay, SubmitRelay, EndRelay,
+  RecordRedemption, RecordProposal, RecordDispute, RecordRejection, ResolveMarket, HalveMarket, AdvanceChain, PassOverAnchor,
+  SyncPosition, RecordPrice, RequestRelay, SubmitRelay, EndRelay,
 } as const;
 
 export type Permit = Type.Static<typeof Permit>;
@@ -179,14 +193,16 @@ export type RecordProposal = Type.Static<typeof RecordProposal>;
 export type RecordDispute = Type.Static<typeof RecordDispute>;
 export type RecordRejection = Type.Static<typeof RecordRejection>;
 export type ResolveMarket = Type.Static<typeof ResolveMarket>;
+export type HalveMarket = Type.Static<typeof HalveMarket>;
 export type AdvanceChain = Type.Static<typeof AdvanceChain>;
 export type PassOverAnchor = Type.Static<typeof PassOverAnchor>;
 export type SyncPosition = Type.Static<typeof SyncPosition>;
+export type RecordPrice = Type.Static<typeof RecordPrice>;
 export type RequestRelay = Type.Static<typeof RequestRelay>;
 export type SubmitRelay = Type.Static<typeof SubmitRelay>;
 export type EndRelay = Type.Static<typeof EndRelay>;
 
 export type Command
   = | OpenMarket | PlaceOrder | CancelOrder | CancelOrdersBelow | AdvanceClock | SubmitSettlement | SettleFill | FailFill | RecordTransfer
-    | RecordRedemption | RecordProposal | RecordDispute | RecordRejection | ResolveMarket | AdvanceChain | PassOverAnchor | SyncPosition
-    | RequestRelay | SubmitRelay | EndRelay;
+    | RecordRedemption | RecordProposal | RecordDispute | RecordRejection | ResolveMarket | HalveMarket | AdvanceChain | PassOverAnchor
+    | SyncPosition | RecordPrice | RequestRelay | SubmitRelay | EndRelay;

@@ -1,7 +1,7 @@
 /** Outcomes as JSON text, by writers compiled from the event schemas. The text equals JSON.stringify's and takes a third of its time. */
 import type { TSchema } from 'typebox';
 import type { CommandOutcome } from './codec.js';
-import { eventSchemas, type Event } from './events.js';
+import { MarketOpenedV1, eventSchemas, type Event } from './events.js';
 
 type Writer = (event: Event) => string;
 
@@ -17,6 +17,8 @@ const writers = Object.fromEntries(
   Object.entries(eventSchemas).map(([type, schema]) => [type, compileWriter(schema)]),
 ) as Readonly<Record<Event['type'], Writer>>;
 
+const writeOpened = compileWriter(MarketOpenedV1);
+
 /**
  * The text that the digest covers and that `/api/v1/events` shows: `{"at":…,"events":[…]}`. Keys are in the schemas' order; each event
  * has all fields of its schema.
@@ -26,10 +28,15 @@ export function outcomeText(outcome: CommandOutcome): string {
   let text = `{"at":${outcome.at},"events":[`;
   let separator = '';
   for (const event of events) {
-    text += separator + writers[event.type](event);
+    text += separator + writerOf(event)(event);
     separator = ',';
   }
   return `${text}]}`;
+}
+
+/** An event that says no more than version 1 could say is written as version 1: the digests of old histories cover that text. */
+function writerOf(event: Event): Writer {
+  return event.type === 'MarketOpened' && event.quick === null ? writeOpened : writers[event.type];
 }
 
 /** A function that gives a record's JSON text, keys in the schema's order. Throws Error when the schema has optional fields. */

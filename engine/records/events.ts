@@ -1,8 +1,8 @@
 /** The events. The outcome of a command is a list of events, and the read models are made only from events. */
 import Type from 'typebox';
 import {
-  Address, Bytes32, Category, ChainId, Claim, Culprit, FailureReason, MarketKind, MarketOutcome, Position, Price, RelayAction, Seconds, Side, Uint256,
-  Uint64, record,
+  Address, Asset, AssetPrice, Bytes32, Category, ChainId, Claim, Culprit, FailureReason, MarketKind, MarketOutcome, Milliseconds, Position, Price,
+  PriceRank, PriceSource, RelayAction, Seconds, Side, Uint256, Uint64, record,
 } from './fields.js';
 
 const head = <T extends string, V extends number>(type: T, v: V) => ({ type: Type.Literal(type), v: Type.Literal(v) });
@@ -29,11 +29,19 @@ const fill = {
   seller: Address,
 };
 
-export const MarketOpened = record({
-  ...head('MarketOpened', 1),
+/** The fields of version 1. */
+const opened = {
   marketId: Bytes32, question: Type.String(), description: Type.String(), category: Category, contractAddress: Address,
   maker: Address, expiration: Seconds, chainId: ChainId, marketKind: MarketKind,
+};
+
+/** A market takes orders. `quick` is null for every market but a quick one, whose end is also its expiration. */
+export const MarketOpened = record({
+  ...head('MarketOpened', 2), ...opened, quick: Type.Union([record({ asset: Asset, startTime: Seconds, endTime: Seconds }), Type.Null()]),
 });
+
+/** How a market without `quick` is written, so that histories from before the quick markets keep their digests. */
+export const MarketOpenedV1 = record({ ...head('MarketOpened', 1), ...opened });
 
 /** The ERC-1155 ids of the market's shares. */
 export const MarketTokenized = record({ ...head('MarketTokenized', 1), marketId: Bytes32, yesToken: Bytes32, noToken: Bytes32 });
@@ -114,6 +122,31 @@ export const ResolutionRejected = record({ ...head('ResolutionRejected', 1), mar
 /** The market has its final outcome. */
 export const MarketResolved = record({ ...head('MarketResolved', 1), marketId: Bytes32, winningOutcome: MarketOutcome });
 
+/** The chain pays each share of either outcome of the market one half. */
+export const MarketHalved = record({ ...head('MarketHalved', 1), marketId: Bytes32 });
+
+/** A price source has published a price of an asset. */
+export const PriceRecorded = record({
+  ...head('PriceRecorded', 1), asset: Asset, source: PriceSource, rank: PriceRank, price: AssetPrice, publishedAt: Milliseconds,
+});
+
+/** A price that counts for a quick market. `publishedAt` is the source's time in milliseconds. */
+const counted = { marketId: Bytes32, source: PriceSource, price: AssetPrice, publishedAt: Milliseconds };
+
+/** The price at the market's start. */
+export const StrikePriceSet = record({ ...head('StrikePriceSet', 1), ...counted });
+
+/** The price at the market's end. */
+export const EndPriceSet = record({ ...head('EndPriceSet', 1), ...counted });
+
+/** Both prices of a quick market are set, and so is what the chain has to pay for. A tie is YES. */
+export const QuickMarketDecided = record({ ...head('QuickMarketDecided', 1), marketId: Bytes32, winningOutcome: MarketOutcome });
+
+/** No price of the time in question has come in time. It may still come later; until then the market cannot be resolved. */
+export const PriceMissed = record({
+  ...head('PriceMissed', 1), marketId: Bytes32, boundary: Type.Union([Type.Literal('start'), Type.Literal('end')]),
+});
+
 /** The log has every fact of the chain up to and including this block. */
 export const ChainAdvanced = record({ ...head('ChainAdvanced', 1), chainId: ChainId, block: Position, blockHash: Bytes32 });
 
@@ -155,6 +188,7 @@ export const RejectionCode = Type.Union([
   Type.Literal('market_exists'), Type.Literal('unknown_fill'), Type.Literal('known_fact'), Type.Literal('nonce_cancelled'),
   Type.Literal('unknown_token'), Type.Literal('market_resolved'), Type.Literal('outdated_sync'),
   Type.Literal('relay_exists'), Type.Literal('too_many_relays'), Type.Literal('unknown_relay'),
+  Type.Literal('future_price'), Type.Literal('old_price'), Type.Literal('too_many_markets'),
 ]);
 export type RejectionCode = Type.Static<typeof RejectionCode>;
 
@@ -165,6 +199,12 @@ export type MarketOpened = Type.Static<typeof MarketOpened>;
 export type MarketTokenized = Type.Static<typeof MarketTokenized>;
 export type MarketClosed = Type.Static<typeof MarketClosed>;
 export type MarketResolved = Type.Static<typeof MarketResolved>;
+export type MarketHalved = Type.Static<typeof MarketHalved>;
+export type PriceRecorded = Type.Static<typeof PriceRecorded>;
+export type StrikePriceSet = Type.Static<typeof StrikePriceSet>;
+export type EndPriceSet = Type.Static<typeof EndPriceSet>;
+export type QuickMarketDecided = Type.Static<typeof QuickMarketDecided>;
+export type PriceMissed = Type.Static<typeof PriceMissed>;
 export type OrderAccepted = Type.Static<typeof OrderAccepted>;
 export type OrderRested = Type.Static<typeof OrderRested>;
 export type FillMatched = Type.Static<typeof FillMatched>;
@@ -193,12 +233,13 @@ export type Event
   = | MarketOpened | MarketTokenized | MarketClosed | MarketResolved | OrderAccepted | OrderRested | FillMatched | OrderCancelled
     | NonceFloorRaised | SettlementSubmitted | FillSettled | FillFailed | OrderReinstated | SharesTransferred | PositionRedeemed
     | PositionSynced | ResolutionProposed | ResolutionDisputed | ResolutionRejected | ChainAdvanced | OrderRepeated | CancelRepeated
-    | AnchorPassedOver | RelayRequested | RelaySubmitted | RelayEnded | CommandRejected;
+    | AnchorPassedOver | RelayRequested | RelaySubmitted | RelayEnded | CommandRejected | MarketHalved | PriceRecorded | StrikePriceSet
+    | EndPriceSet | QuickMarketDecided | PriceMissed;
 
 /** Every event type's current schema. */
 export const eventSchemas = {
   MarketOpened, MarketTokenized, MarketClosed, MarketResolved, OrderAccepted, OrderRested, FillMatched, OrderCancelled, NonceFloorRaised,
   SettlementSubmitted, FillSettled, FillFailed, OrderReinstated, SharesTransferred, PositionRedeemed, PositionSynced, ResolutionProposed,
   ResolutionDisputed, ResolutionRejected, ChainAdvanced, AnchorPassedOver, RelayRequested, RelaySubmitted, RelayEnded, OrderRepeated,
-  CancelRepeated, CommandRejected,
+  CancelRepeated, CommandRejected, MarketHalved, PriceRecorded, StrikePriceSet, EndPriceSet, QuickMarketDecided, PriceMissed,
 } as const;

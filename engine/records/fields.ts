@@ -64,6 +64,18 @@ export const Category = Type.Union([
 
 export const MarketKind = Type.Union([Type.Literal('standard'), Type.Literal('quick')]);
 
+/** The asset whose price decides a quick market: BTC, ETH. */
+export const Asset = Type.String({ pattern: '^[A-Z0-9]{1,16}$' });
+
+/** A price of an asset in units of 1e-8 US dollars, 1 to 2^63-1, in decimal digits. */
+export const AssetPrice = Type.String({ format: 'asset_price' });
+
+/** Where a price comes from: pyth, coinbase, binance, simulated. */
+export const PriceSource = Type.String({ pattern: '^[a-z0-9_-]{1,32}$' });
+
+/** A price source's place in the operators' order of preference: 0 is the best. */
+export const PriceRank = Type.Integer({ minimum: 0, maximum: 9 });
+
 /** Why the chain refused a fill: the reasons of `GET /api/v1/failed-trades`. */
 export const FailureReason = Type.Union([
   Type.Literal('buyer_insufficient_balance'), Type.Literal('buyer_insufficient_allowance'),

@@ -3,9 +3,14 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import type { Static, TSchema } from 'typebox';
 
 const UINT64_MAX = '18446744073709551615';
+const INT64_MAX = '9223372036854775807';
 const UINT256_MAX = (2n ** 256n - 1n).toString();
 
-const formats = { uint64: (text: string) => isDecimal(text, UINT64_MAX), uint256: (text: string) => isDecimal(text, UINT256_MAX) };
+const formats = {
+  uint64: (text: string) => isDecimal(text, UINT64_MAX),
+  uint256: (text: string) => isDecimal(text, UINT256_MAX),
+  asset_price: (text: string) => text !== '0' && isDecimal(text, INT64_MAX),
+};
 const ajv = new Ajv({ strict: true, allErrors: false, formats });
 /** For files that people write: it finds all errors, so it is slower, and a hostile input can cost much time. */
 const thorough = new Ajv({ strict: true, allErrors: true, formats });

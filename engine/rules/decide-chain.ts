@@ -3,9 +3,10 @@ import { parseUint64, readUint64, uint64 } from '../book/uint64.js';
 import { cancelled, rejected } from './cancelled.js';
 import { chainCursor } from './chain-cursor.js';
 import type {
-  CancelOrdersBelow, RecordDispute, RecordProposal, RecordRedemption, RecordRejection, RecordTransfer, ResolveMarket, SyncPosition,
+  CancelOrdersBelow, RecordDispute, RecordProposal, RecordRedemption, RecordRejection, RecordTransfer, ResolveMarket, SyncPosition, HalveMarket,
 } from '../records/commands.js';
-import type { Event } from '../records/events.js';
+import type { Event, MarketHalved, MarketResolved } from '../records/events.js';
+import { isResolved } from './boundaries.js';
 import { WORK_LIMIT } from './limits.js';
 import { findMarket, marketOfToken, pulledOrders, type Market, type Nonce, type Pull, type State } from './state.js';
 
@@ -41,7 +42,7 @@ export function decideRecordTransfer(state: State, command: RecordTransfer): Eve
   return events.length > 0 ? events : rejected('unknown_token', items[0]!.token);
 }
 
-type MarketFact = RecordRedemption | RecordProposal | RecordDispute | RecordRejection | ResolveMarket;
+type MarketFact = RecordRedemption | RecordProposal | RecordDispute | RecordRejection | ResolveMarket | HalveMarket;
 
 export function decideMarketFact(state: State, command: MarketFact): Event[] {
   const { marketId } = command;
@@ -58,13 +59,14 @@ export function decideMarketFact(state: State, command: MarketFact): Event[] {
     }
     case 'RecordDispute': return [{ type: 'ResolutionDisputed', v: 1, marketId, assertionId: command.assertionId, disputer: command.disputer }];
     case 'RecordRejection': return [{ type: 'ResolutionRejected', v: 1, marketId, assertionId: command.assertionId }];
-    case 'ResolveMarket': return resolve(market, command);
+    case 'ResolveMarket': return resolve(market, { type: 'MarketResolved', v: 1, marketId, winningOutcome: command.winningOutcome });
+    case 'HalveMarket': return resolve(market, { type: 'MarketHalved', v: 1, marketId });
   }
 }
 
-function resolve({ marketId, closed, winner }: Market, { winningOutcome }: ResolveMarket): Event[] {
-  if (winner !== undefined) return rejected('market_resolved', marketId);
-  const resolved: Event = { type: 'MarketResolved', v: 1, marketId, winningOutcome };
+function resolve(market: Market, resolved: MarketResolved | MarketHalved): Event[] {
+  const { marketId, closed } = market;
+  if (isResolved(market)) return rejected('market_resolved', marketId);
   return closed ? [resolved] : [{ type: 'MarketClosed', v: 1, marketId }, resolved];
 }
 

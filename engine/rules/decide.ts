@@ -1,11 +1,13 @@
 /** Decides what a command causes. Reads the state and changes nothing. Specification: docs/matching-rules.md. */
 import type { CancelOrder, Command, OpenMarket, PlaceOrder } from '../records/commands.js';
+import { nextBoundaryDue } from './boundaries.js';
 import { knownFact } from './chain-cursor.js';
 import { decideCancelOrdersBelow, decideMarketFact, decideRecordTransfer, decideSyncPosition } from './decide-chain.js';
+import { decideBoundary, decideRecordPrice, knownPrices, refusalOfQuick } from './decide-prices.js';
 import { decideEndRelay, decideRequestRelay, decideSubmitRelay } from './decide-relay.js';
 import { decideFailFill, decideSettleFill, decideSubmitSettlement } from './decide-settlement.js';
 import { cancelled, rejected } from './cancelled.js';
-import type { CancelReason, Event, RejectionCode } from '../records/events.js';
+import type { CancelReason, Event, MarketOpened, RejectionCode } from '../records/events.js';
 import { MIN_LIFETIME_S, WORK_LIMIT } from './limits.js';
 import { match } from './match.js';
 import {
@@ -28,8 +30,10 @@ export function decide(state: State, command: Command, position: number): Event[
     case 'FailFill': return decideFailFill(state, command, position);
     case 'RecordTransfer': return decideRecordTransfer(state, command);
     case 'RecordRedemption': case 'RecordProposal': case 'RecordDispute': case 'RecordRejection': case 'ResolveMarket':
+    case 'HalveMarket':
       return decideMarketFact(state, command);
     case 'SyncPosition': return decideSyncPosition(state, command);
+    case 'RecordPrice': return decideRecordPrice(state, command);
     case 'RequestRelay': return decideRequestRelay(state, command);
     case 'SubmitRelay': return decideSubmitRelay(state, command);
     case 'EndRelay': return decideEndRelay(state, command);
@@ -45,16 +49,21 @@ export function decide(state: State, command: Command, position: number): Event[
 }
 
 function openMarket(state: State, command: OpenMarket): Event[] {
-  const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind, tokens } = command;
+  const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind, tokens, quick } = command;
   if (state.marketIndex.has(marketId)) return rejected('market_exists', marketId);
   if (tokens !== undefined && (state.tokens.has(tokens.yes) || state.tokens.has(tokens.no) || tokens.yes === tokens.no)) {
     return rejected('market_exists', marketId);
   }
   if (expiration * 1_000 <= state.now) return rejected('invalid_expiration', marketId);
-  const events: Event[] = [{
-    type: 'MarketOpened', v: 1, marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind,
-  }];
+  const refusal = refusalOfQuick(state, command);
+  if (refusal !== undefined) return rejected(refusal, marketId);
+  const opened: MarketOpened = {
+    type: 'MarketOpened', v: 2, marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind,
+    quick: quick === undefined ? null : { asset: quick.asset, startTime: quick.startTime, endTime: expiration },
+  };
+  const events: Event[] = [opened];
   if (tokens !== undefined) events.push({ type: 'MarketTokenized', v: 1, marketId, yesToken: tokens.yes, noToken: tokens.no });
+  events.push(...knownPrices(state, opened));
   return events;
 }
 
@@ -141,5 +150,17 @@ function advanceClock(state: State): Event[] {
     if (lives(state, slot) || events.length === WORK_LIMIT) break;
     if (state.columns.status.get(slot) === OPEN) cancel(slot, 'expired');
   }
-  return events;
+  return events.length > 0 ? events : decideBoundary(state);
+}
+
+/** When the clock has work to do next, in milliseconds: an AdvanceClock at that time or later does the work. Infinity: there is no work. */
+export function nextDue(state: State): number {
+  if (state.sweeps.length > 0) return state.now;
+  const order = state.deadlines.first();
+  const market = state.closings[0];
+  return Math.min(
+    nextBoundaryDue(state),
+    order < 0 ? Infinity : state.columns.diesAt.get(order),
+    market === undefined ? Infinity : state.markets[market]!.expiration * 1_000,
+  );
 }

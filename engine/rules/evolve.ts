@@ -1,16 +1,19 @@
 /** Applies events to the state. Only this module changes the state, in the same way for live commands, replay and recovery. */
+import { boundaryAt, forgetBoundaries, isResolved, joinBoundary, serves } from './boundaries.js';
 import { Book } from '../book/book.js';
 import { highWord, lowWord, parseUint64, readUint64 } from '../book/uint64.js';
 import { floorPull } from './decide-chain.js';
 import { pullOf } from './decide-settlement.js';
 import type {
-  Event, FillFailed, FillMatched, FillSettled, MarketOpened, MarketTokenized, NonceFloorRaised, OrderAccepted, OrderCancelled, OrderRested,
-  MarketResolved, RelayRequested, RelaySubmitted, ResolutionDisputed, ResolutionProposed, ResolutionRejected,
+  EndPriceSet, Event, FillFailed, FillMatched, FillSettled, MarketHalved, MarketOpened, MarketResolved, MarketTokenized, NonceFloorRaised,
+  OrderAccepted, OrderCancelled, OrderRested, PriceMissed, PriceRecorded, RelayRequested, RelaySubmitted, ResolutionDisputed,
+  ResolutionProposed, ResolutionRejected, StrikePriceSet,
 } from '../records/events.js';
 import { BUY } from '../records/fields.js';
-import { KEPT_RELAY_TRANSACTIONS } from './limits.js';
+import { KEPT_RELAY_TRANSACTIONS, MAX_QUICK_S } from './limits.js';
 import {
-  CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders, type Market, type State, type Trader,
+  CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders,
+  type Boundary, type Market, type QuickTerms, type State, type Trader,
 } from './state.js';
 
 /** An event contradicts the engine's state. The engine stops, because every later outcome could be wrong. */
@@ -41,6 +44,11 @@ export function evolve(state: State, event: Event): void {
     case 'MarketTokenized': return tokenizeMarket(state, event);
     case 'MarketClosed': return closeMarket(state, marketNamed(state, event.marketId));
     case 'MarketResolved': return resolveMarket(state, event);
+    case 'MarketHalved': return halveMarket(state, event);
+    case 'PriceRecorded': return recordPrice(state, event);
+    case 'StrikePriceSet': case 'EndPriceSet': return setPrice(state, event);
+    case 'QuickMarketDecided': quickNamed(state, event.marketId).outcome = event.winningOutcome; return;
+    case 'PriceMissed': return missPrice(state, event);
     case 'OrderAccepted': return acceptOrder(state, event);
     case 'OrderRested': return restOrder(state, event);
     case 'FillMatched': return applyFill(state, event);
@@ -71,16 +79,61 @@ function slotOf(state: State, event: { readonly orderHash: string; readonly orde
 }
 
 function openMarket(state: State, event: MarketOpened): void {
-  const { marketId, chainId, expiration } = event;
+  const { marketId, chainId, expiration, quick } = event;
   const index = state.markets.length;
   state.markets.push({
-    index, marketId, chainId, expiration, closed: false, winner: undefined, tokens: undefined,
+    index, marketId, chainId, expiration, closed: false, winner: undefined, halved: false, tokens: undefined,
+    quick: quick === null ? undefined : quickTerms(quick),
     books: [new Book(state.orders), new Book(state.orders)],
   });
   state.marketIndex.set(marketId, index);
   let place = state.closings.length;
   while (place > 0 && state.markets[state.closings[place - 1]!]!.expiration > expiration) place--;
   state.closings.splice(place, 0, index);
+  if (quick === null) return;
+  const { asset, startTime, endTime } = quick;
+  forgetBoundaries(state, Math.floor(state.now / 1_000) - MAX_QUICK_S);
+  for (const time of [startTime, endTime]) joinBoundary(state, { asset, time, market: index });
+}
+
+function quickTerms({ asset, startTime }: NonNullable<MarketOpened['quick']>): QuickTerms {
+  return { asset, startTime, strike: undefined, end: undefined, outcome: undefined, missed: new Set() };
+}
+
+function recordPrice(state: State, { asset, ...observation }: PriceRecorded): void {
+  const { source, rank, price, publishedAt } = observation;
+  const newest = state.newestPrices.get(asset);
+  if (newest === undefined || publishedAt > newest) state.newestPrices.set(asset, publishedAt);
+  for (const boundary of state.boundaries.values()) {
+    if (serves(state, boundary, { asset, rank, publishedAt })) boundary.best = { source, rank, price, publishedAt };
+  }
+}
+
+function setPrice(state: State, { type, marketId, source, price, publishedAt }: StrikePriceSet | EndPriceSet): void {
+  const quick = quickNamed(state, marketId);
+  const isStart = type === 'StrikePriceSet';
+  quick[isStart ? 'strike' : 'end'] = { source, price, publishedAt };
+  quick.missed.delete(isStart ? 'start' : 'end');
+  boundaryOf(state, marketId, isStart ? 'start' : 'end').decided = true;
+}
+
+function missPrice(state: State, { marketId, boundary }: PriceMissed): void {
+  quickNamed(state, marketId).missed.add(boundary);
+  boundaryOf(state, marketId, boundary).missed = true;
+}
+
+function boundaryOf(state: State, marketId: string, which: 'start' | 'end'): Boundary {
+  const { expiration } = marketNamed(state, marketId);
+  const { asset, startTime } = quickNamed(state, marketId);
+  const boundary = boundaryAt(state, asset, which === 'start' ? startTime : expiration);
+  if (boundary === undefined) throw new InconsistentHistory(`market ${marketId} has no ${which}`);
+  return boundary;
+}
+
+function quickNamed(state: State, marketId: string): QuickTerms {
+  const { quick } = marketNamed(state, marketId);
+  if (quick === undefined) throw new InconsistentHistory(`market ${marketId} is not a quick one`);
+  return quick;
 }
 
 function marketNamed(state: State, marketId: string): Market {
@@ -104,8 +157,13 @@ function resolveMarket(state: State, { marketId, winningOutcome }: MarketResolve
   state.proposals.delete(marketId);
 }
 
+function halveMarket(state: State, { marketId }: MarketHalved): void {
+  marketNamed(state, marketId).halved = true;
+  state.proposals.delete(marketId);
+}
+
 function propose(state: State, { marketId, assertionId, expirationTime }: ResolutionProposed): void {
-  if (marketNamed(state, marketId).winner === undefined) state.proposals.set(marketId, { marketId, assertionId, expirationTime, disputed: false });
+  if (!isResolved(marketNamed(state, marketId))) state.proposals.set(marketId, { marketId, assertionId, expirationTime, disputed: false });
 }
 
 /** Of an earlier proposal, which counts no more, nothing is known. */

@@ -15,5 +15,21 @@ export const MAX_OPEN_RELAYS = 100_000;
 /** The transactions that are kept per open request: the latest ones. */
 export const KEPT_RELAY_TRANSACTIONS = 100;
 
+/** A quick market lasts at least 20 s, so that the windows of its two prices do not overlap, and at most a day. */
+export const MIN_QUICK_S = 20;
+export const MAX_QUICK_S = 86_400;
+
+/** The most quick markets on an asset that start or end at the same time. */
+export const MAX_BOUNDARY_MARKETS = 100;
+
+/** A price counts for a time if it was published at it or up to this much later. The chain's QuickResolver holds the same limit. */
+export const PRICE_WINDOW_MS = 15_000;
+
+/** How long after that a better source's price is waited for. */
+export const LATE_PRICES_MS = 5_000;
+
+/** How far a source's clock may be ahead of the engine's time. */
+export const MAX_PRICE_LEAD_MS = 1_000;
+
 /** Increases with every change of the rules. Snapshots of another version are not used. */
 export const RULES_VERSION = 2;

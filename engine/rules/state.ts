@@ -4,6 +4,7 @@ import type { Column } from '../book/columns.js';
 import { HashIndex, mix32 } from '../book/hash-index.js';
 import { OrderPool } from '../book/order-pool.js';
 import { Deadlines } from './deadlines.js';
+import type { RecordPrice } from '../records/commands.js';
 import type { Claim, MarketOutcome, RelayAction, Side } from '../records/fields.js';
 import { EXPIRY_MARGIN_MS } from './limits.js';
 import { PendingFills } from './pending-fills.js';
@@ -22,10 +23,49 @@ export interface Market {
   closed: boolean;
   /** The final outcome; undefined until the market is resolved. */
   winner: MarketOutcome | undefined;
+  /** The chain pays each share one half: the market has ended without a winner. */
+  halved: boolean;
+  /** What a quick market is about; undefined for others. */
+  readonly quick: QuickTerms | undefined;
   /** ERC-1155 ids of the YES and the NO shares; undefined for a market that was opened without them. */
   tokens: readonly [string, string] | undefined;
   /** The YES book and the NO book. */
   readonly books: readonly [Book, Book];
+}
+
+/** A price that a source has published. `publishedAt` is in milliseconds since the Unix epoch. */
+export type Observation = Pick<RecordPrice, 'source' | 'rank' | 'price' | 'publishedAt'>;
+
+/** A price that counts for a quick market. */
+export type CountedPrice = Omit<Observation, 'rank'>;
+
+/** A time at which quick markets on an asset start or end. They all have the same price there. */
+export interface Boundary {
+  readonly asset: string;
+  /** Unix seconds. */
+  readonly time: number;
+  /** The best observation so far; undefined until there is one. */
+  best: Observation | undefined;
+  /** `best` counts: later observations change nothing. */
+  decided: boolean;
+  /** No observation came in time. One that comes later still counts. */
+  missed: boolean;
+  /** Indices of the markets, in the order of opening. */
+  readonly markets: number[];
+}
+
+/** A quick market's asset and start, and what is known of its result. It ends at the market's expiration. */
+export interface QuickTerms {
+  readonly asset: string;
+  /** Unix seconds. */
+  readonly startTime: number;
+  /** The prices at the start and at the end; undefined until they are set. */
+  strike: CountedPrice | undefined;
+  end: CountedPrice | undefined;
+  /** Undefined until both prices are set. */
+  outcome: MarketOutcome | undefined;
+  /** Prices that did not come in time, and have not come since. */
+  readonly missed: Set<'start' | 'end'>;
 }
 
 /** The market and market outcome that an ERC-1155 id stands for. */
@@ -133,6 +173,10 @@ export interface State {
   readonly chains: Map<number, ChainCursor>;
   /** Requests to the relayer that have not ended, by id, oldest first. */
   readonly relays: Map<string, OpenRelay>;
+  /** Where quick markets start and end, by asset and time. */
+  readonly boundaries: Map<string, Boundary>;
+  /** When the newest price of each asset was published, in milliseconds. */
+  readonly newestPrices: Map<string, number>;
   /** Proposals that count, by market. No decision depends on them: they are there for the view. */
   readonly proposals: Map<string, OpenProposal>;
   /** Indices of markets that are not closed, by expiration and then by index. */
@@ -175,7 +219,7 @@ export function stateOf(orders: OrderPool): State {
   };
   return {
     position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), relays: new Map(),
-    proposals: new Map(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
+    proposals: new Map(), boundaries: new Map(), newestPrices: new Map(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
     nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [],
     incoming: -1, halves: new Uint32Array(2),
   };
@@ -300,15 +344,4 @@ export function* pulledOrders(state: State, pull: Pull): Generator<number> {
 /** The orders that a sweep still has to cancel, in the sweep's order. */
 export function sweptOrders(state: State, sweep: Sweep): Generator<number> {
   return sweep.kind === 'market' ? restingOrders(state, state.markets[sweep.market]!) : pulledOrders(state, sweep);
-}
-
-/** When the clock has work to do next, in milliseconds: an AdvanceClock at that time or later does the work. Infinity: there is no work. */
-export function nextDue(state: State): number {
-  if (state.sweeps.length > 0) return state.now;
-  const order = state.deadlines.first();
-  const market = state.closings[0];
-  return Math.min(
-    order < 0 ? Infinity : state.columns.diesAt.get(order),
-    market === undefined ? Infinity : state.markets[market]!.expiration * 1_000,
-  );
 }

@@ -9,7 +9,7 @@ import { RULES_VERSION } from '../rules/limits.js';
 import { PendingFills } from '../rules/pending-fills.js';
 import {
   CANCELLED, FILLED, OPEN, diesBefore, indexTokens, nonceHash, ownerOf, stateOf,
-  type ChainCursor, type Market, type OpenProposal, type OpenRelay, type State, type Sweep, type Trader,
+  type Boundary, type ChainCursor, type Market, type OpenProposal, type OpenRelay, type State, type Sweep, type Trader,
 } from '../rules/state.js';
 
 /** The version of the layout below. A snapshot with another layout is not used. */
@@ -27,6 +27,8 @@ interface Dump {
   readonly chains: ReadonlyMap<number, ChainCursor>;
   readonly relays: ReadonlyMap<string, OpenRelay>;
   readonly proposals: ReadonlyMap<string, OpenProposal>;
+  readonly boundaries: ReadonlyMap<string, Boundary>;
+  readonly newestPrices: ReadonlyMap<string, number>;
   readonly closings: readonly number[];
   readonly traders: readonly Trader[];
   readonly orders: OrderPoolDump;
@@ -47,8 +49,9 @@ export function encodeSnapshot(engine: Engine): Buffer {
   const dump: Dump = {
     format: FORMAT, rules: RULES_VERSION, position: state.position, digest: Uint8Array.from(digest), now: state.now, nextFill: state.nextFill,
     markets: state.markets.map(({ books: [yes, no], ...market }) => ({ ...market, books: [yes.dump(), no.dump()] })),
-    chains: state.chains, relays: state.relays, proposals: state.proposals, closings: state.closings, traders: state.traders,
-    orders: state.orders.dump(), deadlines: state.deadlines.dump(), fills: state.fills.dump(), sweeps: state.sweeps,
+    chains: state.chains, relays: state.relays, proposals: state.proposals, boundaries: state.boundaries, newestPrices: state.newestPrices,
+    closings: state.closings, traders: state.traders, orders: state.orders.dump(), deadlines: state.deadlines.dump(), fills: state.fills.dump(),
+    sweeps: state.sweeps,
   };
   const body = serialize(dump);
   return Buffer.concat([createHash('sha256').update(body).digest(), body]);
@@ -73,6 +76,8 @@ function restore(dump: Dump): State {
     marketIndex: new Map(dump.markets.map((market) => [market.marketId, market.index])),
     chains: new Map(dump.chains),
     relays: new Map(dump.relays),
+    boundaries: new Map(dump.boundaries),
+    newestPrices: new Map(dump.newestPrices),
     proposals: new Map(dump.proposals),
     traders: dump.traders.map((trader) => ({ ...trader, openCount: 0 })),
     traderIndex: new Map(dump.traders.map((trader) => [trader.address, trader.index])),

@@ -4,9 +4,9 @@ import type { PlaceOrder } from '../records/commands.js';
 import type { RejectionCode } from '../records/events.js';
 import type { MarketOutcome, Side } from '../records/fields.js';
 import { chainCursor } from '../rules/chain-cursor.js';
-import { refusalOf } from '../rules/decide.js';
+import { nextDue, refusalOf } from '../rules/decide.js';
 import {
-  FILLED, OPEN, findMarket, marketOf, marketOfToken, nextDue, ownerOf, type ChainCursor, type OpenProposal, type OpenRelay, type State,
+  FILLED, OPEN, findMarket, marketOf, marketOfToken, ownerOf, type ChainCursor, type OpenProposal, type OpenRelay, type State,
 } from '../rules/state.js';
 import type { Engine } from './engine.js';
 import { openOrdersOf, type OpenOrder } from './open-orders.js';

@@ -92,6 +92,7 @@ const EVENTS: EventTable<Step[]> = {
   SharesTransferred: 'ignored', PositionSynced: 'ignored',
   ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
   ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
+  MarketHalved: 'ignored', PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
 export const claims: Projection = { name: 'claims', version: 1, tables: claimTables, ignored: ignoredBy(EVENTS), start: () => fold };

@@ -71,6 +71,7 @@ export const LEVEL_EVENTS: EventTable<Map<string, Book>> = {
   SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
   ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
   RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
+  MarketHalved: 'ignored', PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
 /** The fold of the levels: writes a batch's changes of sizes, and deletes levels of size 0. */

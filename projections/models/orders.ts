@@ -73,6 +73,7 @@ const ORDER_EVENTS: EventTable<Changes> = {
   SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
   ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
   RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
+  MarketHalved: 'ignored', PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
 export const orders: Projection = {

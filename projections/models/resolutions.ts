@@ -58,6 +58,7 @@ const EVENTS: EventTable<Changes> = {
   FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored',
   SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
   RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
+  MarketHalved: 'ignored', PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
 export const resolutions: Projection = {

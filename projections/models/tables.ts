@@ -206,3 +206,44 @@ create table claims (
 create index claims_pending on claims (position, index) where status < 2`, `
 create index claims_pending_by_user on claims (user_address, market_id) where status < 2`, `
 create index claims_failed on claims (ended_at_ms, ended_position, index) where status = 3`];
+
+/**
+ * `position` is the log position of the price's RecordPrice. `price` is in units of 1e-8 US dollars, and fits into 63 bits. Each asset has the
+ * prices of the 20 minutes before its newest one.
+ */
+export const priceTables = [`
+create table prices (
+  position bigint primary key,
+  asset text not null,
+  source text not null,
+  price numeric(19) not null,
+  published_at_ms bigint not null
+)`, `
+create index prices_by_asset on prices (asset, published_at_ms)`];
+
+/**
+ * Quick markets, numbered in the order of opening. Prices are in units of 1e-8 US dollars. `outcome` follows from the prices; `paid` is whom the
+ * chain pays, 2 for both outcomes one half. A price can be missed and come later.
+ */
+export const quickMarketTables = [`
+create table quick_markets (
+  number integer primary key,
+  market_id bytea not null unique,
+  chain_id bigint not null,
+  contract_address bytea not null,
+  asset text not null,
+  start_time bigint not null,
+  end_time bigint not null,
+  created_at_ms bigint not null,
+  strike_price numeric(19),
+  strike_source text,
+  strike_at_ms bigint,
+  end_price numeric(19),
+  end_source text,
+  end_at_ms bigint,
+  outcome smallint,
+  paid smallint,
+  start_missed boolean not null,
+  end_missed boolean not null
+)`, `
+create index quick_markets_by_asset on quick_markets (asset, end_time)`];

@@ -96,6 +96,7 @@ const EVENTS: EventTable<Changes> = {
   SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
   ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
   RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
+  MarketHalved: 'ignored', PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
 export const trades: Projection = { name: 'trades', version: 3, tables: tradeTables, ignored: ignoredBy(EVENTS), start: () => fold };

@@ -98,7 +98,7 @@ const transactionOf = (fill: number) => spread(1_000_000 + Math.floor(fill / BAT
 
 function openingOf(market: number): Event {
   return {
-    type: 'MarketOpened', v: 1, marketId: spread(market, 64), question: `Question ${market}?`, description: '', category: 'general',
-    contractAddress: spread(market, 40), maker: spread(0, 40), expiration: 1_900_000_000, chainId: 31_337, marketKind: 'standard',
+    type: 'MarketOpened', v: 2, marketId: spread(market, 64), question: `Question ${market}?`, description: '', category: 'general',
+    contractAddress: spread(market, 40), maker: spread(0, 40), expiration: 1_900_000_000, chainId: 31_337, marketKind: 'standard', quick: null,
   };
 }

@@ -64,7 +64,7 @@ function commandsOf(...events: RawChainEvent[]): unknown[] {
 const marketArgs = (changes: Readonly<Record<number, unknown>> = {}): unknown[] => Object.assign(
   [word('9'), ALICE, BOB, 1_900_000_000n, 0n, 2n, 20n, 21n, 5n, 'Will it?', 'It may.'], changes);
 const market = {
-  ...head, kind: 'OpenMarket', marketId: word('9'), contractAddress: ALICE, maker: BOB, chainId: 137, marketKind: 'standard', question: 'Will it?',
+  ...head, v: 2, kind: 'OpenMarket', marketId: word('9'), contractAddress: ALICE, maker: BOB, chainId: 137, marketKind: 'standard', question: 'Will it?',
   description: 'It may.', category: 'stablecoin', expiration: 1_900_000_000, tokens: { yes: token(20n), no: token(21n) }, fact,
 };
 
@@ -90,6 +90,8 @@ describe('facts of a chain', () => {
     ['a batch by token, without zeros and without what is not ours',
       eventOf('conditionalTokens', 'TransferBatch', [BOB, ALICE, BOB, [11n, 99n, 10n, 11n, 10n], [1n, 7n, 0n, 2n, 0n]]),
       { ...head, kind: 'RecordTransfer', chainId: 137, from: ALICE, to: BOB, txHash: TX, items: [{ token: token(11n), amount: '3' }], fact }],
+    ['a market paid half to half', eventOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [1n, 1n]]),
+      { ...head, kind: 'HalveMarket', marketId: KNOWN_MARKET, fact }],
     ['a redemption', eventOf('conditionalTokens', 'PayoutRedemption', [ALICE, contracts.collateral, ZERO_WORD, KNOWN_MARKET, [1n, 2n], UINT256_MAX]),
       { ...head, kind: 'RecordRedemption', marketId: KNOWN_MARKET, user: ALICE, payout: String(UINT256_MAX), txHash: TX, fact }],
     ['a resolution to YES', eventOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [1n, 0n]]),
@@ -178,14 +180,17 @@ describe('facts of a chain', () => {
     });
   }
 
-  it('alarm for a market resolved half to half, whose winner nobody invents, and go on behind', () => {
-    const halved = eventOf('conditionalTokens', 'ConditionResolution', [KNOWN_MARKET, ALICE, word('2'), 2n, [1n, 1n]]);
-    const { facts, alarms } = factsOf([halved, eventOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n])], context);
-    assert.deepEqual(facts.map(({ command }) => command.kind), ['CancelOrdersBelow']);
-    assert.deepEqual(alarms, [
-      `chain 137, block 100, event 7, transaction ${TX}: a market was resolved half to half, without a winner; the event was not recorded: `
-      + 'it stays unresolved here, and its shares can be redeemed on the chain, each for one half',
-    ]);
+  it('know what a quick market is about from the event behind its own, of the same market', () => {
+    const created = (logIndex: number) => eventOf('marketFactory', 'MarketCreated', marketArgs({ 4: 1n, 5: 3n }), { logIndex });
+    const terms = (asset: string, marketId = word('9')) => eventOf('marketFactory', 'QuickMarketCreated', [marketId, asset, 1_000n, 1_900n], { logIndex: 4 });
+    const quick = { ...market, marketKind: 'quick', category: 'general', fact: { ...fact, logIndex: 3 } };
+    assert.deepEqual(commandsOf(created(3), terms('BTC')), [{ ...quick, quick: { asset: 'BTC', startTime: 1_000 } }]);
+    assert.deepEqual(commandsOf(created(3), terms('BTC', KNOWN_MARKET)), [quick], 'another market\'s');
+    assert.deepEqual(commandsOf(created(3), { ...terms('BTC'), address: BOB }), [quick], 'another contract\'s');
+    assert.deepEqual(commandsOf(created(3), { ...terms('BTC'), removed: true }), [quick]);
+    const { facts, alarms } = factsOf([created(3), terms('bitcoin')], context);
+    assert.deepEqual([facts, alarms.length], [[], 1]);
+    assert.match(alarms[0]!, /not of 1 to 16 capital letters and digits: "bitcoin"/);
   });
 
   it('alarm for more tokens at once than a command has room for', () => {

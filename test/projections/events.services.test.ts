@@ -32,8 +32,8 @@ const checkpointsAt = (position: number) => projections
 interface Terms { side?: Side; outcome?: MarketOutcome; price?: number; size?: string }
 
 const opened = (n = 0, fields: Partial<MarketOpened> = {}): MarketOpened => ({
-  type: 'MarketOpened', v: 1, marketId: hash(0xaa + n), question: 'Will it rain?', description: 'In "Oslo" \\ Bergen, {tomorrow}', category: 'general',
-  contractAddress: address(0xc0 + n), maker: address(9), expiration: 1_800_000_000, chainId: 137, marketKind: 'standard', ...fields,
+  type: 'MarketOpened', v: 2, marketId: hash(0xaa + n), question: 'Will it rain?', description: 'In "Oslo" \\ Bergen, {tomorrow}', category: 'general',
+  contractAddress: address(0xc0 + n), maker: address(9), expiration: 1_800_000_000, chainId: 137, marketKind: 'standard', quick: null, ...fields,
 });
 const order = (orderNumber: number, { side = 0, outcome = 0, price = 500_000 }: Terms) => (
   { v: 1 as const, orderHash: hash(orderNumber), orderNumber, marketId: MARKET, side, outcome, price });
@@ -82,7 +82,7 @@ const submission = (tx_hash: string, fill: number, batch_index: number, batch_si
 
 const NOTHING: Rows = {
   markets: [], orders: [], levels: [], books: [], trades: [], submissions: [], market_volumes: [], minute_volumes: [], positions: [],
-  redemptions: [], assertions: [], relays: [], claims: [],
+  redemptions: [], assertions: [], relays: [], claims: [], prices: [], quick_markets: [],
 };
 
 /** Outcome 1 rests Alice's order 1; outcome 2 brings Bob's order 2, which takes 40 of it and keeps 60 resting higher up. */

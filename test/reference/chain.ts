@@ -1,6 +1,7 @@
 /** The chain's facts in the reference engine: each once, transfers, cancelled nonces, resolutions, balances. */
 import type {
-  CancelOrdersBelow, Command, RecordDispute, RecordProposal, RecordRedemption, RecordRejection, RecordTransfer, ResolveMarket, SyncPosition,
+  CancelOrdersBelow, Command, HalveMarket, RecordDispute, RecordProposal, RecordRedemption, RecordRejection, RecordTransfer, ResolveMarket,
+  SyncPosition,
 } from '../../engine/records/commands.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { cancelAll, floorOf, reject, sweptBy, type State, type Turn } from './state.js';
@@ -45,7 +46,7 @@ export function recordTransfer(state: State, turn: Turn, command: RecordTransfer
   if (turn.events.length === 0) reject(turn, 'unknown_token', items[0]!.token);
 }
 
-export type MarketFact = RecordRedemption | RecordProposal | RecordDispute | RecordRejection | ResolveMarket;
+export type MarketFact = RecordRedemption | RecordProposal | RecordDispute | RecordRejection | ResolveMarket | HalveMarket;
 
 export function marketFact(state: State, turn: Turn, command: MarketFact): void {
   const { marketId } = command;
@@ -72,12 +73,17 @@ export function marketFact(state: State, turn: Turn, command: MarketFact): void 
     case 'RecordRejection':
       turn.events.push({ type: 'ResolutionRejected', v: 1, marketId, assertionId: command.assertionId });
       break;
-    case 'ResolveMarket':
-      if (market.winner !== undefined) return reject(turn, 'market_resolved', marketId);
+    case 'ResolveMarket': case 'HalveMarket':
+      if (market.winner !== undefined || market.halved) return reject(turn, 'market_resolved', marketId);
       if (!market.closed) {
         market.closed = true;
         state.sweeps.push({ market });
         turn.events.push({ type: 'MarketClosed', v: 1, marketId });
+      }
+      if (command.kind === 'HalveMarket') {
+        market.halved = true;
+        turn.events.push({ type: 'MarketHalved', v: 1, marketId });
+        break;
       }
       market.winner = command.winningOutcome;
       turn.events.push({ type: 'MarketResolved', v: 1, marketId, winningOutcome: command.winningOutcome });

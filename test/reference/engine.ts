@@ -2,10 +2,12 @@
 import { createHash } from 'node:crypto';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { Command, OpenMarket } from '../../engine/records/commands.js';
+import type { Event } from '../../engine/records/events.js';
 import type { Side } from '../../engine/records/fields.js';
 import { cancelOrdersBelow, marketFact, placeOf, recordTransfer, syncPosition } from './chain.js';
 import { failFill, settleFill, submitSettlement } from './fills.js';
 import { cancelOrder, placeOrder } from './orders.js';
+import { faultOfQuick, joinBoundaries, passBoundary, quickOf, recordPrice, tellKnownPrices } from './prices.js';
 import { endRelay, requestRelay, submitRelay } from './relays.js';
 import {
   byNumber, cancelAll, emptyState, isOpen, lives, openOrders, reasonOf, reject, sweptBy, WORK_LIMIT,
@@ -43,7 +45,7 @@ export function createReferenceEngine(): ReferenceEngine {
       else handle(state, turn, command);
       if (place?.known === false) state.cursors.set(place.chainId, place.next);
       const outcome = { at: state.now, events: turn.events };
-      const text = JSON.stringify(outcome);
+      const text = JSON.stringify({ ...outcome, events: outcome.events.map(written) });
       const length = Buffer.alloc(4);
       length.writeUInt32BE(data.length);
       state.digest = createHash('sha256').update(state.digest).update(length).update(data).update(text, 'utf8').digest();
@@ -64,6 +66,13 @@ export function createReferenceEngine(): ReferenceEngine {
   };
 }
 
+/** An event as it is recorded: that of a market without `quick` as in version 1. */
+export function written(event: Event): object {
+  if (event.type !== 'MarketOpened') return event;
+  const { quick, ...fields } = { ...event, v: 1 };
+  return quick === null ? fields : event;
+}
+
 function handle(state: State, turn: Turn, command: Command): void {
   switch (command.kind) {
     case 'OpenMarket': openMarket(state, turn, command); break;
@@ -76,6 +85,7 @@ function handle(state: State, turn: Turn, command: Command): void {
     case 'FailFill': failFill(state, turn, command); break;
     case 'RecordTransfer': recordTransfer(state, turn, command); break;
     case 'RecordRedemption': case 'RecordProposal': case 'RecordDispute': case 'RecordRejection': case 'ResolveMarket':
+    case 'HalveMarket':
       marketFact(state, turn, command);
       break;
     case 'AdvanceChain': {
@@ -88,6 +98,7 @@ function handle(state: State, turn: Turn, command: Command): void {
       turn.events.push({ type: 'AnchorPassedOver', v: 1, chainId, txHash, position, digest });
       break;
     }
+    case 'RecordPrice': recordPrice(state, turn, command); break;
     case 'SyncPosition': syncPosition(state, turn, command); break;
     case 'RequestRelay': requestRelay(state, turn, command); break;
     case 'SubmitRelay': submitRelay(state, turn, command); break;
@@ -96,19 +107,27 @@ function handle(state: State, turn: Turn, command: Command): void {
 }
 
 function openMarket(state: State, turn: Turn, command: OpenMarket): void {
-  const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind } = command;
+  const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind, quick } = command;
   const tokens = command.tokens === undefined ? [] : [command.tokens.yes, command.tokens.no];
   const taken = [...state.markets.values()].flatMap((market) => market.tokens);
   if (state.markets.has(marketId)) return reject(turn, 'market_exists', marketId);
   if (tokens.some((token) => taken.includes(token)) || new Set(tokens).size < tokens.length) return reject(turn, 'market_exists', marketId);
-  const market: ReferenceMarket = { id: marketId, chainId, expiration: BigInt(expiration), closed: false, tokens };
+  const market: ReferenceMarket = {
+    id: marketId, chainId, expiration: BigInt(expiration), closed: false, halved: false, tokens, quick: quickOf(state, command),
+  };
   if (!isOpen(state, market)) return reject(turn, 'invalid_expiration', marketId);
+  const fault = faultOfQuick(state, command);
+  if (fault !== undefined) return reject(turn, fault, marketId);
   state.markets.set(marketId, market);
   turn.events.push({
-    type: 'MarketOpened', v: 1, marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind,
+    type: 'MarketOpened', v: 2, marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind,
+    quick: quick === undefined ? null : { asset: quick.asset, startTime: quick.startTime, endTime: expiration },
   });
-  if (command.tokens === undefined) return;
-  turn.events.push({ type: 'MarketTokenized', v: 1, marketId, yesToken: command.tokens.yes, noToken: command.tokens.no });
+  if (command.tokens !== undefined) {
+    turn.events.push({ type: 'MarketTokenized', v: 1, marketId, yesToken: command.tokens.yes, noToken: command.tokens.no });
+  }
+  joinBoundaries(state, market);
+  tellKnownPrices(turn, market);
 }
 
 const compare = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0);
@@ -129,4 +148,5 @@ function advanceClock(state: State, turn: Turn): void {
   const expired = openOrders(state).filter((order) => !lives(state, order.expiration))
     .sort((a, b) => compare(a.expiration, b.expiration) || byNumber(a, b));
   cancelAll(state, turn, expired, 'expired');
+  if (turn.events.length === 0) passBoundary(state, turn);
 }

@@ -1,5 +1,5 @@
 /** What the reference engine knows, and the questions and answers that its rules share: slow and obvious. */
-import type { CancelOrdersBelow, FailFill, PlaceOrder, RequestRelay } from '../../engine/records/commands.js';
+import type { CancelOrdersBelow, FailFill, PlaceOrder, RecordPrice, RequestRelay } from '../../engine/records/commands.js';
 import type { CancelReason, Event, FillMatched, RejectionCode } from '../../engine/records/events.js';
 import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 
@@ -12,7 +12,27 @@ export interface ReferenceMarket {
   readonly expiration: bigint;
   closed: boolean;
   winner?: MarketOutcome;
+  halved: boolean;
+  readonly quick: ReferenceQuick | undefined;
   readonly tokens: readonly string[];
+}
+
+/** A time at which quick markets on an asset start or end, shared by them. */
+export interface ReferenceBoundary {
+  readonly asset: string;
+  readonly time: number;
+  /** In order of opening. */
+  readonly markets: ReferenceMarket[];
+  best?: RecordPrice;
+  decided: boolean;
+  missed: boolean;
+}
+
+export interface ReferenceQuick {
+  readonly start: ReferenceBoundary;
+  readonly end: ReferenceBoundary;
+  strike?: RecordPrice;
+  endPrice?: RecordPrice;
 }
 
 export interface ReferenceOrder {
@@ -64,6 +84,9 @@ export interface State {
   readonly floors: Map<string, bigint>;
   /** Open requests to the relayer, by id. */
   readonly relays: Map<string, RequestRelay>;
+  /** When the newest price of each asset was published. */
+  readonly newestPrices: Map<string, number>;
+  readonly boundaries: ReferenceBoundary[];
 }
 
 /** One command's doing: the events so far, and the pieces of work that count against the limit. */
@@ -75,7 +98,7 @@ export interface Turn {
 export function emptyState(): State {
   return {
     now: 0, position: 0, digest: Buffer.alloc(32), markets: new Map(), orders: new Map(), byNonce: new Map(), books: new Map(),
-    fills: [], sweeps: [], cursors: new Map(), floors: new Map(), relays: new Map(),
+    fills: [], sweeps: [], cursors: new Map(), floors: new Map(), relays: new Map(), newestPrices: new Map(), boundaries: [],
   };
 }
 

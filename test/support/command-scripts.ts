@@ -32,7 +32,7 @@ const facts: readonly { readonly fact?: ChainFact }[] = [
 const orderKinds: Command['kind'][] = ['CancelOrder', 'SettleFill', 'AdvanceClock', 'OpenMarket'];
 const chainKinds = [
   'AdvanceChain', 'CancelOrdersBelow', 'SubmitSettlement', 'RecordTransfer', 'RecordRedemption', 'RecordProposal', 'RecordDispute',
-  'RecordRejection', 'ResolveMarket', 'SyncPosition', 'PassOverAnchor',
+  'RecordRejection', 'ResolveMarket', 'HalveMarket', 'SyncPosition', 'PassOverAnchor',
 ] as const satisfies readonly Command['kind'][];
 type ChainKind = (typeof chainKinds)[number];
 const relayKinds = ['RequestRelay', 'SubmitRelay', 'EndRelay'] as const satisfies readonly Command['kind'][];
@@ -42,7 +42,7 @@ const step = fc.record<Step>({
   kind: fc.oneof(
     { weight: 12, arbitrary: fc.constant<Command['kind']>('PlaceOrder') }, { weight: 3, arbitrary: fc.constant<Command['kind']>('FailFill') },
     { weight: 2, arbitrary: fc.constantFrom(...orderKinds) }, { weight: 3, arbitrary: fc.constantFrom(...chainKinds) },
-    { weight: 2, arbitrary: fc.constantFrom(...relayKinds) },
+    { weight: 2, arbitrary: fc.constantFrom(...relayKinds) }, { weight: 3, arbitrary: fc.constant<Command['kind']>('RecordPrice') },
   ),
   wait: fc.nat(waitsMs.length - 1), about: fc.nat(7), trader: fc.nat(2), side: fc.constantFrom(0, 1), price: fc.nat(3),
   size: fc.nat(sizes.length - 1), ttl: fc.nat(3), flag: fc.nat(11), told: fc.nat(facts.length - 1),
@@ -63,9 +63,17 @@ function commandsOf(steps: readonly Step[]): Command[] {
 
 function open(n: number, at: number, secondsAhead: number): Command {
   return {
-    kind: 'OpenMarket', v: 1, at, marketId: marketId(n), question: 'Will it?', description: '', category: 'general', contractAddress: traderAddress(500 + n),
+    kind: 'OpenMarket', v: 2, at, marketId: marketId(n), question: 'Will it?', description: '', category: 'general', contractAddress: traderAddress(500 + n),
     maker: traderAddress(400), expiration: Math.floor(at / 1_000) + secondsAhead, chainId: 1 + (n % 2), marketKind: 'standard', tokens: { yes: token(n, 0), no: token(n, 1) },
   };
+}
+
+/** Starts a few seconds before or after, and lasts 19, 20 or 40 s. */
+function openQuick({ about, price, flag, ttl }: Step, at: number): Command {
+  const startTime = Math.floor(at / 10_000) * 10 + 10 * (flag - 7);
+  return {
+    ...open(about + 10, at, 0), kind: 'OpenMarket', v: 2, expiration: startTime + [19, 20, 20, 40][price]!, marketKind: 'quick', quick: { asset: ttl === 0 ? 'ETH' : 'BTC', startTime },
+  } as Command;
 }
 
 function token(market: number, outcome: number): string {
@@ -78,7 +86,7 @@ function commandOf(one: Step, at: number, before: readonly Command[]): Command {
   const placed = before.filter((command) => command.kind === 'PlaceOrder');
   const earlier = placed.length === 0 ? undefined : placed[placed.length - 1 - (about % placed.length)];
   switch (kind) {
-    case 'OpenMarket': return { ...open(about, at, 30 * flag), ...(flag === 5 ? { tokens: { yes: token(about, 0), no: token(0, 1) } } : {}), ...fact };
+    case 'OpenMarket': return flag > 5 ? openQuick(one, at) : { ...open(about, at, 30 * flag), ...(flag === 5 ? { tokens: { yes: token(about, 0), no: token(0, 1) } } : {}), ...fact };
     case 'AdvanceClock': return { kind, v: 1, at };
     case 'SettleFill': return { kind, v: 1, at, fill: about, txHash: txHash(about), ...fact };
     case 'FailFill': return { kind, v: 1, at, fill: about, txHash: txHash(about), reason: failureReasons[flag]!, culprit: culprits[trader]!, ...fact };
@@ -96,6 +104,9 @@ function commandOf(one: Step, at: number, before: readonly Command[]): Command {
           nonce: String(flag === 1 ? ttl : 1_000 + before.length), expiration: String(Math.floor(at / 1_000) + 59 + ttl),
           signature: `0x${'0'.repeat(130)}`,
         };
+    case 'RecordPrice': return {
+      kind, v: 1, at, asset: 'BTC', source: `source${side}`, rank: side, price: String(1 + price), publishedAt: at + [-20_000, -5_000, 0, 1_001][ttl]!,
+    };
     case 'RequestRelay': case 'SubmitRelay': case 'EndRelay': return relayCommandOf(one, kind, at);
     default: return chainCommandOf(one, kind, at);
   }
@@ -141,6 +152,7 @@ function chainCommandOf(one: Step, kind: ChainKind, at: number): Command {
     case 'RecordDispute': return { kind, ...head, ...market, assertionId: txHash(about), disputer: user, ...fact };
     case 'RecordRejection': return { kind, ...head, ...market, assertionId: txHash(about), ...fact };
     case 'ResolveMarket': return { kind, ...head, ...market, winningOutcome: side, ...fact };
+    case 'HalveMarket': return { kind, ...head, marketId: marketId(about + 10 * side), ...fact };
     case 'PassOverAnchor': return { kind, ...head, chainId, txHash: txHash(about), position: sizes[size]!, digest: txHash(price), ...fact };
     case 'SyncPosition': return { kind, ...head, ...market, user, yesShares: String(price), noShares: String(flag), block: price };
   }

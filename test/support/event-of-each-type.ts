@@ -24,12 +24,18 @@ const relay: Omit<EventOf<'RelayRequested'>, 'type'> = {
 
 export const eventOfEachType: { readonly [Type in EventType]: EventOf<Type> } = {
   MarketOpened: {
-    type: 'MarketOpened', v: 1, marketId, question: 'Will it rain?', description: '', category: 'general', contractAddress: bytes(20, 0xc0), maker: alice,
-    expiration: 1_800_000_000, chainId: 137, marketKind: 'standard',
+    type: 'MarketOpened', v: 2, marketId, question: 'Will it rain?', description: '', category: 'general', contractAddress: bytes(20, 0xc0), maker: alice,
+    expiration: 1_800_000_000, chainId: 137, marketKind: 'standard', quick: null,
   },
   MarketTokenized: { type: 'MarketTokenized', v: 1, marketId, yesToken: bytes(32, 0xe0), noToken: bytes(32, 0xe1) },
   MarketClosed: { type: 'MarketClosed', v: 1, marketId },
   MarketResolved: { type: 'MarketResolved', v: 1, marketId, winningOutcome: 1 },
+  MarketHalved: { type: 'MarketHalved', v: 1, marketId },
+  PriceRecorded: { type: 'PriceRecorded', v: 1, asset: 'BTC', source: 'pyth', rank: 0, price: '6140993501000', publishedAt: 1_700_000_000_000 },
+  StrikePriceSet: { type: 'StrikePriceSet', v: 1, marketId, source: 'pyth', price: '6140993501000', publishedAt: 1_700_000_000_000 },
+  EndPriceSet: { type: 'EndPriceSet', v: 1, marketId, source: 'pyth', price: '6140993501001', publishedAt: 1_700_000_900_000 },
+  QuickMarketDecided: { type: 'QuickMarketDecided', v: 1, marketId, winningOutcome: 0 },
+  PriceMissed: { type: 'PriceMissed', v: 1, marketId, boundary: 'start' },
   OrderAccepted: { type: 'OrderAccepted', ...order(1), trader: alice, size: '100', nonce: '1', expiration: '1800000000' },
   OrderRested: { type: 'OrderRested', ...order(1), size: '100' },
   FillMatched: { type: 'FillMatched', ...fill },

@@ -52,6 +52,8 @@ interface WitnessedMarket {
   closed: boolean;
   resolved: boolean;
   tokens: readonly string[];
+  /** What a quick market's prices were set to. */
+  readonly prices: Map<'start' | 'end', string>;
 }
 
 export function createWitness(): Witness {
@@ -172,12 +174,30 @@ function seeEvent(scene: Scene, event: Event, incoming: WitnessedOrder | undefin
 
 type ChainEvent = Exclude<Event, { type: `Order${string}` | `Fill${string}` | `Relay${string}` | 'CancelRepeated' | 'CommandRejected' }>;
 
+type QuickEvent = Extract<Event, { type: 'StrikePriceSet' | 'EndPriceSet' | 'PriceMissed' | 'QuickMarketDecided' }>;
+
+function seeQuick({ markets }: Scene, event: QuickEvent): void {
+  const { opened: { quick }, resolved, prices } = markets.get(event.marketId)!;
+  ok(quick !== null && !resolved, 'only an unresolved quick market has prices');
+  if (event.type === 'QuickMarketDecided') {
+    const [strike, end] = [prices.get('start')!, prices.get('end')!];
+    equal(event.winningOutcome, BigInt(end) >= BigInt(strike) ? 0 : 1, 'the higher price wins, and a tie is YES');
+    return;
+  }
+  const boundary = event.type === 'PriceMissed' ? event.boundary : event.type === 'StrikePriceSet' ? 'start' : 'end';
+  ok(!prices.has(boundary), 'a price is set once, and not missed then');
+  if (event.type === 'PriceMissed') return;
+  const sinceMs = event.publishedAt - 1_000 * (boundary === 'start' ? quick.startTime : quick.endTime);
+  ok(sinceMs >= 0 && sinceMs <= 15_000, 'a price is of the market\'s start or end');
+  prices.set(boundary, event.price);
+}
+
 function seeChain(scene: Scene, event: ChainEvent): void {
   if ('marketId' in event && event.type !== 'MarketOpened') ok(scene.markets.has(event.marketId), 'the market was opened');
   switch (event.type) {
     case 'MarketOpened':
       ok(!scene.markets.has(event.marketId), 'a market is opened once');
-      scene.markets.set(event.marketId, { opened: event, closed: false, resolved: false, tokens: [] });
+      scene.markets.set(event.marketId, { opened: event, closed: false, resolved: false, tokens: [], prices: new Map() });
       return;
     case 'MarketTokenized': seeTokens(scene, event); return;
     case 'MarketClosed': {
@@ -186,12 +206,13 @@ function seeChain(scene: Scene, event: ChainEvent): void {
       market.closed = true;
       return;
     }
-    case 'MarketResolved': {
+    case 'MarketResolved': case 'MarketHalved': {
       const market = scene.markets.get(event.marketId)!;
-      ok(market.closed && !market.resolved, 'a market is resolved once, and then closed');
+      ok(market.closed && !market.resolved, 'a market is resolved or halved once, and then closed');
       market.resolved = true;
       return;
     }
+    case 'StrikePriceSet': case 'EndPriceSet': case 'PriceMissed': case 'QuickMarketDecided': seeQuick(scene, event); return;
     case 'NonceFloorRaised': {
       const key = `${event.chainId} ${event.trader}`;
       ok(BigInt(event.belowNonce) > (scene.floors.get(key) ?? 0n), 'a floor only rises');
@@ -205,7 +226,7 @@ function seeChain(scene: Scene, event: ChainEvent): void {
       scene.blocks.set(event.chainId, event.block);
       return;
     case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
-    case 'AnchorPassedOver':
+    case 'AnchorPassedOver': case 'PriceRecorded':
   }
 }
 

@@ -10,6 +10,7 @@ import { projections as catalogue } from '../../projections/catalogue.js';
 import { tableNames, type Projection } from '../../projections/projection.js';
 import { runProjections, type ProjectionRun, type RunOptions } from '../../projections/runner.js';
 import { withChainEvents } from './chain-events.js';
+import { withPriceEvents } from './price-events.js';
 import { withRelayEvents } from './relay-events.js';
 import { appendAll } from './log-records.js';
 import { createRandomCommands, crowd } from './random-commands.js';
@@ -55,7 +56,7 @@ export function randomOutcomes(seed: number, length: number, engine: ReferenceEn
     commands.learn(outcome);
     return outcome;
   });
-  return withRelayEvents(withChainEvents(outcomes, seed), seed);
+  return withPriceEvents(withRelayEvents(withChainEvents(outcomes, seed), seed), seed);
 }
 
 /** Runs a worker until it has folded as much as `position`; rejects when it stops by itself. */

@@ -79,14 +79,17 @@ interface MarketTerms extends When, Told {
   readonly chainId?: number;
   /** Names of the YES and the NO token. */
   readonly tokens?: readonly [string, string];
+  /** The asset of a quick market, and its start in seconds after second 0. */
+  readonly quick?: readonly [string, number];
 }
 
 export function open(market: string, terms: MarketTerms = {}): Deed {
   return (story) => ({
-    kind: 'OpenMarket', v: 1, at: stamp(story, terms), marketId: bytes32(market), question: `${market}?`, description: 'as it says', category: 'general',
+    kind: 'OpenMarket', v: 2, at: stamp(story, terms), marketId: bytes32(market), question: `${market}?`, description: 'as it says', category: 'general',
     contractAddress: address(market), maker: address('maker'), expiration: ZERO_S + (terms.expiration ?? 86_400), chainId: terms.chainId ?? 1,
     marketKind: 'standard',
-    ...(terms.tokens === undefined ? {} : { tokens: { yes: bytes32(terms.tokens[0]), no: bytes32(terms.tokens[1]) } }), ...factOf(terms),
+    ...(terms.tokens === undefined ? {} : { tokens: { yes: bytes32(terms.tokens[0]), no: bytes32(terms.tokens[1]) } }),
+    ...(terms.quick === undefined ? {} : { quick: { asset: terms.quick[0], startTime: ZERO_S + terms.quick[1] } }), ...factOf(terms),
   });
 }
 
@@ -167,9 +170,10 @@ type Unversioned<T> = T extends Event ? Omit<T, 'v'> : never;
 export function opened(market: string): Expected {
   return (story) => {
     const terms = story.markets.get(bytes32(market))!;
-    const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind } = terms;
+    const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind, quick } = terms;
     return {
-      type: 'MarketOpened', v: 1, marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind,
+      type: 'MarketOpened', v: 2, marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind,
+      quick: quick === undefined ? null : { ...quick, endTime: expiration },
     };
   };
 }
