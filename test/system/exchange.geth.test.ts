@@ -37,6 +37,7 @@ describe('the exchange on go-ethereum', function () {
     assert.equal(bid.body['matches'], 1);
     return bid.position;
   };
+  const sent = async () => eventsOf(exchange, 'SettlementSubmitted', (await readiness(exchange)).engine.position - 1);
   const compare = async () => {
     last = await caughtUp(exchange, node);
     for (const market of [rain, sun]) await assertPositionsAreBalances(exchange, { node, market, traders: [alice, bob, carol], position: last });
@@ -86,8 +87,13 @@ describe('the exchange on go-ethereum', function () {
 
     await node.send(node.operator, 'collateral', 'pause', []);
     await caughtUp(exchange, node);
+    const before = await sent();
     const position = await trade(ONE);
-    await eventually('it is tried', async () => (await readiness(exchange)).chains[0]!.settlementTrouble === null ? undefined : true);
+    await eventually('it is tried in vain', async () => {
+      const { length } = await sent();
+      const { count } = await exchange.get('/api/v1/pending-trades') as { count: number };
+      return length > before.length && count === 1 ? true : undefined;
+    });
     await node.send(node.operator, 'collateral', 'unpause', []);
     last = await settled(exchange, position);
     await compare();
