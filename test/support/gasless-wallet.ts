@@ -1,7 +1,7 @@
 /** What a wallet without gas does at the relayer: it signs by what `/api/v1/config` and the nonces' endpoint say, and nothing else. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { Signature, type HDNodeWallet, type TypedDataDomain, type TypedDataField, type Wallet } from 'ethers';
+import { Signature, TypedDataEncoder, type HDNodeWallet, type TypedDataDomain, type TypedDataField, type Wallet } from 'ethers';
 import { issueToken } from '../../service/access/issue-token.js';
 import { openTokenStore } from '../../service/access/token-store.js';
 import type { Scope } from '../../service/access/scopes.js';
@@ -20,9 +20,22 @@ interface ToldAction {
   readonly nonce: { readonly kind: string };
 }
 
-export interface RelayAnswer {
+/** A request to the exchange. */
+export interface Asked {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Answer {
   readonly status: number;
   readonly headers: Headers;
+  /** Of JSON. */
+  readonly body: unknown;
+}
+
+export interface RelayAnswer extends Answer {
   readonly body: {
     readonly success: boolean; readonly tx_hash?: string; readonly txHash?: string; readonly status?: string; readonly error?: string;
   };
@@ -51,17 +64,43 @@ export async function bearerToken(databaseUrl: string, scopes: readonly Scope[] 
   }
 }
 
-export async function gaslessClient({ url, token }: { readonly url: string; readonly token: string }) {
-  const { chains } = await (await fetch(`${url}/api/v1/config`)).json() as { chains: [Told] };
+/** A message that a wallet has signed. */
+export interface SignedMessage {
+  readonly action: string;
+  /** By EIP-712. */
+  readonly digest: string;
+  /** Whether the chain has taken it, or another message with its nonce. */
+  isUsed(): Promise<boolean>;
+}
+
+export interface GaslessClientParts {
+  readonly token: string;
+  readonly ask: (asked: Asked) => Promise<Answer>;
+  /** Told of each message that is signed. */
+  readonly signed?: (message: SignedMessage) => void;
+}
+
+export function gaslessClient({ url, token }: { readonly url: string; readonly token: string }) {
+  return gaslessClientBy({ token, ask: (asked) => askAt(url, asked) });
+}
+
+async function askAt(url: string, { path, ...asked }: Asked): Promise<Answer> {
+  const response = await fetch(url + path, asked);
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+export async function gaslessClientBy(parts: GaslessClientParts) {
+  const { token, ask } = parts;
+  const { chains } = (await ask({ method: 'GET', path: '/api/v1/config' })).body as { chains: [Told] };
   const [{ chainId, contracts }] = chains;
-  const sign = signerBy(url, chains[0]);
+  const sign = signerBy(parts, chains[0]);
 
   async function post(action: string, body: unknown, headers: Record<string, string> = {}): Promise<RelayAnswer> {
-    const response = await fetch(`${url}/api/v1/relayer/${action}`, {
-      method: 'POST', headers: { 'Content-Type': 'application/json', 'Authorization': `Bearer ${token}`, ...headers },
+    return await ask({
+      method: 'POST', path: `/api/v1/relayer/${action}`,
+      headers: { 'Content-Type': 'application/json', 'Authorization': `Bearer ${token}`, ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
-    return { status: response.status, headers: response.headers, body: await response.json() as RelayAnswer['body'] };
+    }) as RelayAnswer;
   }
 
   return {
@@ -91,14 +130,14 @@ interface SignedFields {
 type Sign = (wallet: Signer, action: string, wish: Wish, options?: SignOptions & { readonly marketId?: string }) => Promise<SignedFields>;
 
 /** Signs a message of an action; `marketId` is for actions whose nonces are keyed. */
-function signerBy(url: string, { chainId, signedActions }: Told): Sign {
+function signerBy({ ask, signed = () => undefined }: GaslessClientParts, { chainId, signedActions }: Told): Sign {
   /** Far enough for tests that let days pass on the chain. */
   const soon = (): bigint => BigInt(Math.floor(Date.now() / 1_000) + 20 * 86_400);
 
   async function nonceOf(owner: string, kind: string, marketId?: string): Promise<bigint> {
     const query = marketId === undefined ? '' : `&market=${marketId}`;
-    const answer = await (await fetch(`${url}/api/v1/users/${owner}/nonces?chain_id=${chainId}${query}`)).json();
-    const { owner: next, token, markets } = answer as { owner: string; token: string; markets: { condition: string; market: string }[] };
+    const { body } = await ask({ method: 'GET', path: `/api/v1/users/${owner}/nonces?chain_id=${chainId}${query}` });
+    const { owner: next, token, markets } = body as { owner: string; token: string; markets: { condition: string; market: string }[] };
     switch (kind) {
       case 'owner': return BigInt(next);
       case 'token': return BigInt(token);
@@ -110,7 +149,10 @@ function signerBy(url: string, { chainId, signedActions }: Told): Sign {
   return async (wallet, action, wish, { marketId, later = 0n, deadline = soon(), owner = wallet.address } = {}) => {
     const { domain, types, nonce: { kind } } = signedActions[action]!;
     const nonce = await nonceOf(owner, kind, marketId) + later;
-    const { v, r, s } = Signature.from(await wallet.signTypedData(domain, types, { ...wish, nonce, deadline }));
+    const message = { ...wish, nonce, deadline };
+    const { v, r, s } = Signature.from(await wallet.signTypedData(domain, types, message));
+    const digest = TypedDataEncoder.hash(domain, types, message);
+    signed({ action, digest, isUsed: async () => await nonceOf(owner, kind, marketId) > nonce });
     return { deadline: String(deadline), v, r, s };
   };
 }
