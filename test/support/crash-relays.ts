@@ -172,62 +172,30 @@ interface Acting {
 type ShortMarket = Awaited<ReturnType<CrashChain['openShortMarket']>>;
 type Gasless = ReturnType<typeof gasless>;
 
-/** A trader without gas: it does this and that, and sees one market after the other to its end. */
-function gasless({ wallet, address }: CrashTrader, { chain, desk, random, number }: Acting) {
-  const { bodies, chainId } = desk.client;
-  const { carryOut, refused } = desk;
+/** What every act needs. */
+function meansOf({ wallet, address }: CrashTrader, { chain, desk, random }: Acting) {
   const move = (amount: bigint) => { chain.funds.set(address, chain.funds.get(address)! + amount); };
-  const some = () => BigInt(1 + random() % 20) * USDC;
+  const options = () => ({ times: random() % 3 === 0 ? 3 : 1, again: random() % 2 === 0 });
+  return {
+    move, options,
+    some: () => BigInt(1 + random() % 20) * USDC,
+    async sets(action: 'ctf-split' | 'ctf-merge', { marketId }: DeployedMarket, amount: bigint, stranger?: CarryOut['stranger']): Promise<void> {
+      const body = desk.client.bodies.sets(wallet, action, { conditionId: marketId, amount });
+      await desk.carryOut(action, body, { ...options(), stranger });
+      move(action === 'ctf-split' ? -amount : amount);
+    },
+  };
+}
+
+/** A trader without gas: it does this and that, and sees one market after the other to its end. */
+function gasless(trader: CrashTrader, acting: Acting) {
+  const { wallet, address } = trader;
+  const { chain, desk, random } = acting;
+  const { carryOut, refused, client: { bodies } } = desk;
+  const { options, some, sets } = meansOf(trader, acting);
+  const lives = livesOfMarkets(trader, acting);
   /** One of those that the history has from the first blocks. */
   const anyMarket = () => chain.markets[random() % 2]!;
-  const options = () => ({ times: random() % 3 === 0 ? 3 : 1, again: random() % 2 === 0 });
-
-  async function sets(action: 'ctf-split' | 'ctf-merge', { marketId }: DeployedMarket, amount: bigint, stranger?: (body: Body) => Promise<void>): Promise<void> {
-    await carryOut(action, bodies.sets(wallet, action, { conditionId: marketId, amount }), { ...options(), stranger });
-    move(action === 'ctf-split' ? -amount : amount);
-  }
-
-  /** Each outcome's shares by an item of its own. */
-  async function batch({ marketId: conditionId, address: marketAddress }: Pick<DeployedMarket, 'marketId' | 'address'>): Promise<Body> {
-    const redemptions = [];
-    for (const [i, indexSet] of [1n, 2n].entries()) {
-      redemptions.push({ marketAddress, ...await bodies.redemptionItem(wallet, { conditionId, indexSets: [indexSet] }, { later: BigInt(i) }) });
-    }
-    return { chainId, owner: address, redemptions };
-  }
-
-  let coming: ShortMarket | undefined;
-  let short: (ShortMarket & { readonly shares: bigint }) | undefined;
-  let lives = 0;
-
-  /** The exchange refuses a market of which it hears after its end, as it may here: then the next try is with another one. */
-  async function enterShortMarket(): Promise<void> {
-    const market = coming ??= await chain.openShortMarket();
-    if (!await desk.knows(market, address)) {
-      if (await chain.now() >= market.expiration) coming = undefined;
-      return;
-    }
-    coming = undefined;
-    const shares = some();
-    await sets('ctf-split', market, shares);
-    short = { ...market, shares };
-  }
-
-  /** Once it has ended: from the proposal to the redemption. */
-  async function leaveShortMarket({ marketId, address: market, bond, shares }: NonNullable<typeof short>): Promise<void> {
-    const [named, winningOutcome] = [{ market, marketId }, random() % 2];
-    await carryOut('propose-resolution', bodies.proposal(wallet, { ...named, outcome: winningOutcome === 0, bond }), options());
-    await refused('settle-market', bodies.settlement(wallet, { ...named, winningOutcome: 1 - winningOutcome }), 422);
-    await chain.disputeWindowPasses();
-    await carryOut('settle-market', bodies.settlement(wallet, { ...named, winningOutcome }), options());
-    if (number % 2 === 0) await carryOut('batch-ctf-redemption', batch({ marketId, address: market }), options());
-    else await carryOut('ctf-redemption', bodies.redemption(wallet, { conditionId: marketId }), options());
-    move(shares);
-    await refused('ctf-redemption', bodies.redemption(wallet, { conditionId: marketId }), 422);
-    short = undefined;
-    lives++;
-  }
-
   const acts = [
     () => sets('ctf-split', anyMarket(), some()),
     () => sets('ctf-merge', anyMarket(), some()),
@@ -242,18 +210,71 @@ function gasless({ wallet, address }: CrashTrader, { chain, desk, random, number
     () => refused('ctf-merge', bodies.sets(wallet, 'ctf-merge', { conditionId: anyMarket().marketId, amount: MAX_UINT256 / 2n }), 422),
     () => refused('ctf-split', bodies.sets(wallet, 'ctf-split', { conditionId: chain.chain.contracts.settlement.padEnd(66, '0'), amount: 1n }), 403),
   ];
-
   let isReady = false;
   let turn = 0;
   return {
     desk,
-    hasDoneAll: () => turn >= acts.length && lives > 0,
+    hasDoneAll: () => turn >= acts.length && lives.count() > 0,
     async act(): Promise<void> {
       isReady ||= await desk.knows(chain.markets[1]!, address);
-      if (short === undefined) await enterShortMarket();
-      else if (await chain.now() >= short.expiration) await leaveShortMarket(short);
+      await lives.goOn();
       if (isReady) await acts[turn++ % acts.length]!();
       await sleep(random() % REST_MS);
+    },
+  };
+}
+
+/** A trader's part in short markets, one after the other: a split, and after its end from the proposal to the redemption. */
+function livesOfMarkets(trader: CrashTrader, acting: Acting) {
+  const { wallet, address } = trader;
+  const { chain, desk, random, number } = acting;
+  const { carryOut, refused, client: { bodies, chainId } } = desk;
+  const { move, options, some, sets } = meansOf(trader, acting);
+  let coming: ShortMarket | undefined;
+  let entered: (ShortMarket & { readonly shares: bigint }) | undefined;
+  let count = 0;
+
+  /** The exchange refuses a market of which it hears after its end, as it may here: then the next try is with another one. */
+  async function enter(): Promise<void> {
+    const market = coming ??= await chain.openShortMarket();
+    if (!await desk.knows(market, address)) {
+      if (await chain.now() >= market.expiration) coming = undefined;
+      return;
+    }
+    coming = undefined;
+    const shares = some();
+    await sets('ctf-split', market, shares);
+    entered = { ...market, shares };
+  }
+
+  async function leave({ marketId, address: market, bond, shares }: NonNullable<typeof entered>): Promise<void> {
+    const [named, winningOutcome] = [{ market, marketId }, random() % 2];
+    await carryOut('propose-resolution', bodies.proposal(wallet, { ...named, outcome: winningOutcome === 0, bond }), options());
+    await refused('settle-market', bodies.settlement(wallet, { ...named, winningOutcome: 1 - winningOutcome }), 422);
+    await chain.disputeWindowPasses();
+    await carryOut('settle-market', bodies.settlement(wallet, { ...named, winningOutcome }), options());
+    if (number % 2 === 0) await carryOut('batch-ctf-redemption', batch({ marketId, address: market }), options());
+    else await carryOut('ctf-redemption', bodies.redemption(wallet, { conditionId: marketId }), options());
+    move(shares);
+    await refused('ctf-redemption', bodies.redemption(wallet, { conditionId: marketId }), 422);
+    entered = undefined;
+    count++;
+  }
+
+  /** Each outcome's shares by an item of its own. */
+  async function batch({ marketId: conditionId, address: marketAddress }: Pick<DeployedMarket, 'marketId' | 'address'>): Promise<Body> {
+    const redemptions = [];
+    for (const [i, indexSet] of [1n, 2n].entries()) {
+      redemptions.push({ marketAddress, ...await bodies.redemptionItem(wallet, { conditionId, indexSets: [indexSet] }, { later: BigInt(i) }) });
+    }
+    return { chainId, owner: address, redemptions };
+  }
+
+  return {
+    count: () => count,
+    async goOn(): Promise<void> {
+      if (entered === undefined) await enter();
+      else if (await chain.now() >= entered.expiration) await leave(entered);
     },
   };
 }
