@@ -39,7 +39,7 @@ export interface MortalOptions {
 }
 
 /** A moment that has not come so long after the service listens does not come. */
-const PATIENCE_MS = 8_000;
+const PATIENCE_MS = 15_000;
 
 export async function mortalService({ databaseUrl, chainUrl, environment }: MortalOptions): Promise<MortalService> {
   const database = new URL(databaseUrl);
