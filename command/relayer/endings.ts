@@ -28,13 +28,18 @@ export type Over = Extract<RequestStatus, { kind: 'refused' | 'ended' }>;
 const MAX_REASON = 200;
 /** Nodes answer eth_getLogs for so many blocks at least. */
 const MAX_BLOCKS = 1_000;
+/** Most nodes keep the states of 128 blocks. */
+const KEPT_STATES = 100;
 
 /** Throws ChainUnavailable: then ask again. */
 export async function judge({ action, goals, fromBlock }: RelayNote, over: Over, sent: readonly string[], parts: EndingParts): Promise<Ended> {
   const lastSent = sent.at(-1);
   if (over.kind === 'refused') return { txHash: lastSent, results: goals.map(() => failed(over.reason)) };
   const { ending } = over;
-  const to = ending.kind === 'mined' ? ending.block : (await parts.reads.funds(parts.relayer)).block;
+  const { block: newest } = await parts.reads.funds(parts.relayer);
+  const to = ending.kind === 'mined' ? ending.block : newest;
+  // After a longer stop no node may have the state of that block any more, and a request must not wait for ever.
+  const stateAt = newest - to > KEPT_STATES ? 'latest' : to;
   const txHash = ending.kind === 'mined' ? ending.txHash : lastSent;
   const reached = ending.kind === 'mined' && ending.succeeded ? await reachedBy(ending.txHash, { action, goals }, parts) : goals.map(() => false);
   const why = ending.kind === 'lost'
@@ -42,7 +47,7 @@ export async function judge({ action, goals, fromBlock }: RelayNote, over: Over,
     : ending.succeeded ? 'the transaction has not brought the state that was asked for' : 'the transaction reverted';
   const blocks = { from: Math.max(Math.min(fromBlock, to), to - MAX_BLOCKS), to };
   const results = await Promise.all(goals.map(async (goal, i) => (
-    reached[i] === true || await hasBecomeSo(goal, { ...parts, blocks }) ? { succeeded: true } : failed(why))));
+    reached[i] === true || await hasBecomeSo(goal, { ...parts, blocks, stateAt }) ? { succeeded: true } : failed(why))));
   return { txHash, results };
 }
 

@@ -40,17 +40,19 @@ export async function sharesToRedeem(goal: Goal, parts: GoalParts, block: BlockT
 export interface Judged extends GoalParts {
   /** From the block at which the request was taken to that of its ending. */
   readonly blocks: { readonly from: number; readonly to: number };
+  /** Whose state counts: that of the last of these blocks, or the newest. */
+  readonly stateAt: BlockTag;
 }
 
-/** Whether the goal is reached at the end of the last block, by whichever transaction. Throws ChainUnavailable. */
+/** Whether the goal is reached in that state, by whichever transaction. Throws ChainUnavailable. */
 export async function hasBecomeSo(goal: Goal, judged: Judged): Promise<boolean> {
   switch (goal.kind) {
     case 'approval':
     case 'allowance':
     case 'proposal':
-    case 'resolution': return isReached(goal, judged, judged.blocks.to);
+    case 'resolution': return isReached(goal, judged, judged.stateAt);
     case 'redemption': {
-      const left = await sharesToRedeem(goal, judged, judged.blocks.to) ?? [];
+      const left = await sharesToRedeem(goal, judged, judged.stateAt) ?? [];
       return left.every((shares) => shares === 0n) && (await eventsOf(goal, judged)).some((log) => isRedemptionOf(goal, log));
     }
     case 'split':

@@ -36,6 +36,8 @@ export interface RelayChain {
   readonly isKnownMarket: (marketId: string) => boolean;
   /** How a request has ended, by the read model; undefined when it knows of no ending. */
   readonly ended: (requestId: string) => Promise<EndedRelay | undefined>;
+  /** Resolves when the read model has all that the history has now. Throws RequestError `relay_unavailable` when that takes too long. */
+  readonly readModelCaughtUp: () => Promise<void>;
 }
 
 export interface RelayerParts {
@@ -193,11 +195,16 @@ async function carryOut(work: Work): Promise<Relayed> {
 }
 
 /** The transaction that the same request has already; undefined when there is none, or when it ended in vain and the nonce is unused. */
-async function knownTransaction(verdict: RightVerdict, { desk, ended }: RelayChain): Promise<Relayed | undefined> {
+async function knownTransaction(verdict: RightVerdict, { desk, ended, readModelCaughtUp }: RelayChain): Promise<Relayed | undefined> {
   if (verdict.kind !== 'next' && verdict.kind !== 'repeat') return undefined;
   const open = desk.find(verdict.requestId);
   if (open !== undefined) return { txHash: await open, status: 'pending' };
-  const over = desk.ended(verdict.requestId) ?? await ended(verdict.requestId);
+  let over = desk.ended(verdict.requestId) ?? await ended(verdict.requestId);
+  if (over === undefined && verdict.kind === 'repeat') {
+    // The nonce is used, maybe by this very request, of which a read model that is behind does not know.
+    await readModelCaughtUp();
+    over = await ended(verdict.requestId);
+  }
   if (over?.txHash === undefined || (verdict.kind === 'next' && !over.succeeded)) return undefined;
   return { txHash: over.txHash, status: 'confirmed' };
 }

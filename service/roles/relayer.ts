@@ -108,6 +108,7 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
       chain, desk, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
       token: () => access.collateral(),
       isKnownMarket: (marketId) => view.market(marketId)?.chainId === chainId, ended: (requestId) => endedByReadModel(db, requestId),
+      readModelCaughtUp: () => caughtUp(db, view.position - 1),
     },
     health() {
       const { holds, open, trouble } = desk.status();
@@ -147,6 +148,14 @@ async function endedByReadModel(db: Database, requestId: string): Promise<EndedR
   const found = await relayOfRequest(db, { requestId });
   if (found?.txHash === undefined || found.status === 'requested') return undefined;
   return { txHash: found.txHash, succeeded: found.status !== 'failed' };
+}
+
+async function caughtUp(db: Database, position: number): Promise<void> {
+  try {
+    await db.waitForPosition(position);
+  } catch (error) {
+    throw error instanceof RequestError ? new RequestError('relay_unavailable', 'the read models are behind') : error;
+  }
 }
 
 /** Raises an alarm when a sender cannot send for two looks in a row, until it can again. A process that stands by is silent. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { Interface, type InterfaceAbi } from 'ethers';
 import type { ChainLog, ContractCall } from '../../command/chain/abi.js';
+import { ChainUnavailable } from '../../command/chain/chain.js';
 import { judge, neverSent, type Over } from '../../command/relayer/endings.js';
 import type { Goal } from '../../command/relayer/goals.js';
 import type { RelayNote } from '../../command/relayer/note.js';
@@ -26,19 +27,23 @@ describe('relayer: endings', () => {
   /** Judges a request of these goals on a chain whose views give `state` and whose blocks and receipt have these logs. */
   async function judged(
     goals: readonly Goal[], over: Over,
-    { action = 'ctf-redemption', state = () => 0n, logs = [], receipt = [], fromBlock = 4_990 }:
-    { action?: RelayNote['action']; state?: (call: ContractCall) => unknown; logs?: ChainLog[]; receipt?: ChainLog[]; fromBlock?: number } = {},
+    { action = 'ctf-redemption', state = () => 0n, logs = [], receipt = [], fromBlock = 4_990, newest = 5_050, pruned = false }: {
+      action?: RelayNote['action']; state?: (call: ContractCall) => unknown; logs?: ChainLog[]; receipt?: ChainLog[]; fromBlock?: number;
+      /** The newest block, and whether the node has the states of earlier ones. */
+      newest?: number; pruned?: boolean;
+    } = {},
   ) {
     const note: RelayNote = { requestId: ZERO, action, owner: ann, goals, nonces: [], fromBlock };
     return judge(note, over, [TX], {
       contracts, relayer: ann,
       reads: {
-        views: (calls) => Promise.resolve(calls.map(state)),
+        views: (calls, block) => (
+          pruned && block !== 'latest' ? Promise.reject(new ChainUnavailable(1, 'missing trie node')) : Promise.resolve(calls.map(state))),
         logs: ({ from, to }) => {
           asked.push({ from, to });
           return Promise.resolve(logs);
         },
-        receiptLogs: () => Promise.resolve(receipt), funds: () => Promise.resolve({ baseFeePerGas: 1n, balance: 1n, block: 6_000 }),
+        receiptLogs: () => Promise.resolve(receipt), funds: () => Promise.resolve({ baseFeePerGas: 1n, balance: 1n, block: newest }),
       },
     });
   }
@@ -100,10 +105,19 @@ describe('relayer: endings', () => {
     }
   });
 
+  it('by the newest state when the block is so old that nodes may not have its state any more', async () => {
+    const goal: Goal = { kind: 'resolution', marketId: RAIN, winningOutcome: 0 };
+    const resolved = { action: 'settle-market' as const, state: ({ args }: ContractCall) => args[1] === 0 ? 1n : 0n, pruned: true };
+    assert.deepEqual((await judged([goal], mined(true), { ...resolved, newest: 5_101 })).results, [succeeded]);
+    const old = { logs: [redemption(RAIN, [1n])], pruned: true, newest: 5_101 };
+    assert.deepEqual((await judged([redeem(RAIN)], mined(false), old)).results, [succeeded]);
+    await assert.rejects(judged([goal], mined(true), { ...resolved, newest: 5_100 }), /missing trie node/);
+  });
+
   it('a lost transaction by the newest state, in at most 1,000 blocks', async () => {
     asked.length = 0;
     const over: Over = { kind: 'ended', ending: { kind: 'lost' } };
-    const { txHash, results } = await judged([redeem(RAIN)], over, { logs: [redemption(RAIN, [1n])], fromBlock: 10 });
+    const { txHash, results } = await judged([redeem(RAIN)], over, { logs: [redemption(RAIN, [1n])], fromBlock: 10, newest: 6_000 });
     assert.deepEqual([txHash, results], [TX, [succeeded]]);
     assert.deepEqual(asked, [{ from: 5_000, to: 6_000 }]);
     assert.deepEqual((await judged([redeem(RAIN)], over)).results, [{ succeeded: false, reason: 'another transaction used the relayer\'s nonce' }]);

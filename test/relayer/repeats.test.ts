@@ -41,6 +41,19 @@ describe('relayer: one request, one transaction', () => {
       assert.equal(scene.sent.length, 1);
     });
 
+    it(`${action}: a restart finds the read model behind: the repeat waits for it, and is asked for again if that takes too long`, async () => {
+      const body = validBody(action, scene);
+      const { txHash } = await scene.ask(action, body);
+      scene.state.counter += 1n;
+      Object.assign(scene.state, { approved: true, allowance: 5n });
+      scene.restart();
+      scene.state.endedByNow = undefined;
+      assert.equal(await codeOf(scene.ask(action, body)), 'relay_unavailable');
+      scene.state.endedByNow = new Map([[scene.sent[0]!.note.requestId, { txHash, succeeded: true }]]);
+      assert.deepEqual(await scene.ask(action, body), { txHash, status: 'confirmed' });
+      assert.equal(scene.sent.length, 1);
+    });
+
     it(`${action}: what ended in vain is sent again while its nonce is unused`, async () => {
       const body = validBody(action, scene);
       const { txHash } = await scene.ask(action, body);

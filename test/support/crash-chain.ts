@@ -1,14 +1,14 @@
 /** The chain of a crash test, which outlives the service: traders with and without means, and what they do there by themselves meanwhile. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Wallet, ZeroHash, id } from 'ethers';
+import { Wallet, ZeroHash, id, type HDNodeWallet } from 'ethers';
 import { rpcTo } from './json-rpc.js';
 import { deployedChain, testAccounts, type DeployedChain, type DeployedMarket } from './deployed-chain.js';
 
 /**
- * `rich`: collateral, shares, both allowed to the settlement. `permits`: allows collateral by permits only. The others lack just
- * what their name says, so that their fills fail.
+ * `rich`: collateral, shares, both allowed to the settlement. `permits`: allows collateral by permits only. `gasless`: rich, but without
+ * the chain's coin, so that the relayer has to do everything. The others lack just what their name says, so that their fills fail.
  */
-export type Means = 'rich' | 'permits' | 'penniless' | 'shareless' | 'unapproved';
+export type Means = 'rich' | 'permits' | 'gasless' | 'penniless' | 'shareless' | 'unapproved';
 
 export interface CrashTrader {
   readonly wallet: Wallet;
@@ -25,18 +25,25 @@ export interface ChainMode {
   readonly exposureCheck: boolean;
 }
 
-const MEANS: readonly Means[] = ['rich', 'rich', 'rich', 'rich', 'permits', 'permits', 'penniless', 'shareless', 'unapproved'];
+const MEANS: readonly Means[] = ['gasless', 'gasless', 'gasless', 'rich', 'rich', 'rich', 'permits', 'permits', 'penniless', 'shareless', 'unapproved'];
 const USDC = 10n ** 6n;
 const PLENTY = 1_000_000n * USDC;
 /** Estimates would be of a state that other transactions change. */
 const GAS = 1_000_000;
+/** Of the markets that are resolved on the way. */
+const BOND = 10n * USDC;
+const DISPUTE_WINDOW_S = 1;
+/** How long these can be traded. */
+const SHORT_S = 30;
 
 export type CrashChain = Awaited<ReturnType<typeof crashChain>>;
 
 export async function crashChain(random: () => number) {
-  const chain = await deployedChain();
-  // The deployer's key mints and creates markets: the service needs one that nobody else sends with.
-  const operator = testAccounts()[9]!;
+  const deployed = await deployedChain({ disputeWindowS: BigInt(DISPUTE_WINDOW_S) });
+  const creation = oneByOne();
+  const chain: DeployedChain = { ...deployed, createMarket: (market) => creation(() => deployed.createMarket(market)) };
+  // The deployer's key mints and creates markets: the service needs two that nobody else sends with.
+  const [stranger, relayer, operator] = testAccounts().slice(7) as [HDNodeWallet, HDNodeWallet, HDNodeWallet];
   await chain.send(chain.operator, 'settlement', 'grantRole', [await chain.read('settlement', 'OPERATOR_ROLE', []), operator.address]);
   const markets = [await chain.createMarket({ question: 'rain' }), await chain.createMarket({ question: 'sun' })];
   const traders = MEANS.map((means, i): CrashTrader => {
@@ -51,8 +58,28 @@ export async function crashChain(random: () => number) {
   // Past the provider, which holds back what it asks together with a transaction until that is mined.
   const rpc = rpcTo(chain.url);
   let mode: ChainMode = { confirmations: 0, exposureCheck: false };
+  const shortMarkets: DeployedMarket[] = [];
+  const strangersTurn = oneByOne();
+  let shortQuestions = 0;
   return {
-    ...chain, operator, markets, traders, funds, acts,
+    ...chain, operator, relayer, markets, traders, funds, acts,
+    /** Markets that nobody trades, and whose end is near from the start. */
+    shortMarkets,
+    async openShortMarket() {
+      const expiration = Math.max(await chain.now(), Math.floor(Date.now() / 1_000)) + SHORT_S;
+      const market = await chain.createMarket({ question: `short question ${shortQuestions++}`, expiration, bond: BOND });
+      shortMarkets.push(market);
+      return { ...market, bond: BOND };
+    },
+    /** Resolves when a proposal that is on the chain now can be disputed no more. */
+    async disputeWindowPasses(): Promise<void> {
+      for (const start = await chain.now(); await chain.now() <= start + DISPUTE_WINDOW_S;) await sleep(50);
+    },
+    /** A stranger's transaction with somebody's signed message: it fails when the message has been carried out before. */
+    async bring(method: string, args: readonly unknown[]): Promise<void> {
+      const sent = strangersTurn(() => chain.send(stranger, 'conditionalTokens', method, args, GAS));
+      await sent.catch((error: unknown) => { if (!/reverted/.test(String(error))) throw error; });
+    },
     async enter(next: ChainMode): Promise<void> {
       mode = next;
       await rpc('evm_setAutomine', [mode.blockMs === undefined]);
@@ -64,14 +91,26 @@ export async function crashChain(random: () => number) {
         await sleep(20 + random() % (mode.blockMs ?? 200));
       }
     },
+    /** What the chains file names. */
+    keys: { OPERATOR_KEY: operator.privateKey, RELAYER_KEY: relayer.privateKey },
     /** A chains file's content. */
     file: (rpcUrl: string) => {
       const { chainId, name, testnet, startBlock, contracts, domainName: settlementDomainName } = chain.chain;
       const { confirmations, exposureCheck } = mode;
-      const operatorKey = { env: 'OPERATOR_KEY' };
-      const given = { chainId, name, testnet, startBlock, contracts, settlementDomainName, confirmations, exposureCheck, operatorKey };
+      const [operatorKey, relayerKey] = [{ env: 'OPERATOR_KEY' }, { env: 'RELAYER_KEY' }];
+      const given = { chainId, name, testnet, startBlock, contracts, settlementDomainName, confirmations, exposureCheck, operatorKey, relayerKey };
       return JSON.stringify({ chains: [{ ...given, rpcUrls: [rpcUrl], pollMs: 50 }] });
     },
+  };
+}
+
+/** Two transactions of one account at once may get the same nonce. */
+function oneByOne() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(send: () => Promise<T>): Promise<T> => {
+    const sent = last.then(send);
+    last = sent.catch(() => undefined);
+    return sent;
   };
 }
 
@@ -81,6 +120,7 @@ async function equip(chain: DeployedChain, { wallet, means }: CrashTrader, marke
   if (means === 'permits') await chain.approve(wallet, 0n);
   if (means === 'unapproved') await chain.approveShares(wallet, false);
   await chain.approve(wallet, 2n ** 256n - 1n, chain.chain.contracts.conditionalTokens);
+  if (means === 'gasless') await chain.rpc('anvil_setBalance', [wallet.address, '0x0']);
 }
 
 interface Acting {

@@ -37,9 +37,10 @@ export function eventsOf<T extends Event['type']>({ entries }: Pick<History, 'en
   return entries.flatMap(({ outcome }) => outcome.events).filter((event): event is Extract<Event, { type: T }> => event.type === type);
 }
 
-/** Whether every fill has been settled or has failed. */
+/** Whether every fill has been settled or has failed, and every relayed request has ended. */
 export function isSettled(history: History): boolean {
-  return eventsOf(history, 'FillMatched').length === eventsOf(history, 'FillSettled').length + eventsOf(history, 'FillFailed').length;
+  const count = (type: Event['type']) => eventsOf(history, type).length;
+  return count('FillMatched') === count('FillSettled') + count('FillFailed') && count('RelayRequested') === count('RelayEnded');
 }
 
 /** Every answer is what the history says, and nothing is twice. */
@@ -164,9 +165,11 @@ export async function provesBalances(history: History, chain: CrashChain, url: s
     funds.set(buyer, funds.get(buyer)! - BigInt(cost));
     funds.set(seller, funds.get(seller)! + BigInt(cost));
   }
+  const opened = new Set(eventsOf(history, 'MarketOpened').map(({ marketId }) => marketId));
+  const known = chain.shortMarkets.filter(({ marketId }) => opened.has(marketId));
   for (const { wallet, address } of chain.traders) {
     equal(await chain.usdcOf(wallet), funds.get(address), `collateral of ${address}`);
-    for (const market of chain.markets) {
+    for (const market of [...chain.markets, ...known]) {
       const { yesShares, noShares } = await get(url, `/api/v1/positions/${market.address}?user=${address}`, last);
       const { yes, no } = await chain.sharesOf(wallet, market);
       deepEqual({ yes: BigInt(yesShares as number), no: BigInt(noShares as number) }, { yes, no }, `shares of ${address} in ${market.marketId}`);
@@ -199,7 +202,7 @@ export function replays({ lines }: History): void {
 }
 
 /** The answer to a read that includes the history up to `position`. */
-async function get(url: string, path: string, position: number): Promise<Readonly<Record<string, unknown>>> {
+export async function get(url: string, path: string, position: number): Promise<Readonly<Record<string, unknown>>> {
   const response = await fetch(url + path, { headers: { 'X-Min-Log-Position': String(position) } });
   const text = await response.text();
   equal(response.status, 200, `${path}: ${text}`);

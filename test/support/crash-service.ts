@@ -1,15 +1,11 @@
 /** The whole service under `kill -9`: lives that end at a chosen moment, with the database and the chain behind proxies that know it. */
-import { startRpcProxy, type RpcProxy } from './rpc-proxy.js';
+import { Transaction } from 'ethers';
+import { startRpcProxy, type RpcCall, type RpcProxy } from './rpc-proxy.js';
 import { spawnService, type SpawnedService } from './service-process.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
-/**
- * When a life ends: so long after it began, so long after it listens, or at a question to the database or the chain that has this text
- * in it: the so many-th, before it has got there, or when it has been answered and the service has not heard of it.
- */
-export type Moment
-  = | { readonly at: 'start' | 'work'; readonly afterMs: number }
-    | { readonly at: 'database' | 'chain'; readonly text: string; readonly number: number; readonly answered: boolean };
+/** When a life ends: so long after it began, so long after it listens, or at a question to the database or the chain. */
+export type Moment = { readonly at: 'start' | 'work'; readonly afterMs: number } | Question;
 
 /** How a life ended. */
 export interface Death {
@@ -43,7 +39,7 @@ export interface MortalOptions {
 }
 
 /** A moment that has not come so long after the service listens does not come. */
-const PATIENCE_MS = 3_000;
+const PATIENCE_MS = 15_000;
 
 export async function mortalService({ databaseUrl, chainUrl, environment }: MortalOptions): Promise<MortalService> {
   const database = new URL(databaseUrl);
@@ -137,32 +133,46 @@ interface Life {
 export interface Question {
   readonly at: 'database' | 'chain';
   readonly text: string;
+  /** The address whose transaction it is about, or what else names that in a statement; undefined when any counts. */
+  readonly of?: string | undefined;
   readonly number: number;
   readonly answered: boolean;
 }
 
 /** Calls `die` when the question comes, and lets it or its answer go no further. */
-export function lieInWait({ tcp, rpc }: { tcp: TcpProxy; rpc: RpcProxy }, moment: Question, die: () => void): void {
-  let left = moment.number;
-  const isIt = (question: string | Buffer) => question.includes(moment.text) && --left === 0;
-  if (moment.at === 'chain') {
-    rpc.fate = ({ method }) => {
-      if (!isIt(method)) return 'pass';
-      if (!moment.answered) die();
-      return moment.answered ? 'lose' : 'drop';
+export function lieInWait({ tcp, rpc }: { tcp: TcpProxy; rpc: RpcProxy }, { at, text, of, number, answered }: Question, die: () => void): void {
+  let left = number;
+  if (at === 'chain') {
+    const isAbout = of === undefined ? () => true : transactionsOf(of);
+    rpc.fate = (call) => {
+      // Every call is looked at: transactions are known from their broadcast.
+      if (!isAbout(call) || !call.method.includes(text) || --left !== 0) return 'pass';
+      if (!answered) die();
+      return answered ? 'lose' : 'drop';
     };
     rpc.lost = die;
   } else {
     tcp.fate = (question) => {
-      if (!isIt(question)) return 'pass';
-      if (!moment.answered) die();
-      return moment.answered ? 'lose-reply' : 'cut';
+      if (!question.includes(text) || !question.includes(of ?? '') || --left !== 0) return 'pass';
+      if (!answered) die();
+      return answered ? 'lose-reply' : 'cut';
     };
     tcp.replied = () => {
       die();
       return Promise.resolve();
     };
   }
+}
+
+/** Whether a call is about a transaction of this address that has been broadcast since. */
+function transactionsOf(address: string): (call: RpcCall) => boolean {
+  const hashes = new Set<unknown>();
+  return ({ method, params: [first] }) => {
+    if (method !== 'eth_sendRawTransaction') return hashes.has(first);
+    const { from, hash } = Transaction.from(first as string);
+    if (from?.toLowerCase() === address) hashes.add(hash);
+    return from?.toLowerCase() === address;
+  };
 }
 
 interface Deferred<T> {

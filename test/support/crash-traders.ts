@@ -1,9 +1,10 @@
 /** Traders who send orders and cancels to a service that dies all the time, each again until it is answered, and note what they were told. */
 import { equal } from 'node:assert/strict';
-import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Signature, TypedDataEncoder, ZeroAddress } from 'ethers';
 import { cancelTypes, orderTypes, permitTypes } from '../../command/signing/typed-data.js';
+import { crashDelivery } from './crash-delivery.js';
+import type { Answer } from './gasless-wallet.js';
 import { createRandom } from './random-commands.js';
 import type { CrashChain, CrashTrader, Means } from './crash-chain.js';
 
@@ -57,7 +58,7 @@ const REFUSALS = ['insufficient_balance', 'insufficient_allowance', 'nonce_cance
 
 export function crashTraders(parts: CrashTradersParts): CrashTraders {
   const { chain, seed } = parts;
-  const { deliver, repeats } = delivery(parts);
+  const { deliver, repeats } = crashDelivery(parts);
   const sign = signing(chain);
   const acknowledged = new Map<string, Acknowledged>();
   const refused = new Map<string, string>();
@@ -69,7 +70,7 @@ export function crashTraders(parts: CrashTradersParts): CrashTraders {
   async function place(signed: SignedOrder): Promise<Answer> {
     const answer = await deliver({ method: 'POST', path: '/api/v1/orders', body: signed.body });
     if (answer.status !== 200) return answer;
-    equal(answer.body['orderHash'], signed.orderHash);
+    equal(bodyOf(answer)['orderHash'], signed.orderHash);
     return answer;
   }
 
@@ -87,12 +88,12 @@ export function crashTraders(parts: CrashTradersParts): CrashTraders {
   }
 
   async function cancel({ orderHash, order: { marketId, side }, trader }: SignedOrder): Promise<void> {
-    const { status, body } = await deliver({
+    const answer = await deliver({
       method: 'DELETE', path: `/api/v1/orders/${orderHash}?marketId=${marketId}&side=${side === 0 ? 'buy' : 'sell'}`,
       headers: { 'X-Cancel-Signature': await sign.cancel(trader, orderHash), 'X-Cancel-Deadline': String(EXPIRATION) },
     });
-    if (status === 200) cancelled.add(orderHash);
-    else refusalOf({ status, body }, ['already_filled']);
+    if (answer.status === 200) cancelled.add(orderHash);
+    else refusalOf(answer, ['already_filled']);
   }
 
   async function tradeAs(trader: CrashTrader, random: () => number, signal: AbortSignal): Promise<void> {
@@ -113,18 +114,23 @@ export function crashTraders(parts: CrashTradersParts): CrashTraders {
     },
     async repeat(orderHash) {
       const answer = await place(taken.get(orderHash)!);
-      return { told: toldBy(answer), isRepeat: answer.replayed };
+      return { told: toldBy(answer), isRepeat: answer.headers.get('idempotent-replayed') === 'true' };
     },
   };
 }
 
-function toldBy({ body, position }: Answer): Acknowledged {
-  return { orderHash: body['orderHash'] as string, matches: body['matches'] as number, position };
+function bodyOf({ body }: Answer): Readonly<Record<string, unknown>> {
+  return body as Readonly<Record<string, unknown>>;
 }
 
-function refusalOf({ status, body }: Pick<Answer, 'status' | 'body'>, expected: readonly string[]): string {
-  const { code } = body;
-  if (typeof code !== 'string' || !expected.includes(code)) throw new Error(`answered with ${status}: ${JSON.stringify(body)}`);
+function toldBy(answer: Answer): Acknowledged {
+  const { orderHash, matches } = bodyOf(answer);
+  return { orderHash: orderHash as string, matches: matches as number, position: Number(answer.headers.get('x-log-position')) };
+}
+
+function refusalOf(answer: Answer, expected: readonly string[]): string {
+  const { code } = bodyOf(answer);
+  if (typeof code !== 'string' || !expected.includes(code)) throw new Error(`answered with ${answer.status}: ${JSON.stringify(answer.body)}`);
   return code;
 }
 
@@ -159,60 +165,4 @@ function signing(chain: CrashChain) {
     cancel: ({ wallet, address }: CrashTrader, orderHash: string) => (
       wallet.signTypedData(domain, { CancelOrder: [...cancelTypes.CancelOrder] }, { orderHash, trader: address, deadline: EXPIRATION })),
   };
-}
-
-interface Asked {
-  readonly method: string;
-  readonly path: string;
-  readonly body?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body: Readonly<Record<string, unknown>>;
-  /** `X-Log-Position`. */
-  readonly position: number;
-  readonly replayed: boolean;
-}
-
-/** Requests that are sent until they are answered, by whichever life of the service. */
-function delivery({ url }: CrashTradersParts) {
-  const agent = new Agent({ keepAlive: true });
-  let repeats = 0;
-  return {
-    repeats: () => repeats,
-    async deliver(asked: Asked): Promise<Answer> {
-      for (;;) {
-        try {
-          const answer = await ask(agent, await url(), asked);
-          if (answer.status !== 503) return answer;
-        } catch (error) {
-          // The connection's errors have codes.
-          if ((error as NodeJS.ErrnoException).code === undefined) throw error;
-          repeats++;
-        }
-        await sleep(20);
-      }
-    },
-  };
-}
-
-/** By node's own client: fetch hides which errors are the connection's. */
-function ask(agent: Agent, url: string, { method, path, body, headers }: Asked): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const sized = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
-    const sent = request(url + path, { agent, method, headers: { ...sized, ...headers } }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => { text += chunk; });
-      response.on('error', reject);
-      response.on('end', () => {
-        const { 'x-log-position': position, 'idempotent-replayed': replayed } = response.headers;
-        resolve({ status: response.statusCode!, body: JSON.parse(text) as Answer['body'], position: Number(position), replayed: replayed === 'true' });
-      });
-    });
-    sent.on('error', reject);
-    sent.end(body);
-  });
 }

@@ -4,15 +4,28 @@ import { randomUUID } from 'node:crypto';
 import { issueToken } from '../../service/access/issue-token.js';
 import { openTokenStore } from '../../service/access/token-store.js';
 import type { Scope } from '../../service/access/scopes.js';
-import { bodiesSignedBy, requestSigner, type SigningChain } from '../../service/cli/demo/signed-requests.js';
+import { bodiesSignedBy, requestSigner, type SignedMessage, type SigningChain } from '../../service/cli/demo/signed-requests.js';
 
 interface Told extends SigningChain {
   readonly contracts: Readonly<Record<string, string>>;
 }
 
-export interface RelayAnswer {
+/** A request to the exchange. */
+export interface Asked {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Answer {
   readonly status: number;
   readonly headers: Headers;
+  /** Of JSON. */
+  readonly body: unknown;
+}
+
+export interface RelayAnswer extends Answer {
   readonly body: {
     readonly success: boolean; readonly tx_hash?: string; readonly txHash?: string; readonly status?: string; readonly error?: string;
   };
@@ -30,20 +43,36 @@ export async function bearerToken(databaseUrl: string, scopes: readonly Scope[] 
   }
 }
 
-export async function gaslessClient({ url, token }: { readonly url: string; readonly token: string }) {
-  const get = async (path: string): Promise<unknown> => (await fetch(`${url}${path}`)).json();
+export interface GaslessClientParts {
+  readonly token: string;
+  readonly ask: (asked: Asked) => Promise<Answer>;
+  /** Told of each message that is signed. */
+  readonly signed?: (message: SignedMessage) => void;
+}
+
+export function gaslessClient({ url, token }: { readonly url: string; readonly token: string }) {
+  return gaslessClientBy({ token, ask: (asked) => askAt(url, asked) });
+}
+
+async function askAt(url: string, { path, ...asked }: Asked): Promise<Answer> {
+  const response = await fetch(url + path, asked);
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+export async function gaslessClientBy({ token, ask, signed }: GaslessClientParts) {
+  const get = async (path: string): Promise<unknown> => (await ask({ method: 'GET', path })).body;
   const { chains: [chain] } = await get('/api/v1/config') as { chains: [Told] };
   const { chainId, contracts } = chain;
   /** Far enough for tests that let days pass on the chain. */
   const deadline = (): bigint => BigInt(Math.floor(Date.now() / 1_000) + 20 * 86_400);
-  const sign = requestSigner({ chain, get, deadline });
+  const sign = requestSigner({ chain, get, deadline, signed });
 
   async function post(action: string, body: unknown, headers: Record<string, string> = {}): Promise<RelayAnswer> {
-    const response = await fetch(`${url}/api/v1/relayer/${action}`, {
-      method: 'POST', headers: { 'Content-Type': 'application/json', 'Authorization': `Bearer ${token}`, ...headers },
+    return await ask({
+      method: 'POST', path: `/api/v1/relayer/${action}`,
+      headers: { 'Content-Type': 'application/json', 'Authorization': `Bearer ${token}`, ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
-    return { status: response.status, headers: response.headers, body: await response.json() as RelayAnswer['body'] };
+    }) as RelayAnswer;
   }
 
   return {

@@ -49,6 +49,8 @@ export interface ChainState {
   gasPerOwner: bigint;
   scopes: boolean;
   ended: Map<string, EndedRelay>;
+  /** What the read model knows of requests that have ended once it has caught up; undefined when it does not catch up. */
+  endedByNow: Map<string, EndedRelay> | undefined;
 }
 
 export type RelayScene = Awaited<ReturnType<typeof relayScene>>;
@@ -58,7 +60,7 @@ const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0'
 
 const freshState = (): ChainState => ({
   testnet: true, code: '0x', counter: 5n, approved: false, allowance: 0n, shares: 7_000_000n, proposal: undefined, reverts: undefined, failingItems: [],
-  baseFeePerGas: 10n, balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true, ended: new Map(),
+  baseFeePerGas: 10n, balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true, ended: new Map(), endedByNow: new Map(),
 });
 
 /** What the contracts answer to a view. */
@@ -131,6 +133,11 @@ export async function relayScene() {
       reads, desk, lacks: (what) => { lacks.push(what); }, relayer: `0x${'e1'.repeat(20)}`, maxFeePerGas: 1_000n, token: () => ({ name: 'USD Coin', version: '2' }),
       isKnownMarket: (marketId) => MARKETS.some((each) => each.marketId === marketId),
       ended: (requestId) => Promise.resolve(state.ended.get(requestId)),
+      async readModelCaughtUp() {
+        await Promise.resolve();
+        if (state.endedByNow === undefined) throw new RequestError('relay_unavailable');
+        state.ended = state.endedByNow;
+      },
     }]]),
   });
   let relay = relayerNow();

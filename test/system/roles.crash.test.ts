@@ -1,7 +1,7 @@
 /**
  * `kill -9` of single processes of a stack with one process per role, two engines among them, while traders trade on a real chain: nothing
  * acknowledged is lost, nothing is done twice, one process at a time writes, and in the end history, read models, clients and chain say the
- * same. `CRASH_SEED` chooses another run, `CRASH_ROLE_KILLS` (28 or more) how long it is.
+ * same. `CRASH_SEED` chooses another run, `CRASH_ROLE_KILLS` (34 or more) how long it is.
  */
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -15,28 +15,32 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { openLog } from '../../engine/log/open-log.js';
 import { encodeCommand } from '../../engine/records/codec.js';
+import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { projections } from '../../projections/catalogue.js';
 import { crashActs } from '../support/crash-acts.js';
 import { crashChain, type ChainMode, type CrashChain } from '../support/crash-chain.js';
 import {
   eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
 } from '../support/crash-checks.js';
+import { provesClaims, provesRelays } from '../support/crash-relay-checks.js';
+import { crashRelays, type CrashRelays } from '../support/crash-relays.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
+import { bearerToken } from '../support/gasless-wallet.js';
 import { mortalStack, until, type Moment, type MortalStack, type StackDeath } from '../support/mortal-stack.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { createRandom } from '../support/random-commands.js';
 
 const KILLS = Number(process.env['CRASH_ROLE_KILLS'] ?? 100);
 const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_122);
-const PROCESSES = ['api', 'query', 'engine', 'engine', 'projections', 'lane+settlement', 'indexer'];
+const PROCESSES = ['api', 'query', 'engine', 'engine', 'projections', 'lane+settlement', 'indexer', 'relayer'];
 
 /** Half of the kills each; a chains file is read when a process starts, so the stack is stopped between the two. */
 const MODES: readonly ChainMode[] = [
   { confirmations: 0, exposureCheck: false, blockMs: 200 }, { confirmations: 1, exposureCheck: true, blockMs: 200 },
 ];
 
-/** Where a crash hurts, and whose moment it is. */
-const QUESTIONS = [
+/** Where a crash hurts, and whose moment it is; the last names whose transactions it is about. */
+const QUESTIONS: readonly (readonly [role: string, at: 'database' | 'chain', text: string, of?: string])[] = [
   ['api', 'database', '"kind":"PlaceOrder"'],
   ['engine', 'database', '"type":"FillMatched"'],
   ['lane+settlement', 'database', 'insert into lane.requests'],
@@ -48,7 +52,13 @@ const QUESTIONS = [
   ['indexer', 'database', '"kind":"SettleFill"'],
   ['projections', 'database', 'write_trades'],
   ['projections', 'database', 'write_positions'],
-] as const;
+  ['relayer', 'database', '"kind":"RequestRelay"'],
+  ['relayer', 'database', '"note":{"requestId"'],
+  ['lane+settlement', 'database', '"kind":"SubmitRelay"'],
+  ['relayer', 'database', '"kind":"EndRelay"'],
+  ['relayer', 'database', 'set forgotten = true', 'relay'],
+  ['projections', 'database', 'write_relays'],
+];
 
 describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED})`, function () {
   this.timeout(1_200_000);
@@ -58,6 +68,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
   let chain: CrashChain;
   let stack: MortalStack;
   let traders: CrashTraders;
+  let relays: CrashRelays;
   /** What traders do on the chain themselves. */
   let act: (signal: AbortSignal) => Promise<void>;
   let history: History;
@@ -68,17 +79,20 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
     database = await testDatabase();
     chain = await crashChain(random);
     traders = crashTraders({ chain, url: () => Promise.resolve(stack.url), seed: SEED });
+    relays = crashRelays({ chain, url: () => Promise.resolve(stack.url), token: await bearerToken(database.url), seed: SEED });
     act = crashActs({ chain, traders, random });
   });
   before(`lives through ${KILLS} kills`, async () => {
     const mining = new AbortController();
     const mined = chain.mine(mining.signal);
     try {
+      const moments = momentsOf(KILLS, random);
       for (const [i, mode] of MODES.entries()) {
         await chain.enter(mode);
         if (i > 0) await stack.close();
         stack = await start();
-        await Promise.race([underLoad(momentsOf(Math.ceil(KILLS / MODES.length), random)), mined, stack.failed, ended()]);
+        const part = moments.slice(i * KILLS / MODES.length, (i + 1) * KILLS / MODES.length);
+        await Promise.race([underLoad(part), mined, stack.failed, ended()]);
       }
       await Promise.race([quiet(), mined, stack.failed, ended()]);
     } finally {
@@ -101,7 +115,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
     async environment({ databaseUrl, chainUrl }) {
       await writeFile(join(directory, 'chains.json'), chain.file(chainUrl));
       return {
-        DATABASE_URL: databaseUrl, SNAPSHOT_EVERY: '1000', CHAINS: join(directory, 'chains.json'), OPERATOR_KEY: chain.operator.privateKey,
+        DATABASE_URL: databaseUrl, SNAPSHOT_EVERY: '1000', CHAINS: join(directory, 'chains.json'), ...chain.keys,
         PROCESSES: PROCESSES.join(' '), CANCEL_AUTH: 'required', LOG_LEVEL: 'info',
       };
     },
@@ -109,7 +123,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
 
   async function underLoad(moments: readonly Moment[]): Promise<void> {
     const stopping = new AbortController();
-    const trading = Promise.all([traders.trade(stopping.signal), act(stopping.signal)]);
+    const trading = Promise.all([traders.trade(stopping.signal), relays.relay(stopping.signal), act(stopping.signal)]);
     trading.catch(() => undefined);
     try {
       for (const moment of moments) {
@@ -122,7 +136,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
     await trading;
   }
 
-  /** Resolves when every fill and every transaction has ended. */
+  /** Resolves when every fill, every relayed request and every transaction has ended. */
   async function quiet(): Promise<void> {
     let known = await whole();
     await until('every fill and every transaction has ended', async () => {
@@ -170,7 +184,8 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
     for (const role of PROCESSES) ok(deaths.filter((death) => death.role === role).length >= KILLS / 25, `${role} was killed often enough`);
     deepEqual(
       new Set(deaths.flatMap(({ moment, atMoment }) => atMoment && moment.at !== 'any' ? [moment.text] : [])), new Set(QUESTIONS.map(([, , text]) => text)));
-    equal(deaths.length, Math.ceil(KILLS / MODES.length) * MODES.length);
+    deepEqual(new Set(eventsOf(history, 'RelayRequested').map(({ action }) => action)), new Set(RELAY_ACTIONS));
+    equal(deaths.length, KILLS);
     ok(eventsOf(history, 'FillSettled').length > KILLS);
     ok(eventsOf(history, 'FillFailed').length > 0);
     ok(traders.cancelled.size > 0);
@@ -187,12 +202,18 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
     await provesBalances(history, chain, stack.url);
   });
 
-  it('has used every nonce of its key once, and has nothing on its way', async () => {
-    const counts = await Promise.all(['latest', 'pending'].map(async (block) => (
-      Number(await chain.rpc('eth_getTransactionCount', [chain.operator.address, block])))));
-    const recorded = await rows('select nonce from lane.transactions');
-    deepEqual({ counts, open: await rows('select 1 from lane.transactions where ending is null') }, { counts: [recorded, recorded], open: 0 });
-    equal(await rows('select from (select max(nonce) + 1 as next from lane.transactions) t where next = ' + String(recorded)), 1);
+  it('carried out every relayed request once, as the history says, and none that it refused', async () => { await provesRelays(history, relays, chain); });
+
+  it('shows the redemptions that failed, and paid the others', async () => { await provesClaims(history, chain, stack.url); });
+
+  it('has used every nonce of its keys once, and has nothing on its way', async () => {
+    for (const { address } of [chain.operator, chain.relayer]) {
+      const counts = await Promise.all(['latest', 'pending'].map(async (block) => Number(await chain.rpc('eth_getTransactionCount', [address, block]))));
+      const own = `from lane.transactions where address = '${address.toLowerCase()}'`;
+      const recorded = await rows(`select nonce ${own}`);
+      deepEqual({ counts, open: await rows(`select 1 ${own} and ending is null`) }, { counts: [recorded, recorded], open: 0 });
+      equal(await rows(`select from (select max(nonce) + 1 as next ${own}) t where next = ${recorded}`), 1);
+    }
   });
 
   it('wrote digests on the chain that are the history\'s', async () => { await provesAnchors(history, chain); });
@@ -252,7 +273,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
 function momentsOf(kills: number, random: () => number): Moment[] {
   return Array.from({ length: kills }, (_, i): Moment => {
     if (i % 2 === 0) return { at: 'any', role: PROCESSES[(i >> 1) % PROCESSES.length]!, afterMs: random() % 600 };
-    const [role, at, text] = QUESTIONS[(i >> 1) % QUESTIONS.length]!;
-    return { role, at, text, number: 1 + random() % 2, answered: random() % 2 === 0 };
+    const [role, at, text, of] = QUESTIONS[(i >> 1) % QUESTIONS.length]!;
+    return { role, at, text, of, number: 1 + random() % 2, answered: random() % 2 === 0 };
   });
 }

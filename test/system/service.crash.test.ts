@@ -1,7 +1,7 @@
 /**
- * `kill -9` of the whole service at random moments while traders trade on a real chain: nothing acknowledged is lost, nothing is done
- * twice, and in the end history, read models, clients and chain say the same. `CRASH_SEED` chooses another run, `CRASH_KILLS` (28 or
- * more) how long it is.
+ * `kill -9` of the whole service at random moments while traders trade on a real chain, some of them through the relayer: nothing
+ * acknowledged is lost, nothing is done twice, and in the end history, read models, clients and chain say the same. `CRASH_SEED` chooses
+ * another run, `CRASH_KILLS` (34 or more) how long it is.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { projections } from '../../projections/catalogue.js';
 import { crashActs } from '../support/crash-acts.js';
 import { crashChain, type ChainMode, type CrashChain } from '../support/crash-chain.js';
@@ -19,7 +20,11 @@ import {
   eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
 } from '../support/crash-checks.js';
 import { mortalService, type Death, type Moment, type MortalService } from '../support/crash-service.js';
+import { provesClaims, provesRelays } from '../support/crash-relay-checks.js';
+import { crashRelays, type CrashRelays } from '../support/crash-relays.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
+import { testAccounts } from '../support/deployed-chain.js';
+import { bearerToken } from '../support/gasless-wallet.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { createRandom } from '../support/random-commands.js';
 
@@ -33,8 +38,12 @@ const MODES: readonly ChainMode[] = [
   { confirmations: 2, exposureCheck: false, blockMs: 200 },
 ];
 
-/** Where a crash hurts, in the order of a fill's life. */
-const QUESTIONS = [
+/** The address of the relayer's key, and the purpose of what it sends. */
+const RELAYER = testAccounts()[8]!.address.toLowerCase();
+const RELAY = 'relay';
+
+/** Where a crash hurts, in the order of a fill's life, then of a relayed request's; the third names whose transaction it is about. */
+const QUESTIONS: readonly (readonly ['database' | 'chain', text: string, of?: string])[] = [
   ['database', '"kind":"PlaceOrder"'],
   ['database', '"type":"FillMatched"'],
   ['database', 'insert into lane.requests'],
@@ -49,7 +58,18 @@ const QUESTIONS = [
   ['database', 'set forgotten = true'],
   ['database', 'write_trades'],
   ['database', 'write_positions'],
-] as const;
+  ['database', '"kind":"RequestRelay"'],
+  ['database', '"note":{"requestId"'],
+  ['database', 'insert into lane.transactions', RELAYER],
+  ['database', '"kind":"SubmitRelay"'],
+  ['chain', 'eth_sendRawTransaction', RELAYER],
+  ['database', 'set broadcast = true', RELAYER],
+  ['chain', 'eth_getTransactionReceipt', RELAYER],
+  ['database', 'set ending =', RELAYER],
+  ['database', '"kind":"EndRelay"'],
+  ['database', 'set forgotten = true', RELAY],
+  ['database', 'write_relays'],
+];
 
 describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
   this.timeout(900_000);
@@ -59,6 +79,7 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
   let chain: CrashChain;
   let service: MortalService;
   let traders: CrashTraders;
+  let relays: CrashRelays;
   /** What traders do on the chain themselves. */
   let act: (signal: AbortSignal) => Promise<void>;
   let history: History;
@@ -74,11 +95,12 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
         return {
           // The clock of a replay is in the log, so a small snapshot interval makes most restarts begin from a snapshot.
           DATABASE_URL: databaseUrl, DATA_DIR: join(directory, 'data'), SNAPSHOT_EVERY: '1000', CHAINS: join(directory, 'chains.json'),
-          OPERATOR_KEY: chain.operator.privateKey,
+          ...chain.keys,
         };
       },
     });
     traders = crashTraders({ chain, url: () => service.url(), seed: SEED });
+    relays = crashRelays({ chain, url: () => service.url(), token: await bearerToken(database.url), seed: SEED });
     act = crashActs({ chain, traders, random });
   });
   before(`lives through ${KILLS} kills`, async () => {
@@ -107,14 +129,19 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
   /** Stops the requests and leaves the service running. */
   async function dieOften(): Promise<void> {
     const stopping = new AbortController();
-    const trading = Promise.all([traders.trade(stopping.signal), act(stopping.signal)]);
+    const trading = Promise.all([traders.trade(stopping.signal), relays.relay(stopping.signal), act(stopping.signal)]);
     trading.catch(() => undefined);
     try {
       const moments = momentsOf(KILLS, random);
+      const live = async (moment: Moment) => {
+        deaths.push(await Promise.race([service.live(moment), trading.then(() => { throw new Error('trading has ended'); })]));
+      };
       for (const [i, moment] of moments.entries()) {
         await chain.enter(MODES[Math.floor(i / KILLS * MODES.length)]!);
-        deaths.push(await Promise.race([service.live(moment), trading.then(() => { throw new Error('trading has ended'); })]));
+        await live(moment);
       }
+      // On a busy machine a moment may not come in time: then it has a second chance.
+      for (const [at, text, of] of QUESTIONS) if (!metMoments().has(nameOf({ text, of }))) await live({ at, text, of, number: 1, answered: true });
       await service.start();
     } finally {
       stopping.abort();
@@ -122,10 +149,10 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
     await trading;
   }
 
-  /** Resolves when every fill and every transaction has ended. */
+  /** Resolves when every fill, every relayed request and every transaction has ended. */
   async function quiet(): Promise<void> {
     const url = await service.url();
-    for (let known = await readHistory(url); !isSettled(known) || (await outbox()).open > 0; known = await readHistory(url, known)) await sleep(100);
+    for (let known = await readHistory(url); !isSettled(known) || await isSending(); known = await readHistory(url, known)) await sleep(100);
   }
 
   /** The whole history, once the last blocks with events are final and read. */
@@ -140,13 +167,20 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
     }
   }
 
-  async function outbox(): Promise<{ open: number; recorded: number; next: number }> {
+  const metMoments = () => new Set(deaths.flatMap(({ moment, atMoment }) => atMoment && 'text' in moment ? [nameOf(moment)] : []));
+
+  const isSending = async () => (await Promise.all(keys().map(outbox))).some(({ open }) => open > 0);
+
+  const keys = () => [chain.operator.address, chain.relayer.address];
+
+  /** What the outbox has of a key. */
+  async function outbox(address: string): Promise<{ open: number; recorded: number; next: number }> {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     try {
       const { rows: [row] } = await client.query<{ open: number; recorded: number; next: number }>(`
         select count(*) filter (where ending is null)::int as open, count(*)::int as recorded, coalesce(max(nonce) + 1, 0)::int as next
-        from lane.transactions`);
+        from lane.transactions where address = $1`, [address.toLowerCase()]);
       return row!;
     } finally {
       await client.end();
@@ -154,7 +188,7 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
   }
 
   it('was killed at every moment, and traders, fills and the chain did all that the test needs', () => {
-    deepEqual(new Set(deaths.flatMap(({ moment, atMoment }) => atMoment && 'text' in moment ? [moment.text] : [])), new Set(QUESTIONS.map(([, text]) => text)));
+    deepEqual(metMoments(), new Set(QUESTIONS.map(([, text, of]) => nameOf({ text, of }))));
     for (const listened of [true, false]) ok(deaths.filter((death) => death.listened === listened).length > KILLS / 10);
     const reasons = new Set(eventsOf(history, 'FillFailed').map(({ reason }) => reason));
     for (const reason of ['buyer_insufficient_balance', 'seller_insufficient_shares', 'seller_not_approved'] as const) ok(reasons.has(reason), reason);
@@ -166,6 +200,9 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
     ok(eventsOf(history, 'SharesTransferred').length > 0);
     ok(eventsOf(history, 'NonceFloorRaised').length > 0);
     ok(eventsOf(history, 'OrderReinstated').length > 0);
+    deepEqual(new Set(eventsOf(history, 'RelayRequested').map(({ action }) => action)), new Set(RELAY_ACTIONS));
+    ok(relays.refusals.size > 0);
+    ok([...relays.relayed.values()].some(({ contested }) => contested));
   });
 
   it('has every answer that a client got in its history, and no order twice', () => { provesAnswers(history, traders); });
@@ -178,11 +215,16 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
     await provesBalances(history, chain, await service.url());
   });
 
-  it('has used every nonce of its key, and has nothing on its way', async () => {
-    const counts = await Promise.all(['latest', 'pending'].map(async (block) => (
-      Number(await chain.rpc('eth_getTransactionCount', [chain.operator.address, block])))));
-    const { open, recorded, next } = await outbox();
-    deepEqual({ counts, open, recorded }, { counts: [next, next], open: 0, recorded: next });
+  it('carried out every relayed request once, as the history says, and none that it refused', async () => { await provesRelays(history, relays, chain); });
+
+  it('shows the redemptions that failed, and paid the others', async () => { await provesClaims(history, chain, await service.url()); });
+
+  it('has used every nonce of its keys, and has nothing on its way', async () => {
+    for (const address of keys()) {
+      const counts = await Promise.all(['latest', 'pending'].map(async (block) => Number(await chain.rpc('eth_getTransactionCount', [address, block]))));
+      const { open, recorded, next } = await outbox(address);
+      deepEqual({ counts, open, recorded }, { counts: [next, next], open: 0, recorded: next });
+    }
   });
 
   it('wrote digests on the chain that are the history\'s', async () => { await provesAnchors(history, chain); });
@@ -210,14 +252,24 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
     deepEqual(told, first);
     equal(isRepeat, true);
   });
+
+  it('answers a relayed request with its transaction, after all the kills', async () => {
+    const last = [...relays.relayed.values()].findLast(({ contested }) => !contested)!;
+    ok(last.txHashes.has(await relays.repeat(last)));
+  });
 });
 
-/** When to kill: every other time at one of the questions in turn, before or after its answer; else at random while it starts or works. */
+/** A question, with whose transaction it is about. */
+function nameOf({ text, of = '' }: { readonly text: string; readonly of?: string | undefined }): string {
+  return `${text} ${of}`;
+}
+
+/** When to kill: mostly at one of the questions in turn, before or after its answer; every fourth time while it starts or works. */
 function momentsOf(kills: number, random: () => number): Moment[] {
   return Array.from({ length: kills }, (_, i): Moment => {
-    if (i % 6 === 0) return { at: 'work', afterMs: random() % 800 };
-    if (i % 2 === 0) return { at: 'start', afterMs: 400 + random() % 1_200 };
-    const [at, text] = QUESTIONS[(i >> 1) % QUESTIONS.length]!;
-    return { at, text, number: 1 + random() % 3, answered: random() % 2 === 0 };
+    if (i % 12 === 0) return { at: 'work', afterMs: random() % 800 };
+    if (i % 4 === 0) return { at: 'start', afterMs: 400 + random() % 1_200 };
+    const [at, text, of] = QUESTIONS[(i - 1 - Math.floor(i / 4)) % QUESTIONS.length]!;
+    return { at, text, of, number: 1 + random() % 3, answered: random() % 2 === 0 };
   });
 }

@@ -1,5 +1,5 @@
 /** The bodies of requests to the relayer, signed by a wallet without gas: by what `/api/v1/config` and the nonces' endpoint say, and nothing else. */
-import { Signature, type HDNodeWallet, type TypedDataDomain, type TypedDataField, type Wallet } from 'ethers';
+import { Signature, TypedDataEncoder, type HDNodeWallet, type TypedDataDomain, type TypedDataField, type Wallet } from 'ethers';
 
 export type Signer = Wallet | HDNodeWallet;
 
@@ -30,6 +30,17 @@ export interface RequestSignerParts {
   readonly get: (path: string) => Promise<unknown>;
   /** Until when signatures count that name no deadline, Unix seconds. */
   readonly deadline: () => bigint;
+  /** Told of each message that is signed. */
+  readonly signed?: ((message: SignedMessage) => void) | undefined;
+}
+
+/** A message that a wallet has signed. */
+export interface SignedMessage {
+  readonly action: string;
+  /** By EIP-712. */
+  readonly digest: string;
+  /** Whether the chain has taken it, or another message with its nonce. */
+  isUsed(): Promise<boolean>;
 }
 
 /** The part of a message that its signer chooses. */
@@ -53,7 +64,7 @@ export interface SignedFields {
 /** Signs a message of an action; `marketId` is for actions whose nonces are keyed. */
 export type Sign = (wallet: Signer, action: string, wish: Wish, options?: SignOptions & { readonly marketId?: string }) => Promise<SignedFields>;
 
-export function requestSigner({ chain: { chainId, signedActions }, get, deadline: byDefault }: RequestSignerParts): Sign {
+export function requestSigner({ chain: { chainId, signedActions }, get, deadline: byDefault, signed }: RequestSignerParts): Sign {
   async function nonceOf(owner: string, kind: string, marketId?: string): Promise<bigint> {
     const query = marketId === undefined ? '' : `&market=${marketId}`;
     const { owner: next, token, markets: [market] } = await get(`/api/v1/users/${owner}/nonces?chain_id=${chainId}${query}`) as Nonces;
@@ -66,7 +77,10 @@ export function requestSigner({ chain: { chainId, signedActions }, get, deadline
     const told = signedActions[action];
     if (told?.domain == null) throw new Error(`the service does not say how ${action} is signed`);
     const nonce = await nonceOf(owner, told.nonce.kind, marketId) + later;
-    const { v, r, s } = Signature.from(await wallet.signTypedData(told.domain, told.types, { ...wish, nonce, deadline }));
+    const message = { ...wish, nonce, deadline };
+    const { v, r, s } = Signature.from(await wallet.signTypedData(told.domain, told.types, message));
+    const digest = TypedDataEncoder.hash(told.domain, told.types, message);
+    signed?.({ action, digest, isUsed: async () => await nonceOf(owner, told.nonce.kind, marketId) > nonce });
     return { deadline: String(deadline), v, r, s };
   };
 }
