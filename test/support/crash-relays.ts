@@ -112,8 +112,8 @@ async function deskOf({ address }: CrashTrader, { token, deliver, relayed, unsen
       relayed.set(requestId, { requestId, action, owner: address, body, txHashes, contested: stranger !== undefined });
       const ask = async () => {
         const answer = await client.post(action, body);
-        // The stranger's transaction may be on the chain before the relayer looks.
-        if (stranger === undefined || answer.status !== 409) txHashes.add(hashOf(answer));
+        // The stranger's transaction may be on the chain, or in its pending block, before the relayer looks.
+        if (stranger === undefined || ![409, 422].includes(answer.status)) txHashes.add(hashOf(answer));
       };
       const brought = stranger?.(body);
       await Promise.all(Array.from({ length: times }, ask));
