@@ -46,7 +46,7 @@ export interface MortalStackOptions {
 }
 
 /** A moment that has not come within this time does not come. */
-const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 15_000;
 
 /** Resolves when the whole stack is ready. */
 export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment }: MortalStackOptions): Promise<MortalStack> {
