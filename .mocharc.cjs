@@ -19,7 +19,7 @@ if (chosen.length === 0) throw new Error(`TESTS is ${wanted}: these tests need g
 
 module.exports = {
   'spec': chosen.map((file) => path.join('dist', 'test', file.replace(/\.ts$/, '.js'))),
-  'timeout': 60_000,
+  'timeout': 180_000,
   'exit': false,
   'forbid-only': true,
   'forbid-pending': true,

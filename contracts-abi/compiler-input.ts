@@ -49,7 +49,7 @@ export function compilerInput({ root, contract, creator = contract }: { root: st
 
 /** The paths that a source imports: relative ones begin at its folder. */
 function importsOf(path: string, content: string): string[] {
-  return [...content.matchAll(/^import\s(?:[^"';]*\sfrom\s+)?["']([^"']+)["']/gm)]
+  return [...content.matchAll(/(?:^|;)\s*import\s(?:[^"';]*\sfrom\s+)?["']([^"']+)["']/gm)]
     .map(([, to = '']) => to.startsWith('.') ? posix.join(posix.dirname(path), to) : to);
 }
 
