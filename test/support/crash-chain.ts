@@ -25,7 +25,9 @@ export interface ChainMode {
   readonly exposureCheck: boolean;
 }
 
-const MEANS: readonly Means[] = ['gasless', 'gasless', 'gasless', 'rich', 'rich', 'rich', 'permits', 'permits', 'penniless', 'shareless', 'unapproved'];
+const MEANS: readonly Means[] = [
+  'gasless', 'gasless', 'gasless', 'rich', 'rich', 'permits', 'permits', 'penniless', 'penniless', 'shareless', 'unapproved',
+];
 const USDC = 10n ** 6n;
 const PLENTY = 1_000_000n * USDC;
 /** Estimates would be of a state that other transactions change. */
