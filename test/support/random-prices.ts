@@ -3,7 +3,8 @@ import type { Command } from '../../engine/records/commands.js';
 import { createRandom, marketId, traderAddress, type Profile, type RandomCommands } from './random-commands.js';
 import { createRelayCommands } from './random-relays.js';
 
-const ASSETS = ['BTC', 'ETH'] as const;
+/** Nobody publishes prices of the last one. */
+const ASSETS = ['BTC', 'ETH', 'XYZ'] as const;
 const SOURCES = ['pyth', 'coinbase', 'binance'] as const;
 /** Markets start and end at multiples of this, so that they share their boundaries. */
 const GRID_S = 20;
@@ -31,7 +32,7 @@ export function createPriceCommands(seed: number, profile: Profile): RandomComma
     return {
       kind: 'OpenMarket', v: 2, at: now, marketId: marketId(800_000 + n), question: 'Up?', description: '', category: 'general',
       contractAddress: traderAddress(9_000 + n), maker: traderAddress(400), expiration: start + GRID_S * below(once(20) ? 6_000 : 4),
-      chainId: 1 + below(2), marketKind: 'quick', quick: { asset: ASSETS[below(2)]!, startTime: start },
+      chainId: 1 + below(2), marketKind: 'quick', quick: { asset: ASSETS[below(3)]!, startTime: start },
     };
   }
 
@@ -42,7 +43,7 @@ export function createPriceCommands(seed: number, profile: Profile): RandomComma
 
   return {
     next() {
-      if (now > 0 && once(3)) return once(12) ? open() : once(12) ? end() : price();
+      if (now > 0 && once(3)) return once(12) ? open() : once(12) ? end() : once(12) ? { kind: 'AdvanceClock', v: 1, at: now } : price();
       const command = inner.next();
       now = Math.max(now, command.at);
       return command;

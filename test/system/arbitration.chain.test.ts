@@ -132,7 +132,8 @@ describe('a market\'s life at the exchange on a chain', function () {
     const redeem = (indexSet: bigint) => node.send(
       user, 'conditionalTokens', 'redeemPositions', [node.chain.contracts.collateral, ZeroHash, marketId, [indexSet]]);
     await redeem(1n);
-    assert.deepEqual(await resolutionOf({ marketId } as DeployedMarket), { expired: false, resolved: false });
+    assert.deepEqual(await resolutionOf({ marketId } as DeployedMarket), { expired: true, resolved: false });
+    assert.deepEqual((await eventsOf(exchange, 'MarketHalved', last)).map((event) => event.marketId), [marketId]);
     const { settlements } = await exchange.get(`/api/v1/users/${user.address}/activity?chain_id=${TEST_CHAIN_ID}`, last) as { settlements: Fields[] };
     assert.deepEqual(settlements.map(({ marketId: of, payout, winningOutcome }) => ({ of, payout, winningOutcome })), [
       { of: marketId, payout: 2 * ONE, winningOutcome: null },
