@@ -7,7 +7,7 @@ import type { Report } from '../chain/report.js';
 import { runLaneRounds, type HeldRequests, type RoundsStatus } from '../lane/lane-rounds.js';
 import type { LaneUser } from '../lane/requests.js';
 import { encodeCall, type ContractCall } from '../chain/abi.js';
-import { lackOf, type ChainReads } from '../chain/chain-reads.js';
+import { lackOf, timeOfNextBlock, type ChainReads } from '../chain/chain-reads.js';
 import { forgettable, idOf, Watch, type Finding, type Proposal, type Told, type WatchRules, type WatchStatus } from './watch.js';
 
 export interface KeeperOptions {
@@ -69,7 +69,7 @@ class KeeperRound {
     const proposals = [...view.proposals()];
     await requests.forget(forgettable({ proposals, requests: requests.list() }));
     // While nothing is proposed the chain is not asked.
-    const timeS = proposals.length === 0 ? 0 : await this.time();
+    const timeS = proposals.length === 0 ? 0 : await timeOfNextBlock(this.options.reads, this.options.chain);
     const { looks, told } = this.watch.begin({ proposals, requests: requests.list(), nextBlock: view.nextBlock(), timeS, nowMs: now() });
     this.tell(told);
     for (const proposal of looks) {
@@ -78,14 +78,6 @@ class KeeperRound {
       this.tell(this.watch.saw(proposal, finding, now()));
       if (finding.kind === 'ready') await this.ask(requests, proposal);
     }
-  }
-
-  /** The time of the next block: contracts compare their windows with it, not with this machine's clock. */
-  private async time(): Promise<number> {
-    const { chain: { chainId, contracts: { multicall } }, reads } = this.options;
-    const [time] = await reads.views([{ abi: 'multicall', to: multicall, method: 'getCurrentBlockTimestamp', args: [] }], 'pending');
-    if (typeof time !== 'bigint') throw new Error(`the time of chain ${chainId} cannot be read`);
-    return Number(time);
   }
 
   /** Asks the oracle for the assertion's state and, if it is not settled, what settling would do in the next block. */
@@ -103,7 +95,7 @@ class KeeperRound {
   private async ask(requests: HeldRequests, proposal: Proposal): Promise<void> {
     const { chain: { chainId, contracts }, reads, relayer, maxFeePerGas, verify, report } = this.options;
     const { assertionId, marketId } = proposal;
-    const lack = lackOf(await reads.funds(relayer), { chainId, relayer, maxFeePerGas, gasLimit: KEEPER_GAS });
+    const lack = lackOf(await reads.funds(relayer), { chainId, address: relayer, whose: 'the relayer', maxFeePerGas, gasLimit: KEEPER_GAS });
     if (lack !== undefined) throw new Error(lack);
     await verify();
     const id = idOf(chainId, proposal, requests.list());
