@@ -40,7 +40,9 @@ export async function pastPrice({ asset, time, sources, nowMs }: PastAsked): Pro
       return [];
     }
   }));
-  const names = sources.map(({ name }) => name);
+  // A source that tells nothing is not waited for.
+  const names = sources.filter((_, i) => (told[i] ?? []).length > 0).map(({ name }) => name);
+  if (names.length === 0) return { observation: undefined, failures };
   const rankOf = ({ source }: Observation): number => names.indexOf(source);
   const [observation] = chooseAmongPast(told.flat(), { sources: names, startedAtMs: momentMs - WITNESS_MS })
     .map((accepted) => accepted.observation)
