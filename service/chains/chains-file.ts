@@ -148,8 +148,7 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
   for (const [i, source] of (Array.isArray(chain.rpcUrls) ? chain.rpcUrls : []).entries()) {
     rpcUrls.push(await readRpcUrl(`${at}/rpcUrls/${i}`, source, reading));
   }
-  const keys = await readKeys(at, chain, reading);
-  const { operatorKey = '', relayerKey, quickKey } = keys;
+  const { operatorKey = '', relayerKey, quickKey } = await readKeys(at, chain, reading);
   const { chainId, name, testnet, confirmations, startBlock, settlementDomainName, exposureCheck } = chain as FileChain;
   const { pollMs = DEFAULT_POLL_MS, maxFeePerGasGwei, blocksOnDemand = false, minOrderSize } = chain;
   const passOverAnchors = readHashes(`${at}/passOverAnchors`, chain.passOverAnchors, reading);
@@ -167,20 +166,16 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
   };
 }
 
-/** Whose key each is, for messages. */
-const KEY_OWNERS = { operatorKey: 'operator', relayerKey: 'relayer', quickKey: 'quick markets' } as const;
+const KEYS = ['operatorKey', 'relayerKey', 'quickKey'] as const;
 
 /** The chain's keys that can be read. Each must be another one: a lane uses its key's nonces alone. */
-async function readKeys(at: string, chain: Partial<FileChain>, reading: Reading): Promise<Partial<Record<keyof typeof KEY_OWNERS, string>>> {
-  const keys = new Map<keyof typeof KEY_OWNERS, string>();
-  for (const name of Object.keys(KEY_OWNERS) as (keyof typeof KEY_OWNERS)[]) {
+async function readKeys(at: string, chain: Partial<FileChain>, reading: Reading): Promise<Partial<Record<typeof KEYS[number], string>>> {
+  const keys = new Map<typeof KEYS[number], string>();
+  for (const name of KEYS) {
     const key = chain[name] === undefined ? '' : await readKey(`${at}/${name}`, chain[name], reading);
     if (key === '') continue;
     const [same] = [...keys].find(([, other]) => other === key) ?? [];
-    if (same !== undefined) {
-      reading.fault(`${at}/${name}`, `is the key of the ${KEY_OWNERS[same]} too: the ${KEY_OWNERS[name]} need${name === 'quickKey' ? '' : 's'} a key of `
-        + `${name === 'quickKey' ? 'their' : 'its'} own, whose nonces nothing else uses`);
-    }
+    if (same !== undefined) reading.fault(`${at}/${name}`, `is the same key as ${same}: each needs a key of its own, whose nonces nothing else uses`);
     keys.set(name, key);
   }
   return Object.fromEntries(keys);

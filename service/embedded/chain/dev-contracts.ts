@@ -15,7 +15,7 @@ import { digestOf } from './dev-chain-state.js';
 export const STARTING_USDC = 1_000_000_000_000n;
 
 const ACCOUNTS = 10;
-const STARTING_ETHER = parseEther('3000');
+const STARTING_ETHER = parseEther('2000');
 
 /** The accounts of the test mnemonic that have ether and test USDC. Their keys are publicly known. */
 export function developmentAccounts(): HDNodeWallet[] {
