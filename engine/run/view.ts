@@ -3,7 +3,7 @@ import { formatUint64 } from '../book/uint64.js';
 import type { PlaceOrder } from '../records/commands.js';
 import type { RejectionCode } from '../records/events.js';
 import type { MarketOutcome, Side } from '../records/fields.js';
-import { isResolved, isWanted } from '../rules/boundaries.js';
+import { isWanted } from '../rules/boundaries.js';
 import { chainCursor } from '../rules/chain-cursor.js';
 import { nextDue, refusalOf } from '../rules/decide.js';
 import {
@@ -173,9 +173,9 @@ function* openProposals(state: State, chainId: number): Generator<OpenProposal> 
 }
 
 function* quickMarkets(state: State, chainId: number): Generator<QuickMarket> {
-  for (const market of state.markets) {
-    const { quick } = market;
-    if (quick !== undefined && market.chainId === chainId && !isResolved(market)) yield market as QuickMarket;
+  for (const index of state.unresolvedQuick) {
+    const market = state.markets[index];
+    if (market?.quick !== undefined && market.chainId === chainId) yield market as QuickMarket;
   }
 }
 
