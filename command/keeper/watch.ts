@@ -118,7 +118,9 @@ export class Watch {
     const told = [
       ...due.flatMap((proposal) => this.#inVain(proposal, own(proposal))), ...overdue.flatMap((proposal) => this.#waitsLong(proposal, own(proposal))),
     ];
-    const looks = due.filter((proposal) => nowMs >= this.#of(proposal).notBeforeMs && mayTryAgain(own(proposal), { nextBlock, nowMs, backoff: this.rules.backoff }));
+    const { backoff } = this.rules;
+    const looks = due.filter((proposal) => (
+      nowMs >= this.#of(proposal).notBeforeMs && mayTryAgain(own(proposal), { nextBlock, nowMs, backoff })));
     return { looks: looks.slice(0, this.rules.looks), told };
   }
 

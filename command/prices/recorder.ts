@@ -212,7 +212,8 @@ class RunningRecorder {
       return;
     }
     if (times > 1) return;
-    this.options.report('trouble', `no source tells the price of ${moment} yet${failures.map((each) => `; ${each}`).join('')}; they are asked again`);
+    const reasons = failures.map((each) => `; ${each}`).join('');
+    this.options.report('trouble', `no source tells the price of ${moment} yet${reasons}; they are asked again`);
   }
 
   /** With the same id for the same observation, so that a retry writes nothing twice. */

@@ -115,7 +115,8 @@ export class Agenda {
   }
 
   /** The jobs to look at now, and what is to be told. */
-  begin({ wanted, isKnown, unresolved, requests, nextBlock, timeS, nowMs }: Round): { readonly jobs: readonly Job[]; readonly told: readonly Told[] } {
+  begin(round: Round): { readonly jobs: readonly Job[]; readonly told: readonly Told[] } {
+    const { wanted, isKnown, unresolved, requests, nextBlock, timeS, nowMs } = round;
     const creates = wanted.filter(({ marketId }) => !isKnown(marketId))
       .map((terms): CreateJob => ({ kind: 'create', ...terms, late: terms.startTime * 1_000 <= nowMs }));
     const resolves = unresolved.flatMap(resolveJob);

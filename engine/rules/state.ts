@@ -221,7 +221,8 @@ export function stateOf(orders: OrderPool): State {
   };
   return {
     position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), relays: new Map(),
-    proposals: new Map(), boundaries: new Map(), newestPrices: new Map(), unresolvedQuick: new Set(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
+    proposals: new Map(), boundaries: new Map(), newestPrices: new Map(),
+    unresolvedQuick: new Set(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
     nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [],
     incoming: -1, halves: new Uint32Array(2),
   };

@@ -1,4 +1,7 @@
-/** Alarms for a chain that is unreachable for long, for fills that wait for long, and for senders that cannot send. Each alarm is raised once, until its cause has passed. */
+/**
+ * Alarms for a chain that is unreachable for long, for fills that wait for long, and for senders that cannot send. Each alarm is raised once,
+ * until its cause has passed.
+ */
 import type { Report } from '../../command/chain/report.js';
 import type { RoundsStatus } from '../../command/lane/lane-rounds.js';
 import type { IndexerHealth, SettlementHealth } from '../process/readiness.js';

@@ -1,4 +1,4 @@
-/** The prices role: records what the price sources say, and creates and resolves the quick markets. Of several processes one records, and one sends. */
+/** The prices role: records what the price sources say, creates and resolves quick markets. Of several processes one records, and one sends. */
 import { LANE_POLICY } from '../../command/lane/lane-options.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
@@ -119,7 +119,8 @@ async function startChain(
   if (address === undefined) return undefined;
   const watch = await parts.watch(access);
   const quickMarkets = runQuickMarkets({
-    chain, reads: createChainReads(chain, rpc), keccak256, report, address, maxFeePerGas, now, doubt: () => clock.doubt(), verify: () => watch.verify(),
+    chain, reads: createChainReads(chain, rpc), keccak256, report, address, maxFeePerGas, now,
+    doubt: () => clock.doubt(), verify: () => watch.verify(),
     signal: AbortSignal.any([stopping.signal, access.signal]),
     lane: openLaneUser({ url: parts.urls.outbox, chainId, key: QUICK, purpose: 'quick_market' }),
     view: {
@@ -145,7 +146,9 @@ async function startChain(
 
 function quickHealth(quickMarkets: QuickMarkets, place: { readonly chainId: number; readonly address: string }): QuickMarketsHealth {
   const { holds, trouble, missing, decided, unresolvable, refused } = quickMarkets.status();
-  return { ...place, standby: !holds, missingMarkets: missing, decidedMarkets: decided, unresolvableMarkets: unresolvable, refused, trouble: trouble ?? null };
+  return {
+    ...place, standby: !holds, missingMarkets: missing, decidedMarkets: decided, unresolvableMarkets: unresolvable, refused, trouble: trouble ?? null,
+  };
 }
 
 /** The metrics of the prices and their sources. */

@@ -30,7 +30,8 @@ function compare({ state, ...engine }: Engine, seen: Record<'unresolved' | 'reso
   const found = [...chains].flatMap((chainId) => [...view.quickMarkets(chainId)]);
   deepEqual(new Set(found.map(({ marketId }) => marketId)), new Set(unresolved.map(({ marketId }) => marketId)));
   for (const chainId of chains) {
-    deepEqual([...view.quickMarkets(chainId)].map(({ marketId }) => marketId), unresolved.filter((each) => each.chainId === chainId).map(({ marketId }) => marketId));
+    const expected = unresolved.filter((market) => market.chainId === chainId);
+    deepEqual([...view.quickMarkets(chainId)].map(({ marketId }) => marketId), expected.map(({ marketId }) => marketId));
   }
   const wanted = [...state.boundaries.values()].filter(({ asset, time, decided }) => !decided && unresolved.some((market) => (
     market.quick?.asset === asset && [market.quick.startTime, market.expiration].includes(time))));

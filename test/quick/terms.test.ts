@@ -27,7 +27,9 @@ describe('quick markets: which there should be', () => {
 
   it('start at multiples of the interval, whatever it is', () => {
     for (const intervalS of [20, 60, 77, 900, 86_400]) {
-      for (const { startTime, endTime } of wantedTerms({ ...schedule, intervalS }, T * 1_000 + 123)) deepEqual([startTime % intervalS, endTime - startTime], [0, intervalS]);
+      for (const { startTime, endTime } of wantedTerms({ ...schedule, intervalS }, T * 1_000 + 123)) {
+        deepEqual([startTime % intervalS, endTime - startTime], [0, intervalS]);
+      }
     }
   });
 });

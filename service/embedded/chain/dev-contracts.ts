@@ -65,7 +65,7 @@ export async function makeDevContracts(
   try {
     const accounts = developmentAccounts();
     const signer = deployerWallet().connect(provider);
-    const [operator, creator, quickOperator] = [operatorWallet(), creatorWallet(), quickWallet()].map(({ address }) => address) as [string, string, string];
+    const [operator, creator, quickOperator] = [operatorWallet().address, creatorWallet().address, quickWallet().address];
     const { deploymentBlock, ...addresses } = await deployContracts({
       signer, operator, creator, quickOperator, disputeWindowS: BigInt(disputeWindowS),
     });
