@@ -178,8 +178,8 @@ class RunningRecorder {
    */
   private boundaryBefore(observation: Observation): OpenBoundary | undefined {
     const boundary = this.boundaryOf(observation);
-    if (boundary === undefined || observation.publishedAtMs < boundary.time * 1_000 + ASK_AFTER_MS || this.asked.has(keyOf(boundary))) return undefined;
-    return boundary;
+    const isLate = boundary !== undefined && observation.publishedAtMs >= boundary.time * 1_000 + ASK_AFTER_MS;
+    return isLate && !this.asked.has(keyOf(boundary)) ? boundary : undefined;
   }
 
   /** The oldest boundary to ask the sources about now: the best of them has said nothing. */

@@ -60,8 +60,8 @@ export interface QuickMarkets {
   status(): QuickMarketsStatus;
 }
 
-/** About twice what the project's contracts need (docs/performance.md, "Gas"). Unused gas is not paid for. */
-export const CREATE_GAS = 1_500_000n;
+/** More than twice what the project's contracts need (docs/prices.md, "Quick markets"). Unused gas is not paid for. */
+export const CREATE_GAS = 800_000n;
 export const RESOLVE_GAS = 300_000n;
 
 /** Starts it. Every failure is reported and retried with growing pauses. */

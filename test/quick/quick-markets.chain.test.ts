@@ -84,6 +84,9 @@ describe('quick markets at an exchange on a chain', function () {
     const [fact] = await eventsOf(exchange, 'MarketResolved', await caughtUp(exchange, node));
     assert.deepEqual([fact!.marketId, fact!.winningOutcome], [resolved!['marketId'], Number(resolved!['winningOutcome'])]);
     await assertEachOnce();
+    const metrics = await (await fetch(`${exchange.url}/metrics`)).text();
+    for (const line of [/^exchange_price_source_connected\{source="simulated"\} 1$/m, /^exchange_price_age_seconds\{asset="BTC"\} \d$/m,
+      /^exchange_quick_markets_unresolvable\{chain="\d+"\} 0$/m]) assert.match(metrics, line);
   });
 
   it('go on after the exchange was away over a boundary: with its true price, and nothing twice', async () => {
