@@ -250,8 +250,11 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(databases, ['log', 'read models', 'outbox'].map((name) => ({ name, answers: true, lastError: null })));
     assert.deepEqual(shown, {
       ready: true, reasons: [], engine: { position: last + 1, logLength: last + 1, standby: false }, chains: [], lanes: [], relays: [],
+      prices: [], quickMarkets: [],
       roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'prices', 'query', 'api'], readModels: { position: last, lag: 0 },
-      projections: ['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims'].map((name) => ({ name, ...progress })),
+      projections: [
+        'markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims', 'prices', 'quick_markets',
+      ].map((name) => ({ name, ...progress })),
     });
     const { text } = await exchange.request('GET', '/metrics');
     assert.match(text, new RegExp(`^exchange_engine_position ${last + 1}$`, 'm'));
