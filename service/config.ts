@@ -1,8 +1,11 @@
 /** The settings: one table with the name, parser, default and description of each. No other module reads the environment. */
+import { SOURCE_NAMES, checkNames, type SourceName } from '../command/prices/observation.js';
+import { PUBLIC_URLS, isAsset } from '../command/prices/price-sources.js';
+import { MAX_QUICK_S, MIN_QUICK_S } from '../engine/rules/limits.js';
 import { ROLE_NAMES } from './roles/role-names.js';
 import { processesOf, rolesOf } from './roles/role-settings.js';
 import {
-  SettingError, address, databaseUrl, flag, host, integer, isLoopback, logUrl, oneOf, proxies, text, type Parse,
+  SettingError, address, databaseUrl, flag, host, integer, isLoopback, list, logUrl, oneOf, proxies, serverUrl, text, type Parse,
 } from './settings.js';
 
 interface Setting<T> {
@@ -34,6 +37,21 @@ function shareOfConnections(above: Readonly<Record<string, unknown>>): number {
   const all = above['maxConnections'] as number;
   if (above['trustProxy'] !== 0) return 0;
   return Math.max(1, Math.min(Math.max(64, Math.floor(all / 4)), Math.floor(all / 2)));
+}
+
+function priceSources(given: string): readonly SourceName[] {
+  const names = list(oneOf(...SOURCE_NAMES))(given);
+  try {
+    checkNames(names);
+  } catch (error) {
+    throw new SettingError((error as Error).message);
+  }
+  return names;
+}
+
+function asset(symbol: string): string {
+  if (!isAsset(symbol)) throw new SettingError('expected assets in capitals and digits, as BTC');
+  return symbol;
 }
 
 export const DEFAULT_DATA_DIR = '.data';
@@ -88,6 +106,14 @@ const settings = {
     'Gas per hour that the relayer may be asked for with one bearer token; 0 = no limit.'),
   KEEPER_GRACE_S: setting(integer(1, 604_800), 60,
     'Seconds after a dispute window in which others may settle an undisputed proposal, before the relayer\'s keeper does.'),
+  PRICE_SOURCES: setting(priceSources, (above): readonly SourceName[] => isDevelopment(above) && above['chains'] === 'dev' ? ['simulated'] : [],
+    'Where the prices of quick markets come from, the best first: pyth, coinbase, binance; or simulated alone, for development; or none.',
+    { shown: 'none (simulated with the embedded Postgres and the development chain on loopback)' }),
+  PYTH_API_KEY: setting(text(1_000), '', 'The key of the price source pyth. Without one it is skipped, except at a PYTH_URL of one\'s own.', { shown: '(none)', secret: true }),
+  PYTH_URL: setting(serverUrl, PUBLIC_URLS.pyth, 'Hermes server of the price source pyth.'),
+  QUICK_ASSETS: setting(list(asset), ['BTC', 'ETH'], 'Assets of the quick markets, separated by commas or spaces; none: no quick markets are made.', { shown: 'BTC,ETH' }),
+  QUICK_INTERVAL_S: setting(integer(MIN_QUICK_S, MAX_QUICK_S), 900, 'Length of a quick market in seconds. Quick markets start at its multiples since the Unix epoch.'),
+  QUICK_AHEAD: setting(integer(1, 96), 2, 'How many quick markets of each asset are made ahead of the one that runs.'),
   REQUEST_TIMEOUT_MS: setting(integer(100, 300_000), 10_000, 'Time for a whole request to arrive, in milliseconds.'),
   KEEP_ALIVE_TIMEOUT_MS: setting(integer(100, 600_000), 65_000, 'Time after which an idle connection is closed, in milliseconds.'),
   STOP_TIMEOUT_MS: setting(integer(0, 600_000), 10_000, 'Time for requests in flight to be answered when the service stops, in milliseconds.'),

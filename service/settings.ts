@@ -43,6 +43,22 @@ export function text(max: number): Parse<string> {
   };
 }
 
+/** A list, separated by commas or spaces, in which nothing is twice. `none` is the empty list. */
+export function list<T>(parse: Parse<T>): Parse<readonly T[]> {
+  return (text) => {
+    if (text === 'none') return [];
+    const values = text.split(/[\s,]+/).filter((each) => each !== '').map(parse);
+    if (new Set(values).size < values.length) throw new SettingError('expected a list that names each once');
+    return values;
+  };
+}
+
+/** The address of a server of one's own: http or https, without a slash at the end. */
+export function serverUrl(value: string): string {
+  if (!/^https?:\/\/[^\s]+[^\s/]$/.test(value) || !URL.canParse(value)) throw new SettingError('expected http://host:port or https://host, without a slash at the end');
+  return value;
+}
+
 /** An EVM address, lower-cased. */
 export function address(value: string): string {
   if (!isAddress(value)) throw new SettingError(`expected an address: ${ADDRESS.meaning}`);

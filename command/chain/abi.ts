@@ -1,4 +1,4 @@
-/** The contracts as the relayer, the keeper and the settlement worker call them: calldata, views, reasons of reverts, events that tell of endings. */
+/** The contracts as the lane's users call them: calldata, views, reasons of reverts, events that tell of endings. */
 import { Interface, type InterfaceAbi } from 'ethers';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { market } from '../../contracts-abi/market.js';
@@ -6,6 +6,7 @@ import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { multicall3 } from '../../contracts-abi/multicall3.js';
 import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
+import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { isHexBytes } from '../../engine/records/hex.js';
@@ -15,6 +16,7 @@ const abis = {
   oracleResolver: new Interface(oracleResolver.abi as InterfaceAbi), marketFactory: new Interface(marketFactory.abi as InterfaceAbi),
   market: new Interface(market.abi as InterfaceAbi), multicall: new Interface(multicall3.abi as InterfaceAbi),
   oracle: new Interface(optimisticOracle.abi as InterfaceAbi), settlement: new Interface(settlement.abi as InterfaceAbi),
+  quickResolver: new Interface(quickResolver.abi as InterfaceAbi),
 } as const;
 
 export type AbiName = keyof typeof abis;

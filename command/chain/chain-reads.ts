@@ -29,18 +29,26 @@ export interface Funds {
 
 export interface LackAsked {
   readonly chainId: number;
-  /** The address of the relayer's key. */
-  readonly relayer: string;
+  /** The address of the key that pays, and whose key it is, for the message. */
+  readonly address: string;
+  readonly whose: string;
   /** The most that the lane offers, in wei per unit of gas. */
   readonly maxFeePerGas: bigint;
   readonly gasLimit: bigint;
 }
 
-/** What the relayer's key lacks for a transaction at present: cheaper gas, or more of the chain's coin; undefined when it lacks nothing. */
-export function lackOf({ baseFeePerGas, balance }: Funds, { chainId, relayer, maxFeePerGas, gasLimit }: LackAsked): string | undefined {
-  if (baseFeePerGas > maxFeePerGas) return `gas costs ${baseFeePerGas} wei on chain ${chainId}, and the relayer offers ${maxFeePerGas} at most`;
+/** What a key lacks for a transaction at present: cheaper gas, or more of the chain's coin; undefined when it lacks nothing. */
+export function lackOf({ baseFeePerGas, balance }: Funds, { chainId, address, whose, maxFeePerGas, gasLimit }: LackAsked): string | undefined {
+  if (baseFeePerGas > maxFeePerGas) return `gas costs ${baseFeePerGas} wei on chain ${chainId}, and ${whose} offers ${maxFeePerGas} at most`;
   const price = 2n * baseFeePerGas < maxFeePerGas ? 2n * baseFeePerGas : maxFeePerGas;
-  return balance < gasLimit * price ? `the relayer's key ${relayer} is short of gas on chain ${chainId}` : undefined;
+  return balance < gasLimit * price ? `${whose}'s key ${address} is short of gas on chain ${chainId}` : undefined;
+}
+
+/** The time of the next block in seconds: contracts compare their windows with it, not with this machine's clock. Throws ChainUnavailable. */
+export async function timeOfNextBlock(reads: Pick<ChainReads, 'views'>, { chainId, contracts: { multicall } }: Pick<Chain, 'chainId' | 'contracts'>): Promise<number> {
+  const [time] = await reads.views([{ abi: 'multicall', to: multicall, method: 'getCurrentBlockTimestamp', args: [] }], 'pending');
+  if (typeof time !== 'bigint') throw new ChainUnavailable(chainId, 'the time of the next block cannot be read');
+  return Number(time);
 }
 
 export interface LogsAsked {

@@ -4,7 +4,8 @@
  */
 import { recordId } from '../../engine/records/codec.js';
 import { backoffMs, type Backoff } from '../../engine/waiting.js';
-import type { RequestStatus, TrackedRequest } from '../lane/requests.js';
+import { isOver, mayTryAgain } from '../lane/lane-rounds.js';
+import type { TrackedRequest } from '../lane/requests.js';
 
 /** A proposed resolution that counts, as the history has it. */
 export interface Proposal {
@@ -117,7 +118,9 @@ export class Watch {
     const told = [
       ...due.flatMap((proposal) => this.#inVain(proposal, own(proposal))), ...overdue.flatMap((proposal) => this.#waitsLong(proposal, own(proposal))),
     ];
-    const looks = due.filter((proposal) => nowMs >= this.#of(proposal).notBeforeMs && this.#mayLook(own(proposal), { nextBlock, nowMs }));
+    const { backoff } = this.rules;
+    const looks = due.filter((proposal) => (
+      nowMs >= this.#of(proposal).notBeforeMs && mayTryAgain(own(proposal), { nextBlock, nowMs, backoff })));
     return { looks: looks.slice(0, this.rules.looks), told };
   }
 
@@ -142,13 +145,6 @@ export class Watch {
         return this.#once(proposal, 'alarm', `${reason}. Nothing is sent; the keeper looks again with growing pauses`);
       }
     }
-  }
-
-  /** Whether a transaction may follow: none is on its way, the history has seen the last one's block, and the pause after it is over. */
-  #mayLook(requests: readonly TrackedRequest[], { nextBlock, nowMs }: Pick<Round, 'nextBlock' | 'nowMs'>): boolean {
-    const last = requests.at(-1);
-    return last === undefined || (
-      isPast(last.status, nextBlock) && nowMs >= last.askedAtMs + backoffMs(requests.length, this.rules.backoff));
   }
 
   /** Told once of each request whose transaction has not settled the assertion. */
@@ -192,11 +188,6 @@ function requestsOf({ assertionId }: Proposal, requests: readonly TrackedRequest
   return requests.filter(({ note }) => readKeeperNote(note)?.assertionId === assertionId);
 }
 
-/** Whether the request is over and the history has the facts of its transaction's block. */
-function isPast(status: RequestStatus, nextBlock: number): boolean {
-  return status.kind === 'refused' || (status.kind === 'ended' && (status.ending.kind === 'lost' || status.ending.block < nextBlock));
-}
-
 /**
  * The lane's id of the next request for an assertion: the same in every process and after every restart, so that it is sent once. After a request
  * that ended in vain it is another one: the outbox lists requests until their proposal counts no more.
@@ -209,5 +200,5 @@ export function idOf(chainId: number, proposal: Proposal, requests: readonly Tra
 export function forgettable({ proposals, requests }: Pick<Round, 'proposals' | 'requests'>): readonly string[] {
   const counted = new Set(proposals.map(({ assertionId }) => assertionId));
   return requests.filter(({ note, status }) => (
-    (status.kind === 'refused' || status.kind === 'ended') && !counted.has(readKeeperNote(note)?.assertionId ?? ''))).map(({ id }) => id);
+    isOver(status) && !counted.has(readKeeperNote(note)?.assertionId ?? ''))).map(({ id }) => id);
 }

@@ -56,9 +56,14 @@ const KEY = /^[\x21-\x7e]+$/;
 export function createPriceSources(options: PriceSourceOptions): { readonly sources: readonly PriceSource[]; readonly skipped: readonly string[] } {
   const { names, assets } = options;
   checkNames(names);
-  for (const asset of assets) if (!ASSET.test(asset)) throw new Error(`${JSON.stringify(asset)} is not an asset: write capitals and digits, as BTC`);
+  for (const asset of assets) if (!isAsset(asset)) throw new Error(`${JSON.stringify(asset)} is not an asset: write capitals and digits, as BTC`);
   const made = names.map((name) => sourceOf(name, options));
   return { sources: made.filter((one) => typeof one !== 'string'), skipped: made.filter((one) => typeof one === 'string') };
+}
+
+/** Whether a text can be the symbol of an asset. */
+export function isAsset(text: string): boolean {
+  return ASSET.test(text);
 }
 
 function sourceOf(name: SourceName, options: PriceSourceOptions): PriceSource | string {

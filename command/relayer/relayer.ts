@@ -249,7 +249,7 @@ async function simulate(plan: Plan, { reads, relayer }: RelayChain): Promise<voi
 /** Throws RequestError when gas costs more than the lane may offer, or the key cannot pay for this transaction. Returns the newest block. */
 async function enoughFunds({ gasLimit }: Plan, { chain: { chainId }, reads, relayer, maxFeePerGas, lacks }: RelayChain) {
   const funds = await reads.funds(relayer);
-  const lack = lackOf(funds, { chainId, relayer, maxFeePerGas, gasLimit });
+  const lack = lackOf(funds, { chainId, address: relayer, whose: 'the relayer', maxFeePerGas, gasLimit });
   if (lack === undefined) return { block: funds.block };
   lacks(lack);
   throw unavailable(lack);

@@ -1,6 +1,8 @@
 /** The price levels of one side of a book. */
 
 const FIRST_LEVELS = 4;
+/** A side without levels has no memory of its own: most books are those of markets that are over. */
+const NO_WORDS = new Int32Array(0);
 /** Up to this many words, a loop moves levels faster than copyWithin. */
 const SHORT_MOVE = 32;
 /** A level: key, slot of the oldest order, slot of the youngest. */
@@ -9,7 +11,7 @@ const LEVEL_WORDS = 3;
 /** A sorted array of levels, highest key last. */
 export class Levels {
   count = 0;
-  private words = new Int32Array(FIRST_LEVELS * LEVEL_WORDS);
+  private words = NO_WORDS;
 
   keyAt(rank: number): number {
     return this.words[this.place(rank)]!;
@@ -83,7 +85,7 @@ export class Levels {
     const at = index * LEVEL_WORDS;
     if (end - at > SHORT_MOVE) words.copyWithin(at, at + LEVEL_WORDS, end);
     else for (let i = at + LEVEL_WORDS; i < end; i++) words[i - LEVEL_WORDS] = words[i]!;
-    this.count--;
+    if (--this.count === 0) this.words = NO_WORDS;
   }
 
   dump(): Int32Array {
@@ -92,8 +94,7 @@ export class Levels {
 
   load(levels: Int32Array): void {
     this.count = levels.length / LEVEL_WORDS;
-    this.words = new Int32Array(Math.max(FIRST_LEVELS * LEVEL_WORDS, levels.length));
-    this.words.set(levels);
+    this.words = this.count === 0 ? NO_WORDS : Int32Array.from(levels);
   }
 
   private place(rank: number): number {
@@ -102,7 +103,7 @@ export class Levels {
   }
 
   private grow(): void {
-    const larger = new Int32Array(this.words.length * 2);
+    const larger = new Int32Array(Math.max(FIRST_LEVELS * LEVEL_WORDS, this.words.length * 2));
     larger.set(this.words);
     this.words = larger;
   }

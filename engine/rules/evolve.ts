@@ -92,6 +92,7 @@ function openMarket(state: State, event: MarketOpened): void {
   state.closings.splice(place, 0, index);
   if (quick === null) return;
   const { asset, startTime, endTime } = quick;
+  state.unresolvedQuick.add(index);
   forgetBoundaries(state, Math.floor(state.now / 1_000) - MAX_QUICK_S);
   for (const time of [startTime, endTime]) joinBoundary(state, { asset, time, market: index });
 }
@@ -153,13 +154,21 @@ function closeMarket(state: State, market: Market): void {
 }
 
 function resolveMarket(state: State, { marketId, winningOutcome }: MarketResolved): void {
-  marketNamed(state, marketId).winner = winningOutcome;
-  state.proposals.delete(marketId);
+  const market = marketNamed(state, marketId);
+  market.winner = winningOutcome;
+  endMarket(state, market);
 }
 
 function halveMarket(state: State, { marketId }: MarketHalved): void {
-  marketNamed(state, marketId).halved = true;
+  const market = marketNamed(state, marketId);
+  market.halved = true;
+  endMarket(state, market);
+}
+
+/** Forgets what is only of use until the chain has resolved the market. */
+function endMarket(state: State, { marketId, index }: Market): void {
   state.proposals.delete(marketId);
+  state.unresolvedQuick.delete(index);
 }
 
 function propose(state: State, { marketId, assertionId, expirationTime }: ResolutionProposed): void {

@@ -177,6 +177,8 @@ export interface State {
   readonly boundaries: Map<string, Boundary>;
   /** When the newest price of each asset was published, in milliseconds. */
   readonly newestPrices: Map<string, number>;
+  /** The indices of the quick markets that the chain has not resolved, in the order of opening: few of all that there have been. */
+  readonly unresolvedQuick: Set<number>;
   /** Proposals that count, by market. No decision depends on them: they are there for the view. */
   readonly proposals: Map<string, OpenProposal>;
   /** Indices of markets that are not closed, by expiration and then by index. */
@@ -219,7 +221,8 @@ export function stateOf(orders: OrderPool): State {
   };
   return {
     position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), relays: new Map(),
-    proposals: new Map(), boundaries: new Map(), newestPrices: new Map(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
+    proposals: new Map(), boundaries: new Map(), newestPrices: new Map(),
+    unresolvedQuick: new Set(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
     nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [],
     incoming: -1, halves: new Uint32Array(2),
   };

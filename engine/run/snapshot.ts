@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { deserialize, serialize } from 'node:v8';
 import { Book, type BookDump } from '../book/book.js';
 import { OrderPool, type OrderPoolDump } from '../book/order-pool.js';
+import { isResolved } from '../rules/boundaries.js';
 import { Deadlines } from '../rules/deadlines.js';
 import type { Engine } from './engine.js';
 import { RULES_VERSION } from '../rules/limits.js';
@@ -84,7 +85,10 @@ function restore(dump: Dump): State {
     deadlines: Deadlines.restore(diesBefore(orders, fresh.columns), dump.deadlines),
     fills: PendingFills.restore(dump.fills),
   };
-  for (const market of state.markets) indexTokens(state, market);
+  for (const market of state.markets) {
+    indexTokens(state, market);
+    if (market.quick !== undefined && !isResolved(market)) state.unresolvedQuick.add(market.index);
+  }
   for (const slot of orders.slots()) {
     const { trader, nonceHi, nonceLo, status } = state.columns;
     if (status.get(slot) === OPEN) ownerOf(state, slot).openCount++;

@@ -3,10 +3,12 @@ import { formatUint64 } from '../book/uint64.js';
 import type { PlaceOrder } from '../records/commands.js';
 import type { RejectionCode } from '../records/events.js';
 import type { MarketOutcome, Side } from '../records/fields.js';
+import { isWanted } from '../rules/boundaries.js';
 import { chainCursor } from '../rules/chain-cursor.js';
 import { nextDue, refusalOf } from '../rules/decide.js';
 import {
-  FILLED, OPEN, findMarket, marketOf, marketOfToken, ownerOf, type ChainCursor, type OpenProposal, type OpenRelay, type State,
+  FILLED, OPEN, findMarket, marketOf, marketOfToken, ownerOf,
+  type Boundary, type ChainCursor, type OpenProposal, type OpenRelay, type QuickTerms, type State,
 } from '../rules/state.js';
 import type { Engine } from './engine.js';
 import { openOrdersOf, type OpenOrder } from './open-orders.js';
@@ -42,6 +44,12 @@ export interface OrderView {
   /** The last log position that the answer includes. */
   readonly asOf: number;
 }
+
+/** A quick market with what is known of its result; it ends at its `expiration`. */
+export type QuickMarket = MarketView & { readonly quick: Readonly<QuickTerms> };
+
+/** A time at which a price of an asset is needed. `best` is the best one so far. */
+export type OpenBoundary = Pick<Readonly<Boundary>, 'asset' | 'time' | 'best' | 'missed'>;
 
 /** Answers within one turn of the event loop are of one state. Use an iterable only until the next turn. */
 export interface EngineView {
@@ -80,6 +88,10 @@ export interface EngineView {
   openRelays(chainId: number): Iterable<OpenRelay>;
   /** The chain's proposed resolutions that have neither resolved their markets nor been rejected, oldest first. */
   openProposals(chainId: number): Iterable<OpenProposal>;
+  /** The chain's quick markets that the chain has not resolved, in the order of opening. */
+  quickMarkets(chainId: number): Iterable<QuickMarket>;
+  /** The times at which a price of an asset is still needed, decided ones left out. */
+  openBoundaries(): readonly OpenBoundary[];
   /** How far a chain is recorded; undefined before the chain's first fact. */
   cursor(chainId: number): ChainCursor | undefined;
   /** Chains with recorded facts. */
@@ -107,6 +119,8 @@ export function viewOf(engine: Engine): EngineView {
     relay: (requestId) => state.relays.get(requestId),
     openRelays: (chainId) => openRelays(state, chainId),
     openProposals: (chainId) => openProposals(state, chainId),
+    quickMarkets: (chainId) => quickMarkets(state, chainId),
+    openBoundaries: () => [...state.boundaries.values()].filter((boundary) => isWanted(state, boundary)),
     cursor: (chainId) => chainCursor(state, chainId),
     chains: () => state.chains.keys(),
   };
@@ -156,6 +170,13 @@ function* openRelays(state: State, chainId: number): Generator<OpenRelay> {
 
 function* openProposals(state: State, chainId: number): Generator<OpenProposal> {
   for (const proposal of state.proposals.values()) if (findMarket(state, proposal.marketId)?.chainId === chainId) yield proposal;
+}
+
+function* quickMarkets(state: State, chainId: number): Generator<QuickMarket> {
+  for (const index of state.unresolvedQuick) {
+    const market = state.markets[index];
+    if (market?.quick !== undefined && market.chainId === chainId) yield market as QuickMarket;
+  }
 }
 
 function rememberedOrder(state: State, chainId: number): number | undefined {

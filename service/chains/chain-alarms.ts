@@ -1,5 +1,9 @@
-/** Alarms for a chain that is unreachable for long, and for fills that wait for long. Each alarm is raised once, until its cause has passed. */
+/**
+ * Alarms for a chain that is unreachable for long, for fills that wait for long, and for senders that cannot send. Each alarm is raised once,
+ * until its cause has passed.
+ */
 import type { Report } from '../../command/chain/report.js';
+import type { RoundsStatus } from '../../command/lane/lane-rounds.js';
 import type { IndexerHealth, SettlementHealth } from '../process/readiness.js';
 
 export interface AwayAlarmOptions {
@@ -43,5 +47,27 @@ export function createWaitingAlarm({ chainId, report }: { readonly chainId: numb
     }
     if (waits && !waitsNow) report('note', `chain ${chainId}: no fill waits for long any more`);
     waits = waitsNow;
+  };
+}
+
+export interface TroubleAlarmOptions {
+  readonly report: Report;
+  readonly sender: { status(): RoundsStatus };
+}
+
+/**
+ * Returns a function to call regularly. Raises an alarm when a sender cannot send for two looks in a row, until it can again. A process that
+ * stands by is silent.
+ */
+export function createTroubleAlarm(who: string, { report, sender }: TroubleAlarmOptions): () => void {
+  let looks = 0;
+  return () => {
+    const { holds, trouble } = sender.status();
+    if (holds && trouble !== undefined) looks += 1;
+    else {
+      if (looks > 1) report('note', `${who} can send again`);
+      looks = 0;
+    }
+    if (looks === 2) report('alarm', `${who} cannot send: ${trouble ?? ''}. Check its key's funds, the chain and the lane`);
   };
 }

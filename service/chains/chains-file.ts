@@ -20,6 +20,9 @@ export interface ChainOfFile {
   /** The key that signs relayed transactions, and its address; absent: nothing is relayed on this chain. */
   readonly relayerKey?: string;
   readonly relayer?: string;
+  /** The key that creates and resolves quick markets, and its address; absent: there are none on this chain. */
+  readonly quickKey?: string;
+  readonly quick?: string;
   /** Time between two requests for new blocks. */
   readonly pollMs: number;
   /** The highest fee of a settlement, in wei per unit of gas; absent: the lane's own limit. */
@@ -71,6 +74,8 @@ const FileChain = record({
   operatorKey: Secret,
   /** The same, of a key that nothing else signs with. Absent: the chain has no relayer. */
   relayerKey: Type.Optional(Secret),
+  /** The same, of a third key. Absent: the chain has no quick markets. */
+  quickKey: Type.Optional(Secret),
   /** Shown to clients: a URL without secrets. */
   publicRpcUrl: Type.Optional(RpcUrl),
   /** Whether the chain makes blocks only when there are transactions. */
@@ -143,11 +148,7 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
   for (const [i, source] of (Array.isArray(chain.rpcUrls) ? chain.rpcUrls : []).entries()) {
     rpcUrls.push(await readRpcUrl(`${at}/rpcUrls/${i}`, source, reading));
   }
-  const operatorKey = chain.operatorKey === undefined ? '' : await readKey(`${at}/operatorKey`, chain.operatorKey, reading);
-  const relayerKey = chain.relayerKey === undefined ? '' : await readKey(`${at}/relayerKey`, chain.relayerKey, reading);
-  if (relayerKey !== '' && relayerKey === operatorKey) {
-    reading.fault(`${at}/relayerKey`, 'is the operator\'s key too: the relayer needs a key of its own, whose nonces nothing else uses');
-  }
+  const { operatorKey = '', relayerKey, quickKey } = await readKeys(at, chain, reading);
   const { chainId, name, testnet, confirmations, startBlock, settlementDomainName, exposureCheck } = chain as FileChain;
   const { pollMs = DEFAULT_POLL_MS, maxFeePerGasGwei, blocksOnDemand = false, minOrderSize } = chain;
   const passOverAnchors = readHashes(`${at}/passOverAnchors`, chain.passOverAnchors, reading);
@@ -159,9 +160,25 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
       ...passOverAnchors.length === 0 ? {} : { passOverAnchors },
     },
     rpcUrls, operatorKey, pollMs, blocksOnDemand, operator: operatorKey === '' ? '' : computeAddress(operatorKey).toLowerCase(),
-    ...relayerKey === '' ? {} : { relayerKey, relayer: computeAddress(relayerKey).toLowerCase() },
+    ...relayerKey === undefined ? {} : { relayerKey, relayer: computeAddress(relayerKey).toLowerCase() },
+    ...quickKey === undefined ? {} : { quickKey, quick: computeAddress(quickKey).toLowerCase() },
     ...typeof maxFeePerGasGwei === 'number' ? { maxFeePerGas: BigInt(Math.round(maxFeePerGasGwei * WEI_PER_GWEI)) } : {},
   };
+}
+
+const KEYS = ['operatorKey', 'relayerKey', 'quickKey'] as const;
+
+/** The chain's keys that can be read. Each must be another one: a lane uses its key's nonces alone. */
+async function readKeys(at: string, chain: Partial<FileChain>, reading: Reading): Promise<Partial<Record<typeof KEYS[number], string>>> {
+  const keys = new Map<typeof KEYS[number], string>();
+  for (const name of KEYS) {
+    const key = chain[name] === undefined ? '' : await readKey(`${at}/${name}`, chain[name], reading);
+    if (key === '') continue;
+    const [same] = [...keys].find(([, other]) => other === key) ?? [];
+    if (same !== undefined) reading.fault(`${at}/${name}`, `is the same key as ${same}: each needs a key of its own, whose nonces nothing else uses`);
+    keys.set(name, key);
+  }
+  return Object.fromEntries(keys);
 }
 
 function readContracts(at: string, given: FileChain['contracts'] | undefined, { fault }: Reading): Contracts {

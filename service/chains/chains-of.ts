@@ -86,10 +86,10 @@ async function startDevelopment(config: Wanted, { log, report }: Pick<OpeningCha
     await close();
     throw error;
   }
-  const { operatorKey, relayerKey, relayer, rpcUrl, heldUrl } = dev;
+  const { operatorKey, relayerKey, relayer, quickKey, quick, rpcUrl, heldUrl } = dev;
   const chain = { ...dev.chain, publicRpcUrl: rpcUrl };
   return {
-    chains: [{ chain, operatorKey, relayerKey, relayer, rpcUrls: [heldUrl], pollMs: DEV_POLL_MS, stalledAfterMs: Infinity }],
+    chains: [{ chain, operatorKey, relayerKey, relayer, quickKey, quick, rpcUrls: [heldUrl], pollMs: DEV_POLL_MS, stalledAfterMs: Infinity }],
     dev: { chain, rpcUrl, unkeptBlocks: () => dev.kept().unkeptBlocks }, ended: dev.ended, close,
   };
 }

@@ -10,6 +10,9 @@ export interface ConfiguredChain {
   /** The key that signs relayed transactions, which only the lane role needs, and its address; absent: the chain has no relayer. */
   readonly relayerKey?: string;
   readonly relayer?: string;
+  /** The key that creates and resolves quick markets, which only the lane role needs, and its address; absent: the chain has none. */
+  readonly quickKey?: string;
+  readonly quick?: string;
   /** The highest fee of a transaction, in wei per unit of gas; absent: the lane's own limit. */
   readonly maxFeePerGas?: bigint;
   /** Time between two requests for new blocks. */

@@ -11,6 +11,7 @@ export function devChainsFile(directory: string): string {
 
 const KEY_FILE = 'operator-key';
 const RELAYER_KEY_FILE = 'relayer-key';
+const QUICK_KEY_FILE = 'quick-key';
 
 /**
  * Writes the chains file, and the keys to files of their own that only this user can read. Replaces the files of a killed process. The
@@ -20,10 +21,11 @@ export async function writeDevChainsFile(directory: string, { dev, pollMs }: { d
   await removeDevChainsFile(directory);
   await writeDurably(join(directory, KEY_FILE), `${dev.operatorKey}\n`, { secret: true });
   await writeDurably(join(directory, RELAYER_KEY_FILE), `${dev.relayerKey}\n`, { secret: true });
+  await writeDurably(join(directory, QUICK_KEY_FILE), `${dev.quickKey}\n`, { secret: true });
   const { domainName: settlementDomainName, ...chain } = dev.chain;
   const chains = [{
     ...chain, settlementDomainName, rpcUrls: [dev.heldUrl], publicRpcUrl: dev.rpcUrl, operatorKey: { file: KEY_FILE },
-    relayerKey: { file: RELAYER_KEY_FILE }, pollMs, blocksOnDemand: true,
+    relayerKey: { file: RELAYER_KEY_FILE }, quickKey: { file: QUICK_KEY_FILE }, pollMs, blocksOnDemand: true,
   }];
   await replaceDurably(devChainsFile(directory), `${JSON.stringify({ chains }, undefined, 2)}\n`);
 }
@@ -31,5 +33,6 @@ export async function writeDevChainsFile(directory: string, { dev, pollMs }: { d
 /** Removes the files, also those of a killed process, whose URLs are no longer valid. */
 export async function removeDevChainsFile(directory: string): Promise<void> {
   const path = devChainsFile(directory);
-  for (const each of [path, `${path}.new`, join(directory, KEY_FILE), join(directory, RELAYER_KEY_FILE)]) await rm(each, { force: true });
+  const keys = [KEY_FILE, RELAYER_KEY_FILE, QUICK_KEY_FILE].map((name) => join(directory, name));
+  for (const each of [path, `${path}.new`, ...keys]) await rm(each, { force: true });
 }

@@ -48,15 +48,15 @@ const DISK_RETRY_S = 30;
 
 /** The roles that use each database. Every process has the log open. */
 const USERS: Readonly<Record<DatabaseName, readonly RoleName[]>> = {
-  'log': ['engine', 'api', 'query', 'projections', 'settlement', 'lane', 'indexer'],
+  'log': ['engine', 'api', 'query', 'projections', 'settlement', 'lane', 'indexer', 'prices'],
   'read models': ['api', 'query', 'projections'],
-  'outbox': ['settlement', 'lane'],
+  'outbox': ['settlement', 'lane', 'prices'],
 };
 const silentText: Readonly<Record<DatabaseName, string>> = {
   'log': 'the log does not answer', 'read models': 'the read models do not answer', 'outbox': 'the outbox does not answer',
 };
 /** The roles that stamp commands. */
-const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'lane', 'indexer'];
+const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'lane', 'indexer', 'prices'];
 
 /** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
 export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {

@@ -17,7 +17,7 @@ export interface Terms {
   readonly collateral?: string;
   /** The optimistic oracle; absent: our own is deployed, whose owner arbitrates. */
   readonly oracle?: string;
-  /** Addresses that get one role each. */
+  /** Addresses that get roles: to settle fills, to create markets, to create quick markets and resolve them. */
   readonly operator: string;
   readonly creator: string;
   readonly quickOperator: string;
@@ -109,6 +109,7 @@ export function planDeployment(deployer: string, firstNonce: number, terms: Term
     { contract: 'Settlement', address: settling, role: 'OPERATOR_ROLE', holder: terms.operator },
     { contract: 'MarketFactory', address: factory, role: 'CREATOR_ROLE', holder: terms.creator },
     { contract: 'QuickResolver', address: quick, role: 'OPERATOR_ROLE', holder: terms.quickOperator },
+    ...terms.quickOperator === terms.creator ? [] : [{ contract: 'MarketFactory', address: factory, role: 'CREATOR_ROLE', holder: terms.quickOperator }],
   ];
   const administered = [
     { contract: 'ConditionalTokens', address: tokens }, { contract: 'Settlement', address: settling },

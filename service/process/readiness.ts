@@ -97,6 +97,49 @@ export interface KeeperHealth {
   readonly trouble: string | null;
 }
 
+/** What a process with the prices role hears and records. */
+export interface PricesHealth {
+  /** Another process records. */
+  readonly standby: boolean;
+  /** Why nothing can be recorded; null when it can. */
+  readonly trouble: string | null;
+  /** The best first. */
+  readonly sources: readonly {
+    readonly name: string;
+    readonly connected: boolean;
+    /** Seconds since its last price; null before the first. */
+    readonly sinceHeardS: number | null;
+    /** What went wrong last; null when all has been well since prices came. */
+    readonly trouble: string | null;
+  }[];
+  readonly assets: readonly {
+    readonly asset: string;
+    /** The source in use. */
+    readonly source: string;
+    /** Seconds since the last price that counts was published; null before the first. */
+    readonly sincePriceS: number | null;
+  }[];
+}
+
+/** A chain's quick markets, at the process that may create and resolve them. */
+export interface QuickMarketsHealth {
+  readonly chainId: number;
+  /** The address of its key. */
+  readonly address: string;
+  /** Another process creates and resolves on this chain. */
+  readonly standby: boolean;
+  /** Markets that there should be and are not. */
+  readonly missingMarkets: number;
+  /** Decided markets that the chain has not resolved. */
+  readonly decidedMarkets: number;
+  /** Markets whose price at the start or the end did not come in time. */
+  readonly unresolvableMarkets: number;
+  /** Creations and resolutions that the contracts refused last. */
+  readonly refused: number;
+  /** Why it cannot look or send; null when it can. */
+  readonly trouble: string | null;
+}
+
 /** The state of a chain: the fields of the roles that the process has. */
 export type ChainHealth = { readonly chainId: number } & Partial<IndexerHealth & SettlementHealth & DevelopmentChainHealth>;
 
@@ -141,6 +184,8 @@ export interface ReadinessParts {
   readonly databases?: readonly DatabaseHealth[];
   readonly disk?: DiskHealth;
   readonly relays?: readonly RelayerHealth[];
+  readonly prices?: readonly PricesHealth[];
+  readonly quickMarkets?: readonly QuickMarketsHealth[];
 }
 
 /**
@@ -157,6 +202,8 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
   const clock = parts.flatMap((part) => part.clock ?? []).sort((a, b) => b.doubts.length - a.doubts.length || largest(b) - largest(a))[0];
   const disk = parts.flatMap((part) => part.disk ?? []).sort((a, b) => a.freeBytes - b.freeBytes)[0];
   const relays = listOf(parts, 'relays');
+  const prices = listOf(parts, 'prices');
+  const quickMarkets = listOf(parts, 'quickMarkets');
   return {
     reasons: [...new Set(parts.flatMap(({ reasons }) => reasons))],
     ...engine === undefined ? {} : { engine },
@@ -168,6 +215,8 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
     ...databases === undefined ? {} : { databases: mergeDatabases(databases) },
     ...disk === undefined ? {} : { disk },
     ...relays === undefined ? {} : { relays },
+    ...prices === undefined ? {} : { prices },
+    ...quickMarkets === undefined ? {} : { quickMarkets },
   };
 }
 
@@ -183,7 +232,7 @@ function mergeDatabases(databases: readonly DatabaseHealth[]): DatabaseHealth[] 
 }
 
 /** The entries of all parts under the key, possibly none; undefined when no part has the key. */
-function listOf<K extends 'projections' | 'chains' | 'lanes' | 'relays' | 'databases'>(
+function listOf<K extends 'projections' | 'chains' | 'lanes' | 'relays' | 'databases' | 'prices' | 'quickMarkets'>(
   parts: readonly ReadinessParts[], key: K,
 ): NonNullable<ReadinessParts[K]>[number][] | undefined {
   const lists = parts.flatMap((part) => part[key] === undefined ? [] : [part[key]]);

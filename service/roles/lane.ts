@@ -19,6 +19,8 @@ import type { SharedParts } from '../process/shared-parts.js';
 export const OPERATOR = 'operator';
 /** The name of the key that signs relayed transactions. */
 export const RELAYER = 'relayer';
+/** The name of the key that creates and resolves quick markets. */
+export const QUICK = 'quick';
 
 export const lane: Role = {
   name: 'lane',
@@ -36,14 +38,14 @@ export const lane: Role = {
 };
 
 interface NamedKey {
-  readonly name: typeof OPERATOR | typeof RELAYER;
+  readonly name: typeof OPERATOR | typeof RELAYER | typeof QUICK;
   readonly privateKey: string;
 }
 
-/** A chain's keys: the relayer's is missing where nothing is relayed. */
-function keysOf({ configured: { operatorKey, relayerKey } }: ChainAccess): readonly NamedKey[] {
-  const operator = { name: OPERATOR, privateKey: operatorKey } as const;
-  return relayerKey === undefined ? [operator] : [operator, { name: RELAYER, privateKey: relayerKey }];
+/** A chain's keys: the relayer's is missing where nothing is relayed, that of quick markets where there are none. */
+function keysOf({ configured: { operatorKey, relayerKey, quickKey } }: ChainAccess): readonly NamedKey[] {
+  const optional = (name: NamedKey['name'], privateKey: string | undefined) => privateKey === undefined ? [] : [{ name, privateKey }];
+  return [{ name: OPERATOR, privateKey: operatorKey }, ...optional(RELAYER, relayerKey), ...optional(QUICK, quickKey)];
 }
 
 async function startLane(access: ChainAccess, { name: key, privateKey }: NamedKey, { urls, log, now }: SharedParts) {

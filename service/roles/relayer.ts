@@ -1,8 +1,8 @@
 /** The relayer role: sends what users have signed, records how it ended, and settles proposals that nobody settles. Of two processes, one does. */
-import { runKeeper, type Keeper, type KeeperStatus } from '../../command/keeper/keeper.js';
+import { runKeeper, type KeeperStatus } from '../../command/keeper/keeper.js';
 import { WATCH_RULES } from '../../command/keeper/watch.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
-import { openDesk, type Desk, type EndedRelay, type RelayHistory } from '../../command/relayer/desk.js';
+import { openDesk, type EndedRelay, type RelayHistory } from '../../command/relayer/desk.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type RelayChain } from '../../command/relayer/relayer.js';
 import { LANE_POLICY } from '../../command/lane/lane-options.js';
@@ -17,6 +17,7 @@ import { relayOfRequest } from '../../query/claims.js';
 import type { Database } from '../../query/database.js';
 import { relayerRoutes } from '../api/endpoints/relayer.js';
 import type { ChainAccess } from '../chains/chain-access.js';
+import { createTroubleAlarm } from '../chains/chain-alarms.js';
 import type { ChainWatch } from '../chains/chain-watch.js';
 import { createUserNonces } from './handlers/user-nonces.js';
 import type { Figure } from '../metrics.js';
@@ -101,7 +102,8 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
     view: { proposals: () => view.openProposals(chainId), nextBlock: () => view.cursor(chainId)?.nextBlock ?? 0 },
     rules: { ...WATCH_RULES, graceS: parts.config.keeperGraceS }, pollMs: KEEPER_POLLS * pollMs,
   });
-  const looks = [createTroubleAlarm(`chain ${chainId}: the relayer`, access, desk), createTroubleAlarm(`chain ${chainId}: the keeper`, access, keeper)];
+  const looks = [['relayer', desk] as const, ['keeper', keeper] as const]
+    .map(([who, sender]) => createTroubleAlarm(`chain ${chainId}: the ${who}`, { report, sender }));
   const timer = setInterval(() => { for (const look of looks) look(); }, WATCH_MS).unref();
   return {
     relayChain: {
@@ -156,20 +158,6 @@ async function caughtUp(db: Database, position: number): Promise<void> {
   } catch (error) {
     throw error instanceof RequestError ? new RequestError('relay_unavailable', 'the read models are behind') : error;
   }
-}
-
-/** Raises an alarm when a sender cannot send for two looks in a row, until it can again. A process that stands by is silent. */
-function createTroubleAlarm(who: string, { report }: ChainAccess, sender: Pick<Desk | Keeper, 'status'>): () => void {
-  let looks = 0;
-  return () => {
-    const { holds, trouble } = sender.status();
-    if (holds && trouble !== undefined) looks += 1;
-    else {
-      if (looks > 1) report('note', `${who} can send again`);
-      looks = 0;
-    }
-    if (looks === 2) report('alarm', `${who} cannot send: ${trouble ?? ''}. Check its key's funds, the chain and the lane`);
-  };
 }
 
 /** Raises an alarm for what the relayer lacks, once until it has sent something again. */

@@ -45,7 +45,7 @@ describe('architecture: arrows can fail', () => {
   });
 
   it('within command: the lane is above its users, and signing serves all', () => {
-    for (const user of ['settlement', 'relayer', 'prices']) {
+    for (const user of ['settlement', 'relayer', 'prices', 'quick']) {
       finds(arrows, { 'command/lane/a.ts': importing(`../${user}/b`) }, /the lane is above its users/);
       accepts(arrows, { [`command/${user}/a.ts`]: importing('../lane/b') });
     }

@@ -37,7 +37,7 @@ const ARROWS: readonly Arrow[] = [
     of: 'command/lane', may: ['command/lane/*', 'command/chain/*', 'command/signing/*', 'contracts-abi/*', ...ENGINE],
     because: 'the lane is above its users: they import its vocabulary, never the other way round',
   },
-  ...['settlement', 'relayer', 'keeper', 'prices'].map((user) => ({
+  ...['settlement', 'relayer', 'keeper', 'prices', 'quick'].map((user) => ({
     of: `command/${user}`, may: [`command/${user}/*`, 'command/lane/*', 'command/chain/*', 'command/signing/*', 'command/orders/exact-json', 'contracts-abi/*', ...ENGINE],
     because: 'the lane\'s users do not know each other',
   })),

@@ -49,12 +49,16 @@ describe('service: chains file', () => {
     return error.problems;
   }
 
-  it('gives the relayer\'s key and its address, which is not the operator\'s', async () => {
+  it('gives the keys of the relayer and of quick markets with their addresses, each another one', async () => {
     const variables = { ...environment, RELAYER_KEY };
     const [chain] = await read({ chains: [{ ...polygon, relayerKey: { env: 'RELAYER_KEY' } }] }, variables);
     assert.deepEqual([chain?.relayerKey, chain?.relayer], [RELAYER_KEY, '0x70997970c51812dc3a010c7d01b50e0d17dc79c8']);
-    assert.deepEqual(await problemsOf({ chains: [{ ...polygon, relayerKey: { env: 'POLYGON_KEY' } }] }), [
-      '/chains/0/relayerKey: is the operator\'s key too: the relayer needs a key of its own, whose nonces nothing else uses',
+    const [other] = await read({ chains: [{ ...polygon, quickKey: { env: 'RELAYER_KEY' } }] }, variables);
+    assert.deepEqual([other?.quickKey, other?.quick, other?.relayer], [RELAYER_KEY, '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', undefined]);
+    const same = { env: 'POLYGON_KEY' };
+    assert.deepEqual(await problemsOf({ chains: [{ ...polygon, relayerKey: same, quickKey: same }] }), [
+      '/chains/0/relayerKey: is the same key as operatorKey: each needs a key of its own, whose nonces nothing else uses',
+      '/chains/0/quickKey: is the same key as operatorKey: each needs a key of its own, whose nonces nothing else uses',
     ]);
     const [inFile] = await problemsOf({ chains: [{ ...polygon, relayerKey: RELAYER_KEY }] });
     assert.match(inFile!, /\/chains\/0\/relayerKey: a key must not be in this file/);

@@ -5,7 +5,7 @@ import { parseConfig, publicConfig, settingsHelp, settingsMarkdown } from '../..
 import { isLoopback } from '../../service/settings.js';
 
 describe('service: configuration', () => {
-  const roles = ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'query', 'api'];
+  const roles = ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'prices', 'query', 'api'];
 
   it('is the development stack on loopback when the environment says nothing', () => {
     const config = parseConfig({});
@@ -17,6 +17,7 @@ describe('service: configuration', () => {
       maxOpenOrders: 5_000, maxConnections: 10_000, maxConnectionsPerAddress: 2_500, metricsPort: undefined, metricsHost: '127.0.0.1',
       rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0, requestTimeoutMs: 10_000,
       relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000, keeperGraceS: 60,
+      priceSources: ['simulated'], pythApiKey: '', pythUrl: 'https://hermes.pyth.network', quickAssets: ['BTC', 'ETH'], quickIntervalS: 900, quickAhead: 2,
       keepAliveTimeoutMs: 65_000, clockMaxJumpS: 10, clockAcceptAfterS: 600, minFreeDiskMb: 512,
       stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
     });

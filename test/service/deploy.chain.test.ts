@@ -53,10 +53,11 @@ describe('service: a deployment', function () {
   it('uses the stablecoin and the oracle that are there, and gives each role to its key alone', async () => {
     const { contracts } = done.chain;
     assert.deepEqual([contracts.collateral, contracts.oracle], [valuable.collateral.toLowerCase(), valuable.oracle.toLowerCase()]);
-    assert.equal(await scene.nonceOf(deployer), 13, 'four contracts, four roles, five hand-overs');
+    assert.equal(await scene.nonceOf(deployer), 14, 'four contracts, five roles, five hand-overs');
     for (const [contract, role, holder] of [
       [contracts.conditionalTokens, 'SETTLEMENT_ROLE', contracts.settlement], [contracts.settlement, 'OPERATOR_ROLE', address(operator)],
       [contracts.marketFactory, 'CREATOR_ROLE', address(creator)], [contracts.quickResolver, 'OPERATOR_ROLE', address(quickOperator)],
+      [contracts.marketFactory, 'CREATOR_ROLE', address(quickOperator)],
     ] as const) {
       assert.deepEqual(await read(contract, 'hasRole', id(role), holder), [true], role);
       for (const other of [deployer.address, address(admin), address(relayer)]) assert.deepEqual(await read(contract, 'hasRole', id(role), other), [false], role);
@@ -83,7 +84,7 @@ describe('service: a deployment', function () {
       assert.deepEqual(now.handOvers, done.handOvers.slice(i + 1));
       assert.deepEqual(await read(to, 'defaultAdmin'), [address(admin)]);
     }
-    assert.equal(await scene.nonceOf(deployer), 13);
+    assert.equal(await scene.nonceOf(deployer), 14);
   });
 
   it('is noticed when it is not as it was: a role that was taken away, or code of another contract', async () => {

@@ -38,8 +38,9 @@ describe('chains file of the development chain', () => {
     assert.equal(operator, computeAddress(own!.operatorKey).toLowerCase());
     assert.equal(blocksOnDemand, true);
     assert.equal(read.relayer, computeAddress(own!.relayerKey!).toLowerCase());
-    assert.notEqual(read.relayer, operator);
-    for (const name of ['operator-key', 'relayer-key']) assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600);
+    assert.equal(read.quick, computeAddress(own!.quickKey!).toLowerCase());
+    assert.equal(new Set([read.relayer, read.quick, operator]).size, 3);
+    for (const name of ['operator-key', 'relayer-key', 'quick-key']) assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600);
     const key = await readFile(join(directory, 'operator-key'), 'utf8');
     assert.equal((await readFile(path, 'utf8')).includes(key.trim()), false);
     const elsewhere = await chainsOf({ ...config, chains: path }, parts);
@@ -49,7 +50,7 @@ describe('chains file of the development chain', () => {
     await rpcTo(started.dev!.rpcUrl)('evm_mine', []);
     assert.equal(await rpc.request('eth_blockNumber', []), await rpcTo(started.dev!.rpcUrl)('eth_blockNumber', []));
     await started.close();
-    assert.deepEqual([path, join(directory, 'operator-key'), join(directory, 'relayer-key')].filter((each) => existsSync(each)), []);
+    assert.deepEqual([path, ...['operator-key', 'relayer-key', 'quick-key'].map((name) => join(directory, name))].filter((each) => existsSync(each)), []);
   });
 
   it('is not there when the chain could not be made ready', async () => {

@@ -116,7 +116,7 @@ describe('service: roles.json', () => {
 });
 
 describe('service: settings that name roles', () => {
-  const all = ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'query', 'api'];
+  const all = ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'prices', 'query', 'api'];
 
   it('are lists in any order, with commas or spaces', () => {
     assert.deepEqual(rolesOf('api query'), ['query', 'api']);
@@ -127,7 +127,7 @@ describe('service: settings that name roles', () => {
   });
 
   it('are refused with what would be right', () => {
-    assert.throws(() => rolesOf('api,baker'), /there is no role "baker"; the roles are projections, engine, indexer, lane, settlement, relayer, query, api/);
+    assert.throws(() => rolesOf('api,baker'), /there is no role "baker"; the roles are projections, engine, indexer, lane, settlement, relayer, prices, query, api/);
     assert.throws(() => rolesOf('api api'), /a process cannot have the role api twice/);
     assert.throws(() => rolesOf(','), /expected one or more of the roles/);
     assert.throws(() => processesOf('api engine+engine'), /a process cannot have the role engine twice/);

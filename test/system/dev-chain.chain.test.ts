@@ -104,13 +104,13 @@ describe('development chain', () => {
     });
     const { contracts } = made.chain;
     assert.deepEqual(Object.values(contracts).filter((address) => !/^0x[0-9a-f]{40}$/.test(address)), []);
-    const keys = [made.operatorKey, made.creatorKey, ...developmentAccounts().map(({ privateKey }) => privateKey)];
-    assert.deepEqual([new Set(keys).size, keys.length], [12, 12], 'nobody else takes their nonces');
-    const [operator, creator] = [computeAddress(made.operatorKey), computeAddress(made.creatorKey)];
+    const keys = [made.operatorKey, made.creatorKey, made.quickKey, made.relayerKey, ...developmentAccounts().map(({ privateKey }) => privateKey)];
+    assert.deepEqual([new Set(keys).size, keys.length], [14, 14], 'nobody else takes their nonces');
+    const [operator, creator, quick] = [made.operatorKey, made.creatorKey, made.quickKey].map((key) => computeAddress(key));
     const on = (address: string, artifact: Parameters<typeof contractOn>[2]) => contractOn(made.rpcUrl, address, artifact);
     for (const [artifact, address, role, who] of [
       [settlement, contracts.settlement, 'OPERATOR_ROLE', operator], [marketFactory, contracts.marketFactory, 'CREATOR_ROLE', creator],
-      [quickResolver, contracts.quickResolver, 'OPERATOR_ROLE', operator],
+      [quickResolver, contracts.quickResolver, 'OPERATOR_ROLE', quick], [marketFactory, contracts.marketFactory, 'CREATOR_ROLE', quick],
     ] as const) {
       const contract = on(address, artifact);
       assert.equal(await contract.read('hasRole', [await contract.read(role, []), who]), true, address);

@@ -32,7 +32,7 @@ import { createRandom } from '../support/random-commands.js';
 
 const KILLS = Number(process.env['CRASH_ROLE_KILLS'] ?? 100);
 const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_122);
-const PROCESSES = ['api', 'query', 'engine', 'engine', 'projections', 'lane+settlement', 'indexer', 'relayer'];
+const PROCESSES = ['api', 'query', 'engine', 'engine', 'projections', 'lane+settlement', 'indexer', 'relayer', 'prices'];
 
 /** Half of the kills each; a chains file is read when a process starts, so the stack is stopped between the two. */
 const MODES: readonly ChainMode[] = [

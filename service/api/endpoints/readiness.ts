@@ -52,6 +52,25 @@ const Readiness = field.answer('Readiness', {
       trouble: field.orNull(Type.String(), 'Why the keeper cannot look or send; null when it can.'),
     }),
   }), { description: 'State of the relayer role.' })),
+  prices: Type.Optional(Type.Array(field.answer('PricesReadiness', {
+    standby: Type.Boolean({ description: 'Another process records prices.' }), trouble: field.orNull(Type.String(), 'Why no price can be recorded; null when it can.'),
+    sources: Type.Array(field.answer('PriceSourceReadiness', {
+      name: Type.String(), connected: Type.Boolean(), sinceHeardS: field.orNull(field.integer('Seconds.'), 'Seconds since its last price; null before the first.'),
+      trouble: field.orNull(Type.String(), 'What went wrong last; null when all has been well since prices came.'),
+    }), { description: 'The best first.' }),
+    assets: Type.Array(field.answer('PricedAssetReadiness', {
+      asset: Type.String(), source: Type.String({ description: 'The source in use.' }),
+      sincePriceS: field.orNull(field.integer('Seconds.'), 'Seconds since the last price that counts was published; null before the first.'),
+    })),
+  }), { description: 'State of the prices role.' })),
+  quickMarkets: Type.Optional(Type.Array(field.answer('QuickMarketsReadiness', {
+    chainId: field.ChainId, address: field.Address, standby: Type.Boolean({ description: 'Another process creates and resolves the quick markets of this chain.' }),
+    missingMarkets: field.integer('Number of quick markets that there should be and are not.'),
+    decidedMarkets: field.integer('Number of decided quick markets that the chain has not resolved.'),
+    unresolvableMarkets: field.integer('Number of quick markets whose price at the start or the end did not come in time.'),
+    refused: field.integer('Number of creations and resolutions that the contracts refused last.'),
+    trouble: field.orNull(Type.String(), 'Why nothing can be looked at or sent; null when it can.'),
+  }), { description: 'State of the prices role, for each chain with a key for quick markets.' })),
   chains: Type.Optional(Type.Array(Type.Partial(field.answer('ChainReadiness', {
     chainId: field.ChainId, finalBlock: field.orNull(field.integer('Number of the block.'), 'The last final block of the chain; null while there is none, as before the chain has answered.'),
     lagBlocks: field.integer('Number of final blocks that the history does not have yet.'),
@@ -71,7 +90,7 @@ const Readiness = field.answer('Readiness', {
 });
 
 const readiness = {
-  ready: true, roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'query', 'api'], reasons: [],
+  ready: true, roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'prices', 'query', 'api'], reasons: [],
   engine: { position: 4_218, logLength: 4_218, standby: false }, projections: [{ name: 'orders', position: 4_218, lag: 0 }],
   clock: { trusted: true, doubts: [], time: '2026-11-22T07:30:00.000Z', wallAheadMs: 1, databaseAheadMs: 0, historyAheadMs: -412 },
   databases: [{ name: 'log', answers: true, lastError: null }, { name: 'read models', answers: true, lastError: null }],
@@ -80,6 +99,13 @@ const readiness = {
   relays: [{
     chainId: 31_337, address: example.maker, standby: false, openRelays: 1, trouble: null,
     keeper: { standby: false, dueProposals: 2, overdueProposals: 0, trouble: null },
+  }],
+  prices: [{
+    standby: false, trouble: null, sources: [{ name: 'pyth', connected: true, sinceHeardS: 0, trouble: null }],
+    assets: [{ asset: 'BTC', source: 'pyth', sincePriceS: 1 }],
+  }],
+  quickMarkets: [{
+    chainId: 31_337, address: example.maker, standby: false, missingMarkets: 0, decidedMarkets: 2, unresolvableMarkets: 0, refused: 0, trouble: null,
   }],
   chains: [{
     chainId: 31_337, finalBlock: 312, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 0, stalled: false,

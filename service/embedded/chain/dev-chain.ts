@@ -14,7 +14,7 @@ import type { Chain } from '../../../command/chain/chain.js';
 import { startAnvil, stopOrphan, type Anvil } from './anvil.js';
 import { dumpState, keepChain, latestBlock, type ChainKeeper, type KeptStatus } from './chain-keeper.js';
 import { SETTLEMENT_DOMAIN_NAME } from '../../deploy/plan.js';
-import { artifactsDigest, makeDevContracts, creatorWallet, operatorWallet, relayerWallet } from './dev-contracts.js';
+import { artifactsDigest, makeDevContracts, creatorWallet, operatorWallet, quickWallet, relayerWallet } from './dev-contracts.js';
 import {
   DevChainUnusable, digestOf, keepNewChain, readManifest, removeHalfMade, replaceState, unpackState, type Manifest,
 } from './dev-chain-state.js';
@@ -30,6 +30,9 @@ export interface DevChain {
   /** The key that signs relayed transactions, and its address in lower case. */
   readonly relayerKey: string;
   readonly relayer: string;
+  /** The key that creates and resolves quick markets, and its address in lower case. */
+  readonly quickKey: string;
+  readonly quick: string;
   /** The key that creates markets: a separate key, so that it does not use nonces for which settlements have been signed. */
   readonly creatorKey: string;
   /** URL of the node's own JSON-RPC, for wallets. */
@@ -127,6 +130,7 @@ function devChainOf({ manifest, options, directory, anvil, keeper, held, unlock 
   return {
     chain: chainOf(manifest, options), operatorKey: operatorWallet().privateKey, creatorKey: creatorWallet().privateKey,
     relayerKey: relayerWallet().privateKey, relayer: relayerWallet().address.toLowerCase(),
+    quickKey: quickWallet().privateKey, quick: quickWallet().address.toLowerCase(),
     rpcUrl: anvil.url, heldUrl: held.url, pid: anvil.pid, ended: anvil.ended, keep: () => keeper.keep(), kept: () => keeper.status(),
     stop: () => stopped ??= stop(),
   };

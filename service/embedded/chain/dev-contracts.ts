@@ -15,7 +15,7 @@ import { digestOf } from './dev-chain-state.js';
 export const STARTING_USDC = 1_000_000_000_000n;
 
 const ACCOUNTS = 10;
-const STARTING_ETHER = parseEther('3000');
+const STARTING_ETHER = parseEther('2000');
 
 /** The accounts of the test mnemonic that have ether and test USDC. Their keys are publicly known. */
 export function developmentAccounts(): HDNodeWallet[] {
@@ -42,6 +42,11 @@ export function relayerWallet(): HDNodeWallet {
   return wallet('1\'/0/2');
 }
 
+/** Creates and resolves quick markets. */
+export function quickWallet(): HDNodeWallet {
+  return wallet('1\'/0/3');
+}
+
 /** `path`: account, change and index of BIP 44, below Ethereum's coin. */
 function wallet(path: string): HDNodeWallet {
   return HDNodeWallet.fromMnemonic(Mnemonic.fromPhrase(TEST_MNEMONIC), `m/44'/60'/${path}`);
@@ -60,14 +65,14 @@ export async function makeDevContracts(
   try {
     const accounts = developmentAccounts();
     const signer = deployerWallet().connect(provider);
-    const [operator, creator] = [operatorWallet().address, creatorWallet().address];
+    const [operator, creator, quickOperator] = [operatorWallet().address, creatorWallet().address, quickWallet().address];
     const { deploymentBlock, ...addresses } = await deployContracts({
-      signer, operator, creator, quickOperator: operator, disputeWindowS: BigInt(disputeWindowS),
+      signer, operator, creator, quickOperator, disputeWindowS: BigInt(disputeWindowS),
     });
     const usdc = new Contract(addresses.collateral, testUsdc.abi as InterfaceAbi, signer).getFunction('mint');
     let nonce = await signer.getNonce('latest');
     const sent = [];
-    const keys = [operator, creator, relayerWallet().address];
+    const keys = [operator, creator, quickOperator, relayerWallet().address];
     for (const to of keys) sent.push(await signer.sendTransaction({ to, value: STARTING_ETHER, nonce: nonce++ }));
     for (const { address } of accounts) sent.push(await usdc.send(address, STARTING_USDC, { nonce: nonce++ }));
     await Promise.all(sent.map((transaction) => transaction.wait()));

@@ -1,0 +1,245 @@
+/** Records the prices that count: observations that the choice accepts, and for a quick market's boundary what the sources tell of the past. */
+import { LogUnavailable, type Log } from '../../engine/log/log.js';
+import { encodeCommand, recordId } from '../../engine/records/codec.js';
+import { LATE_PRICES_MS, MAX_PRICE_LEAD_MS, PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
+import type { OpenBoundary } from '../../engine/run/view.js';
+import { backoffMs, createBell, pause, type Backoff } from '../../engine/waiting.js';
+import type { Report } from '../chain/report.js';
+import { CHOICE_RULES, createChoice, type Choice, type Reason } from './choice.js';
+import type { Observation, SourceName } from './observation.js';
+import { pastPrice } from './past-price.js';
+import type { PriceSource } from './price-source.js';
+
+export interface RecorderOptions {
+  /** The best first; at least one. */
+  readonly sources: readonly PriceSource[];
+  readonly assets: readonly string[];
+  readonly log: Pick<Log, 'append'>;
+  readonly openBoundaries: () => readonly OpenBoundary[];
+  /** Whether this process records; it listens in any case, so that it can take over at once. */
+  readonly holds: () => boolean;
+  /** The trusted time in milliseconds since the Unix epoch. */
+  readonly now: () => number;
+  /** Why the clock is not trusted; nothing is recorded then. */
+  readonly doubt: () => string | undefined;
+  readonly signal: AbortSignal;
+  readonly report: Report;
+}
+
+export interface RecorderStatus {
+  /** Why nothing can be recorded at present; undefined when it can. */
+  readonly trouble: string | undefined;
+  readonly assets: readonly AssetStatus[];
+  /** Observations that were not recorded, by reason. */
+  readonly refused: ReadonlyMap<Reason | 'clock' | 'outage', number>;
+}
+
+export interface AssetStatus {
+  readonly asset: string;
+  /** The source in use. */
+  readonly source: SourceName;
+  /** When the last price that counts was published, in milliseconds since the Unix epoch; undefined before the first. */
+  readonly lastMs: number | undefined;
+}
+
+export interface Recorder {
+  /** Resolves when the recorder has ended. Only `signal` ends it. */
+  readonly done: Promise<void>;
+  status(): RecorderStatus;
+}
+
+const TICK_MS = 1_000;
+/** When the log has been away for longer, prices for charts are dropped. What a boundary needs is kept. */
+const OLD_MS = 30_000;
+/** Sources are asked about a boundary this long after it, when the best one has said nothing. */
+const ASK_AFTER_MS = 3_000;
+/** Between two questions about the past: providers allow about one request per second. */
+const ASK_APART_MS = 2_500;
+const ASK_AGAIN: Backoff = { firstMs: 5_000, longestMs: 3_600_000 };
+const LOG_RETRY: Backoff = { firstMs: 250, longestMs: 5_000 };
+/** Without a price that counts for so long somebody must look. */
+const SILENT_MS = 60_000;
+
+export function runRecorder(options: RecorderOptions): Recorder {
+  const recorder = new RunningRecorder(options);
+  return { done: recorder.run(), status: () => recorder.status() };
+}
+
+class RunningRecorder {
+  private readonly choice: Choice;
+  private readonly bell = createBell();
+  private queue: { readonly observation: Observation; readonly at: number }[] = [];
+  private readonly last = new Map<string, number>();
+  private readonly refused = new Map<Reason | 'clock' | 'outage', number>();
+  private readonly asked = new Map<string, { readonly times: number; readonly atMs: number }>();
+  private readonly silent = new Set<string>();
+  private readonly startedAtMs: number;
+  private lastAskedMs = -Infinity;
+  private failure: string | undefined;
+
+  constructor(private readonly options: RecorderOptions) {
+    const { sources, now } = options;
+    this.startedAtMs = now();
+    // What the engine would refuse as coming from the future is not accepted here.
+    this.choice = createChoice({
+      sources: sources.map(({ name }) => name), startedAtMs: this.startedAtMs, rules: { ...CHOICE_RULES, aheadMs: MAX_PRICE_LEAD_MS },
+    });
+  }
+
+  status(): RecorderStatus {
+    const { assets, doubt } = this.options;
+    const clock = doubt();
+    return {
+      trouble: this.failure ?? (clock === undefined ? undefined : `the clock is not trusted: ${clock}`), refused: this.refused,
+      assets: assets.map((asset) => ({ asset, source: this.choice.inUse(asset), lastMs: this.last.get(asset) })),
+    };
+  }
+
+  async run(): Promise<void> {
+    const { sources } = this.options;
+    for (const source of sources) source.start((observation) => { this.hear(observation); });
+    try {
+      await this.rounds();
+    } finally {
+      await Promise.all(sources.map((source) => source.close()));
+    }
+  }
+
+  private async rounds(): Promise<void> {
+    const { signal, report } = this.options;
+    let failures = 0;
+    while (!signal.aborted) {
+      const rung = this.bell.rung();
+      try {
+        await this.round();
+        if (this.failure !== undefined) report('note', 'prices are recorded again');
+        this.failure = undefined;
+        failures = 0;
+        if (rung === this.bell.rung()) await this.bell.wait(signal, TICK_MS);
+      } catch (error) {
+        if (!(error instanceof LogUnavailable)) throw error;
+        if (this.failure === undefined) report('trouble', `prices wait to be recorded: ${error.message}`);
+        this.failure = error.message;
+        await pause(backoffMs(++failures, LOG_RETRY), signal);
+      }
+    }
+  }
+
+  private hear(observation: Observation): void {
+    const { now, doubt } = this.options;
+    if (doubt() !== undefined) return this.count('clock');
+    const at = now();
+    const verdict = this.choice.observe(observation, at);
+    if (!verdict.accepted) return this.count(verdict.because);
+    this.last.set(observation.asset, observation.publishedAtMs);
+    this.queue.push({ observation, at });
+    this.bell.ring();
+  }
+
+  private count(reason: Reason | 'clock' | 'outage'): void {
+    this.refused.set(reason, (this.refused.get(reason) ?? 0) + 1);
+  }
+
+  private async round(): Promise<void> {
+    const { holds, doubt } = this.options;
+    this.tellSilence();
+    if (!holds()) {
+      this.queue = [];
+      return;
+    }
+    this.dropOld();
+    for (let next = this.queue[0]; next !== undefined && !this.options.signal.aborted; next = this.queue[0]) {
+      const gap = this.boundaryBefore(next.observation);
+      if (gap !== undefined) await this.ask(gap);
+      await this.append(next.observation, next.at);
+      this.queue.shift();
+    }
+    const boundary = doubt() === undefined ? this.boundaryToAsk() : undefined;
+    if (boundary !== undefined) await this.ask(boundary);
+  }
+
+  /** After an outage: drops what nobody needs any more. */
+  private dropOld(): void {
+    const oldest = this.options.now() - OLD_MS;
+    const kept = this.queue.filter(({ observation }) => observation.publishedAtMs >= oldest || this.boundaryOf(observation) !== undefined);
+    for (let dropped = this.queue.length - kept.length; dropped > 0; dropped--) this.count('outage');
+    this.queue = kept;
+  }
+
+  /** The open boundary in whose window the observation is. */
+  private boundaryOf({ asset, publishedAtMs }: Observation): OpenBoundary | undefined {
+    return this.options.openBoundaries().find((boundary) => (
+      boundary.asset === asset && publishedAtMs >= boundary.time * 1_000 && publishedAtMs <= boundary.time * 1_000 + PRICE_WINDOW_MS));
+  }
+
+  /**
+   * The boundary whose price the observation would become although its source may have published an earlier one that was not heard: the
+   * source is asked first.
+   */
+  private boundaryBefore(observation: Observation): OpenBoundary | undefined {
+    const boundary = this.boundaryOf(observation);
+    const isLate = boundary !== undefined && observation.publishedAtMs >= boundary.time * 1_000 + ASK_AFTER_MS;
+    return isLate && !this.asked.has(keyOf(boundary)) ? boundary : undefined;
+  }
+
+  /** The oldest boundary to ask the sources about now: the best of them has said nothing. */
+  private boundaryToAsk(): OpenBoundary | undefined {
+    const nowMs = this.options.now();
+    const open = this.options.openBoundaries();
+    const keys = new Set(open.map(keyOf));
+    for (const key of this.asked.keys()) if (!keys.has(key)) this.asked.delete(key);
+    if (nowMs < this.lastAskedMs + ASK_APART_MS) return undefined;
+    return open.filter((boundary) => {
+      const before = this.asked.get(keyOf(boundary));
+      const afterMs = nowMs - boundary.time * 1_000;
+      // With a fallback's price the clock decides when the boundary is late.
+      if (afterMs < ASK_AFTER_MS || (boundary.best !== undefined && afterMs >= PRICE_WINDOW_MS + LATE_PRICES_MS)) return false;
+      return before === undefined || nowMs >= before.atMs + backoffMs(before.times, ASK_AGAIN);
+    }).sort((a, b) => a.time - b.time)[0];
+  }
+
+  private async ask(boundary: OpenBoundary): Promise<void> {
+    const { sources, now } = this.options;
+    const { asset, time } = boundary;
+    const times = (this.asked.get(keyOf(boundary))?.times ?? 0) + 1;
+    this.lastAskedMs = now();
+    this.asked.set(keyOf(boundary), { times, atMs: now() });
+    const { observation, failures } = await pastPrice({ asset, time, sources, nowMs: now() });
+    const moment = `${asset} at ${new Date(time * 1_000).toISOString()}`;
+    if (observation !== undefined) {
+      const best = this.boundaryOf(observation)?.best;
+      if (best === undefined || this.rankOf(observation) < best.rank) await this.append(observation, now());
+      return;
+    }
+    if (times > 1) return;
+    const reasons = failures.map((each) => `; ${each}`).join('');
+    this.options.report('trouble', `no source tells the price of ${moment} yet${reasons}; they are asked again`);
+  }
+
+  /** With the same id for the same observation, so that a retry writes nothing twice. */
+  private async append(observation: Observation, at: number): Promise<void> {
+    const { asset, source, priceE8, publishedAtMs } = observation;
+    const rank = this.rankOf(observation);
+    const command = { kind: 'RecordPrice', v: 1, at, asset, source, rank, price: String(priceE8), publishedAt: publishedAtMs } as const;
+    await this.options.log.append('commands', [{ id: recordId(`RecordPrice:${asset}:${source}:${publishedAtMs}`), data: encodeCommand(command) }]);
+  }
+
+  private rankOf({ source }: Observation): number {
+    return this.options.sources.findIndex(({ name }) => name === source);
+  }
+
+  private tellSilence(): void {
+    const { assets, now, report } = this.options;
+    for (const asset of assets) {
+      const silentMs = now() - (this.last.get(asset) ?? this.startedAtMs);
+      if (silentMs > SILENT_MS && !this.silent.has(asset)) {
+        this.silent.add(asset);
+        report('alarm', `no source has had a price of ${asset} that counts for ${SILENT_MS / 1_000} s: its quick markets cannot be decided`);
+      } else if (silentMs <= SILENT_MS && this.silent.delete(asset)) report('note', `there are prices of ${asset} again`);
+    }
+  }
+}
+
+function keyOf({ asset, time }: Pick<OpenBoundary, 'asset' | 'time'>): string {
+  return `${asset} ${time}`;
+}

@@ -1,0 +1,54 @@
+/** Which quick markets there should be, and under which ids: asset and times give the id, so the same market can never exist twice. */
+import type { Keccak256 } from '../signing/keccak.js';
+
+/** What a quick market is about. Times are in seconds since the Unix epoch. */
+export interface Terms {
+  readonly asset: string;
+  readonly startTime: number;
+  readonly endTime: number;
+}
+
+export interface Schedule {
+  readonly assets: readonly string[];
+  /** Markets start at the multiples of it since the Unix epoch, and last so long. */
+  readonly intervalS: number;
+  /** How many are made ahead of the one that runs. */
+  readonly ahead: number;
+}
+
+/** A market that has started is still made while this part of its time is left. */
+const USEFUL_PART = 1 / 3;
+
+/** The markets that there should be at a time, those that start first before others. */
+export function wantedTerms({ assets, intervalS, ahead }: Schedule, nowMs: number): readonly Terms[] {
+  const running = Math.floor(nowMs / 1_000 / intervalS) * intervalS;
+  const starts = Array.from({ length: ahead + 1 }, (_, n) => running + n * intervalS);
+  return starts
+    .filter((start) => (start + intervalS) * 1_000 - nowMs >= intervalS * 1_000 * USEFUL_PART)
+    .flatMap((startTime) => assets.map((asset) => ({ asset, startTime, endTime: startTime + intervalS })));
+}
+
+/** A market's question and its id, which is its condition's: Gnosis' of the resolver, the question and two outcomes. */
+export interface MarketIds {
+  readonly questionId: string;
+  readonly marketId: string;
+}
+
+export interface Naming {
+  readonly keccak256: Keccak256;
+  readonly chainId: number;
+  /** Lower-case hex. */
+  readonly quickResolver: string;
+}
+
+export function idsOf({ asset, startTime, endTime }: Terms, { keccak256, chainId, quickResolver }: Naming): MarketIds {
+  const question = keccak256(Buffer.from(`prediction-exchange/quick/${chainId}/${asset}/${startTime}/${endTime}`));
+  const outcomes = Buffer.alloc(32);
+  outcomes[31] = 2;
+  const condition = keccak256(Buffer.concat([Buffer.from(quickResolver.slice(2), 'hex'), question, outcomes]));
+  return { questionId: hex(question), marketId: hex(condition) };
+}
+
+function hex(bytes: Uint8Array): string {
+  return `0x${Buffer.from(bytes).toString('hex')}`;
+}

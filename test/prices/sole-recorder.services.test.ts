@@ -1,0 +1,55 @@
+/** Of several processes one records prices; another one takes over when that one ends; one that cannot reach the database stays what it was. */
+import { equal } from 'node:assert/strict';
+import { pause } from '../../engine/waiting.js';
+import { soleRecorder, type SoleRecorder } from '../../command/prices/sole-recorder.js';
+import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+
+describe('prices: which process records', () => {
+  let database: TestDatabase;
+  let proxy: TcpProxy;
+  const open: { readonly recorder: SoleRecorder; readonly stopping: AbortController }[] = [];
+
+  before(async () => {
+    database = await testDatabase();
+    const { hostname: host, port } = new URL(database.url);
+    proxy = await startTcpProxy({ host, port: Number(port) });
+  });
+  after(async () => {
+    for (const { stopping } of open) stopping.abort();
+    await Promise.all(open.map(({ recorder }) => recorder.done));
+    await proxy.close();
+    await database.drop();
+  });
+
+  function begin(url: string) {
+    const stopping = new AbortController();
+    const begun = { stopping, recorder: soleRecorder({ url, signal: stopping.signal, lookMs: 20, standByMs: 20 }) };
+    open.push(begun);
+    return begun;
+  }
+  /** Resolves once the process records, or does not; mocha's time limit ends a vain wait. */
+  async function holds({ recorder }: { recorder: SoleRecorder }, wanted = true): Promise<void> {
+    while (recorder.holds() !== wanted) await pause(5);
+  }
+
+  it('is one: the next one when that one ends, and still itself when it only cannot reach the database', async () => {
+    const behind = new URL(database.url);
+    behind.host = `127.0.0.1:${proxy.port}`;
+    const first = begin(database.url);
+    await holds(first);
+    const second = begin(behind.href);
+    first.stopping.abort();
+    await first.recorder.done;
+    await holds(second);
+    const third = begin(database.url);
+    equal(third.recorder.holds(), false);
+    proxy.refuse();
+    // Its session is gone, and with it the lock.
+    await holds(third);
+    equal(second.recorder.holds(), true);
+    proxy.accept();
+    await holds(second, false);
+    equal(third.recorder.holds(), true);
+  });
+});
