@@ -13,10 +13,10 @@ const newest = answering('newest_price', ['prices'], jsonObject(`
 const history = answering('price_history', ['prices'], jsonObject(`
   select $1::text as asset, ${jsonArray(`select ${RECORD} from prices where asset = $1 order by published_at_ms, position`)} as history`));
 
-const after = answering('prices_after', ['prices'], jsonArray(`
+const after = answering('prices_after', ['prices'], `${jsonArray(`
   select position, asset, published_at_ms as "publishedAtMs", ${jsonObject(`
     select asset, price, ${IN_USD} as "priceUSD", published_at_ms as timestamp, source`)} as data
-  from prices where position > $1::bigint order by position`));
+  from prices where position > $1::bigint order by position`)}::text`);
 
 /** The addresses of the price sources, by their names. */
 export type SourceUrls = Readonly<Record<string, string>>;

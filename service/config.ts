@@ -2,7 +2,7 @@
 import { ROLE_NAMES } from './roles/role-names.js';
 import { processesOf, rolesOf } from './roles/role-settings.js';
 import {
-  SettingError, address, databaseUrl, flag, host, integer, isLoopback, logUrl, oneOf, proxies, text, type Parse,
+  SettingError, address, assets, databaseUrl, flag, host, integer, isLoopback, logUrl, oneOf, proxies, text, type Parse,
 } from './settings.js';
 
 interface Setting<T> {
@@ -82,6 +82,11 @@ const settings = {
     { shown: '6000 (0 on loopback without proxy)' }),
   RATE_LIMIT_READS: setting(integer(0, 100_000_000), publicLimit(6_000), 'Reads per client address and window; 0 = no limit.',
     { shown: '6000 (0 on loopback without proxy)' }),
+  QUICK_ASSETS: setting(assets, ['BTC', 'ETH'], 'The assets that have prices and quick markets, separated by commas or spaces.', { shown: 'BTC,ETH' }),
+  MAX_PRICE_STREAMS: setting(integer(1, 1_000_000), (above) => Math.max(1, Math.floor(above['maxConnections'] as number / 2)),
+    'How many price streams a process may have open; further ones are refused as overloaded.', { shown: 'half of MAX_CONNECTIONS' }),
+  MAX_PRICE_STREAMS_PER_ADDRESS: setting(integer(0, 1_000_000), publicLimit(64), 'How many of them one client address may have; 0 = no limit.',
+    { shown: '64 (0 on loopback without proxy)' }),
   RELAY_GAS_PER_OWNER: setting(integer(0, Number.MAX_SAFE_INTEGER), 20_000_000,
     'Gas per hour that the relayer may be asked for by one signer, by the ceilings of its transactions; 0 = no limit.'),
   RELAY_GAS_PER_TOKEN: setting(integer(0, Number.MAX_SAFE_INTEGER), 1_000_000_000,

@@ -43,6 +43,15 @@ export function text(max: number): Parse<string> {
   };
 }
 
+/** Assets such as BTC, separated by commas or spaces. */
+export function assets(value: string): readonly string[] {
+  const names = value.split(/[\s,]+/).filter((each) => each !== '');
+  if (names.length === 0 || names.length > 20 || new Set(names).size < names.length || !names.every((each) => /^[A-Z][A-Z\d]{1,9}$/.test(each))) {
+    throw new SettingError('expected up to 20 different assets in capitals and digits, as in BTC,ETH');
+  }
+  return names;
+}
+
 /** An EVM address, lower-cased. */
 export function address(value: string): string {
   if (!isAddress(value)) throw new SettingError(`expected an address: ${ADDRESS.meaning}`);
