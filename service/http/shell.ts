@@ -163,6 +163,8 @@ export class Shell {
     const headers = [...this.base, 'Content-Type', contentType];
     this.addHeaders(headers, request, reply);
     response.writeHead(reply.status ?? 200, headers);
+    // A source may be silent at first.
+    response.flushHeaders();
     if (!request.complete) discardBody(request);
     const over = new AbortController();
     const end = (): void => { over.abort(); };

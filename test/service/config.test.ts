@@ -16,6 +16,7 @@ describe('service: configuration', () => {
       settlementAddress: '0x5fbdb2315678afecb367f032d93f642f64180aa3', catalogue: '', snapshotEvery: 200_000, maxQueuedOrders: 10_000,
       maxOpenOrders: 5_000, maxConnections: 10_000, maxConnectionsPerAddress: 2_500, metricsPort: undefined, metricsHost: '127.0.0.1',
       rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0, requestTimeoutMs: 10_000,
+      quickAssets: ['BTC', 'ETH'], maxPriceStreams: 5_000, maxPriceStreamsPerAddress: 0,
       relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000, keeperGraceS: 60,
       keepAliveTimeoutMs: 65_000, clockMaxJumpS: 10, clockAcceptAfterS: 600, minFreeDiskMb: 512,
       stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
@@ -29,6 +30,7 @@ describe('service: configuration', () => {
     assert.equal(parseConfig({ CHAINS: 'dev' }).cancelAuth, 'open');
     const open = parseConfig({ HOST: '0.0.0.0' });
     assert.deepEqual([open.cancelAuth, open.rateLimitOrders, open.rateLimitReads], ['required', 6_000, 6_000]);
+    assert.equal(open.maxPriceStreamsPerAddress, 64);
     assert.equal(parseConfig({ TRUST_PROXY: '1' }).rateLimitOrders, 6_000, 'behind a proxy the callers are others');
     assert.equal(parseConfig({ DATABASE_URL: 'postgres://db/exchange', CANCEL_AUTH: 'open' }).cancelAuth, 'open');
     for (const HOST of ['0.0.0.0', '::', '192.0.2.1', 'exchange.example']) {
