@@ -56,38 +56,22 @@ const KEPT_PER_ASSET = 1_200;
 const PATIENCE_MS = 30_000;
 const TRY_AGAIN_MS = 500;
 
-/** A price as it is sent. */
-interface Event {
-  readonly position: number;
-  readonly publishedAtMs: number;
-  readonly bytes: Uint8Array;
-}
-
 /** Reads nothing before the first listener comes. */
 export function createPriceFeed({ db, onError, maxWaiting = 60, pause: rest = pause }: PriceFeedOptions): PriceFeed {
   const stop = new AbortController();
-  const kept = new Map<string, Event[]>();
-  const listeners = new Map<string, Set<Listener>>();
+  const kept = createKeptPrices();
+  const audience = createAudience(maxWaiting);
   let reached = -1;
   let began: Promise<void> | undefined;
   const running: Promise<void>[] = [];
-  let cutOff = 0;
 
   const read = async (): Promise<void> => {
     const { prices, position } = await pricesAfter(db, reached);
-    for (const price of prices) take(price);
+    for (const price of prices) {
+      const bytes = kept.take(price);
+      if (bytes !== undefined) audience.send(price.asset, bytes);
+    }
     reached = Math.max(reached, position);
-  };
-
-  /** A price that was published before the one shown is not news: it was recorded because a boundary needed it. */
-  const take = ({ position, asset, publishedAtMs, data }: StreamedPrice): void => {
-    const events = kept.get(asset) ?? [];
-    if (publishedAtMs <= (events.at(-1)?.publishedAtMs ?? -1)) return;
-    const bytes = Buffer.from(`id: ${position}\ndata: ${data}\n\n`);
-    events.push({ position, publishedAtMs, bytes });
-    if (events.length > KEPT_PER_ASSET) events.shift();
-    kept.set(asset, events);
-    for (const listener of listeners.get(asset) ?? []) listener.push(bytes);
   };
 
   const follow = async (): Promise<void> => {
@@ -106,7 +90,7 @@ export function createPriceFeed({ db, onError, maxWaiting = 60, pause: rest = pa
     for (;;) {
       await rest(HEARTBEAT_MS, stop.signal);
       if (stop.signal.aborted) return;
-      for (const listener of all()) listener.push(HEARTBEAT);
+      audience.sendToAll(HEARTBEAT);
     }
   };
 
@@ -120,18 +104,54 @@ export function createPriceFeed({ db, onError, maxWaiting = 60, pause: rest = pa
     }
   };
 
-  const all = (): Listener[] => [...listeners.values()].flatMap((each) => [...each]);
-
   return {
     async listen({ asset, after, ended }) {
       await (began ??= begin());
       if (stop.signal.aborted) throw new RequestError('unavailable', 'the service is stopping');
-      const events = kept.get(asset) ?? [];
+      return audience.add(asset, Buffer.concat([RETRY, ...kept.beginning(asset, after)]), ended);
+    },
+    cutOff: audience.cutOff,
+    async close() {
+      stop.abort();
+      audience.end();
+      await began?.catch(() => undefined);
+      await Promise.all(running);
+    },
+  };
+}
+
+/** The prices that a listening can begin with, by asset. */
+function createKeptPrices() {
+  const byAsset = new Map<string, { readonly position: number; readonly publishedAtMs: number; readonly bytes: Uint8Array }[]>();
+  return {
+    /** The event of a price. Undefined for one that was published before the one shown: a boundary needed it, but it is not news. */
+    take({ position, asset, publishedAtMs, data }: StreamedPrice): Uint8Array | undefined {
+      const events = byAsset.get(asset) ?? [];
+      if (publishedAtMs <= (events.at(-1)?.publishedAtMs ?? -1)) return undefined;
+      const bytes = Buffer.from(`id: ${position}\ndata: ${data}\n\n`);
+      events.push({ position, publishedAtMs, bytes });
+      if (events.length > KEPT_PER_ASSET) events.shift();
+      byAsset.set(asset, events);
+      return bytes;
+    },
+    beginning(asset: string, after: number | undefined): Uint8Array[] {
+      const events = byAsset.get(asset) ?? [];
       const missed = after === undefined ? [] : events.filter(({ position }) => position > after);
-      const beginning = missed.length === 0 ? events.slice(-1) : missed;
-      const own = listeners.get(asset) ?? new Set();
-      listeners.set(asset, own);
-      const listener = createListener(Buffer.concat([RETRY, ...beginning.map(({ bytes }) => bytes)]), {
+      return (missed.length === 0 ? events.slice(-1) : missed).map(({ bytes }) => bytes);
+    },
+  };
+}
+
+/** All listeners, by asset. */
+function createAudience(maxWaiting: number) {
+  const byAsset = new Map<string, Set<Listener>>();
+  const all = (): Listener[] => [...byAsset.values()].flatMap((each) => [...each]);
+  let cutOff = 0;
+  return {
+    add(asset: string, beginning: Uint8Array, ended?: () => void): Listening {
+      const own = byAsset.get(asset) ?? new Set();
+      byAsset.set(asset, own);
+      const listener = createListener(beginning, {
         maxWaiting,
         ended: (isCutOff) => {
           own.delete(listener);
@@ -142,13 +162,10 @@ export function createPriceFeed({ db, onError, maxWaiting = 60, pause: rest = pa
       own.add(listener);
       return listener;
     },
+    send(asset: string, bytes: Uint8Array): void { for (const listener of byAsset.get(asset) ?? []) listener.push(bytes); },
+    sendToAll(bytes: Uint8Array): void { for (const listener of all()) listener.push(bytes); },
     cutOff: () => cutOff,
-    async close() {
-      stop.abort();
-      for (const listener of all()) void listener.stream.return?.();
-      await began?.catch(() => undefined);
-      await Promise.all(running);
-    },
+    end(): void { for (const listener of all()) void listener.stream.return?.(); },
   };
 }
 

@@ -4,7 +4,8 @@ import { answer, answering, bytes, hex, type Answer } from './statement.js';
 
 /**
  * The JSON is built as text, because `winningOutcome` and `assertion` are not always present. The assertion is the latest one that was not
- * rejected or abandoned. A resolved market without a winner is paid half to half. Once the market is resolved, the assertion is settled; it was true if it proposed the winning outcome. A market that the
+ * rejected or abandoned. A resolved market without a winner is paid half to half.
+ * Once the market is resolved, the assertion is settled; it was true if it proposed the winning outcome. A market that the
  * engine has closed is expired also by a clock that is behind the engine's.
  */
 const resolutionOf = answering('resolution_of_market', ['markets', 'resolutions'], `(

@@ -56,7 +56,7 @@ const EVENTS: EventTable<Changes> = {
   MarketOpened: ({ opened }, event, { at }) => { opened.set(event.marketId, { event, at, ...UNCHANGED }); },
   MarketTokenized: (changes, event) => { laterOf(changes, event.marketId).tokens = event; },
   MarketClosed: (changes, { marketId }) => { laterOf(changes, marketId).closed = true; },
-  MarketResolved: (changes, { marketId, winningOutcome }) => { Object.assign(laterOf(changes, marketId), { resolved: true, winner: winningOutcome }); },
+  MarketResolved: (changes, { marketId, winningOutcome: winner }) => { Object.assign(laterOf(changes, marketId), { resolved: true, winner }); },
   MarketHalved: (changes, { marketId }) => { laterOf(changes, marketId).resolved = true; },
   OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
   CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',

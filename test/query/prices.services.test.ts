@@ -35,8 +35,8 @@ describe('query: prices', () => {
   it('are listed oldest first', async () => {
     await insertThree();
     assert.equal((await priceHistory(models.db, { asset: 'BTC', sourceUrls })).body, '{"asset":"BTC","history":['
-      + `{"price":${INT64_MAX},"priceUSD":92233720368.54775807,"timestamp":${AT / 1_000},"source":"other"}, `
-      + `{"price":6140993501000,"priceUSD":61409.93501,"timestamp":${AT / 1_000 + 1},"source":"https://pyth.example"}]}`);
+    + `{"price":${INT64_MAX},"priceUSD":92233720368.54775807,"timestamp":${AT / 1_000},"source":"other"}, `
+    + `{"price":6140993501000,"priceUSD":61409.93501,"timestamp":${AT / 1_000 + 1},"source":"https://pyth.example"}]}`);
   });
 
   it('are read for the stream in the order of the log, after a position, with the position up to which these are all', async () => {

@@ -27,7 +27,8 @@ describe('query: quick markets', () => {
   it('runs from its start until before its end, with its best YES ask', async () => {
     await models.insert('quick_markets', { number: 1 }, { number: 2, asset: 'ETH' });
     await models.insert('levels',
-      { side: 1, price: 700_000 }, { side: 1, price: 650_000 }, { side: 1, outcome: 1, price: 1 }, { side: 0, price: 2 }, { side: 1, market_id: bytes32(2), price: 3 });
+      { side: 1, price: 700_000 }, { side: 1, price: 650_000 }, { side: 1, outcome: 1, price: 1 }, { side: 0, price: 2 },
+      { side: 1, market_id: bytes32(2), price: 3 });
     await models.advance(9, 'orders');
     await models.advance(7, 'quick_markets');
     const running = { active: true, asset: 'BTC', quickMarket: market(), bestAskPrice: 650_000 };

@@ -251,7 +251,7 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(shown, {
       ready: true, reasons: [], engine: { position: last + 1, logLength: last + 1, standby: false }, chains: [], lanes: [], relays: [],
       roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'query', 'api'], readModels: { position: last, lag: 0 },
-      projections: ['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims'].map((name) => ({ name, ...progress })),
+      projections: ['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims', 'prices', 'quick_markets'].map((name) => ({ name, ...progress })),
     });
     const { text } = await exchange.request('GET', '/metrics');
     assert.match(text, new RegExp(`^exchange_engine_position ${last + 1}$`, 'm'));
@@ -331,12 +331,12 @@ describe('the exchange, end to end', () => {
     const at = Date.now();
     const startTime = Math.floor(at / 1_000) - 10;
     const [marketId, contractAddress] = [id('quick'), `0x${'9c'.repeat(20)}`];
-    const price = { kind: 'RecordPrice', v: 1, at, asset: 'BTC', source: 'pyth', rank: 0, price: String(2n ** 63n - 1n), publishedAt: startTime * 1_000 } as const;
+    const price = { kind: 'RecordPrice', v: 1, at, asset: 'BTC', source: 'pyth', rank: 0, price: '6141000000000', publishedAt: startTime * 1_000 } as const;
     last = await exchange.record({
       kind: 'OpenMarket', v: 2, at, marketId, question: 'Up?', description: '', category: 'general', contractAddress, maker: lower(bob),
       expiration: startTime + 900, chainId: 31_337, marketKind: 'quick', quick: { asset: 'BTC', startTime },
     }, price);
-    const strike = { price: 2n ** 63n - 1n, priceUSD: 92_233_720_368.547_76 };
+    const strike = { price: 6_141_000_000_000, priceUSD: 61_410 };
     const record = { ...strike, timestamp: startTime, source: 'https://hermes.pyth.network' };
     assert.deepEqual(await read('/api/v1/prices/btc'), record);
     assert.deepEqual(await read('/api/v1/prices/BTC/history'), { asset: 'BTC', history: [record] });
@@ -349,7 +349,7 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read('/api/v1/quick-markets/ETH?chain_id=31337'), { active: false, asset: 'ETH', quickMarket: null, bestAskPrice: 0 });
     const history = (fields: object) => ({ asset: 'BTC', history: [{ ...quickMarket, endPrice: null, outcome: null, payment: 'none', ...fields }] });
     assert.deepEqual(await read('/api/v1/quick-markets/BTC/history'), history({}));
-    last = await exchange.record({ kind: 'HalveMarket', v: 1, at, marketId });
+    last = await exchange.record({ kind: 'HalveMarket', v: 1, at, marketId }, { kind: 'AdvanceClock', v: 1, at });
     assert.deepEqual(await read('/api/v1/quick-markets/BTC/history'), history({ resolved: true, payment: 'half' }));
     assert.deepEqual(await read(`/api/v1/resolution/${marketId}`), { marketId, expired: true, resolved: true, halved: true });
     await exchange.refused('unknown_asset', 'GET', '/api/v1/prices/DOGE');
