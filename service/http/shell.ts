@@ -15,7 +15,7 @@ import { dataHeaders } from './security.js';
 
 /** Is told about each answered request. */
 export interface Observer {
-  /** Called after the answer is handed to the socket. `seconds`: time since the request's headers arrived. */
+  /** Called after the answer is handed to the socket. `seconds`: from the request's headers to its answer, of a stream to its beginning. */
   answered(endpoint: Endpoint, status: number, seconds: number): void;
   /** Logs an unexpected error. Returns the id under which it is logged. */
   failed(error: unknown, what: string): string;
@@ -81,6 +81,7 @@ export class Shell {
   async serve({ endpoint, handler }: Route, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const started = this.options.now();
     let status: number;
+    let ended: number | undefined;
     try {
       if (this.options.ownPagesOnly.has(endpoint)) refuseOtherSites(request.headers);
       const token = endpoint.authority.scope === undefined ? undefined : await this.tokenOf(endpoint, request);
@@ -91,15 +92,18 @@ export class Shell {
       }
       const reply = unlessKnown(await handler(asked), request.headers['if-none-match']);
       status = reply.status ?? 200;
-      if ('stream' in reply) await this.stream(request, response, reply, reply.contentType ?? typeOf(endpoint));
-      else this.send({ request, response, endpoint }, status, reply, reply.contentType ?? typeOf(endpoint));
+      if ('stream' in reply) {
+        // How long clients listen says nothing about the service.
+        ended = this.options.now();
+        await this.stream(request, response, reply, reply.contentType ?? typeOf(endpoint));
+      } else this.send({ request, response, endpoint }, status, reply, reply.contentType ?? typeOf(endpoint));
     } catch (error) {
       if (error instanceof ClientGone) return;
       status = this.refuse(request, response, error, endpoint);
       // A stream that broke off: destroy the connection, so that the client sees that the answer is incomplete.
       if (!response.writableEnded) response.destroy();
     }
-    this.options.observer.answered(endpoint, status, (this.options.now() - started) / 1_000);
+    this.options.observer.answered(endpoint, status, ((ended ?? this.options.now()) - started) / 1_000);
   }
 
   /** The request's bearer token. Throws RequestError. */

@@ -123,6 +123,25 @@ describe('service: a stream', () => {
     await shell.stop();
   });
 
+  it('has taken the time until it began, however long it lasts', async () => {
+    let now = 1_000;
+    const seconds: number[] = [];
+    async function* slow() {
+      now += 60_000;
+      yield await Promise.resolve('data: 1\n\n');
+    }
+    const shell = await startShell({ app: {
+      routes: [bind(follow, () => {
+        now += 5;
+        return { stream: slow() };
+      })],
+      now: () => now, observer: { answered: (_, __, took) => { seconds.push(took); }, failed: String },
+    } });
+    await (await fetch(`http://127.0.0.1:${shell.port}/follow`)).text();
+    assert.deepEqual(seconds, [0.005]);
+    await shell.stop();
+  });
+
   it('ends when the client goes away, and its source is aborted', async () => {
     const told = new EventEmitter();
     async function* endless() {
