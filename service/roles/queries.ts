@@ -32,7 +32,7 @@ export function createQueries({ db, log, now, assets, sourceUrls, streams }: Que
   const nowS = () => Math.floor(now() / 1_000);
   /** The asset that was asked for. Throws RequestError `unknown_asset`. */
   const known = <Asked extends { readonly asset: string }>(asked: Asked): Asked => {
-    if (!assets.includes(asked.asset)) throw new RequestError('unknown_asset', `there are ${assets.join(', ')}`);
+    if (!assets.includes(asked.asset)) throw new RequestError('unknown_asset', `it has those of ${assets.join(', ') || 'no asset'}`);
     return asked;
   };
   return {

@@ -49,6 +49,12 @@ describe('service: configuration', () => {
     assert.equal(share({ MAX_CONNECTIONS_PER_ADDRESS: '0' }), 0);
   });
 
+  it('has prices of the assets that it is told, each once', () => {
+    assert.deepEqual(parseConfig({ QUICK_ASSETS: 'ETH, SOL' }).quickAssets, ['ETH', 'SOL']);
+    for (const QUICK_ASSETS of ['btc', 'BTC,BTC', ',', 'B', 'BTC/USD']) assert.throws(() => parseConfig({ QUICK_ASSETS }), /QUICK_ASSETS: expected/, QUICK_ASSETS);
+    assert.equal(parseConfig({ MAX_CONNECTIONS: '1' }).maxPriceStreams, 1);
+  });
+
   it('has an address for the metrics only together with a port', () => {
     const { metricsHost, metricsPort } = parseConfig({ METRICS_PORT: '9100', METRICS_HOST: '192.0.2.1' });
     assert.deepEqual([metricsHost, metricsPort], ['192.0.2.1', 9_100]);

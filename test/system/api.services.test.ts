@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { id } from 'ethers';
+import { projections } from '../../projections/catalogue.js';
 import { alice, bob, cancelHeaders, carol, exchangeStack, EXPIRATION, lower, type ExchangeStack, type Placed } from '../support/exchange-stack.js';
 
 const CHAIN = 'chain_id=31337';
@@ -251,7 +252,7 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(shown, {
       ready: true, reasons: [], engine: { position: last + 1, logLength: last + 1, standby: false }, chains: [], lanes: [], relays: [],
       roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'query', 'api'], readModels: { position: last, lag: 0 },
-      projections: ['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims', 'prices', 'quick_markets'].map((name) => ({ name, ...progress })),
+      projections: projections.map(({ name }) => ({ name, ...progress })),
     });
     const { text } = await exchange.request('GET', '/metrics');
     assert.match(text, new RegExp(`^exchange_engine_position ${last + 1}$`, 'm'));
