@@ -12,7 +12,8 @@ const FAILED_WINDOW_MS = 86_400_000;
 
 const from = 'claims join markets using (market_id)';
 const item = `${transactionHash('tx_hash')} as "txHash", ${hex('user_address')} as "userAddress", ${hex('contract_address')} as "marketAddress",
-    ${hex('market_id')} as "marketId", payout, claims.winning_outcome as "winningOutcome", at_ms / 1000 as "submittedAt", chain_id as "chainId"`;
+    ${hex('market_id')} as "marketId", payout,
+    case when not resolved or markets.winning_outcome is not null then claims.winning_outcome end as "winningOutcome", at_ms / 1000 as "submittedAt", chain_id as "chainId"`;
 
 /** SQL: a claim's number. A command has at most ${MAX_CLAIMS} claims, so that numbers follow the log and stay below 2^53. */
 const numberOf = (position: string) => `${position} * ${MAX_CLAIMS} + index`;

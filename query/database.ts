@@ -34,7 +34,8 @@ const READER = 'query_reader';
 
 const READ_MODELS: Statement = {
   name: 'read_models_position',
-  text: `select ${positionOf(['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims'])} as position`,
+  text: `select ${positionOf(['markets', 'orders', 'trades', 'positions', 'redemptions', 'resolutions', 'claims', 'prices', 'quick_markets'])}
+    as position`,
 };
 
 /**

@@ -53,6 +53,12 @@ export const marketReference: ParameterKind<MarketReference> = {
   parse: (given) => textOf(given).length === 66 ? { marketId: marketId.parse(given) } : { contractAddress: address.parse(given) },
 };
 
+/** An asset such as BTC; the value is in upper case. The receiver knows which assets there are. */
+export const asset: ParameterKind<string> = {
+  schema: Type.String({ pattern: '^[A-Za-z0-9]{1,16}$' }), required: true, errors: ['unknown_asset'],
+  parse: (given) => textOf(given).toUpperCase(),
+};
+
 /** A chain's id. */
 export const chainId: ParameterKind<number> = {
   schema: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), required: true, errors: ['invalid_chain_id'],

@@ -27,7 +27,7 @@ export function soleRow<Row>(rows: readonly Row[]): Row {
 }
 
 /** The names of the projections, as in the checkpoint table: each read names the projections that it reads. */
-export type Projection = 'markets' | 'orders' | 'trades' | 'positions' | 'redemptions' | 'resolutions' | 'claims';
+export type Projection = 'markets' | 'orders' | 'trades' | 'positions' | 'redemptions' | 'resolutions' | 'claims' | 'prices' | 'quick_markets';
 
 /** A statement with the columns `body` and `position`: one statement, so that both come from one snapshot. `body` is a scalar subquery's SQL. */
 export function answering(name: string, projections: readonly Projection[], body: string): Statement {

@@ -35,6 +35,12 @@ export const PUBLIC_URLS: ProviderUrls = {
   binance: 'https://data-api.binance.vision', binanceStream: 'wss://data-stream.binance.vision',
 };
 
+/** Where each source's prices come from, as answers name it. */
+export function sourceUrls(urls: Partial<ProviderUrls> = {}): Readonly<Record<SourceName, string>> {
+  const { pyth, coinbase, binance } = { ...PUBLIC_URLS, ...urls };
+  return { pyth, coinbase, binance, simulated: 'simulated:' };
+}
+
 /** Pyth's ids of prices in USD. */
 export const PYTH_FEEDS: Readonly<Record<string, string>> = {
   BTC: 'e62df6c8b4a85fe1a67db44dc12de5db330f7ac66b72dc658afedf0f4a415b43',

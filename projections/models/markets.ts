@@ -1,4 +1,4 @@
-/** The `markets` projection: every market with its terms, whether it still takes orders, and its winning outcome. */
+/** The `markets` projection: every market with its terms, whether it still takes orders, and how it is resolved. */
 import type { MarketOpened, MarketTokenized } from '../../engine/records/events.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { booleanArray, byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
@@ -12,27 +12,29 @@ const INSERT_MARKETS = {
     insert into markets (number, market_id, question, description, category, contract_address, maker, expiration, chain_id, kind,
       created_at_ms, closed, resolved, winning_outcome, yes_token, no_token)
     select (select coalesce(max(number) + 1, 0) from markets) + place, market_id, question, description, category,
-      contract_address, maker, expiration, chain_id, kind, created_at_ms, closed, winning_outcome >= 0, nullif(winning_outcome, -1), yes_token, no_token
+      contract_address, maker, expiration, chain_id, kind, created_at_ms, closed, resolved, nullif(winning_outcome, -1), yes_token, no_token
     from unnest($1::integer[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::bigint[], $9::bigint[],
-      $10::text[], $11::bigint[], $12::boolean[], $13::smallint[], $14::numeric[], $15::numeric[])
+      $10::text[], $11::bigint[], $12::boolean[], $13::boolean[], $14::smallint[], $15::numeric[], $16::numeric[])
       as opened (place, market_id, question, description, category, contract_address, maker, expiration, chain_id, kind,
-        created_at_ms, closed, winning_outcome, yes_token, no_token)`,
+        created_at_ms, closed, resolved, winning_outcome, yes_token, no_token)`,
 };
 
 /** A closed or resolved market stays closed or resolved, and keeps its tokens. */
 const CHANGE_MARKETS = {
   name: 'change_markets',
   text: `
-    update markets set closed = closed or now_closed, resolved = resolved or winner >= 0,
+    update markets set closed = closed or now_closed, resolved = resolved or now_resolved,
       winning_outcome = coalesce(nullif(winner, -1), winning_outcome),
       yes_token = coalesce(changed.yes, yes_token), no_token = coalesce(changed.no, no_token)
-    from unnest($1::bytea[], $2::boolean[], $3::smallint[], $4::numeric[], $5::numeric[]) as changed (id, now_closed, winner, yes, no)
+    from unnest($1::bytea[], $2::boolean[], $3::boolean[], $4::smallint[], $5::numeric[], $6::numeric[])
+      as changed (id, now_closed, now_resolved, winner, yes, no)
     where market_id = id`,
 };
 
-/** What happens to a market after it is opened: whether it is closed, its winner (-1 while it is not resolved), and its tokens. */
+/** What happens to a market after it is opened: whether it is closed and resolved, its winner (-1 while there is none), and its tokens. */
 interface Later {
   closed: boolean;
+  resolved: boolean;
   winner: MarketOutcome | -1;
   tokens?: MarketTokenized;
 }
@@ -48,21 +50,24 @@ interface Changes {
   readonly older: Map<string, Later>;
 }
 
+const UNCHANGED: Later = { closed: false, resolved: false, winner: -1 };
+
 const EVENTS: EventTable<Changes> = {
-  MarketOpened: ({ opened }, event, { at }) => { opened.set(event.marketId, { event, at, closed: false, winner: -1 }); },
+  MarketOpened: ({ opened }, event, { at }) => { opened.set(event.marketId, { event, at, ...UNCHANGED }); },
   MarketTokenized: (changes, event) => { laterOf(changes, event.marketId).tokens = event; },
   MarketClosed: (changes, { marketId }) => { laterOf(changes, marketId).closed = true; },
-  MarketResolved: (changes, { marketId, winningOutcome }) => { laterOf(changes, marketId).winner = winningOutcome; },
+  MarketResolved: (changes, { marketId, winningOutcome: winner }) => { Object.assign(laterOf(changes, marketId), { resolved: true, winner }); },
+  MarketHalved: (changes, { marketId }) => { laterOf(changes, marketId).resolved = true; },
   OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
   CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
   FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored',
   SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
   ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
   RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
-  MarketHalved: 'ignored', PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
+  PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
-export const markets: Projection = { name: 'markets', version: 3, tables: marketTables, ignored: ignoredBy(EVENTS), start: () => fold };
+export const markets: Projection = { name: 'markets', version: 4, tables: marketTables, ignored: ignoredBy(EVENTS), start: () => fold };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
   const { opened, older } = foldEvents(EVENTS, batch, { opened: new Map(), older: new Map() });
@@ -72,7 +77,7 @@ async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void
 
 function laterOf({ opened, older }: Changes, marketId: string): Later {
   let later = opened.get(marketId) ?? older.get(marketId);
-  if (later === undefined) older.set(marketId, later = { closed: false, winner: -1 });
+  if (later === undefined) older.set(marketId, later = { ...UNCHANGED });
   return later;
 }
 
@@ -95,6 +100,7 @@ function openedColumns(rows: readonly Opened[]): unknown[] {
 function laterColumns(rows: readonly Later[]): unknown[] {
   return [
     booleanArray(rows.map(({ closed }) => closed)),
+    booleanArray(rows.map(({ resolved }) => resolved)),
     int2Array(rows.map(({ winner }) => winner)),
     numericArray(rows.map(({ tokens }) => tokens === undefined ? 'NULL' : BigInt(tokens.yesToken))),
     numericArray(rows.map(({ tokens }) => tokens === undefined ? 'NULL' : BigInt(tokens.noToken))),

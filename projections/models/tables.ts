@@ -14,7 +14,10 @@ create table if not exists projection (
   position bigint not null
 )`;
 
-/** `yes_token`, `no_token`: the ERC-1155 ids of the shares; null for a market without a chain. */
+/**
+ * `yes_token`, `no_token`: the ERC-1155 ids of the shares; null for a market without a chain. A resolved market without a `winning_outcome` is paid
+ * half to half.
+ */
 export const marketTables = [`
 create table markets (
   number integer primary key,

@@ -16,6 +16,7 @@ export const tags = {
   Orders: 'Placing, cancelling and looking up orders.',
   Users: 'One user\'s orders, positions and activity.',
   Markets: 'Markets, their books, trades and holders.',
+  Prices: 'Prices of assets, and the quick markets that they decide.',
   Settlement: 'Settlement of trades on the chain.',
   Relayer: 'Transactions that the exchange sends on behalf of users, who sign and pay no gas.',
   History: 'The recorded history, for auditors.',
@@ -124,9 +125,11 @@ export interface Reply extends ReplyHead {
   readonly etag?: string;
 }
 
-/** An answer that is sent piece by piece. When the client has gone, the source is ended by `return()` at the next piece. */
+/** An answer that is sent piece by piece. When the client has gone or the service stops, the source is ended by `return()`. */
 export interface StreamReply extends ReplyHead {
-  readonly stream: AsyncIterable<string>;
+  readonly stream: AsyncIterable<string | Uint8Array>;
+  /** Aborts when the client reads too slowly: its connection is then cut. */
+  readonly cut?: AbortSignal;
 }
 
 type Values<P extends Endpoint['parameters']> = { readonly [K in keyof P]: ReturnType<P[K]['parse']> };

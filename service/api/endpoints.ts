@@ -7,6 +7,7 @@ import {
   getHolders, getMarketActivity, getMarketStats, getOrderbook, getPlatformStats, getResolution, listMarkets, listTrades,
 } from './endpoints/markets.js';
 import { cancelOrder, getOrder, listOrders, listUserOrders, placeOrder } from './endpoints/orders.js';
+import { getPrice, getQuickMarket, listPrices, listQuickMarkets, streamPrices } from './endpoints/prices.js';
 import { getReadiness } from './endpoints/readiness.js';
 import { getUserNonces, relayEndpoints } from './endpoints/relayer.js';
 import { getConfig, getLiveness, getMetrics, getOpenapi } from './endpoints/service.js';
@@ -25,7 +26,7 @@ const orderGroup = { placeOrder, cancelOrder, getOrder, syncPosition };
 const readGroup = {
   getOrderbook, listOrders, listMarkets, getPlatformStats, getMarketStats, getHolders, getMarketActivity, listTrades, getResolution,
   listUserOrders, listUserPositions, getUserActivity, getPosition, listPendingTrades, listFailedTrades, getSettlement,
-  listPendingClaims, listFailedClaims, listEvents,
+  listPendingClaims, listFailedClaims, listEvents, getQuickMarket, listQuickMarkets, getPrice, listPrices, streamPrices,
 };
 
 /** Role `relayer`: transactions that users have signed. Their handlers are bound in `relayerRoutes`. */

@@ -33,7 +33,7 @@ export interface App {
   readonly connections: Set<Socket>;
   /** Answers with an error. */
   refuse(request: IncomingMessage, response: ServerResponse, error: RequestError): void;
-  /** From now on every answer closes its connection: the service is stopping. */
+  /** From now on every answer closes its connection, and streams end: the service is stopping. */
   closeConnections(): void;
 }
 
@@ -58,7 +58,7 @@ export function createApp(options: AppOptions): App {
       route(request, response, (error) => { shell.refuse(request, response, error ?? new RequestError('not_found')); });
     },
     refuse: (request, response, error) => { shell.refuse(request, response, error); },
-    closeConnections: () => { shell.stopping = true; },
+    closeConnections: () => { shell.stop(); },
   };
 }
 

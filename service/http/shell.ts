@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { RequestError } from '../../engine/records/errors.js';
+import { orAborted } from '../../engine/waiting.js';
 import type { Authenticate } from '../access/authenticate.js';
 import type { BearerToken } from '../access/scopes.js';
 import type { Endpoint, Reply, Route, StreamReply } from '../api/endpoint.js';
@@ -14,7 +15,7 @@ import { dataHeaders } from './security.js';
 
 /** Is told about each answered request. */
 export interface Observer {
-  /** Called after the answer is handed to the socket. `seconds`: time since the request's headers arrived. */
+  /** Called after the answer is handed to the socket. `seconds`: from the request's headers to its answer, of a stream to its beginning. */
   answered(endpoint: Endpoint, status: number, seconds: number): void;
   /** Logs an unexpected error. Returns the id under which it is logged. */
   failed(error: unknown, what: string): string;
@@ -34,7 +35,7 @@ export interface ShellOptions {
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const EXPOSED = 'X-Log-Position, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, Allow, WWW-Authenticate';
-const ALLOWED_HEADERS = 'Content-Type, Authorization, X-Min-Log-Position, X-Cancel-Signature, X-Cancel-Deadline';
+const ALLOWED_HEADERS = 'Content-Type, Authorization, Last-Event-ID, X-Min-Log-Position, X-Cancel-Signature, X-Cancel-Deadline';
 
 /** The `Content-Type` header of an endpoint's answers. */
 const typeOf = ({ answer: { contentType } }: Endpoint) => contentType === undefined ? JSON_TYPE : `${contentType}; charset=utf-8`;
@@ -62,16 +63,25 @@ interface Exchanged {
 
 /** Answers requests. One lives as long as its application. */
 export class Shell {
-  stopping = false;
+  private stopping = false;
+  /** What ends each open stream. */
+  private readonly streams = new Set<() => void>();
   private readonly base: readonly string[] = commonHeaders();
   private readonly baseForOwnPages: readonly string[] = ownPageHeaders();
   private readonly connections = new Connections();
 
   constructor(private readonly options: ShellOptions) {}
 
+  /** From now on every answer closes its connection, and the streams end. */
+  stop(): void {
+    this.stopping = true;
+    for (const end of this.streams) end();
+  }
+
   async serve({ endpoint, handler }: Route, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const started = this.options.now();
     let status: number;
+    let ended: number | undefined;
     try {
       if (this.options.ownPagesOnly.has(endpoint)) refuseOtherSites(request.headers);
       const token = endpoint.authority.scope === undefined ? undefined : await this.tokenOf(endpoint, request);
@@ -82,15 +92,18 @@ export class Shell {
       }
       const reply = unlessKnown(await handler(asked), request.headers['if-none-match']);
       status = reply.status ?? 200;
-      if ('stream' in reply) await this.stream(request, response, reply, reply.contentType ?? typeOf(endpoint));
-      else this.send({ request, response, endpoint }, status, reply, reply.contentType ?? typeOf(endpoint));
+      if ('stream' in reply) {
+        // How long clients listen says nothing about the service.
+        ended = this.options.now();
+        await this.stream(request, response, reply, reply.contentType ?? typeOf(endpoint));
+      } else this.send({ request, response, endpoint }, status, reply, reply.contentType ?? typeOf(endpoint));
     } catch (error) {
       if (error instanceof ClientGone) return;
       status = this.refuse(request, response, error, endpoint);
       // A stream that broke off: destroy the connection, so that the client sees that the answer is incomplete.
       if (!response.writableEnded) response.destroy();
     }
-    this.options.observer.answered(endpoint, status, (this.options.now() - started) / 1_000);
+    this.options.observer.answered(endpoint, status, ((ended ?? this.options.now()) - started) / 1_000);
   }
 
   /** The request's bearer token. Throws RequestError. */
@@ -147,20 +160,45 @@ export class Shell {
   }
 
   /**
-   * Sends a stream piece by piece, no faster than the client reads. Resolves when the stream has ended or, at the next piece, when the
-   * client has gone. A source that may be silent for long should listen to the context's `signal` itself.
+   * Sends a stream piece by piece, no faster than the client reads. Resolves when the stream has ended, when the client has gone or is cut off,
+   * and when the service stops.
    */
   private async stream(request: IncomingMessage, response: ServerResponse, reply: StreamReply, contentType: string): Promise<void> {
     const headers = [...this.base, 'Content-Type', contentType];
     this.addHeaders(headers, request, reply);
     response.writeHead(reply.status ?? 200, headers);
+    // A source may be silent at first.
+    response.flushHeaders();
     if (!request.complete) discardBody(request);
-    const signal = this.connections.signalOf(request.socket);
-    for await (const piece of reply.stream) {
-      if (signal.aborted) return;
-      if (!response.write(piece)) await once(response, 'drain', { signal }).catch(() => undefined);
+    const over = new AbortController();
+    const end = (): void => { over.abort(); };
+    const ends = [this.connections.signalOf(request.socket), ...reply.cut === undefined ? [] : [reply.cut]];
+    for (const signal of ends) signal.addEventListener('abort', end);
+    this.streams.add(end);
+    if (this.stopping || request.method === 'HEAD' || ends.some(({ aborted }) => aborted)) end();
+    const source = reply.stream[Symbol.asyncIterator]();
+    try {
+      await pump(source, response, over.signal);
+    } catch (error) {
+      if (!over.signal.aborted) throw error;
+      // Not awaited: a source may be waiting for its next piece.
+      source.return?.().catch(() => undefined);
+    } finally {
+      this.streams.delete(end);
+      for (const signal of ends) signal.removeEventListener('abort', end);
     }
-    response.end();
+    // A client that does not read would not read the end either.
+    if (response.writableNeedDrain) response.destroy(); else response.end();
+  }
+}
+
+/** Writes the pieces of a stream. Rejects when the source does, and when the signal aborts. */
+async function pump(source: AsyncIterator<string | Uint8Array>, response: ServerResponse, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const { done, value } = await orAborted(source.next(), signal);
+    if (done === true) return;
+    if (!response.write(value)) await once(response, 'drain', { signal });
   }
 }
 

@@ -1,4 +1,5 @@
 /** The handlers of the reads, bound to the read models, the log and the clock. */
+import { RequestError } from '../../engine/records/errors.js';
 import type { Log } from '../../engine/log/log.js';
 import type { Database } from '../../query/database.js';
 import { failedClaims, pendingClaims } from '../../query/claims.js';
@@ -7,13 +8,33 @@ import { markets, marketStats, platformStats } from '../../query/markets.js';
 import { orderbook } from '../../query/orders/orderbook.js';
 import { ordersOfTrader, ordersOfUser } from '../../query/orders/orders.js';
 import { holders, position, positionsOfUser } from '../../query/positions.js';
+import { newestPrice, priceHistory, type SourceUrls } from '../../query/prices.js';
+import { activeQuickMarket, quickMarketHistory } from '../../query/quick-markets.js';
 import { resolution } from '../../query/resolution.js';
 import { failedTrades, pendingTrades, settlementOfTransaction } from '../../query/settlements.js';
 import { activityOfMarket, tradesOfMarket, userActivity } from '../../query/trades.js';
 import { NDJSON } from '../api/endpoints/history.js';
 import type { ReadHandlers } from '../api/endpoints.js';
+import type { PriceStreams } from './handlers/price-stream.js';
 
-export function createQueries({ db, log, now }: { db: Database; log: Log; now: () => number }): ReadHandlers {
+export interface QueryParts {
+  readonly db: Database;
+  readonly log: Log;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+  /** The assets that have prices. */
+  readonly assets: readonly string[];
+  readonly sourceUrls: SourceUrls;
+  readonly streams: PriceStreams;
+}
+
+export function createQueries({ db, log, now, assets, sourceUrls, streams }: QueryParts): ReadHandlers {
+  const nowS = () => Math.floor(now() / 1_000);
+  /** The asset that was asked for. Throws RequestError `unknown_asset`. */
+  const known = <Asked extends { readonly asset: string }>(asked: Asked): Asked => {
+    if (!assets.includes(asked.asset)) throw new RequestError('unknown_asset', `it has those of ${assets.join(', ') || 'no asset'}`);
+    return asked;
+  };
   return {
     listOrders: (asked) => ordersOfTrader(db, asked),
     listUserOrders: (asked) => ordersOfUser(db, asked),
@@ -25,7 +46,7 @@ export function createQueries({ db, log, now }: { db: Database; log: Log; now: (
     getHolders: (asked) => holders(db, asked),
     getMarketActivity: (asked) => activityOfMarket(db, asked),
     listTrades: (asked) => tradesOfMarket(db, asked),
-    getResolution: ({ marketId }) => resolution(db, { marketId, nowS: Math.floor(now() / 1_000) }),
+    getResolution: ({ marketId }) => resolution(db, { marketId, nowS: nowS() }),
     getPlatformStats: (asked) => platformStats(db, asked),
     getOrderbook: (asked) => orderbook(db, asked),
     listPendingTrades: (asked) => pendingTrades(db, asked),
@@ -33,6 +54,11 @@ export function createQueries({ db, log, now }: { db: Database; log: Log; now: (
     listPendingClaims: (asked) => pendingClaims(db, asked),
     listFailedClaims: (asked) => failedClaims(db, { ...asked, nowMs: now() }),
     getSettlement: (asked) => settlementOfTransaction(db, asked),
+    getQuickMarket: (asked) => activeQuickMarket(db, { ...known(asked), nowS: nowS() }),
+    listQuickMarkets: (asked) => quickMarketHistory(db, { ...known(asked), nowS: nowS() }),
+    getPrice: (asked) => newestPrice(db, { ...known(asked), sourceUrls }),
+    listPrices: (asked) => priceHistory(db, { ...known(asked), sourceUrls }),
+    streamPrices: (asked, context) => streams.follow(known(asked), context),
     listEvents: ({ from, limit, contentType }) => events(log, { from, limit, ndjson: contentType === NDJSON }),
   };
 }

@@ -1,6 +1,9 @@
 /** The query role: answers reads from the read models, and pages of the history from the log. */
+import { sourceUrls } from '../../command/prices/price-sources.js';
 import { within } from '../../engine/waiting.js';
+import { createPriceFeed } from '../../query/price-feed.js';
 import { readEndpoints } from '../api/endpoints.js';
+import { createPriceStreams } from './handlers/price-stream.js';
 import { createQueries } from './queries.js';
 import { lagReasons, type ReadinessParts } from '../process/readiness.js';
 import { joined } from '../conditions/probe.js';
@@ -13,16 +16,19 @@ export const query: Role = {
   name: 'query',
   reads: 'the read models; commands and outcomes, for pages of the history; the chains\' stablecoins',
   writes: 'nothing',
-  async start({ log, config, now, readModels, logLength, chains, conditions }) {
+  async start({ log, logger, config, now, readModels, logLength, chains, conditions }) {
     const db = await readModels();
     // `begin` reads the stablecoin, which `/api/v1/config` shows.
     for (const access of chains.values()) await access.begin(() => Promise.resolve());
     // The probe says why the whole database does not answer.
     const unread = (): ReadinessParts => ({ reasons: conditions.isAway('read models') ? [] : ['the read models cannot be read'] });
+    const feed = createPriceFeed({ db, onError: (error) => { logger.warn({ error: String(error) }, 'price stream'); } });
+    const streams = createPriceStreams(feed, config);
+    const queries = createQueries({ db, log, now, assets: config.quickAssets, sourceUrls: sourceUrls({ pyth: config.pythUrl }), streams });
     return {
-      routes: readEndpoints(createQueries({ db, log, now })), figures: [], failed: neverFails,
+      routes: readEndpoints(queries), figures: streams.figures, failed: neverFails,
       // The read models are closed with the shared parts.
-      stop: () => Promise.resolve(),
+      stop: () => feed.close(),
       health: joined(async (): Promise<ReadinessParts> => {
         try {
           const position = await within(db.position(), POSITION_WITHIN_MS);

@@ -23,7 +23,7 @@ export function childEnvironment(config: Config, { environment, urls, hasDevChai
     HOST: '127.0.0.1', DATA_DIR: resolve(config.dataDir), DATABASE_URL: urls.readModels, LOG_URL: urls.log, OUTBOX_URL: urls.outbox,
     CHAINS: hasDevChain ? join(resolve(config.dataDir), 'chain', 'chains.json') : config.chains,
     CANCEL_AUTH: config.cancelAuth, RATE_LIMIT_ORDERS: String(config.rateLimitOrders), RATE_LIMIT_READS: String(config.rateLimitReads),
-    MIN_FREE_DISK_MB: String(config.minFreeDiskMb),
+    MIN_FREE_DISK_MB: String(config.minFreeDiskMb), MAX_PRICE_STREAMS_PER_ADDRESS: String(config.maxPriceStreamsPerAddress),
     // Every connection of a process comes from the front.
     MAX_CONNECTIONS_PER_ADDRESS: '0',
     // The front adds the client's address to X-Forwarded-For.

@@ -47,12 +47,24 @@ export function createFront({ portsOf, readiness, metrics, showsMetrics, observe
   });
   const pass = createPass(portsOf, silenceMs);
   const own = new Set<string>([getLiveness.path, getReadiness.path, getMetrics.path]);
+  const streams = new Set<ServerResponse>();
   return {
     ...app,
     handle(request, response) {
       const [path = ''] = (request.url ?? '').split('?', 1);
       if (own.has(path)) app.handle(request, response);
-      else pass(request, response, servedBy(roleOf(request.method ?? '', path)));
+      else {
+        if (endpointAt(request.method ?? '', path)?.answer.stream === true) {
+          streams.add(response);
+          response.once('close', () => { streams.delete(response); });
+        }
+        pass(request, response, servedBy(roleOf(request.method ?? '', path)));
+      }
+    },
+    closeConnections() {
+      app.closeConnections();
+      // A stream does not end by itself. Its client connects again.
+      for (const stream of streams) stream.destroy();
     },
   };
 }

@@ -123,6 +123,25 @@ describe('service: a stream', () => {
     await shell.stop();
   });
 
+  it('has taken the time until it began, however long it lasts', async () => {
+    let now = 1_000;
+    const seconds: number[] = [];
+    async function* slow() {
+      now += 60_000;
+      yield await Promise.resolve('data: 1\n\n');
+    }
+    const shell = await startShell({ app: {
+      routes: [bind(follow, () => {
+        now += 5;
+        return { stream: slow() };
+      })],
+      now: () => now, observer: { answered: (_, __, took) => { seconds.push(took); }, failed: String },
+    } });
+    await (await fetch(`http://127.0.0.1:${shell.port}/follow`)).text();
+    assert.deepEqual(seconds, [0.005]);
+    await shell.stop();
+  });
+
   it('ends when the client goes away, and its source is aborted', async () => {
     const told = new EventEmitter();
     async function* endless() {
@@ -140,6 +159,38 @@ describe('service: a stream', () => {
     await arrived;
     wire.close();
     await ended;
+    await shell.stop();
+  });
+
+  it('is cut off, whatever waits to be sent, when its source says so', async () => {
+    const cut = new AbortController();
+    async function* endless() { for (;;) yield await Promise.resolve(Buffer.alloc(10_000_000)); }
+    const shell = await shellOf(bind(follow, () => ({ stream: endless(), cut: cut.signal })));
+    const wire = await Wire.connect(shell.port);
+    wire.socket.once('data', () => { wire.socket.pause(); });
+    const arrived = event(wire.socket, 'data');
+    wire.request('GET', '/follow');
+    await arrived;
+    cut.abort();
+    wire.socket.resume();
+    await wire.closed;
+    assert.ok(!wire.rest.endsWith('\r\n0\r\n\r\n'));
+    await shell.stop();
+  });
+
+  it('ends whole when the service stops, although its source is silent', async () => {
+    const source = { ended: false };
+    const silent: AsyncIterator<string> = {
+      next: () => new Promise(() => undefined),
+      return: () => {
+        source.ended = true;
+        return Promise.resolve({ done: true, value: undefined });
+      },
+    };
+    const shell = await shellOf(bind(follow, () => ({ stream: { [Symbol.asyncIterator]: () => silent } })));
+    const response = await fetch(`http://127.0.0.1:${shell.port}/follow`);
+    shell.app.closeConnections();
+    assert.deepEqual([await response.text(), source.ended], ['', true]);
     await shell.stop();
   });
 

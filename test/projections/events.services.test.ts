@@ -240,6 +240,12 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
       marketRow(1, { closed: true, resolved: true, winning_outcome: 0, created_at_ms: at(2) })] },
   },
   {
+    name: 'MarketHalved: resolved without a winner, of an earlier outcome and of the same one',
+    history: [[opened(0)], [{ type: 'MarketClosed', v: 1, marketId: MARKET }, { type: 'MarketHalved', v: 1, marketId: MARKET }],
+      [opened(1), { type: 'MarketHalved', v: 1, marketId: hash(0xab) }]],
+    rows: { markets: [marketRow(0, { closed: true, resolved: true }), marketRow(1, { resolved: true, created_at_ms: at(2) })] },
+  },
+  {
     name: 'PositionRedeemed: what was paid, to whom and where',
     history: [[], [{ type: 'PositionRedeemed', v: 1, marketId: MARKET, user: ALICE, payout: UINT256_MAX, txHash: TX }]],
     rows: { redemptions: [{ position: '1', market_id: MARKET, user_address: ALICE, payout: UINT256_MAX, tx_hash: TX, at_ms: at(1) }] },

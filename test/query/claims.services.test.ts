@@ -49,6 +49,19 @@ describe('query: claims', () => {
     });
   });
 
+  it('names no winner of a market that is paid half to half, whatever the relayer took for one', async () => {
+    const winner = async () => {
+      const { pendingClaims: [pending] } = JSON.parse((await pendingClaims(models.db, {})).body) as { pendingClaims: { winningOutcome: unknown }[] };
+      return pending?.winningOutcome;
+    };
+    await models.insert('claims', { position: 1 });
+    assert.equal(await winner(), 0, 'as long as the history does not tell otherwise');
+    await models.run('update markets set resolved = true');
+    assert.equal(await winner(), null);
+    await models.run('update markets set winning_outcome = 0');
+    assert.equal(await winner(), 0);
+  });
+
   it('pages both: a full page names the next one, and the pages together are everything once', async () => {
     const places = [1, 2, 3].flatMap((position) => [0, 19].map((index) => ({ position, index })));
     await models.insert('claims', ...places.map((place) => ({ ...place, payout: place.position * 100 + place.index })),

@@ -122,6 +122,14 @@ describe('query: waiting for a position', () => {
     await waiting;
   });
 
+  it('counts every projection', async () => {
+    for (const { name } of projections) {
+      await models.advance(5);
+      await models.advance(4, name);
+      assert.equal(await models.db.position(), 3, name);
+    }
+  });
+
   it('answers not_caught_up when the time is over, and nobody is left waiting', async () => {
     await models.advance(5);
     await assert.rejects(models.db.waitForPosition(5, { timeoutMs: 20 }), { name: 'RequestError', code: 'not_caught_up' });

@@ -62,6 +62,11 @@ describe('query: resolution', () => {
     assert.deepEqual(await read(0), { ...resolved, winningOutcome: 1, assertion: { ...assertion, settled: true, settlementResolution: false } });
   });
 
+  it('has no winner when the chain pays half to half', async () => {
+    await models.insert('markets', { number: 1, closed: true, resolved: true });
+    assert.deepEqual(await read(0), { marketId, expired: true, resolved: true, halved: true });
+  });
+
   it('answers unknown_market for none', async () => {
     await assert.rejects(resolution(models.db, { marketId, nowS: 0 }), { name: 'RequestError', code: 'unknown_market' });
   });

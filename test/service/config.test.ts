@@ -16,8 +16,9 @@ describe('service: configuration', () => {
       settlementAddress: '0x5fbdb2315678afecb367f032d93f642f64180aa3', catalogue: '', snapshotEvery: 200_000, maxQueuedOrders: 10_000,
       maxOpenOrders: 5_000, maxConnections: 10_000, maxConnectionsPerAddress: 2_500, metricsPort: undefined, metricsHost: '127.0.0.1',
       rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0, requestTimeoutMs: 10_000,
+      quickAssets: ['BTC', 'ETH'], maxPriceStreams: 5_000, maxPriceStreamsPerAddress: 0,
       relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000, keeperGraceS: 60,
-      priceSources: ['simulated'], pythApiKey: '', pythUrl: 'https://hermes.pyth.network', quickAssets: ['BTC', 'ETH'], quickIntervalS: 900, quickAhead: 2,
+      priceSources: ['simulated'], pythApiKey: '', pythUrl: 'https://hermes.pyth.network', quickIntervalS: 900, quickAhead: 2,
       keepAliveTimeoutMs: 65_000, clockMaxJumpS: 10, clockAcceptAfterS: 600, minFreeDiskMb: 512,
       stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
     });
@@ -30,6 +31,7 @@ describe('service: configuration', () => {
     assert.equal(parseConfig({ CHAINS: 'dev' }).cancelAuth, 'open');
     const open = parseConfig({ HOST: '0.0.0.0' });
     assert.deepEqual([open.cancelAuth, open.rateLimitOrders, open.rateLimitReads], ['required', 6_000, 6_000]);
+    assert.equal(open.maxPriceStreamsPerAddress, 64);
     assert.equal(parseConfig({ TRUST_PROXY: '1' }).rateLimitOrders, 6_000, 'behind a proxy the callers are others');
     assert.equal(parseConfig({ DATABASE_URL: 'postgres://db/exchange', CANCEL_AUTH: 'open' }).cancelAuth, 'open');
     for (const HOST of ['0.0.0.0', '::', '192.0.2.1', 'exchange.example']) {
@@ -46,6 +48,12 @@ describe('service: configuration', () => {
     const told = { MAX_CONNECTIONS_PER_ADDRESS: '9' };
     assert.deepEqual([share({ TRUST_PROXY: '1' }), share({ TRUST_PROXY: '1', ...told }), share(told)], [0, 9, 9]);
     assert.equal(share({ MAX_CONNECTIONS_PER_ADDRESS: '0' }), 0);
+  });
+
+  it('has prices of the assets that it is told, each once', () => {
+    assert.deepEqual(parseConfig({ QUICK_ASSETS: 'ETH, SOL' }).quickAssets, ['ETH', 'SOL']);
+    for (const QUICK_ASSETS of ['btc', 'BTC,BTC', ',', 'B', 'BTC/USD']) assert.throws(() => parseConfig({ QUICK_ASSETS }), /QUICK_ASSETS: expected/, QUICK_ASSETS);
+    assert.equal(parseConfig({ MAX_CONNECTIONS: '1' }).maxPriceStreams, 1);
   });
 
   it('has an address for the metrics only together with a port', () => {

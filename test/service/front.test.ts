@@ -4,6 +4,7 @@ import { once as event } from 'node:events';
 import { createServer as createHttpServer, get, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import type { App } from '../../service/http/app.js';
 import { createServer, listen } from '../../service/http/server.js';
 import { createMetrics } from '../../service/metrics.js';
 import type { RoleName } from '../../service/roles/role-names.js';
@@ -207,6 +208,24 @@ describe('service: the front', () => {
       wire.close();
     });
 
+    it('a stream, event by event, until the stack stops; its client is told by the cut connection', async () => {
+      const answers = inbox<ServerResponse>();
+      const port = await startProcess('query', (_, response) => { answers.put(response.writeHead(200, { 'Content-Type': 'text/event-stream' })); });
+      const { app, port: front } = await startWith({ query: [port] });
+      const request = get({ port: front, path: '/api/v1/prices/BTC/stream' });
+      const answer = await answers.take();
+      const left = event(answer, 'close');
+      answer.write('data: 1\n\n');
+      const [response] = await event(request, 'response') as [IncomingMessage];
+      for (const n of [1, 2, 3]) {
+        if (n > 1) answer.write(`data: ${n}\n\n`);
+        assert.equal(String((await event(response, 'data'))[0]), `data: ${n}\n\n`);
+      }
+      const broken = event(response, 'error');
+      app.closeConnections();
+      await Promise.all([left, broken]);
+    });
+
     it('a slow answer, piece by piece', async () => {
       const answers = inbox<ServerResponse>();
       const port = await startProcess('query', (_, response) => { answers.put(response.writeHead(200)); });
@@ -277,6 +296,10 @@ type Processes = Partial<Record<RoleName, readonly number[]>>;
 
 /** A front for these processes on a free port, which it returns. */
 async function startFront(processes: Processes, options: Partial<FrontOptions> = {}): Promise<number> {
+  return (await startWith(processes, options)).port;
+}
+
+async function startWith(processes: Processes, options: Partial<FrontOptions> = {}): Promise<{ readonly app: App; readonly port: number }> {
   const metrics = createMetrics();
   const app = createFront({
     portsOf: (role) => processes[role] ?? [], metrics, showsMetrics: true, trustProxy: 0, readiness: async () => ({ status: 200, body: '{}' }),
@@ -285,7 +308,7 @@ async function startFront(processes: Processes, options: Partial<FrontOptions> =
   });
   const server = createServer(app, { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, maxConnectionsPerAddress: 0 });
   servers.push(server);
-  return listen(server, { host: '127.0.0.1', port: 0 });
+  return { app, port: await listen(server, { host: '127.0.0.1', port: 0 }) };
 }
 
 type Behaviour = (...of: Parameters<RequestListener>) => void | Promise<void>;

@@ -45,12 +45,13 @@ export function documentedClient(url: string): DocumentedClient {
   const request = async (method: string, path: string, { body, headers = {} }: Request = {}): Promise<Answered> => {
     const sent = body === undefined ? headers : { 'Content-Type': 'application/json', ...headers };
     const response = await fetch(url + path, { method, headers: sent, ...(body === undefined ? {} : { body }) });
-    const text = await response.text();
     const endpoint = endpointOf(method, path);
+    const isStream = response.ok && endpoint.answer.stream === true;
+    const text = isStream ? await firstEvent(response) : await response.text();
     const type = response.headers.get('Content-Type')!;
     const what = `${method} ${path}: ${response.status} ${text.slice(0, 1_000)}`;
     if (response.ok || (response.status in (endpoint.answer.statuses ?? {}) && type.startsWith('application/json'))) {
-      if (type.startsWith('application/json')) assertValid(validators.get(endpoint.id)!, JSON.parse(text), what);
+      if (isStream || type.startsWith('application/json')) assertValid(validators.get(endpoint.id)!, JSON.parse(text), what);
       if (response.ok) succeeded.add(endpoint.id);
     } else {
       assert.equal(type, `${endpoint.errorShape.contentType}; charset=utf-8`, what);
@@ -61,7 +62,7 @@ export function documentedClient(url: string): DocumentedClient {
     }
     const position = response.headers.get('X-Log-Position');
     return {
-      status: response.status, headers: response.headers, text, body: JSON_TYPE.test(type) ? parseJsonObject(Buffer.from(text)) : {},
+      status: response.status, headers: response.headers, text, body: isStream || JSON_TYPE.test(type) ? parseJsonObject(Buffer.from(text)) : {},
       position: position === null ? NaN : Number(position),
     };
   };
@@ -79,6 +80,17 @@ export function documentedClient(url: string): DocumentedClient {
       return body;
     },
   };
+}
+
+/** The data of a stream's first event. Nothing more of the stream is read. */
+async function firstEvent(response: Response): Promise<string> {
+  let text = '';
+  for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    const [, data] = /^data: (.*)\n\n/m.exec(text) ?? [];
+    if (data !== undefined) return data;
+  }
+  throw new Error(`the stream ended without an event: ${text}`);
 }
 
 function endpointOf(method: string, target: string): Endpoint {

@@ -8,7 +8,7 @@ import { testDatabase } from './postgres.js';
 
 export type Row = Readonly<Record<string, unknown>>;
 export type Table = 'markets' | 'orders' | 'levels' | 'books' | 'trades' | 'submissions' | 'market_volumes' | 'minute_volumes' | 'positions'
-  | 'redemptions' | 'assertions' | 'relays' | 'claims';
+  | 'redemptions' | 'assertions' | 'relays' | 'claims' | 'prices' | 'quick_markets';
 
 export interface ReadModels {
   readonly db: Database;
@@ -68,6 +68,12 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
   claims: (n) => ({
     position: n, index: 0, request_id: bytes32(200 + n), market_id: bytes32(1), user_address: address(1), payout: 100, winning_outcome: 0, status: 0,
     tx_hash: null, at_ms: 1_700_000_000_000 + 1_000 * n, ended_at_ms: null, ended_position: null, reason: null,
+  }),
+  prices: (n) => ({ position: n, asset: 'BTC', source: 'pyth', price: 6_140_993_501_000, published_at_ms: 1_700_000_000_000 }),
+  quick_markets: (n) => ({
+    number: n, market_id: bytes32(n), chain_id: 31_337, contract_address: address(1_000 + n), asset: 'BTC', start_time: 1_700_000_100,
+    end_time: 1_700_001_000, created_at_ms: 1_699_999_500_999, strike_price: null, strike_source: null, strike_at_ms: null, end_price: null,
+    end_source: null, end_at_ms: null, outcome: null, paid: null, start_missed: false, end_missed: false,
   }),
 };
 

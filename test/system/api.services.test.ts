@@ -328,6 +328,36 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(await read('/api/v1/failed-claims?limit=1&before=1'), { failedClaims: [], count: 0 });
   });
 
+  it('has prices, and the quick markets that they decide', async () => {
+    const at = Date.now();
+    const startTime = Math.floor(at / 1_000) - 10;
+    const [marketId, contractAddress] = [id('quick'), `0x${'9c'.repeat(20)}`];
+    const price = { kind: 'RecordPrice', v: 1, at, asset: 'BTC', source: 'pyth', rank: 0, price: '6141000000000', publishedAt: startTime * 1_000 } as const;
+    last = await exchange.record({
+      kind: 'OpenMarket', v: 2, at, marketId, question: 'Up?', description: '', category: 'general', contractAddress, maker: lower(bob),
+      expiration: startTime + 900, chainId: 31_337, marketKind: 'quick', quick: { asset: 'BTC', startTime },
+    }, price);
+    const strike = { price: 6_141_000_000_000, priceUSD: 61_410 };
+    const record = { ...strike, timestamp: startTime, source: 'https://hermes.pyth.network' };
+    assert.deepEqual(await read('/api/v1/prices/btc'), record);
+    assert.deepEqual(await read('/api/v1/prices/BTC/history'), { asset: 'BTC', history: [record] });
+    assert.deepEqual(await exchange.get('/api/v1/prices/BTC/stream'), { asset: 'BTC', ...strike, timestamp: startTime * 1_000, source: 'pyth' });
+    const quickMarket = {
+      id: 0, marketId, asset: 'BTC', intervalMinutes: 15, startPrice: strike.price, startTime, endTime: startTime + 900, resolved: false,
+      priceSource: 'pyth', createdAt: Math.floor(at / 1_000), chainId: 31_337, contractAddress, priceMissed: false,
+    };
+    assert.deepEqual(await read('/api/v1/quick-markets/BTC'), { active: true, asset: 'BTC', quickMarket, bestAskPrice: 0 });
+    assert.deepEqual(await read('/api/v1/quick-markets/ETH?chain_id=31337'), { active: false, asset: 'ETH', quickMarket: null, bestAskPrice: 0 });
+    const history = (fields: object) => ({ asset: 'BTC', history: [{ ...quickMarket, endPrice: null, outcome: null, payment: 'none', ...fields }] });
+    assert.deepEqual(await read('/api/v1/quick-markets/BTC/history'), history({}));
+    last = await exchange.record({ kind: 'HalveMarket', v: 1, at, marketId }, { kind: 'AdvanceClock', v: 1, at });
+    assert.deepEqual(await read('/api/v1/quick-markets/BTC/history'), history({ resolved: true, payment: 'half' }));
+    assert.deepEqual(await read(`/api/v1/resolution/${marketId}`), { marketId, expired: true, resolved: true, halved: true });
+    await exchange.refused('unknown_asset', 'GET', '/api/v1/prices/DOGE');
+    await exchange.refused('unknown_asset', 'GET', '/api/v1/prices/DOGE/stream');
+    await exchange.refused('unavailable', 'GET', '/api/v1/prices/ETH');
+  });
+
   it('has answered at every endpoint of its table', async () => {
     const { paths } = await exchange.get('/openapi.json') as { paths: Record<string, Record<string, { operationId: string }>> };
     const operations = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));

@@ -17,7 +17,7 @@ const reading = {
 const claimFields = {
   txHash: { ...field.TxHash, description: 'Hash of the latest redemption transaction; empty until one is sent.' },
   userAddress: field.Address, marketAddress: field.Address, marketId: field.Bytes32, payout: field.amount('Expected payout in stablecoin'),
-  winningOutcome: field.Outcome, submittedAt: field.integer('When the relayer took the request, Unix seconds.'), chainId: field.ChainId,
+  winningOutcome: field.orNull(field.Outcome, '0 = YES, 1 = NO; null for a market paid half to half.'), submittedAt: field.integer('When the relayer took the request, Unix seconds.'), chainId: field.ChainId,
 };
 const claim = {
   txHash: example.txHash, userAddress: example.alice, marketAddress: example.contractAddress, marketId: example.marketId, payout: 10_000_000,

@@ -208,6 +208,7 @@ export const getResolution = defineEndpoint({
       expired: Type.Boolean({ description: 'Whether the market\'s expiration has passed.' }),
       resolved: Type.Boolean({ description: 'Whether the market is resolved.' }),
       winningOutcome: Type.Optional(field.Outcome),
+      halved: Type.Optional(Type.Literal(true, { description: 'Only of a resolved market without a winner: each share of either outcome is paid one half.' })),
       assertion: Type.Optional(field.answer('Assertion', {
         id: field.Bytes32, proposer: field.Address, proposedOutcome: Type.Boolean({ description: 'True = YES.' }),
         bondAmount: Type.String({ pattern: '^(0|[1-9][0-9]*)$', description: 'Bond in the stablecoin, 6 decimals.' }),
@@ -218,6 +219,7 @@ export const getResolution = defineEndpoint({
       })),
     }),
     examples: {
+      'paid half to half': { marketId: example.marketId, expired: true, resolved: true, halved: true },
       'open': { marketId: example.marketId, expired: false, resolved: false },
       'assertion active': { marketId: example.marketId, expired: true, resolved: false, assertion },
       'resolved': {

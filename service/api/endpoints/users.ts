@@ -54,7 +54,7 @@ export const getUserActivity = defineEndpoint({
       })),
       settlements: Type.Array(field.answer('Payout', {
         marketId: field.Bytes32, marketQuestion: field.Question, payout: field.amount('Stablecoin paid out'),
-        winningOutcome: field.orNull(field.Outcome, '0 = YES, 1 = NO; null if the chain paid without naming a winner.'),
+        winningOutcome: field.orNull(field.Outcome, '0 = YES, 1 = NO; null if the chain paid without naming a winner, half to half.'),
         timestamp: field.Seconds, txHash: field.Bytes32,
       })),
     }),

@@ -1,0 +1,55 @@
+/** The recorded prices of an asset: the newest one, those of 20 minutes, and those after a log position for the stream. */
+import type { Database } from './database.js';
+import { answer, answering, jsonArray, jsonObject, type Answer, type RowSource } from './statement.js';
+
+/** SQL: a price in US dollars. Exact: `price` is in units of 1e-8. */
+const IN_USD = 'trim_scale(price * 0.00000001)';
+
+const RECORD = `price, ${IN_USD} as "priceUSD", published_at_ms / 1000 as timestamp, coalesce($2::json ->> source, source) as source`;
+
+const newest = answering('newest_price', ['prices'], jsonObject(`
+  select ${RECORD} from prices where asset = $1 order by published_at_ms desc, position limit 1`));
+
+const history = answering('price_history', ['prices'], jsonObject(`
+  select $1::text as asset, ${jsonArray(`select ${RECORD} from prices where asset = $1 order by published_at_ms, position`)} as history`));
+
+const after = answering('prices_after', ['prices'], `${jsonArray(`
+  select position, asset, published_at_ms as "publishedAtMs", ${jsonObject(`
+    select asset, price, ${IN_USD} as "priceUSD", published_at_ms as timestamp, source`)} as data
+  from prices where position > $1::bigint order by position`)}::text`);
+
+/** The addresses of the price sources, by their names. */
+export type SourceUrls = Readonly<Record<string, string>>;
+
+export interface PricesOf {
+  readonly asset: string;
+  readonly sourceUrls: SourceUrls;
+}
+
+/** `GET /prices/{asset}`: the price that was published last, however old it is. Throws RequestError `unavailable` before the first price. */
+export function newestPrice(db: Database, { asset, sourceUrls }: PricesOf): Promise<Answer> {
+  return answer(db, newest, [asset, JSON.stringify(sourceUrls)], 'unavailable', () => `no price of ${asset} has been recorded yet`);
+}
+
+/** `GET /prices/{asset}/history`: the prices of the 20 minutes before the newest one, oldest first. */
+export function priceHistory(db: Database, { asset, sourceUrls }: PricesOf): Promise<Answer> {
+  return answer(db, history, [asset, JSON.stringify(sourceUrls)]);
+}
+
+/** A price as the stream sends it. */
+export interface StreamedPrice {
+  /** The log position of its RecordPrice. */
+  readonly position: number;
+  readonly asset: string;
+  readonly publishedAtMs: number;
+  /** The JSON text of the event's fields. */
+  readonly data: string;
+}
+
+/** The kept prices of all assets after a log position, in the order of the log, and the log position up to which these are all. */
+export async function pricesAfter(
+  db: RowSource, position: number,
+): Promise<{ readonly prices: readonly StreamedPrice[]; readonly position: number }> {
+  const { body, position: reached } = await answer(db, after, [position]);
+  return { prices: JSON.parse(body) as StreamedPrice[], position: reached };
+}
