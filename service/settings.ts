@@ -48,6 +48,7 @@ export function list<T>(parse: Parse<T>): Parse<readonly T[]> {
   return (text) => {
     if (text === 'none') return [];
     const values = text.split(/[\s,]+/).filter((each) => each !== '').map(parse);
+    if (values.length === 0) throw new SettingError('expected a list, or none');
     if (new Set(values).size < values.length) throw new SettingError('expected a list that names each once');
     return values;
   };
