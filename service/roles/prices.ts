@@ -13,6 +13,7 @@ import type { Replica } from '../../engine/run/replica.js';
 import { pause } from '../../engine/waiting.js';
 import type { ChainAccess } from '../chains/chain-access.js';
 import { createTroubleAlarm } from '../chains/chain-alarms.js';
+import { providerUrls } from '../config.js';
 import { reportTo } from '../logger.js';
 import type { Figure } from '../metrics.js';
 import { neverFails } from '../process/failure.js';
@@ -51,11 +52,11 @@ interface Grounds {
 }
 
 function openSources({ config, logger, now }: SharedParts): readonly PriceSource[] {
-  const { priceSources: names, pythApiKey, pythUrl, quickAssets: assets } = config;
+  const { priceSources: names, pythApiKey, quickAssets: assets } = config;
   if (names.length === 0 || assets.length === 0) return [];
   const report = reportTo(logger);
   const { sources, skipped } = createPriceSources({
-    names, assets, seed: 'prediction-exchange', urls: { pyth: pythUrl }, ...pythApiKey === '' ? {} : { pythKey: pythApiKey },
+    names, assets, seed: 'prediction-exchange', urls: providerUrls(config), ...pythApiKey === '' ? {} : { pythKey: pythApiKey },
     surroundings: { now, random: () => Math.random(), report, fetch, pause },
   });
   for (const line of skipped) report('note', line);

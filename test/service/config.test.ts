@@ -18,7 +18,9 @@ describe('service: configuration', () => {
       rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0, requestTimeoutMs: 10_000,
       quickAssets: ['BTC', 'ETH'], maxPriceStreams: 5_000, maxPriceStreamsPerAddress: 0,
       relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000, keeperGraceS: 60,
-      priceSources: ['simulated'], pythApiKey: '', pythUrl: 'https://hermes.pyth.network', quickIntervalS: 900, quickAhead: 2,
+      priceSources: ['simulated'], pythApiKey: '', pythUrl: 'https://hermes.pyth.network',
+      coinbaseUrl: 'https://api.exchange.coinbase.com', coinbaseStreamUrl: 'wss://ws-feed.exchange.coinbase.com',
+      binanceUrl: 'https://data-api.binance.vision', binanceStreamUrl: 'wss://data-stream.binance.vision', quickIntervalS: 900, quickAhead: 2,
       keepAliveTimeoutMs: 65_000, clockMaxJumpS: 10, clockAcceptAfterS: 600, minFreeDiskMb: 512,
       stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
     });
@@ -54,6 +56,14 @@ describe('service: configuration', () => {
     assert.deepEqual(parseConfig({ QUICK_ASSETS: 'ETH, SOL' }).quickAssets, ['ETH', 'SOL']);
     for (const QUICK_ASSETS of ['btc', 'BTC,BTC', ',', 'B', 'BTC/USD']) assert.throws(() => parseConfig({ QUICK_ASSETS }), /QUICK_ASSETS: expected/, QUICK_ASSETS);
     assert.equal(parseConfig({ MAX_CONNECTIONS: '1' }).maxPriceStreams, 1);
+  });
+
+  it('takes the providers of prices where it is told', () => {
+    const { coinbaseUrl, binanceStreamUrl } = parseConfig({ COINBASE_URL: 'http://127.0.0.1:1', BINANCE_STREAM_URL: 'wss://stream.binance.us:9443' });
+    assert.deepEqual([coinbaseUrl, binanceStreamUrl], ['http://127.0.0.1:1', 'wss://stream.binance.us:9443']);
+    for (const url of ['https://feed', 'wss://feed/', 'ws://', 'wss://a b']) {
+      assert.throws(() => parseConfig({ COINBASE_STREAM_URL: url }), /COINBASE_STREAM_URL: expected ws:\/\/host:port or wss:\/\/host/, url);
+    }
   });
 
   it('has an address for the metrics only together with a port', () => {
