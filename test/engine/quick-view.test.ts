@@ -40,9 +40,10 @@ function compare(
     const expected = unresolved.filter((market) => market.chainId === chainId);
     deepEqual([...view.quickMarkets(chainId)].map(({ marketId }) => marketId), expected.map(({ marketId }) => marketId));
   }
-  const wanted = [...state.boundaries.values()].filter(({ asset, time, decided, markets }) => !decided && unresolved.some(({ index, marketId, expiration }) => (
-    markets.includes(index) && asked.get(marketId)?.asset === asset && [asked.get(marketId)?.startTime, expiration].includes(time))))
-    .sort((a, b) => a.time - b.time || (a.asset < b.asset ? -1 : 1));
+  const wanted = [...state.boundaries.values()].filter(({ asset, time, decided, markets }) => !decided && unresolved.some((market) => {
+    const { index, marketId, expiration } = market;
+    return markets.includes(index) && asked.get(marketId)?.asset === asset && [asked.get(marketId)?.startTime, expiration].includes(time);
+  })).sort((a, b) => a.time - b.time || (a.asset < b.asset ? -1 : 1));
   deepEqual(view.openBoundaries(), wanted);
   seen.unresolved += unresolved.length;
   seen.resolved += quick.length - unresolved.length;
