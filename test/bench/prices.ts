@@ -15,7 +15,7 @@ import type { BenchLine } from './line.js';
 import { restartS } from './restart.js';
 
 /** Two prices each. */
-const SECONDS = 200_000;
+const SECONDS = 100_000;
 /** What is left to replay after the newest snapshot. */
 const AFTER_SNAPSHOT = 10_000;
 const PAGE = 2_000;
