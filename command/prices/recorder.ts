@@ -1,11 +1,11 @@
 /** Records the prices that count: observations that the choice accepts, and for a quick market's boundary what the sources tell of the past. */
 import { LogUnavailable, type Log } from '../../engine/log/log.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
-import { LATE_PRICES_MS, MAX_PRICE_LEAD_MS, PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
+import { LATE_PRICES_MS, PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
 import type { OpenBoundary } from '../../engine/run/view.js';
 import { backoffMs, createBell, pause, type Backoff } from '../../engine/waiting.js';
 import type { Report } from '../chain/report.js';
-import { CHOICE_RULES, createChoice, type Choice, type Reason } from './choice.js';
+import { createChoice, type Choice, type Reason } from './choice.js';
 import type { Observation, SourceName } from './observation.js';
 import { pastPrice } from './past-price.js';
 import type { PriceSource } from './price-source.js';
@@ -80,10 +80,7 @@ class RunningRecorder {
   constructor(private readonly options: RecorderOptions) {
     const { sources, now } = options;
     this.startedAtMs = now();
-    // What the engine would refuse as coming from the future is not accepted here.
-    this.choice = createChoice({
-      sources: sources.map(({ name }) => name), startedAtMs: this.startedAtMs, rules: { ...CHOICE_RULES, aheadMs: MAX_PRICE_LEAD_MS },
-    });
+    this.choice = createChoice({ sources: sources.map(({ name }) => name), startedAtMs: this.startedAtMs });
   }
 
   status(): RecorderStatus {
