@@ -8,7 +8,7 @@ import * as field from '../answer-fields.js';
 import { anybody } from '../authority.js';
 import { defineEndpoint } from '../endpoint.js';
 import * as example from '../examples.js';
-import { inHeader, inPath } from '../parameter.js';
+import { inHeader, inPath, inQuery } from '../parameter.js';
 import * as parameter from '../parameters.js';
 
 const reading = {
@@ -118,10 +118,13 @@ export const streamPrices = defineEndpoint({
   id: 'streamPrices', path: '/api/v1/prices/{asset}/stream', summary: 'The prices of an asset as they come',
   description: 'Server-sent events, for `EventSource`. The newest price is sent at once, then each new one. An event is unnamed; its `id` is a log position, and its '
     + '`data` is JSON as described. Comments keep a quiet stream open. After a lost connection, `EventSource` sends the last id by itself and gets what it missed, of '
-    + 'about 20 minutes. A client that falls a minute behind is cut off.',
+    + 'about 20 minutes, and nothing twice. It gives up when an answer is an error: then make a new one, with `last_event_id`. A client that does not read is cut off.',
   parameters: {
     asset,
     after: inHeader('Last-Event-ID', kind.optional(kind.position), { description: 'Send the prices after this event, as far as they are kept.', example: 4_217 }),
+    afterFirst: inQuery('last_event_id', kind.optional(kind.position), {
+      description: 'The same for a new `EventSource`, which cannot send the header. The header, which it sends when it connects again, comes first.', example: 4_217,
+    }),
   },
   consistent: false,
   errors: [...reading.errors, 'too_many_streams', 'overloaded'],
