@@ -71,12 +71,6 @@ function urlOf(scheme: string, secureScheme: string): Parse<string> {
   };
 }
 
-/** The address of a WebSocket server, without a slash at the end. */
-export function streamUrl(value: string): string {
-  if (!/^wss?:\/\/[^\s]+[^\s/]$/.test(value) || !URL.canParse(value)) throw new SettingError('expected ws://host:port or wss://host, without a slash at the end');
-  return value;
-}
-
 /** An EVM address, lower-cased. */
 export function address(value: string): string {
   if (!isAddress(value)) throw new SettingError(`expected an address: ${ADDRESS.meaning}`);

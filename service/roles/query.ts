@@ -3,7 +3,6 @@ import { SOURCE_URLS } from '../../command/prices/price-sources.js';
 import { within } from '../../engine/waiting.js';
 import { createPriceFeed } from '../../query/price-feed.js';
 import { readEndpoints } from '../api/endpoints.js';
-import { providerUrls } from '../config.js';
 import { createPriceStreams } from './handlers/price-stream.js';
 import { createQueries } from './queries.js';
 import { lagReasons, type ReadinessParts } from '../process/readiness.js';

@@ -37,7 +37,7 @@ describe('prices: servers of one\'s own', function () {
     const startTime = Math.floor(Date.now() / 1_000) - 10;
     const address = `0x${'ab'.repeat(20)}`;
     await exchange.record({
-      kind: 'OpenMarket', v: 2, at: Date.now(), marketId: id('higher'), question: 'Higher?', description: '', category: 'general', contractAddress: address, maker: address,
+      kind: 'OpenMarket', v: 3, ifOver: 'close', at: Date.now(), marketId: id('higher'), question: 'Higher?', description: '', category: 'general', contractAddress: address, maker: address,
       expiration: startTime + 60, chainId: 31_337, marketKind: 'quick', quick: { asset: 'BTC', startTime },
     });
     for (const [server, path] of [

@@ -117,7 +117,7 @@ describe('exchange: the quick start', function () {
       const startTime = Math.floor(Date.now() / 1_000) - 5;
       const address = `0x${'e2'.repeat(20)}`;
       await exchange.record({
-        kind: 'OpenMarket', v: 2, at: Date.now(), marketId, question: 'Higher?', description: '', category: 'general', contractAddress: address, maker: address,
+        kind: 'OpenMarket', v: 3, ifOver: 'close', at: Date.now(), marketId, question: 'Higher?', description: '', category: 'general', contractAddress: address, maker: address,
         expiration: startTime + 900, chainId: Number(exchange.signing.domain.chainId), marketKind: 'quick', quick: { asset: 'BTC', startTime },
       });
       const strike = async () => ((await exchange.get('/api/v1/quick-markets/BTC'))['quickMarket'] as { startPrice: number | null } | null)?.startPrice ?? null;
