@@ -1,6 +1,6 @@
 /** The settings: one table with the name, parser, default and description of each. No other module reads the environment. */
 import { SOURCE_NAMES, checkNames, type SourceName } from '../command/prices/observation.js';
-import { PUBLIC_URLS, isAsset, type ProviderUrls } from '../command/prices/price-sources.js';
+import { PUBLIC_URLS, isAsset } from '../command/prices/price-sources.js';
 import { MAX_QUICK_S, MIN_QUICK_S } from '../engine/rules/limits.js';
 import { ROLE_NAMES } from './roles/role-names.js';
 import { processesOf, rolesOf } from './roles/role-settings.js';
@@ -52,11 +52,6 @@ function priceSources(given: string): readonly SourceName[] {
 function asset(symbol: string): string {
   if (!isAsset(symbol)) throw new SettingError('expected assets in capitals and digits, as BTC');
   return symbol;
-}
-
-/** Where the providers of prices are. */
-export function providerUrls({ pythUrl, coinbaseUrl, coinbaseStreamUrl, binanceUrl, binanceStreamUrl }: Config): ProviderUrls {
-  return { pyth: pythUrl, coinbase: coinbaseUrl, coinbaseStream: coinbaseStreamUrl, binance: binanceUrl, binanceStream: binanceStreamUrl };
 }
 
 export const DEFAULT_DATA_DIR = '.data';

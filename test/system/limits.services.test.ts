@@ -131,8 +131,8 @@ describe('the exchange: limits that clients are told', function () {
     async maxQuickMarkets(limit) {
       const begun = Math.floor(Date.now() / 1_000) - 30;
       await record(Array.from({ length: limit + 1 }, (_, n): Command => ({
-        kind: 'OpenMarket', v: 3, ifOver: 'close', at: Date.now(), marketId: id(`limits ${n}`), question: 'Higher?', description: '', category: 'general', contractAddress: trader(200 + n),
-        maker: trader(0), expiration: begun + 60 + n, chainId: 31_337, marketKind: 'quick', quick: { asset: 'BTC', startTime: begun },
+        kind: 'OpenMarket', v: 3, ifOver: 'close', at: Date.now(), marketId: id(`limits ${n}`), question: 'Higher?', description: '', category: 'general',
+        contractAddress: trader(200 + n), maker: trader(0), expiration: begun + 60 + n, chainId: 31_337, marketKind: 'quick', quick: { asset: 'BTC', startTime: begun },
       })));
       assert.equal((await listOf('/api/v1/quick-markets/BTC/history', 'history')).length, limit);
     },
