@@ -42,6 +42,22 @@ export interface AssetStatus {
   readonly lastMs: number | undefined;
 }
 
+/** An observation that counts, and waits to be recorded. */
+interface Accepted {
+  readonly observation: Observation;
+  /** When it arrived. */
+  readonly at: number;
+  /** From this time of publication on, everything that its source has published about the asset has arrived. */
+  readonly unbrokenSinceMs: number;
+}
+
+/** One connection of a source, as far as one asset is concerned. */
+interface Listening {
+  readonly connections: number;
+  /** When the first observation that it brought was published. */
+  readonly sinceMs: number;
+}
+
 export interface Recorder {
   /** Resolves when the recorder has ended. Only `signal` ends it. */
   readonly done: Promise<void>;
@@ -68,18 +84,22 @@ export function runRecorder(options: RecorderOptions): Recorder {
 class RunningRecorder {
   private readonly choice: Choice;
   private readonly bell = createBell();
-  private queue: { readonly observation: Observation; readonly at: number }[] = [];
+  private queue: Accepted[] = [];
+  /** By source and asset. */
+  private readonly listening = new Map<string, Listening>();
   private readonly last = new Map<string, number>();
   private readonly refused = new Map<Reason | 'clock' | 'outage', number>();
   private readonly asked = new Map<string, { readonly times: number; readonly atMs: number }>();
   private readonly silent = new Set<string>();
   private readonly startedAtMs: number;
+  /** Whatever arrived before was another process's to record. */
+  private recordsSinceMs: number;
   private lastAskedMs = -Infinity;
   private failure: string | undefined;
 
   constructor(private readonly options: RecorderOptions) {
     const { sources, now } = options;
-    this.startedAtMs = now();
+    this.startedAtMs = this.recordsSinceMs = now();
     // What the engine would refuse as coming from the future is not accepted here.
     this.choice = createChoice({
       sources: sources.map(({ name }) => name), startedAtMs: this.startedAtMs, rules: { ...CHOICE_RULES, aheadMs: MAX_PRICE_LEAD_MS },
@@ -97,7 +117,7 @@ class RunningRecorder {
 
   async run(): Promise<void> {
     const { sources } = this.options;
-    for (const source of sources) source.start((observation) => { this.hear(observation); });
+    for (const source of sources) source.start((observation) => { this.hear(observation, source); });
     try {
       await this.rounds();
     } finally {
@@ -125,14 +145,22 @@ class RunningRecorder {
     }
   }
 
-  private hear(observation: Observation): void {
+  private hear(observation: Observation, source: PriceSource): void {
     const { now, doubt } = this.options;
-    if (doubt() !== undefined) return this.count('clock');
+    const key = `${observation.asset} ${source.name}`;
+    if (doubt() !== undefined) {
+      this.listening.delete(key);
+      return this.count('clock');
+    }
     const at = now();
+    const { connections } = source.health();
+    const before = this.listening.get(key);
+    const listening = before?.connections === connections ? before : { connections, sinceMs: observation.publishedAtMs };
+    this.listening.set(key, listening);
     const verdict = this.choice.observe(observation, at);
     if (!verdict.accepted) return this.count(verdict.because);
     this.last.set(observation.asset, observation.publishedAtMs);
-    this.queue.push({ observation, at });
+    this.queue.push({ observation, at, unbrokenSinceMs: listening.sinceMs });
     this.bell.ring();
   }
 
@@ -145,11 +173,12 @@ class RunningRecorder {
     this.tellSilence();
     if (!holds()) {
       this.queue = [];
+      this.recordsSinceMs = this.options.now();
       return;
     }
     this.dropOld();
     for (let next = this.queue[0]; next !== undefined && !this.options.signal.aborted; next = this.queue[0]) {
-      const gap = this.boundaryBefore(next.observation);
+      const gap = this.boundaryBefore(next);
       if (gap !== undefined) await this.ask(gap);
       await this.append(next.observation, next.at);
       this.queue.shift();
@@ -173,13 +202,15 @@ class RunningRecorder {
   }
 
   /**
-   * The boundary whose price the observation would become although its source may have published an earlier one that was not heard: the
-   * source is asked first.
+   * The boundary whose price the observation would become although its source may have published an earlier one that was not heard, or was
+   * another process's to record, which may have died with it: the source is asked first.
    */
-  private boundaryBefore(observation: Observation): OpenBoundary | undefined {
+  private boundaryBefore({ observation, unbrokenSinceMs }: Accepted): OpenBoundary | undefined {
     const boundary = this.boundaryOf(observation);
-    const isLate = boundary !== undefined && observation.publishedAtMs >= boundary.time * 1_000 + ASK_AFTER_MS;
-    return isLate && !this.asked.has(keyOf(boundary)) ? boundary : undefined;
+    if (boundary === undefined || this.asked.has(keyOf(boundary))) return undefined;
+    const startMs = boundary.time * 1_000;
+    const heardAll = unbrokenSinceMs < startMs && this.recordsSinceMs + MAX_PRICE_LEAD_MS < startMs;
+    return heardAll && observation.publishedAtMs < startMs + ASK_AFTER_MS ? undefined : boundary;
   }
 
   /** The oldest boundary to ask the sources about now: the best of them has said nothing. */
