@@ -150,6 +150,33 @@ describe('prices: the recorder', () => {
     deepEqual(pyth.asked, [at(-4_000), at(0)]);
   });
 
+  it('waits with what it has heard while that source does not answer, until it does', async () => {
+    boundaries = [boundary()];
+    says(pyth, 100, 500);
+    pyth.past = new Error('500');
+    says(pyth, 103, 1_200);
+    await watch.until('it is asked', () => pyth.asked.length === 2);
+    pyth.past = [[100, at(-1_000)], [104, at(200)]];
+    says(pyth, 103, 2_200);
+    await new Promise(setImmediate);
+    deepEqual(appended, []);
+    says(pyth, 105, 3_700);
+    deepEqual((await until(4)).slice(0, 2), ['pyth 0 104 200', 'pyth 0 103 1200']);
+  });
+
+  it('waits no longer than the window lasts', async () => {
+    boundaries = [boundary()];
+    pyth.past = new Error('500');
+    says(pyth, 100, 500);
+    says(pyth, 103, 1_200);
+    await watch.until('it is asked', () => pyth.asked.length === 2);
+    nowMs = at(15_000);
+    await watch.until('it is asked again', () => pyth.asked.length === 4);
+    deepEqual(appended, []);
+    nowMs = at(15_001);
+    deepEqual(await until(1), ['pyth 0 103 1200']);
+  });
+
   it('asks before it records the first price of a stream that was connected after the boundary', async () => {
     boundaries = [boundary()];
     says(pyth, 100, -2_000);

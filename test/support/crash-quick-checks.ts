@@ -5,7 +5,7 @@ import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { decodeCommand } from '../../engine/records/codec.js';
 import type { Event, MarketOpened } from '../../engine/records/events.js';
-import { PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
+import { LATE_PRICES_MS, PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
 import { createReferenceEngine } from '../reference/engine.js';
 import type { CrashChain } from './crash-chain.js';
 import { eventsOf, get, type History } from './crash-checks.js';
@@ -51,7 +51,7 @@ export function provesSequence(history: History, onChain: readonly QuickOnChain[
 
 /** Each ended market has one strike and one end price, and they are the first that the provider published in their windows. */
 export function provesPrices(history: History, provider: CrashProvider, scope: QuickScope): void {
-  deepEqual(eventsOf(history, 'PriceMissed'), []);
+  provesMissed(history);
   const [strikes, ends] = [eventsOf(history, 'StrikePriceSet'), eventsOf(history, 'EndPriceSet')];
   const decided = eventsOf(history, 'QuickMarketDecided');
   for (const { marketId, quick: { asset, startTime, endTime } } of endedOf(history, scope)) {
@@ -61,6 +61,19 @@ export function provesPrices(history: History, provider: CrashProvider, scope: Q
     deepEqual(of<Priced>(strikes).map(shownPrice), [start], `the strike of ${what}`);
     deepEqual(of<Priced>(ends).map(shownPrice), [end], `the end price of ${what}`);
     deepEqual(of(decided).map(({ winningOutcome }) => winningOutcome), [BigInt(end!.price) >= BigInt(start!.price) ? 0 : 1], `the outcome of ${what}`);
+  }
+}
+
+/** A price was missed only where it was recorded when its boundary was late, as when nobody had lived for long enough to ask for it. */
+function provesMissed({ entries }: History): void {
+  const missed = new Map<string, number>();
+  for (const { outcome: { at, events } } of entries) {
+    for (const event of events) {
+      if (event.type === 'PriceMissed') missed.set(`${event.marketId} ${event.boundary}`, at);
+      if (event.type !== 'StrikePriceSet' && event.type !== 'EndPriceSet') continue;
+      const missedAt = missed.get(`${event.marketId} ${event.type === 'StrikePriceSet' ? 'start' : 'end'}`);
+      if (missedAt !== undefined) ok(at >= missedAt && missedAt >= event.publishedAt + LATE_PRICES_MS, `${JSON.stringify(event)} was missed at ${missedAt}`);
+    }
   }
 }
 
