@@ -112,7 +112,8 @@ export async function crashChain(random: () => number, { means: wanted = MEANS, 
       const { confirmations, exposureCheck } = mode;
       const [operatorKey, relayerKey] = [{ env: 'OPERATOR_KEY' }, { env: 'RELAYER_KEY' }];
       const quickKey = hasQuickMarkets ? { quickKey: { env: 'QUICK_KEY' } } : {};
-      const given = { chainId, name, testnet, startBlock, contracts, settlementDomainName, confirmations, exposureCheck, operatorKey, relayerKey, ...quickKey };
+      const keys = { operatorKey, relayerKey, ...quickKey };
+      const given = { chainId, name, testnet, startBlock, contracts, settlementDomainName, confirmations, exposureCheck, ...keys };
       return JSON.stringify({ chains: [{ ...given, rpcUrls: [rpcUrl], pollMs: 50 }] });
     },
   };

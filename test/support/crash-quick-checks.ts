@@ -36,7 +36,8 @@ export function provesSequence(history: History, onChain: readonly QuickOnChain[
   const opened = quickMarketsOf(history);
   equal(new Set(opened.map(({ marketId }) => marketId)).size, opened.length, 'no market was opened twice');
   for (const asset of assets) {
-    const terms = opened.filter(({ quick }) => quick.asset === asset).map(({ quick: { startTime, endTime } }) => [startTime, endTime] as const).sort(([a], [b]) => a - b);
+    const terms = opened.filter(({ quick }) => quick.asset === asset)
+      .map(({ quick: { startTime, endTime } }) => [startTime, endTime] as const).sort(([a], [b]) => a - b);
     const [[first]] = terms as [readonly [number, number]];
     equal(first % intervalS, 0);
     deepEqual(terms, terms.map((_, i) => [first + i * intervalS, first + (i + 1) * intervalS]), `quick markets of ${asset}`);
@@ -44,9 +45,9 @@ export function provesSequence(history: History, onChain: readonly QuickOnChain[
   }
   const shown = ({ marketId, quick: { asset, startTime, endTime } }: QuickOpened) => ({ marketId, asset, startTime, endTime });
   const known = new Set(opened.map(({ marketId }) => marketId));
-  deepEqual(
-    inOrder(opened.map(shown)),
-    inOrder(onChain.filter(({ marketId }) => known.has(marketId)).map(({ marketId, asset, startTime, expiration: endTime }) => ({ marketId, asset, startTime, endTime }))));
+  const made = onChain.filter(({ marketId }) => known.has(marketId))
+    .map(({ marketId, asset, startTime, expiration: endTime }) => ({ marketId, asset, startTime, endTime }));
+  deepEqual(inOrder(opened.map(shown)), inOrder(made));
 }
 
 /** Each ended market has one strike and one end price, and they are the first that the provider published in their windows. */
@@ -119,15 +120,21 @@ export async function provesResolutions(history: History, chain: CrashChain, sco
   const resolved = logs.filter(({ name }) => name === 'QuickMarketResolved').map(({ args }) => args.toObject());
   const facts = eventsOf(history, 'MarketResolved');
   for (const { marketId } of endedOf(history, scope)) {
-    const [strike, end] = [eventsOf(history, 'StrikePriceSet'), eventsOf(history, 'EndPriceSet')].map((events: readonly Priced[]) => events.find((each) => each.marketId === marketId));
-    const { winningOutcome } = eventsOf(history, 'QuickMarketDecided').find((each) => each.marketId === marketId)!;
+    const { strike, end, winningOutcome } = resultOf(history, marketId);
     deepEqual(resolved.filter((each) => each['marketId'] === marketId).map((each) => ({ ...each })), [{
-      marketId, startPrice: BigInt(strike!.price), startPublishTime: secondOf(strike!), endPrice: BigInt(end!.price), endPublishTime: secondOf(end!),
+      marketId, startPrice: BigInt(strike.price), startPublishTime: secondOf(strike), endPrice: BigInt(end.price), endPublishTime: secondOf(end),
       winningOutcome: BigInt(winningOutcome),
     }]);
     deepEqual(facts.filter((each) => each.marketId === marketId).map((each) => each.winningOutcome), [winningOutcome]);
   }
   deepEqual(eventsOf(history, 'MarketHalved'), []);
+}
+
+/** What the history has of a decided market. */
+function resultOf(history: History, marketId: string) {
+  const ofMarket = <T extends { readonly marketId: string }>(events: readonly T[]): T => events.find((event) => event.marketId === marketId)!;
+  const { winningOutcome } = ofMarket(eventsOf(history, 'QuickMarketDecided'));
+  return { strike: ofMarket(eventsOf(history, 'StrikePriceSet')), end: ofMarket(eventsOf(history, 'EndPriceSet')), winningOutcome };
 }
 
 function secondOf({ publishedAt }: Priced): bigint {
@@ -137,20 +144,20 @@ function secondOf({ publishedAt }: Priced): bigint {
 /** `GET /quick-markets/{asset}/history` shows the ended markets as the history has them. */
 export async function provesHistoryEndpoint(history: History, url: string, scope: QuickScope): Promise<void> {
   for (const asset of scope.assets) {
-    const { history: shown } = await get(url, `/api/v1/quick-markets/${asset}/history`, history.entries.length - 1) as { history: readonly Readonly<Record<string, unknown>>[] };
+    const { history: items } = await get(url, `/api/v1/quick-markets/${asset}/history`, history.entries.length - 1);
+    const shown = items as readonly Readonly<Record<string, unknown>>[];
     const expected = endedOf(history, scope).filter(({ quick }) => quick.asset === asset).sort((a, b) => b.quick.endTime - a.quick.endTime)
       .map(({ marketId, quick: { startTime, endTime } }) => {
-        const [strike, end] = [eventsOf(history, 'StrikePriceSet'), eventsOf(history, 'EndPriceSet')].map((events: readonly Priced[]) => events.find((each) => each.marketId === marketId)!);
-        const { winningOutcome: outcome } = eventsOf(history, 'QuickMarketDecided').find((each) => each.marketId === marketId)!;
+        const { strike, end, winningOutcome: outcome } = resultOf(history, marketId);
         return {
-          marketId, startTime, endTime, startPrice: strike!.price, endPrice: end!.price, outcome, resolved: true, priceMissed: false,
+          marketId, startTime, endTime, startPrice: strike.price, endPrice: end.price, outcome, resolved: true, priceMissed: false,
           payment: outcome === 0 ? 'yes' : 'no', priceSource: 'pyth',
         };
       });
     deepEqual(shown.filter(({ endTime }) => Number(endTime) <= scope.untilS)
       .map(({ marketId, startTime, endTime, startPrice, endPrice, outcome, resolved, priceMissed, payment, priceSource }) => ({
-        marketId, startTime: Number(startTime), endTime: Number(endTime), startPrice: String(startPrice), endPrice: String(endPrice), outcome: Number(outcome), resolved,
-        priceMissed, payment, priceSource,
+        marketId, startTime: Number(startTime), endTime: Number(endTime), startPrice: String(startPrice), endPrice: String(endPrice),
+        outcome: Number(outcome), resolved, priceMissed, payment, priceSource,
       })), expected);
   }
 }

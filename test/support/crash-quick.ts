@@ -75,8 +75,8 @@ async function quickMarketsIn({ chain: { contracts }, rpc }: CrashChain, from: n
     const { market, yesId, noId } = events.find(({ name, args }) => name === 'MarketCreated' && args['marketId'] === marketId)!.args;
     const word = (value: bigint) => `0x${value.toString(16).padStart(64, '0')}`;
     return {
-      marketId: marketId as string, address: (market as string).toLowerCase(), expiration: Number(endTime), startTime: Number(startTime), asset: asset as string,
-      yesId: word(yesId as bigint), noId: word(noId as bigint),
+      marketId: marketId as string, asset: asset as string, address: (market as string).toLowerCase(), startTime: Number(startTime),
+      expiration: Number(endTime), yesId: word(yesId as bigint), noId: word(noId as bigint),
     };
   });
 }

@@ -16,11 +16,10 @@ export interface StackProcess {
 /** When a process dies: so long after the one before, or at a question to the database or the chain, which a test knows to be its own. */
 export type Moment
   = | { readonly at: 'any'; readonly role: string; readonly afterMs: number }
-    | Question & {
-    readonly role: string;
-    /** Of several processes it is the one whose health does not say that this part of it stands by. */
-    readonly part?: 'engine' | 'prices' | 'quickMarkets' | undefined;
-  };
+    | Question & { readonly role: string; readonly part?: Part | undefined };
+
+/** Of several processes with a role, the one whose health does not say that this part of it stands by is meant. */
+export type Part = 'engine' | 'prices' | 'quickMarkets';
 
 export interface StackDeath {
   readonly role: string;
@@ -67,7 +66,9 @@ export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment,
         return found.length > 0 ? found : undefined;
       });
       const part = moment.at === 'any' ? undefined : moment.part;
-      const victim = part === undefined ? candidates[random() % candidates.length]! : await until(`one of ${moment.role} works`, () => workingOf(candidates, part));
+      const victim = part === undefined
+        ? candidates[random() % candidates.length]!
+        : await until(`one of ${moment.role} works`, () => workingOf(candidates, part));
       // A moment of its work comes only once it works.
       if (moment.at !== 'any') await ready(`http://127.0.0.1:${victim.port}`);
       const atMoment = await comes(moment, { tcp, rpc, patienceMs }, () => { process.kill(victim.pid, 'SIGKILL'); });
@@ -84,9 +85,10 @@ export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment,
 }
 
 /** The process that does not stand by. */
-async function workingOf(candidates: readonly StackProcess[], part: 'engine' | 'prices' | 'quickMarkets'): Promise<StackProcess | undefined> {
+async function workingOf(candidates: readonly StackProcess[], part: Part): Promise<StackProcess | undefined> {
   for (const candidate of candidates) {
-    const health = await fetch(`http://127.0.0.1:${candidate.port}/health/ready`).then((response) => response.json(), () => ({})) as Partial<Record<typeof part, unknown>>;
+    const answer = await fetch(`http://127.0.0.1:${candidate.port}/health/ready`).then((response) => response.json(), () => ({}));
+    const health = answer as Partial<Record<Part, unknown>>;
     const [told] = [health[part]].flat() as ({ readonly standby: boolean } | undefined)[];
     if (told?.standby === false) return candidate;
   }
