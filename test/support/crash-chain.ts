@@ -107,16 +107,21 @@ export async function crashChain(random: () => number, { means: wanted = MEANS, 
     /** What the chains file names. */
     keys: { OPERATOR_KEY: operator.privateKey, RELAYER_KEY: relayer.privateKey, ...hasQuickMarkets ? { QUICK_KEY: quick.privateKey } : {} },
     /** A chains file's content. */
-    file: (rpcUrl: string) => {
-      const { chainId, name, testnet, startBlock, contracts, domainName: settlementDomainName } = chain.chain;
-      const { confirmations, exposureCheck } = mode;
-      const [operatorKey, relayerKey] = [{ env: 'OPERATOR_KEY' }, { env: 'RELAYER_KEY' }];
-      const quickKey = hasQuickMarkets ? { quickKey: { env: 'QUICK_KEY' } } : {};
-      const keys = { operatorKey, relayerKey, ...quickKey };
-      const given = { chainId, name, testnet, startBlock, contracts, settlementDomainName, confirmations, exposureCheck, ...keys };
-      return JSON.stringify({ chains: [{ ...given, rpcUrls: [rpcUrl], pollMs: 50 }] });
-    },
+    file: (rpcUrl: string) => chainsFile(chain, { ...mode, rpcUrl, hasQuickMarkets }),
   };
+}
+
+function chainsFile({ chain }: DeployedChain, { confirmations, exposureCheck, rpcUrl, hasQuickMarkets }: ChainMode & FileTerms): string {
+  const { chainId, name, testnet, startBlock, contracts, domainName: settlementDomainName } = chain;
+  const quickKey = hasQuickMarkets ? { quickKey: { env: 'QUICK_KEY' } } : {};
+  const keys = { operatorKey: { env: 'OPERATOR_KEY' }, relayerKey: { env: 'RELAYER_KEY' }, ...quickKey };
+  const given = { chainId, name, testnet, startBlock, contracts, settlementDomainName, confirmations, exposureCheck, ...keys };
+  return JSON.stringify({ chains: [{ ...given, rpcUrls: [rpcUrl], pollMs: 50 }] });
+}
+
+interface FileTerms {
+  readonly rpcUrl: string;
+  readonly hasQuickMarkets: boolean;
 }
 
 /** Two transactions of one account at once may get the same nonce. */

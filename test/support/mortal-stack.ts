@@ -96,7 +96,9 @@ async function workingOf(candidates: readonly StackProcess[], part: Part): Promi
 }
 
 /** Waits for the moment, then kills; whether the moment came. */
-async function comes(moment: Moment, { tcp, rpc, patienceMs }: { tcp: TcpProxy; rpc: RpcProxy; patienceMs: number }, kill: () => void): Promise<boolean> {
+async function comes(
+  moment: Moment, { tcp, rpc, patienceMs }: { tcp: TcpProxy; rpc: RpcProxy; patienceMs: number }, kill: () => void,
+): Promise<boolean> {
   if (moment.at === 'any') {
     await new Promise((resolve) => setTimeout(resolve, moment.afterMs));
     kill();
