@@ -58,11 +58,39 @@ describe('service: configuration', () => {
     assert.equal(parseConfig({ MAX_CONNECTIONS: '1' }).maxPriceStreams, 1);
   });
 
-  it('takes the providers of prices where it is told', () => {
-    const { coinbaseUrl, binanceStreamUrl } = parseConfig({ COINBASE_URL: 'http://127.0.0.1:1', BINANCE_STREAM_URL: 'wss://stream.binance.us:9443' });
-    assert.deepEqual([coinbaseUrl, binanceStreamUrl], ['http://127.0.0.1:1', 'wss://stream.binance.us:9443']);
-    for (const url of ['https://feed', 'wss://feed/', 'ws://', 'wss://a b']) {
-      assert.throws(() => parseConfig({ COINBASE_STREAM_URL: url }), /COINBASE_STREAM_URL: expected ws:\/\/host:port or wss:\/\/host/, url);
+  const httpUrls = ['PYTH_URL', 'COINBASE_URL', 'BINANCE_URL'];
+  const webSocketUrls = ['COINBASE_STREAM_URL', 'BINANCE_STREAM_URL'];
+
+  it('takes prices from servers of one\'s own, whose URLs are logged only where they are the public ones', () => {
+    const own = {
+      PYTH_URL: 'http://127.0.0.1:4000', COINBASE_URL: 'https://prices.example/coinbase', COINBASE_STREAM_URL: 'ws://[::1]:4001',
+      BINANCE_URL: 'https://prices.example', BINANCE_STREAM_URL: 'wss://prices.example/hunter2/binance',
+    };
+    const { pythUrl, coinbaseUrl, coinbaseStreamUrl, binanceUrl, binanceStreamUrl } = parseConfig(own);
+    assert.deepEqual([pythUrl, coinbaseUrl, coinbaseStreamUrl, binanceUrl, binanceStreamUrl], Object.values(own));
+    const logged = (environment: Record<string, string>) => Object.entries(publicConfig(parseConfig(environment))).filter(([name]) => name in own);
+    assert.deepEqual(logged(own), Object.keys(own).map((name) => [name, '(secret)']));
+    const { COINBASE_STREAM_URL, BINANCE_STREAM_URL, ...rest } = Object.fromEntries(logged({}));
+    assert.deepEqual([COINBASE_STREAM_URL, BINANCE_STREAM_URL], ['wss://ws-feed.exchange.coinbase.com', 'wss://data-stream.binance.vision']);
+    assert.deepEqual(Object.keys(rest), httpUrls);
+  });
+
+  it('refuses a price server\'s URL to which no path can be added, and does not repeat it', () => {
+    const faults = ['hunter2', '//hunter2', ':hunter2', '://', '://hunter2/', '://hunter2/a/', '://hunter2?a=b', '://hunter2#a', '://hunter2:99999', '://user:hunter2@host',
+      '://hunter2@host', '://hunter2 host', '://hunter2\\host'];
+    for (const [names, schemes, others, expected] of [
+      [httpUrls, ['http', 'https'], ['ws', 'wss', 'ftp', 'HTTP'], 'http://host:port or https://host'],
+      [webSocketUrls, ['ws', 'wss'], ['http', 'https', 'file', 'WSS'], 'ws://host:port or wss://host'],
+    ] as const) {
+      const values = [...schemes.flatMap((scheme) => faults.map((fault) => scheme + fault)), ...others.map((scheme) => `${scheme}://hunter2`), 'hunter2', 'hunter2:8080'];
+      for (const value of values) {
+        for (const name of names) {
+          assert.throws(() => parseConfig({ [name]: value }), (error: ConfigError) => {
+            assert.deepEqual(error.problems, [`${name}: expected ${expected}, without user, password, query and a slash at the end`], value);
+            return true;
+          });
+        }
+      }
     }
   });
 
