@@ -19,7 +19,7 @@ describe('a quick market and everything that there is for markets', function () 
   let last: number;
 
   before(async () => {
-    scene = await quickExchange({ early: 120 });
+    scene = await quickExchange();
     await scene.equip(alice, bob);
     client = await gaslessClient({ url: scene.exchange.url, token: await bearerToken(scene.exchange.databaseUrl) });
     [btc, eth] = [await scene.market('BTC', scene.first), await scene.market('ETH', scene.first)];

@@ -12,6 +12,8 @@ import { startRpcProxy } from './rpc-proxy.js';
 import { testMachine, type TestMachine } from './test-machine.js';
 
 export const INTERVAL_S = 900;
+/** From the start of the exchange to the first boundary: so little of the market before it is left that it is not made. */
+const EARLY_S = 200;
 
 export interface QuickMarket extends DeployedMarket {
   readonly asset: string;
@@ -36,12 +38,6 @@ export interface ShownMarket {
   readonly payment: string;
 }
 
-export interface QuickExchangeOptions {
-  readonly settings?: Record<string, string>;
-  /** Seconds from the start of the exchange to the first boundary. */
-  readonly early?: number;
-}
-
 export type QuickExchange = Awaited<ReturnType<typeof quickExchange>>;
 
 interface Health {
@@ -54,11 +50,11 @@ interface Health {
 }
 
 /** Starts it before its first boundary, `first`. Time passes as on any machine, and leaps with `passTo`. */
-export async function quickExchange({ settings = {}, early = 30 }: QuickExchangeOptions = {}) {
+export async function quickExchange({ settings = {} }: { readonly settings?: Record<string, string> } = {}) {
   const [node, hermes, machine] = [await tradedChain(), await startHermes({ feeds: Object.values(PYTH_FEEDS) }), testMachine()];
   const lines: string[] = [];
   const first = (Math.ceil(Date.now() / 1_000 / INTERVAL_S) + 1) * INTERVAL_S;
-  await pass({ machine, node }, first - early);
+  await pass({ machine, node }, first - EARLY_S);
   const [quick, relayer] = [node.accounts[8]!, node.accounts[7]!];
   await grant(node, quick.address);
   const proxy = await startRpcProxy(node.url);
