@@ -15,6 +15,7 @@ import { restartBench } from './restart.js';
 import { rolesBench } from './roles.js';
 import { settlementBench } from './settlement.js';
 import { signatureBench } from './signature.js';
+import { streamBench } from './stream.js';
 
 const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   book: bookBench,
@@ -28,6 +29,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   restart: () => onDatabase(restartBench),
   roles: rolesBench,
   settlement: () => onDatabase(settlementBench),
+  stream: () => onDatabase(streamBench),
 };
 
 const asked = process.argv.slice(2);
