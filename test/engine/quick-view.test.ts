@@ -3,12 +3,12 @@ import { deepEqual, ok } from 'node:assert/strict';
 import { createEngine, type Engine } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
 import { crowd } from '../support/random-commands.js';
-import { createPriceCommands } from '../support/random-prices.js';
+import { createLateCommands } from '../support/random-late-markets.js';
 import { history, restart } from '../support/restarted-engines.js';
 
 describe('engine: the view of quick markets', () => {
   it('has those that the chain has not resolved, and the times at which they lack a price', () => {
-    const commands = history(21, crowd, 3_000, createPriceCommands);
+    const commands = history(21, crowd, 3_000, createLateCommands);
     let engine = createEngine();
     const seen = { unresolved: 0, resolved: 0, boundaries: 0 };
     for (const [i, data] of commands.entries()) {

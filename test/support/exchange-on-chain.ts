@@ -46,7 +46,8 @@ interface Readiness {
 
 export interface RecordedEvents { readonly position: number; readonly digest: string; readonly events: readonly Event[] }
 
-const PATIENCE_MS = 40_000;
+/** Less than a test's own time, so that what has not come is named. */
+const PATIENCE_MS = 120_000;
 
 /** Resolves with what `attempt` gives as soon as it gives something. */
 export async function eventually<T>(what: string, attempt: () => Promise<T | undefined>): Promise<T> {

@@ -85,7 +85,7 @@ interface MarketTerms extends When, Told {
 
 export function open(market: string, terms: MarketTerms = {}): Deed {
   return (story) => ({
-    kind: 'OpenMarket', v: 2, at: stamp(story, terms), marketId: bytes32(market), question: `${market}?`, description: 'as it says', category: 'general',
+    kind: 'OpenMarket', v: 3, ifOver: 'close', at: stamp(story, terms), marketId: bytes32(market), question: `${market}?`, description: 'as it says', category: 'general',
     contractAddress: address(market), maker: address('maker'), expiration: ZERO_S + (terms.expiration ?? 86_400), chainId: terms.chainId ?? 1,
     marketKind: 'standard',
     ...(terms.tokens === undefined ? {} : { tokens: { yes: bytes32(terms.tokens[0]), no: bytes32(terms.tokens[1]) } }),

@@ -46,7 +46,7 @@ describe('exchange: the quick start', function () {
     const marketId = id('quick start: expired');
     const at = Date.now();
     const position = await exchange.record({
-      kind: 'OpenMarket', v: 2, at, marketId, question: 'Has it rained?', description: '', category: 'general', contractAddress: `0x${'e1'.repeat(20)}`,
+      kind: 'OpenMarket', v: 3, ifOver: 'close', at, marketId, question: 'Has it rained?', description: '', category: 'general', contractAddress: `0x${'e1'.repeat(20)}`,
       maker: trader.address.toLowerCase(), expiration: Math.floor(at / 1_000) + 2, chainId: Number(chainId), marketKind: 'standard',
     });
     while ((await exchange.get(`/api/v1/resolution/${marketId}`, position))['expired'] !== true) await pause(50);
