@@ -16,6 +16,7 @@ import { restartBench } from './restart.js';
 import { rolesBench } from './roles.js';
 import { settlementBench } from './settlement.js';
 import { signatureBench } from './signature.js';
+import { streamBench } from './stream.js';
 
 const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   book: bookBench,
@@ -30,6 +31,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   prices: () => onDatabase(pricesBench),
   roles: rolesBench,
   settlement: () => onDatabase(settlementBench),
+  stream: () => onDatabase(streamBench),
 };
 
 const asked = process.argv.slice(2);
