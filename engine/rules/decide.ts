@@ -11,8 +11,8 @@ import type { CancelReason, Event, MarketOpened, RejectionCode } from '../record
 import { MIN_LIFETIME_S, WORK_LIMIT } from './limits.js';
 import { match } from './match.js';
 import {
-  FILLED, OPEN, deathOf, findNonce, findOrder, isBelowFloor, isOpenMarket, lives, marketOf, marketOfToken, ownerOf, sweptOrders, type State,
-  type Sweep,
+  FILLED, OPEN, deathOf, findNonce, findOrder, isBelowFloor, isOpenMarket, lives, marketOf, marketOfToken, ownerOf, sweptOrders,
+  type State, type Sweep,
 } from './state.js';
 import { formatUint64, parseUint64, readUint64 } from '../book/uint64.js';
 

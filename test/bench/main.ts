@@ -9,6 +9,7 @@ import { benchHttp } from './http.js';
 import type { BenchLine } from './line.js';
 import { logBench } from './log.js';
 import { ordersBench } from './orders.js';
+import { pricesBench } from './prices.js';
 import { projectionsBench } from './projections.js';
 import { readsBench } from './reads.js';
 import { restartBench } from './restart.js';
@@ -26,6 +27,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   projections: () => onDatabase(projectionsBench),
   reads: () => onDatabase((url) => readsBench(url)),
   restart: () => onDatabase(restartBench),
+  prices: () => onDatabase(pricesBench),
   roles: rolesBench,
   settlement: () => onDatabase(settlementBench),
 };

@@ -32,7 +32,6 @@ export async function priceProviders() {
       PRICE_SOURCES: 'pyth,coinbase,binance', PYTH_URL: hermes.url, COINBASE_URL: coinbase.url, COINBASE_STREAM_URL: coinbase.webSocketUrl,
       BINANCE_URL: binance.url, BINANCE_STREAM_URL: binance.webSocketUrl, QUICK_ASSETS: 'BTC',
     },
-    url: (name: Provider) => servers[name].url,
     stream,
     /** Each has its price of a second for whoever asks. */
     keep({ pyth, coinbase: byCoinbase, binance: byBinance }: Said, second: number): void {
