@@ -1,7 +1,7 @@
 /** Records the prices that count: observations that the choice accepts, and for a quick market's boundary what the sources tell of the past. */
 import { LogUnavailable, type Log } from '../../engine/log/log.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
-import { LATE_PRICES_MS, PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
+import { LATE_PRICES_MS, MAX_PRICE_LEAD_MS, PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
 import type { OpenBoundary } from '../../engine/run/view.js';
 import { backoffMs, createBell, pause, type Backoff } from '../../engine/waiting.js';
 import type { Report } from '../chain/report.js';
