@@ -71,7 +71,6 @@ export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, ser
   const usdc = at('collateral', testUsdc.abi);
   const tokens = at('conditionalTokens', conditionalTokens.abi);
   const settlementContract = at('settlement', settlement.abi);
-  const quick = at('quickResolver', quickResolver.abi);
   const resolver = at('oracleResolver', oracleResolver.abi);
   const send = async (contract: Contract, wallet: Wallet | NonceManager, method: string, ...values: unknown[]): Promise<void> => {
     const signer = wallet instanceof Wallet ? wallet.connect(provider) : wallet;
@@ -122,11 +121,7 @@ export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, ser
       const [yes, no] = await Promise.all([0, 1].map((outcome) => read(tokens, 'payoutNumerators', id, outcome)));
       return [yes as bigint, no as bigint];
     },
-    async quickPrices({ id }) {
-      const logs = await quick.queryFilter(quick.getEvent('QuickMarketResolved')(id));
-      const { args, transactionHash: txHash } = given(logs[0] as EventLog | undefined, `the resolution of quick market ${id} on the chain`);
-      return { startPrice: args['startPrice'] as bigint, endPrice: args['endPrice'] as bigint, txHash };
-    },
+    quickPrices: ({ id }) => quickPricesOf(at('quickResolver', quickResolver.abi), id),
     disputeWindowS: async () => Number(await read(resolver, 'disputeWindow')),
     async anchored(txHash) {
       const receipt = given(await provider.getTransactionReceipt(txHash), `the receipt of ${txHash}`);
@@ -137,4 +132,10 @@ export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, ser
     },
     close() { provider.destroy(); },
   };
+}
+
+async function quickPricesOf(resolver: Contract, id: string): ReturnType<ChainSide['quickPrices']> {
+  const [log] = await resolver.queryFilter(resolver.getEvent('QuickMarketResolved')(id));
+  const { args, transactionHash: txHash } = given(log as EventLog | undefined, `the resolution of quick market ${id} on the chain`);
+  return { startPrice: args['startPrice'] as bigint, endPrice: args['endPrice'] as bigint, txHash };
 }
