@@ -87,6 +87,8 @@ describe('the price stream, read by', function () {
       expected.length = 0;
       await record();
       go(first);
+      // The newest price is that of the read models.
+      await fetch(`${first.url}/api/v1/prices/BTC`, { headers: { 'X-Min-Log-Position': String(expected[0]!.id) } });
       const reader = await open(`http://${HOST}:${proxy.port}${PATH}`);
       try {
         await hasAll(reader);
