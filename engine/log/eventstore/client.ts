@@ -1,0 +1,213 @@
+/**
+ * The EventStoreDB client, wrapped: what the log needs of it, with a time limit on every call, and around its known defects (version 6.2.1).
+ *
+ * - Appends with credentials of their own take the classic path. The other one, `batchAppend`, keeps one map for all clients of the process:
+ *   an error of one rejects the appends of all, some never end, and there is no deadline.
+ * - No call ends by itself when nothing comes back, so each has a limit here, and a client that was silent is replaced by a new one.
+ * - A read that is left early makes `dispose` wait for ever: it is cancelled, and read to its end.
+ * - A stream emits errors after its reader has left, which would end the process: each has a listener.
+ * - A failed discovery of a cluster rejects a promise that nobody holds.
+ * - `dispose` leaves the connection open.
+ */
+import { readFileSync } from 'node:fs';
+import {
+  BACKWARDS, END, EventStoreDBClient, FORWARDS, NO_STREAM, START, WrongExpectedVersionError, binaryEvent,
+  type ChannelCredentialOptions, type Credentials, type ReadStreamOptions, type ResolvedEvent, type StreamingRead,
+} from '@eventstore/db-client';
+import { within } from '../../waiting.js';
+import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from '../log.js';
+import { isMissingStream, NoAnswer } from './faults.js';
+import type { EventStoreAddress } from './url.js';
+
+export interface EventStore {
+  /**
+   * Writes the records at exactly the position `at`, or finds their ids there. Otherwise returns the stream's length: other records are at
+   * that position. Rejects with the client's errors, see faults.ts.
+   */
+  append(stream: Stream, records: readonly NewRecord[], place: { at: number; timeoutMs: number }): Promise<{ length: number; taken: boolean }>;
+  /** Records from `from` on, at most `limit` and about 4 MB; empty at the end of the stream. Rejects with BrokenSequence at a gap, too. */
+  read(stream: Stream, from: number, limit: number): Promise<LogRecord[]>;
+  length(stream: Stream): Promise<number>;
+  /** The records from `from` on, present and future, until the signal aborts or the connection breaks. */
+  subscribe(stream: Stream, from: number, signal: AbortSignal): AsyncIterable<LogRecord[]>;
+  close(): Promise<void>;
+}
+
+const PAGE_BYTES = 4 * 1024 * 1024;
+/** The most records that a subscription gives at once. */
+const BATCH_RECORDS = 1_000;
+const CLOSE_MS = 2_000;
+/** Credentials select the classic append. A connection without TLS does not send them. */
+const NOBODY: Credentials = { username: 'nobody', password: '' };
+
+/** Throws Error when a file of the address cannot be read. Connects at the first call. */
+export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { readonly timeoutMs: number }): EventStore {
+  const connection = createConnection(address);
+  const nameOf = (stream: Stream): string => `${address.streamPrefix}-${stream}`;
+  const credentials = address.user === undefined ? NOBODY : { username: address.user.name, password: address.user.password };
+
+  /** The events, read to the end of the answer; limited by the silence between two of them. */
+  async function readEvents(name: string, options: ReadStreamOptions & { readonly maxCount: number }): Promise<LogRecord[]> {
+    const reading = connection.client().readStream(name, { ...options, requiresLeader: true });
+    return await connection.answered(timeoutMs, (heard) => collect(reading, heard), () => { leave(reading); });
+  }
+
+  async function length(stream: Stream): Promise<number> {
+    const [last] = await readEvents(nameOf(stream), { direction: BACKWARDS, fromRevision: END, maxCount: 1 });
+    return last === undefined ? 0 : last.position + 1;
+  }
+
+  return {
+    async append(stream, records, { at, timeoutMs: ms }) {
+      const events = records.map(({ id, data }) => binaryEvent({ id, type: 'record', data }));
+      const expectedRevision = at === 0 ? NO_STREAM : BigInt(at - 1);
+      const last = at + records.length - 1;
+      try {
+        const { nextExpectedRevision } = await connection.answered(ms, () => (
+          connection.client().appendToStream(nameOf(stream), events, { expectedRevision, credentials, requiresLeader: true, deadline: ms })));
+        if (Number(nextExpectedRevision) !== last) throw new BrokenSequence(stream, last, Number(nextExpectedRevision));
+        return { length: last + 1, taken: false };
+      } catch (error) {
+        if (!(error instanceof WrongExpectedVersionError)) throw error;
+        const { actualVersion } = error;
+        // Some servers do not tell the true revision; the place is taken all the same.
+        return { length: typeof actualVersion === 'bigint' && actualVersion >= 0n ? Number(actualVersion) + 1 : await length(stream), taken: true };
+      }
+    },
+    async read(stream, from, limit) {
+      if (limit <= 0) return [];
+      const records = await readEvents(nameOf(stream), { direction: FORWARDS, fromRevision: BigInt(from), maxCount: limit });
+      for (const [i, { position }] of records.entries()) if (position !== from + i) throw new BrokenSequence(stream, from + i, position);
+      return records;
+    },
+    length,
+    async* subscribe(stream, from, signal) {
+      const subscription = connection.client().subscribeToStream(nameOf(stream), { fromRevision: from === 0 ? START : BigInt(from - 1) });
+      subscription.on('error', () => undefined);
+      const stop = (): void => { void subscription.unsubscribe().catch(() => undefined).then(() => { subscription.destroy(); }); };
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
+      try {
+        let batch: LogRecord[] = [];
+        for await (const resolved of subscription) {
+          batch.push(recordOf(resolved));
+          if (subscription.readableLength > 0 && batch.length < BATCH_RECORDS) continue;
+          const full = batch;
+          batch = [];
+          yield full;
+        }
+      } finally {
+        signal.removeEventListener('abort', stop);
+        stop();
+      }
+    },
+    close: () => connection.close(),
+  };
+}
+
+/** Reads a whole answer. When a page is full, the rest is cancelled and what is still on its way is dropped. */
+async function collect(reading: StreamingRead<ResolvedEvent>, heard: () => void): Promise<LogRecord[]> {
+  const records: LogRecord[] = [];
+  let bytes = 0;
+  reading.on('error', () => undefined);
+  try {
+    for await (const resolved of reading) {
+      heard();
+      if (bytes >= PAGE_BYTES) continue;
+      const record = recordOf(resolved);
+      records.push(record);
+      bytes += record.data.length;
+      if (bytes >= PAGE_BYTES) leave(reading);
+    }
+  } catch (error) {
+    if (isMissingStream(error)) return [];
+    throw error;
+  }
+  return records;
+}
+
+function leave(reading: StreamingRead<ResolvedEvent>): void {
+  void reading.cancel().catch(() => undefined);
+}
+
+function recordOf({ event }: ResolvedEvent): LogRecord {
+  if (event === undefined || !(event.data instanceof Uint8Array)) throw new TypeError('a stream of the log has an event that is not a record of it');
+  const { id, revision, data: { buffer, byteOffset, byteLength } } = event;
+  return { position: Number(revision), id, data: Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength) };
+}
+
+/** The client in use. A client that was silent is replaced: what it runs ends, and the next call connects anew. */
+function createConnection(address: EventStoreAddress) {
+  const credentials = channelCredentialsOf(address);
+  let current: EventStoreDBClient | undefined;
+
+  function drop(): void {
+    const client = current;
+    current = undefined;
+    if (client !== undefined) void end(client);
+  }
+
+  return {
+    client: () => current ??= newClient(address, credentials),
+    /** The work's result. Rejects with NoAnswer when nothing was heard for `timeoutMs`; then `leave` is called, and the work goes on. */
+    async answered<T>(timeoutMs: number, work: (heard: () => void) => Promise<T>, leaving: () => void = () => undefined): Promise<T> {
+      let timer: NodeJS.Timeout | undefined;
+      const silence = new Promise<never>((_resolve, reject) => {
+        timer = setTimeout(() => {
+          reject(new NoAnswer(timeoutMs));
+          leaving();
+          drop();
+        }, timeoutMs);
+      });
+      try {
+        return await Promise.race([work(() => { timer?.refresh(); }), silence]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    async close(): Promise<void> {
+      const client = current;
+      current = undefined;
+      if (client !== undefined) await within(end(client), CLOSE_MS);
+    },
+  };
+}
+
+/** Parts of the client that its types hide. */
+interface Inside {
+  handleError: (...given: unknown[]) => Promise<void>;
+  getChannel: () => Promise<{ close(): void }>;
+}
+
+function newClient({ nodes, discover, user }: EventStoreAddress, credentials: ChannelCredentialOptions): EventStoreDBClient {
+  const endpoints = nodes.map(({ host, port }) => ({ address: host, port }));
+  const [endpoint] = endpoints;
+  if (endpoint === undefined) throw new TypeError('an EventStoreDB without a node');
+  const login = user === undefined ? undefined : { username: user.name, password: user.password };
+  const client = !discover
+    ? new EventStoreDBClient({ endpoint }, credentials, login)
+    : endpoints.length === 1
+      ? new EventStoreDBClient({ discover: endpoint }, credentials, login)
+      : new EventStoreDBClient({ endpoints }, credentials, login);
+  const inside = client as unknown as Inside;
+  const handleError = inside.handleError;
+  inside.handleError = (...given) => handleError(...given).catch(() => undefined);
+  return client;
+}
+
+function channelCredentialsOf({ tls, tlsCAFile, userCertFile, userKeyFile }: EventStoreAddress): ChannelCredentialOptions {
+  if (!tls) return { insecure: true };
+  return {
+    ...tlsCAFile === undefined ? {} : { rootCertificate: readFileSync(tlsCAFile) },
+    ...userCertFile === undefined || userKeyFile === undefined ? {} : { userCertFile: readFileSync(userCertFile), userKeyFile: readFileSync(userKeyFile) },
+  };
+}
+
+async function end(client: EventStoreDBClient): Promise<void> {
+  try {
+    await client.dispose();
+    (await (client as unknown as Inside).getChannel()).close();
+  } catch {
+    // It had no connection.
+  }
+}
