@@ -1,7 +1,7 @@
 /** The log's contract: a batch whose answer was lost, or its request, or that came late, is written once. */
 import assert from 'node:assert/strict';
 import { LogUnavailable, WrongPosition, type NewRecord } from '../../engine/log/log.js';
-import { appendAll, newRecord, newRecords, placed, readAll, take } from '../support/log-records.js';
+import { appendAll, appendAnywhere, newRecord, newRecords, placed, readAll, take } from '../support/log-records.js';
 import type { Fate } from '../support/tcp-proxy.js';
 import type { Scene } from './scene.js';
 
@@ -195,7 +195,7 @@ function othersMeanwhile(scene: Scene): void {
         const { log, link } = await scene.openFaulty({ attemptTimeoutMs: 400 });
         await scene.log.append('commands', newRecords(1));
         let taken: Promise<unknown> = Promise.resolve();
-        link.met = () => { taken = appendAll(scene.log, 'commands', newRecords(others)); };
+        link.met = () => { taken = appendAnywhere(scene.log, 'commands', newRecords(others)); };
         link.next('withhold');
         const first = await log.append('commands', batch);
         await taken;

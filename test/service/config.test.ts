@@ -20,7 +20,7 @@ describe('service: configuration', () => {
       relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000, keeperGraceS: 60,
       priceSources: ['simulated'], pythApiKey: '', pythUrl: 'https://hermes.pyth.network', quickIntervalS: 900, quickAhead: 2,
       keepAliveTimeoutMs: 65_000, clockMaxJumpS: 10, clockAcceptAfterS: 600, minFreeDiskMb: 512,
-      stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
+      stopTimeoutMs: 10_000, readyMaxLag: 10_000, eventstoreUrl: '', logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
     });
     assert.deepEqual(parseConfig({ PORT: '', HOST: ' ' }), config, 'an empty variable is an absent one');
   });

@@ -116,10 +116,13 @@ async function read(streams: Streams, { faultOf, refusal }: Faults, call: ReadCa
 
 /** Resolves when the call takes more, or is over. */
 function drained(call: ReadCall): Promise<void> {
+  const ways = ['drain', 'cancelled', 'close'];
   return new Promise((resolve) => {
-    call.once('drain', resolve);
-    call.once('cancelled', resolve);
-    call.once('close', resolve);
+    const done = (): void => {
+      for (const way of ways) call.off(way, done);
+      resolve();
+    };
+    for (const way of ways) call.on(way, done);
   });
 }
 

@@ -23,6 +23,15 @@ export async function appendAll(log: Pick<Log, 'append' | 'length'>, stream: Str
   return first;
 }
 
+/** Appends all records wherever the stream ends, in as few appends as the log takes, while others may be writing. */
+export async function appendAnywhere(log: Pick<Log, 'append'>, stream: Stream, records: readonly NewRecord[]): Promise<void> {
+  for (let rest = records; rest.length > 0;) {
+    const count = fittingRecords(rest);
+    await log.append(stream, rest.slice(0, count));
+    rest = rest.slice(count);
+  }
+}
+
 /** What a stream has from position `from` on, read in pages until an empty one. */
 export async function readAll(log: Pick<Log, 'read'>, stream: Stream, from = 0): Promise<LogRecord[]> {
   const all: LogRecord[] = [];

@@ -16,13 +16,13 @@ import {
 } from '@eventstore/db-client';
 import { within } from '../../waiting.js';
 import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from '../log.js';
-import { isMissingStream, NoAnswer } from './faults.js';
+import { isAnswer, isMissingStream, NoAnswer, NotSent } from './faults.js';
 import type { EventStoreAddress } from './url.js';
 
 export interface EventStore {
   /**
    * Writes the records at exactly the position `at`, or finds their ids there. Otherwise returns the stream's length: other records are at
-   * that position. Rejects with the client's errors, see faults.ts.
+   * that position. Rejects with the client's errors, or with NotSent, see faults.ts.
    */
   append(stream: Stream, records: readonly NewRecord[], place: { at: number; timeoutMs: number }): Promise<{ length: number; taken: boolean }>;
   /** Records from `from` on, at most `limit` and about 4 MB; empty at the end of the stream. Rejects with BrokenSequence at a gap, too. */
@@ -32,6 +32,9 @@ export interface EventStore {
   subscribe(stream: Stream, from: number, signal: AbortSignal): AsyncIterable<LogRecord[]>;
   close(): Promise<void>;
 }
+
+type Asked = ReadStreamOptions & { readonly maxCount: number };
+type Connection = ReturnType<typeof createConnection>;
 
 const PAGE_BYTES = 4 * 1024 * 1024;
 /** The most records that a subscription gives at once. */
@@ -43,18 +46,31 @@ const NOBODY: Credentials = { username: 'nobody', password: '' };
 /** Throws Error when a file of the address cannot be read. Connects at the first call. */
 export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { readonly timeoutMs: number }): EventStore {
   const connection = createConnection(address);
+  // Appends have a connection of their own: they do not wait behind pages, and a silent read does not end them.
+  const appending = createConnection(address);
+  let isConfirmed = false;
   const nameOf = (stream: Stream): string => `${address.streamPrefix}-${stream}`;
   const credentials = address.user === undefined ? NOBODY : { username: address.user.name, password: address.user.password };
 
   /** The events, read to the end of the answer; limited by the silence between two of them. */
-  async function readEvents(name: string, options: ReadStreamOptions & { readonly maxCount: number }): Promise<LogRecord[]> {
-    const reading = connection.client().readStream(name, { ...options, requiresLeader: true });
-    return await connection.answered(timeoutMs, (heard) => collect(reading, heard), () => { leave(reading); });
+  async function readEvents(over: Connection, name: string, options: Asked, ms: number): Promise<LogRecord[]> {
+    const reading = over.client().readStream(name, { ...options, requiresLeader: true });
+    return await over.answered(ms, (heard) => collect(reading, heard), () => { leave(reading); });
   }
 
-  async function length(stream: Stream): Promise<number> {
-    const [last] = await readEvents(nameOf(stream), { direction: BACKWARDS, fromRevision: END, maxCount: 1 });
+  async function lengthOver(over: Connection, stream: Stream, ms: number): Promise<number> {
+    const [last] = await readEvents(over, nameOf(stream), { direction: BACKWARDS, fromRevision: END, maxCount: 1 }, ms);
     return last === undefined ? 0 : last.position + 1;
+  }
+
+  /** Before the first append, and after each failure: asks something harmless, so that what cannot be sent is known not to be written. */
+  async function confirm(stream: Stream, ms: number): Promise<void> {
+    if (isConfirmed) return;
+    try {
+      await lengthOver(appending, stream, ms);
+    } catch (error) {
+      throw new NotSent(error);
+    }
   }
 
   return {
@@ -62,25 +78,28 @@ export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { r
       const events = records.map(({ id, data }) => binaryEvent({ id, type: 'record', data }));
       const expectedRevision = at === 0 ? NO_STREAM : BigInt(at - 1);
       const last = at + records.length - 1;
+      await confirm(stream, ms);
       try {
-        const { nextExpectedRevision } = await connection.answered(ms, () => (
-          connection.client().appendToStream(nameOf(stream), events, { expectedRevision, credentials, requiresLeader: true, deadline: ms })));
+        const { nextExpectedRevision } = await appending.answered(ms, () => (
+          appending.client().appendToStream(nameOf(stream), events, { expectedRevision, credentials, requiresLeader: true, deadline: ms })));
         if (Number(nextExpectedRevision) !== last) throw new BrokenSequence(stream, last, Number(nextExpectedRevision));
+        isConfirmed = true;
         return { length: last + 1, taken: false };
       } catch (error) {
+        isConfirmed = isAnswer(error);
         if (!(error instanceof WrongExpectedVersionError)) throw error;
         const { actualVersion } = error;
         // Some servers do not tell the true revision; the place is taken all the same.
-        return { length: typeof actualVersion === 'bigint' && actualVersion >= 0n ? Number(actualVersion) + 1 : await length(stream), taken: true };
+        return { length: typeof actualVersion === 'bigint' && actualVersion >= 0n ? Number(actualVersion) + 1 : await lengthOver(appending, stream, ms), taken: true };
       }
     },
     async read(stream, from, limit) {
       if (limit <= 0) return [];
-      const records = await readEvents(nameOf(stream), { direction: FORWARDS, fromRevision: BigInt(from), maxCount: limit });
+      const records = await readEvents(connection, nameOf(stream), { direction: FORWARDS, fromRevision: BigInt(from), maxCount: limit }, timeoutMs);
       for (const [i, { position }] of records.entries()) if (position !== from + i) throw new BrokenSequence(stream, from + i, position);
       return records;
     },
-    length,
+    length: (stream) => lengthOver(connection, stream, timeoutMs),
     async* subscribe(stream, from, signal) {
       const subscription = connection.client().subscribeToStream(nameOf(stream), { fromRevision: from === 0 ? START : BigInt(from - 1) });
       subscription.on('error', () => undefined);
@@ -101,7 +120,7 @@ export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { r
         stop();
       }
     },
-    close: () => connection.close(),
+    close: async () => { await Promise.all([appending.close(), connection.close()]); },
   };
 }
 

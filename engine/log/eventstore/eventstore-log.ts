@@ -11,7 +11,7 @@ import { LogUnavailable, type Log, type LogRecord, type NewRecord, type Stream }
 import { onceMore, readUntilAborted } from '../reading.js';
 import { createTail, PAGE_RECORDS } from '../tail.js';
 import { connectEventStore, type EventStore } from './client.js';
-import { canPass, maybeReached } from './faults.js';
+import { canPass, maybeWritten } from './faults.js';
 import { createStandingSubscription } from './subscription.js';
 import { parseEventStoreUrl } from './url.js';
 
@@ -104,7 +104,7 @@ function attemptsOf(store: EventStore, stream: Stream, records: readonly NewReco
       const { length, taken } = await store.append(stream, records, { at, timeoutMs });
       return { first: taken ? TAKEN : at, length, written: !taken };
     } catch (error) {
-      throw new AttemptFailed(error, { maybeWritten: maybeReached(error), canPass: canPass(error) });
+      throw new AttemptFailed(error, { maybeWritten: maybeWritten(error), canPass: canPass(error) });
     }
   };
 }

@@ -9,15 +9,18 @@ export class NoAnswer extends Error {
   }
 }
 
-interface ClientError {
-  /** The client's name for what the server answered. */
-  readonly type?: string;
-  /** The status of gRPC, also of errors that the client passes on as they are: at the first call on a server that is down, for instance. */
-  readonly code?: number;
-  readonly message?: string;
+/** There was no connection, so the append was not sent. */
+export class NotSent extends Error {
+  constructor(cause: unknown) {
+    super('the server could not be reached', { cause });
+    this.name = 'NotSent';
+  }
 }
 
-const UNAVAILABLE = 14;
+interface ClientError {
+  /** The client's name for what the server answered. Raw errors of gRPC, as at the first call on a server that is down, have none. */
+  readonly type?: string;
+}
 
 /** The server answered that it has not done anything. */
 const REFUSALS = ['not-leader', 'access-denied', 'stream-deleted', 'maximum-append-size-exceeded', 'missing-required-metadata-property'];
@@ -25,16 +28,22 @@ const REFUSALS = ['not-leader', 'access-denied', 'stream-deleted', 'maximum-appe
 /** The same call gets the same answer, until somebody changes the server. */
 const FINAL = ['access-denied', 'stream-deleted', 'maximum-append-size-exceeded', 'missing-required-metadata-property', 'invalid-argument'];
 
-/** Whether the server may have got the call. A call without a connection never left this process. */
-export function maybeReached(error: unknown): boolean {
-  const { type, code, message = '' } = error as ClientError;
-  if (REFUSALS.includes(type ?? '')) return false;
-  const neverSent = code === UNAVAILABLE && /No connection established|Name resolution failed/.test(message);
-  return !neverSent && !/^Failed to discover/.test(message);
+/**
+ * Whether the server may have carried out the append. The text of an error proves nothing: calls that were sent end with "No connection
+ * established", too, when their connection breaks.
+ */
+export function maybeWritten(error: unknown): boolean {
+  return !(error instanceof NotSent) && !REFUSALS.includes((error as ClientError).type ?? '');
+}
+
+/** Whether the server answered, if only to refuse. */
+export function isAnswer(error: unknown): boolean {
+  return ['wrong-expected-version', ...REFUSALS].includes((error as ClientError).type ?? '');
 }
 
 /** Whether the same call may succeed later. A server that is starting answers with errors of an unknown type. */
 export function canPass(error: unknown): boolean {
+  if (error instanceof NotSent) return canPass(error.cause);
   if (error instanceof TypeError || error instanceof RangeError || error instanceof BrokenSequence) return false;
   return !FINAL.includes((error as ClientError).type ?? '');
 }
