@@ -1,7 +1,7 @@
 /** The settings: defaults, every fault at once, secrets kept, what the development stack may do. */
 import assert from 'node:assert/strict';
 import type { ConfigError } from '../../service/config.js';
-import { parseConfig, publicConfig, settingsHelp, settingsMarkdown } from '../../service/config.js';
+import { logUrlOf, parseConfig, publicConfig, settingsHelp, settingsMarkdown } from '../../service/config.js';
 import { isLoopback } from '../../service/settings.js';
 
 describe('service: configuration', () => {
@@ -91,6 +91,22 @@ describe('service: configuration', () => {
     assert.deepEqual(refused({ ...own, CHAINS: 'chains.json' }).sort(), Object.keys(own).sort());
     assert.throws(() => parseConfig({ SETTLEMENT_ADDRESS: `0x${'ab'.repeat(20)}` }),
       /SETTLEMENT_ADDRESS: has no effect with CHAINS=dev, since the development chain has its own values: unset it, or set CHAINS$/m);
+  });
+
+  it('takes the log from EVENTSTORE_URL, LOG_URL or DATABASE_URL, and refuses two that differ without showing them', () => {
+    const [store, other] = ['esdb://me:hunter2@host?tls=false', 'postgres://me:hunter2@db/log'];
+    const logOf = (environment: Record<string, string>) => logUrlOf(parseConfig(environment), 'postgres://read/models');
+    assert.deepEqual([logOf({}), logOf({ LOG_URL: other }), logOf({ LOG_URL: store }), logOf({ EVENTSTORE_URL: store }), logOf({ EVENTSTORE_URL: store, LOG_URL: store })],
+      ['postgres://read/models', other, store, store, store]);
+    assert.equal(publicConfig(parseConfig({ EVENTSTORE_URL: store }))['EVENTSTORE_URL'], '(secret)');
+    for (const [environment, message] of [
+      [{ EVENTSTORE_URL: store, LOG_URL: other }, /EVENTSTORE_URL: LOG_URL names another log: unset the one of the two that is not meant/],
+      [{ EVENTSTORE_URL: other }, /EVENTSTORE_URL: the URL cannot be read; give esdb:/],
+      [{ EVENTSTORE_URL: `${store}&nodePreference=random` }, /EVENTSTORE_URL: nodePreference must be leader/],
+      [{ LOG_URL: `${store}&tls=true` }, /LOG_URL: the options of the URL are/],
+    ] as const) {
+      assert.throws(() => parseConfig(environment), (error: ConfigError) => message.test(error.message) && !error.message.includes('hunter2'));
+    }
   });
 
   it('logs only settings that count', () => {

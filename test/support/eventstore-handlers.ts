@@ -20,7 +20,7 @@ const SLOW_MS = 100;
 export function streamHandlers(streams: Streams, faults: Faults): UntypedServiceImplementation {
   const unimplemented = (call: unknown, reply?: sendUnaryData<never>): void => {
     if (reply !== undefined) reply({ code: status.UNIMPLEMENTED });
-    else (call as ReadCall).destroy(Object.assign(new Error('not on this server'), { code: status.UNIMPLEMENTED }));
+    else (call as ReadCall).emit('error', { code: status.UNIMPLEMENTED, details: 'not on this server' });
   };
   return {
     append: ((call: AppendCall, reply: sendUnaryData<pb.AppendResp>) => {
@@ -29,7 +29,7 @@ export function streamHandlers(streams: Streams, faults: Faults): UntypedService
       call.on('end', () => { void append(streams, faults, { requests, reply }); });
     }) as UntypedServiceImplementation[string],
     read: ((call: ReadCall) => {
-      read(streams, faults, call).catch((error: unknown) => { call.destroy(error as Error); });
+      read(streams, faults, call).catch((error: unknown) => { call.emit('error', error); });
     }) as UntypedServiceImplementation[string],
     batchAppend: unimplemented as UntypedServiceImplementation[string],
     delete: unimplemented as UntypedServiceImplementation[string],

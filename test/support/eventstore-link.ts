@@ -109,7 +109,7 @@ function connectTo(url: string): Upstream {
 
 function relayRead({ client, metadata }: Upstream, call: ServerWritableStream<Buffer, Buffer>): void {
   const upstream = client.makeServerStreamRequest(READ, bytes, bytes, call.request, metadata());
-  upstream.on('error', (error) => { if (!call.cancelled) call.destroy(error); });
+  upstream.on('error', (error) => { if (!call.cancelled) call.emit('error', error); });
   upstream.pipe(call as unknown as NodeJS.WritableStream);
   call.on('cancelled', () => { upstream.cancel(); });
 }

@@ -5,6 +5,7 @@
  *   an error of one rejects the appends of all, some never end, and there is no deadline.
  * - No call ends by itself when nothing comes back, so each has a limit here, and a client that was silent is replaced by a new one.
  * - A read that is left early makes `dispose` wait for ever: it is cancelled, and read to its end.
+ * - A cancelled read ends without an error, as if it had come to the end of the stream.
  * - A stream emits errors after its reader has left, which would end the process: each has a listener.
  * - A failed discovery of a cluster rejects a promise that nobody holds.
  * - `dispose` leaves the connection open.
@@ -27,7 +28,8 @@ export interface EventStore {
   append(stream: Stream, records: readonly NewRecord[], place: { at: number; timeoutMs: number }): Promise<{ length: number; taken: boolean }>;
   /** Records from `from` on, at most `limit` and about 4 MB; empty at the end of the stream. Rejects with BrokenSequence at a gap, too. */
   read(stream: Stream, from: number, limit: number): Promise<LogRecord[]>;
-  length(stream: Stream): Promise<number>;
+  /** `ms`: another time limit than that of the other reads. */
+  length(stream: Stream, ms?: number): Promise<number>;
   /** The records from `from` on, present and future, until the signal aborts or the connection breaks. */
   subscribe(stream: Stream, from: number, signal: AbortSignal): AsyncIterable<LogRecord[]>;
   close(): Promise<void>;
@@ -54,8 +56,12 @@ export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { r
 
   /** The events, read to the end of the answer; limited by the silence between two of them. */
   async function readEvents(over: Connection, name: string, options: Asked, ms: number): Promise<LogRecord[]> {
-    const reading = over.client().readStream(name, { ...options, requiresLeader: true });
-    return await over.answered(ms, (heard) => collect(reading, heard), () => { leave(reading); });
+    const client = over.client();
+    const reading = client.readStream(name, { ...options, requiresLeader: true });
+    const records = await over.answered(ms, (heard) => collect(reading, heard), () => { leave(reading); });
+    // A read that ends with its client looks like one that has come to the stream's end.
+    if (!over.isCurrent(client)) throw new NoAnswer(ms);
+    return records;
   }
 
   async function lengthOver(over: Connection, stream: Stream, ms: number): Promise<number> {
@@ -99,7 +105,7 @@ export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { r
       for (const [i, { position }] of records.entries()) if (position !== from + i) throw new BrokenSequence(stream, from + i, position);
       return records;
     },
-    length: (stream) => lengthOver(connection, stream, timeoutMs),
+    length: (stream, ms = timeoutMs) => lengthOver(connection, stream, ms),
     async* subscribe(stream, from, signal) {
       const subscription = connection.client().subscribeToStream(nameOf(stream), { fromRevision: from === 0 ? START : BigInt(from - 1) });
       subscription.on('error', () => undefined);
@@ -168,6 +174,8 @@ function createConnection(address: EventStoreAddress) {
 
   return {
     client: () => current ??= newClient(address, credentials),
+    /** False when the client has been given up: another call over it was not answered, or the log was closed. */
+    isCurrent: (client: EventStoreDBClient) => client === current,
     /** The work's result. Rejects with NoAnswer when nothing was heard for `timeoutMs`; then `leave` is called, and the work goes on. */
     async answered<T>(timeoutMs: number, work: (heard: () => void) => Promise<T>, leaving: () => void = () => undefined): Promise<T> {
       let timer: NodeJS.Timeout | undefined;

@@ -28,13 +28,15 @@ export interface EventStoreLogOptions {
 
 const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
 const BETWEEN_READS_MS = 50;
+/** A first connection may take longer than an attempt over one that is there. */
+const LEAST_OPEN_MS = 3_000;
 const AT_THE_START = { firstMs: 50, longestMs: 1_000 };
 
 /** Opens the log. Its streams come into being with their first records. Throws BadEventStoreUrl, or LogUnavailable. */
 export async function openEventStoreLog(options: EventStoreLogOptions): Promise<Log> {
   const { url, unknownAfterMs = 30_000, attemptTimeoutMs = 10_000, pollMs = 1_000 } = options;
   const store = connectEventStore(parseEventStoreUrl(url), { timeoutMs: attemptTimeoutMs });
-  const lengths = await firstLengths(store, attemptTimeoutMs).catch(async (error: unknown) => {
+  const lengths = await firstLengths(store, Math.max(attemptTimeoutMs, LEAST_OPEN_MS)).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
@@ -89,7 +91,7 @@ async function firstLengths(store: EventStore, timeoutMs: number): Promise<Recor
   const signal = AbortSignal.timeout(timeoutMs);
   let latest: unknown;
   const failed = (error: unknown): void => { latest = error; };
-  const lengthOf = (stream: Stream): Promise<number> => retrying(() => store.length(stream), { backoff: AT_THE_START, signal, canPass, failed });
+  const lengthOf = (stream: Stream): Promise<number> => retrying(() => store.length(stream, timeoutMs), { backoff: AT_THE_START, signal, canPass, failed });
   try {
     return { commands: await lengthOf('commands'), outcomes: await lengthOf('outcomes') };
   } catch (cause) {
