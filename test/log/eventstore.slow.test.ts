@@ -5,7 +5,8 @@ import { inspect } from 'node:util';
 import { openEventStoreLog, type EventStoreLogOptions } from '../../engine/log/eventstore/eventstore-log.js';
 import { LogUnavailable, type Log, type LogRecord, type NewRecord } from '../../engine/log/log.js';
 import { startEventStoreProcess, type EventStoreProcess } from '../support/eventstore-process.js';
-import { startEventStoreServer, type EventStoreServer, type ServerFault } from '../support/eventstore-server.js';
+import type { ServerFault } from '../support/eventstore-faults.js';
+import { startEventStoreServer, type EventStoreServer } from '../support/eventstore-server.js';
 import { newRecord, newRecords, placed, readAll, take } from '../support/log-records.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
 

@@ -96,8 +96,8 @@ describe('service: configuration', () => {
   it('takes the log from EVENTSTORE_URL, LOG_URL or DATABASE_URL, and refuses two that differ without showing them', () => {
     const [store, other] = ['esdb://me:hunter2@host?tls=false', 'postgres://me:hunter2@db/log'];
     const logOf = (environment: Record<string, string>) => logUrlOf(parseConfig(environment), 'postgres://read/models');
-    assert.deepEqual([logOf({}), logOf({ LOG_URL: other }), logOf({ LOG_URL: store }), logOf({ EVENTSTORE_URL: store }), logOf({ EVENTSTORE_URL: store, LOG_URL: store })],
-      ['postgres://read/models', other, store, store, store]);
+    const given = [{}, { LOG_URL: other }, { LOG_URL: store }, { EVENTSTORE_URL: store }, { EVENTSTORE_URL: store, LOG_URL: store }];
+    assert.deepEqual(given.map(logOf), ['postgres://read/models', other, store, store, store]);
     assert.equal(publicConfig(parseConfig({ EVENTSTORE_URL: store }))['EVENTSTORE_URL'], '(secret)');
     for (const [environment, message] of [
       [{ EVENTSTORE_URL: store, LOG_URL: other }, /EVENTSTORE_URL: LOG_URL names another log: unset the one of the two that is not meant/],

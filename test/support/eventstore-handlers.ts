@@ -3,7 +3,7 @@ import { status, type sendUnaryData, type ServerReadableStream, type ServerWrita
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import pb from '@eventstore/db-client/generated/streams_pb.js';
 import { pause } from '../../engine/waiting.js';
-import type { ServerCall, ServerFault } from './eventstore-server.js';
+import type { ServerCall, ServerFault } from './eventstore-faults.js';
 import type { Expected, NewEvent, StoredEvent, Streams, Verdict } from './eventstore-streams.js';
 
 export interface Faults {

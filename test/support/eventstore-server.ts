@@ -2,30 +2,15 @@
  * A server of EventStoreDB's gRPC protocol for tests, on the client's own generated messages: the part of it that the log uses. It stands in
  * for the real one, which no package brings. The log's suite runs over both; where they differ, this one is wrong.
  */
-import { Metadata, Server, ServerCredentials, status, type ServiceError, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type ServiceError, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import featuresService from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import { refusalOf, type ServerCall, type ServerFault } from './eventstore-faults.js';
 import { streamHandlers } from './eventstore-handlers.js';
 import { openStreams, type StreamsOptions } from './eventstore-streams.js';
-
-/**
- * What happens to a call.
- *
- * - `lose-reply`: it is carried out, and the client is told that the connection broke.
- * - `silence`: nothing is done or answered; `silence-after`: it is carried out, and nothing is answered.
- * - `not-leader`: refused, with the leader's address; `starting`: refused as by a server that is not up yet.
- * - `too-large`, `access-denied`: refused for good.
- * - `slow`: carried out a moment later.
- */
-export type ServerFault = 'none' | 'lose-reply' | 'silence' | 'silence-after' | 'not-leader' | 'starting' | 'too-large' | 'access-denied' | 'slow';
-
-export interface ServerCall {
-  readonly method: 'append' | 'read' | 'subscribe';
-  readonly stream: string;
-}
 
 export interface EventStoreServer {
   readonly port: number;
@@ -97,32 +82,4 @@ function clusterOf({ host, port }: { host: string; port: number }, hasLeader: bo
   const answer = new gossip.ClusterInfo();
   answer.addMembers(member);
   return answer;
-}
-
-/** The errors of a real server: the client reads their kind from the trailing metadata. */
-function refusalOf(fault: ServerFault, leader: { host: string; port: number }): Partial<ServiceError> | undefined {
-  const error = (code: status, details: string, trailers: Readonly<Record<string, string>> = {}) => {
-    const metadata = new Metadata();
-    for (const [name, value] of Object.entries(trailers)) metadata.set(name, value);
-    return { code, details, metadata };
-  };
-  switch (fault) {
-    case 'lose-reply':
-      return error(status.UNAVAILABLE, 'Connection dropped');
-    case 'not-leader':
-      return error(status.NOT_FOUND, 'Leader info available', {
-        'exception': 'not-leader', 'leader-endpoint-host': leader.host, 'leader-endpoint-port': String(leader.port),
-      });
-    case 'starting':
-      return error(status.UNKNOWN, 'Exception was thrown by handler.');
-    case 'too-large':
-      return error(status.INVALID_ARGUMENT, 'Maximum Append Size of 1048576 Exceeded.', { 'exception': 'maximum-append-size-exceeded', 'maximum-append-size': '1048576' });
-    case 'access-denied':
-      return error(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
-    case 'none':
-    case 'silence':
-    case 'silence-after':
-    case 'slow':
-      return undefined;
-  }
 }

@@ -54,16 +54,6 @@ export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { r
   const nameOf = (stream: Stream): string => `${address.streamPrefix}-${stream}`;
   const credentials = address.user === undefined ? NOBODY : { username: address.user.name, password: address.user.password };
 
-  /** The events, read to the end of the answer; limited by the silence between two of them. */
-  async function readEvents(over: Connection, name: string, options: Asked, ms: number): Promise<LogRecord[]> {
-    const client = over.client();
-    const reading = client.readStream(name, { ...options, requiresLeader: true });
-    const records = await over.answered(ms, (heard) => collect(reading, heard), () => { leave(reading); });
-    // A read that ends with its client looks like one that has come to the stream's end.
-    if (!over.isCurrent(client)) throw new NoAnswer(ms);
-    return records;
-  }
-
   async function lengthOver(over: Connection, stream: Stream, ms: number): Promise<number> {
     const [last] = await readEvents(over, nameOf(stream), { direction: BACKWARDS, fromRevision: END, maxCount: 1 }, ms);
     return last === undefined ? 0 : last.position + 1;
@@ -96,7 +86,8 @@ export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { r
         if (!(error instanceof WrongExpectedVersionError)) throw error;
         const { actualVersion } = error;
         // Some servers do not tell the true revision; the place is taken all the same.
-        return { length: typeof actualVersion === 'bigint' && actualVersion >= 0n ? Number(actualVersion) + 1 : await lengthOver(appending, stream, ms), taken: true };
+        const isTold = typeof actualVersion === 'bigint' && actualVersion >= 0n;
+        return { length: isTold ? Number(actualVersion) + 1 : await lengthOver(appending, stream, ms), taken: true };
       }
     },
     async read(stream, from, limit) {
@@ -106,28 +97,43 @@ export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { r
       return records;
     },
     length: (stream, ms = timeoutMs) => lengthOver(connection, stream, ms),
-    async* subscribe(stream, from, signal) {
-      const subscription = connection.client().subscribeToStream(nameOf(stream), { fromRevision: from === 0 ? START : BigInt(from - 1) });
-      subscription.on('error', () => undefined);
-      const stop = (): void => { void subscription.unsubscribe().catch(() => undefined).then(() => { subscription.destroy(); }); };
-      signal.addEventListener('abort', stop, { once: true });
-      if (signal.aborted) stop();
-      try {
-        let batch: LogRecord[] = [];
-        for await (const resolved of subscription) {
-          batch.push(recordOf(resolved));
-          if (subscription.readableLength > 0 && batch.length < BATCH_RECORDS) continue;
-          const full = batch;
-          batch = [];
-          yield full;
-        }
-      } finally {
-        signal.removeEventListener('abort', stop);
-        stop();
-      }
-    },
+    subscribe: (stream, from, signal) => subscription(connection.client(), { name: nameOf(stream), from, signal }),
     close: async () => { await Promise.all([appending.close(), connection.close()]); },
   };
+}
+
+/** The events, read to the end of the answer; limited by the silence between two of them. */
+async function readEvents(over: Connection, name: string, options: Asked, ms: number): Promise<LogRecord[]> {
+  const client = over.client();
+  const reading = client.readStream(name, { ...options, requiresLeader: true });
+  const records = await over.answered(ms, (heard) => collect(reading, heard), () => { leave(reading); });
+  // A read that ends with its client looks like one that has come to the stream's end.
+  if (!over.isCurrent(client)) throw new NoAnswer(ms);
+  return records;
+}
+
+/** One subscription. Always unsubscribed, since leaving its loop alone leaves the server's stream open. */
+async function* subscription(client: EventStoreDBClient, { name, from, signal }: {
+  name: string; from: number; signal: AbortSignal;
+}): AsyncGenerator<LogRecord[]> {
+  const subscribed = client.subscribeToStream(name, { fromRevision: from === 0 ? START : BigInt(from - 1) });
+  subscribed.on('error', () => undefined);
+  const stop = (): void => { void subscribed.unsubscribe().catch(() => undefined).then(() => { subscribed.destroy(); }); };
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    let batch: LogRecord[] = [];
+    for await (const resolved of subscribed) {
+      batch.push(recordOf(resolved));
+      if (subscribed.readableLength > 0 && batch.length < BATCH_RECORDS) continue;
+      const full = batch;
+      batch = [];
+      yield full;
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+    stop();
+  }
 }
 
 /** Reads a whole answer. When a page is full, the rest is cancelled and what is still on its way is dropped. */
@@ -226,7 +232,9 @@ function channelCredentialsOf({ tls, tlsCAFile, userCertFile, userKeyFile }: Eve
   if (!tls) return { insecure: true };
   return {
     ...tlsCAFile === undefined ? {} : { rootCertificate: readFileSync(tlsCAFile) },
-    ...userCertFile === undefined || userKeyFile === undefined ? {} : { userCertFile: readFileSync(userCertFile), userKeyFile: readFileSync(userKeyFile) },
+    ...userCertFile === undefined || userKeyFile === undefined
+      ? {}
+      : { userCertFile: readFileSync(userCertFile), userKeyFile: readFileSync(userKeyFile) },
   };
 }
 

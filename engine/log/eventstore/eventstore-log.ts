@@ -91,7 +91,8 @@ async function firstLengths(store: EventStore, timeoutMs: number): Promise<Recor
   const signal = AbortSignal.timeout(timeoutMs);
   let latest: unknown;
   const failed = (error: unknown): void => { latest = error; };
-  const lengthOf = (stream: Stream): Promise<number> => retrying(() => store.length(stream, timeoutMs), { backoff: AT_THE_START, signal, canPass, failed });
+  const lengthOf = (stream: Stream): Promise<number> => retrying(
+    () => store.length(stream, timeoutMs), { backoff: AT_THE_START, signal, canPass, failed });
   try {
     return { commands: await lengthOf('commands'), outcomes: await lengthOf('outcomes') };
   } catch (cause) {
