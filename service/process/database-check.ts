@@ -1,7 +1,7 @@
 /** Checks at the start that the databases of the settings can be reached, so that an error names the setting and says what to do. */
 import { isAccessDenied } from '../../engine/log/eventstore/faults.js';
-import { createEventStoreProbe } from '../../engine/log/eventstore/probe.js';
-import { namesEventStore, parseEventStoreUrl, placeOfEventStore } from '../../engine/log/eventstore/url.js';
+import { createEventStoreProbe, type EventStoreProbe } from '../../engine/log/eventstore/probe.js';
+import { BadEventStoreUrl, namesEventStore, parseEventStoreUrl, placeOfEventStore } from '../../engine/log/eventstore/url.js';
 import { createConnection } from '../../engine/log/postgres/connection.js';
 import { CannotStart, messageOf } from '../cannot-start.js';
 import type { Config } from '../config.js';
@@ -20,16 +20,18 @@ export async function checkDatabases(config: Pick<Config, 'databaseUrl' | 'event
 }
 
 async function checkEventStore(setting: string, url: string): Promise<void> {
-  const probe = createEventStoreProbe({ url, timeoutMs: CONNECT_TIMEOUT_MS });
+  let probe: EventStoreProbe | undefined;
   try {
+    probe = createEventStoreProbe({ url, timeoutMs: CONNECT_TIMEOUT_MS });
     await probe.ask();
   } catch (cause) {
+    if (cause instanceof BadEventStoreUrl) throw new CannotStart(`${setting}: ${cause.message}`, { hopeless: true, cause });
     const denied = isAccessDenied(cause);
     const what = denied ? 'does not let this user in' : `does not answer (${messageOf(cause)})`;
     const todo = denied ? 'correct user and password' : 'start it, or correct host, port and tls';
     throw new CannotStart(`the EventStoreDB of ${setting} (${placeOfEventStore(parseEventStoreUrl(url))}) ${what}: ${todo}`, { hopeless: denied, cause });
   } finally {
-    await probe.close();
+    await probe?.close();
   }
 }
 

@@ -18,7 +18,7 @@ import {
 import { within } from '../../waiting.js';
 import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from '../log.js';
 import { isAnswer, isMissingStream, NoAnswer, NotSent } from './faults.js';
-import type { EventStoreAddress } from './url.js';
+import { BadEventStoreUrl, type EventStoreAddress } from './url.js';
 
 export interface EventStore {
   /**
@@ -45,7 +45,7 @@ const CLOSE_MS = 2_000;
 /** Credentials select the classic append. A connection without TLS does not send them. */
 const NOBODY: Credentials = { username: 'nobody', password: '' };
 
-/** Throws Error when a file of the address cannot be read. Connects at the first call. */
+/** Throws BadEventStoreUrl when a file of the address cannot be read. Connects at the first call. */
 export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { readonly timeoutMs: number }): EventStore {
   const connection = createConnection(address);
   // Appends have a connection of their own: they do not wait behind pages, and a silent read does not end them.
@@ -231,11 +231,19 @@ function newClient({ nodes, discover, user }: EventStoreAddress, credentials: Ch
 function channelCredentialsOf({ tls, tlsCAFile, userCertFile, userKeyFile }: EventStoreAddress): ChannelCredentialOptions {
   if (!tls) return { insecure: true };
   return {
-    ...tlsCAFile === undefined ? {} : { rootCertificate: readFileSync(tlsCAFile) },
+    ...tlsCAFile === undefined ? {} : { rootCertificate: fileOf('tlsCAFile', tlsCAFile) },
     ...userCertFile === undefined || userKeyFile === undefined
       ? {}
-      : { userCertFile: readFileSync(userCertFile), userKeyFile: readFileSync(userKeyFile) },
+      : { userCertFile: fileOf('userCertFile', userCertFile), userKeyFile: fileOf('userKeyFile', userKeyFile) },
   };
+}
+
+function fileOf(option: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new BadEventStoreUrl(`the file of ${option} (${path}) cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`);
+  }
 }
 
 async function end(client: EventStoreDBClient): Promise<void> {
