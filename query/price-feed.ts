@@ -3,7 +3,7 @@
  * price is encoded once.
  */
 import { RequestError } from '../engine/records/errors.js';
-import { pause } from '../engine/waiting.js';
+import { createBell, pause } from '../engine/waiting.js';
 import type { Database } from './database.js';
 import { pricesAfter, type StreamedPrice } from './prices.js';
 
@@ -25,8 +25,8 @@ export interface ListenOptions {
 
 export interface PriceFeed {
   /**
-   * Begins with the kept prices after the given position, or with the newest price when there are none. Throws RequestError `unavailable` when
-   * the read models cannot be read.
+   * Begins with the newest price or, after a position, with the kept prices after it, if there are any. A position that the read models do not
+   * reach within 2 s is of another history, and counts for nothing. Throws RequestError `unavailable` when the read models cannot be read.
    */
   listen(options: ListenOptions): Promise<Listening>;
   /** How many listeners have been cut off because they had fallen behind. */
@@ -52,36 +52,29 @@ const HEARTBEAT = Buffer.from(':\n\n');
 const HEARTBEAT_MS = 15_000;
 /** Twenty minutes of prices, which the read model keeps. */
 const KEPT_PER_ASSET = 1_200;
-/** The read models are asked anew after this time without news. */
+/** The prices are read after this time without news, too: another read model may be the one that is behind. */
 const PATIENCE_MS = 30_000;
+/** A listener who comes from another process may know more than this one has read. */
+const BEHIND_MS = 2_000;
 const TRY_AGAIN_MS = 500;
 
 /** Reads nothing before the first listener comes. */
 export function createPriceFeed({ db, onError, maxWaiting = 60, pause: rest = pause }: PriceFeedOptions): PriceFeed {
   const stop = new AbortController();
-  const kept = createKeptPrices();
   const audience = createAudience(maxWaiting);
-  let reached = -1;
+  const reading = createReading(db, audience.send);
   let began: Promise<void> | undefined;
   const running: Promise<void>[] = [];
-
-  const read = async (): Promise<void> => {
-    const { prices, position } = await pricesAfter(db, reached);
-    for (const price of prices) {
-      const bytes = kept.take(price);
-      if (bytes !== undefined) audience.send(price.asset, bytes);
-    }
-    reached = Math.max(reached, position);
-  };
 
   const follow = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       try {
-        await db.waitForPosition(reached + 1, { timeoutMs: PATIENCE_MS, signal: stop.signal });
-        await read();
+        const next = { timeoutMs: PATIENCE_MS, signal: stop.signal };
+        await db.waitForPosition(reading.reached() + 1, next).catch(unlessPatienceEnded);
+        await reading.read();
       } catch (error) {
         if (!(error instanceof RequestError)) onError(error);
-        if (!(error instanceof RequestError && error.code === 'not_caught_up')) await rest(TRY_AGAIN_MS, stop.signal);
+        await rest(TRY_AGAIN_MS, stop.signal);
       }
     }
   };
@@ -96,7 +89,7 @@ export function createPriceFeed({ db, onError, maxWaiting = 60, pause: rest = pa
 
   const begin = async (): Promise<void> => {
     try {
-      await read();
+      await reading.read();
       running.push(follow(), beat());
     } catch (error) {
       began = undefined;
@@ -107,16 +100,55 @@ export function createPriceFeed({ db, onError, maxWaiting = 60, pause: rest = pa
   return {
     async listen({ asset, after, ended }) {
       await (began ??= begin());
+      if (after !== undefined) await reading.catchUp(after, stop.signal);
       if (stop.signal.aborted) throw new RequestError('unavailable', 'the service is stopping');
-      return audience.add(asset, Buffer.concat([RETRY, ...kept.beginning(asset, after)]), ended);
+      return audience.add(asset, Buffer.concat([RETRY, ...reading.beginning(asset, after)]), ended);
     },
     cutOff: audience.cutOff,
     async close() {
       stop.abort();
+      reading.wake();
       audience.end();
       await began?.catch(() => undefined);
       await Promise.all(running);
     },
+  };
+}
+
+function unlessPatienceEnded(error: unknown): void {
+  if (!(error instanceof RequestError && error.code === 'not_caught_up')) throw error;
+}
+
+/** The prices that have been read, each of which goes to `send` once. */
+function createReading(db: PriceFeedOptions['db'], send: (asset: string, bytes: Uint8Array) => void) {
+  const kept = createKeptPrices();
+  const moved = createBell();
+  let reached = -1;
+
+  const read = async (): Promise<void> => {
+    const { prices, position } = await pricesAfter(db, reached);
+    for (const price of prices) {
+      const bytes = kept.take(price);
+      if (bytes !== undefined) send(price.asset, bytes);
+    }
+    reached = Math.max(reached, position);
+    moved.ring();
+  };
+
+  return {
+    read,
+    /** The log position up to which the prices have been read. */
+    reached: () => reached,
+    /** Ends each wait of `catchUp` whose signal has aborted. */
+    wake: moved.ring,
+    /** Waits until this position has been read, or is not to come. Throws RequestError `unavailable` when the read models cannot be read. */
+    async catchUp(position: number, stop: AbortSignal): Promise<void> {
+      const patience = AbortSignal.timeout(BEHIND_MS);
+      while (reached < position && !patience.aborted && !stop.aborted) await moved.wait(patience, BEHIND_MS);
+      // It is of another history, unless the read models cannot be read.
+      if (reached < position && !stop.aborted) await read();
+    },
+    beginning: (asset: string, after: number | undefined) => kept.beginning(asset, after !== undefined && after <= reached ? after : undefined),
   };
 }
 
@@ -136,8 +168,7 @@ function createKeptPrices() {
     },
     beginning(asset: string, after: number | undefined): Uint8Array[] {
       const events = byAsset.get(asset) ?? [];
-      const missed = after === undefined ? [] : events.filter(({ position }) => position > after);
-      return (missed.length === 0 ? events.slice(-1) : missed).map(({ bytes }) => bytes);
+      return (after === undefined ? events.slice(-1) : events.filter(({ position }) => position > after)).map(({ bytes }) => bytes);
     },
   };
 }

@@ -5,7 +5,8 @@ import { MAX_QUICK_S, MIN_QUICK_S } from '../engine/rules/limits.js';
 import { ROLE_NAMES } from './roles/role-names.js';
 import { processesOf, rolesOf } from './roles/role-settings.js';
 import {
-  SettingError, address, databaseUrl, eventStoreUrl, flag, host, integer, isLoopback, list, logUrl, oneOf, proxies, serverUrl, text, type Parse,
+  SettingError, address, databaseUrl, eventStoreUrl, flag, host, httpUrl, integer, isLoopback, list, logUrl, oneOf, proxies, text, webSocketUrl,
+  type Parse,
 } from './settings.js';
 
 interface Setting<T> {
@@ -115,7 +116,11 @@ const settings = {
     'Where the prices of quick markets come from, the best first: pyth, coinbase, binance; or simulated alone, for development; or none.',
     { shown: 'none (simulated with the embedded Postgres and the development chain on loopback)' }),
   PYTH_API_KEY: setting(text(1_000), '', 'The key of the price source pyth. Without one it is skipped, except at a PYTH_URL of one\'s own.', { shown: '(none)', secret: true }),
-  PYTH_URL: setting(serverUrl, PUBLIC_URLS.pyth, 'Hermes server of the price source pyth.'),
+  PYTH_URL: setting(httpUrl, PUBLIC_URLS.pyth, 'Hermes server of the price source pyth.', { secret: true }),
+  COINBASE_URL: setting(httpUrl, PUBLIC_URLS.coinbase, 'REST server of the price source coinbase, which fills gaps.', { secret: true }),
+  COINBASE_STREAM_URL: setting(webSocketUrl, PUBLIC_URLS.coinbaseStream, 'WebSocket feed of the price source coinbase.', { secret: true }),
+  BINANCE_URL: setting(httpUrl, PUBLIC_URLS.binance, 'REST server of the price source binance, which fills gaps.', { secret: true }),
+  BINANCE_STREAM_URL: setting(webSocketUrl, PUBLIC_URLS.binanceStream, 'WebSocket streams of the price source binance.', { secret: true }),
   QUICK_ASSETS: setting(list(asset), ['BTC', 'ETH'], 'Assets of the quick markets, separated by commas or spaces; none: no quick markets are made.', { shown: 'BTC,ETH' }),
   QUICK_INTERVAL_S: setting(integer(MIN_QUICK_S, MAX_QUICK_S), 900, 'Length of a quick market in seconds. Quick markets start at its multiples since the Unix epoch.'),
   QUICK_AHEAD: setting(integer(1, 96), 2, 'How many quick markets of each asset are made ahead of the one that runs.'),
@@ -215,7 +220,7 @@ export function publicConfig(config: Config, unused: readonly SettingName[] = []
   const left = new Set<string>([...ignored, ...alsoUnused, ...unused]);
   return Object.fromEntries(Object.entries(settings).filter(([name]) => !left.has(name)).map(([name, each]) => {
     const value = config[camelCase(name) as keyof Config];
-    return [name, each.secret && value !== '' ? '(secret)' : value];
+    return [name, each.secret && value !== each.fallback ? '(secret)' : value];
   }));
 }
 

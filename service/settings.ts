@@ -55,10 +55,21 @@ export function list<T>(parse: Parse<T>): Parse<readonly T[]> {
   };
 }
 
-/** The address of a server of one's own: http or https, without a slash at the end. */
-export function serverUrl(value: string): string {
-  if (!/^https?:\/\/[^\s]+[^\s/]$/.test(value) || !URL.canParse(value)) throw new SettingError('expected http://host:port or https://host, without a slash at the end');
-  return value;
+/** The URL of a server over HTTP, to which paths are added. */
+export const httpUrl = urlOf('http', 'https');
+
+/** The URL of a server over WebSocket, to which paths are added. */
+export const webSocketUrl = urlOf('ws', 'wss');
+
+/** The text never appears in the error: a path may hold a key. A user or password is refused, since `fetch` refuses it in every request. */
+function urlOf(scheme: string, secureScheme: string): Parse<string> {
+  return (value) => {
+    const parsed = /^[a-z]+:\/\/[^\s?#\\]*[^\s?#\\/]$/.test(value) && URL.canParse(value) ? new URL(value) : undefined;
+    if (parsed === undefined || ![scheme, secureScheme].includes(parsed.protocol.slice(0, -1)) || parsed.username !== '' || parsed.password !== '') {
+      throw new SettingError(`expected ${scheme}://host:port or ${secureScheme}://host, without user, password, query and a slash at the end`);
+    }
+    return value;
+  };
 }
 
 /** An EVM address, lower-cased. */

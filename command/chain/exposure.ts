@@ -25,7 +25,7 @@ export interface ExposureParts {
   readonly catchUp: () => Promise<void>;
   readonly readHoldings: (question: HoldingsQuestion) => Promise<Holdings>;
   /** The ERC-1155 id of a market's YES or NO shares. */
-  readonly tokenOf: (marketId: string, outcome: MarketOutcome) => string | undefined;
+  readonly tokenOf: (marketId: string, outcome: MarketOutcome) => bigint | undefined;
 }
 
 export interface Exposure {

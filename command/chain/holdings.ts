@@ -30,8 +30,8 @@ const tokens = new Interface([
 
 export interface HoldingsQuestion {
   readonly trader: string;
-  /** ERC-1155 ids, 32 bytes in hex. */
-  readonly tokens: readonly string[];
+  /** ERC-1155 ids. */
+  readonly tokens: readonly bigint[];
   /** The block at whose end the balances are read. */
   readonly block: number;
 }

@@ -11,7 +11,8 @@ export interface WrittenFact {
 
 /**
  * Rejections that are no reason for an alarm: anybody can cause them on the chain, or they come from the time before this history began
- * (expired markets, their tokens, unknown orders). Every other rejection means that the chain and the history contradict each other.
+ * (unknown orders), or they concern a quick market of an impossible length. Every other rejection means that the chain and the history
+ * contradict each other.
  */
 const HARMLESS: Readonly<Record<FactCommand['kind'], readonly RejectionCode[]>> = {
   OpenMarket: ['invalid_expiration'], CancelOrder: ['unknown_order', 'not_order_owner', 'already_filled'], CancelOrdersBelow: ['nonce_cancelled'],

@@ -176,7 +176,7 @@ function openMarket(args: ChainEventArgs['MarketCreated'], chainId: number, quic
   const marketKind = MARKET_KINDS[Number(args.kind)];
   if (marketKind === undefined) throw new Unrecordable(`a market of kind ${args.kind}, which this program does not know`);
   return {
-    kind: 'OpenMarket', v: 2, marketId, contractAddress, maker, chainId, marketKind,
+    kind: 'OpenMarket', v: 3, ifOver: 'close', marketId, contractAddress, maker, chainId, marketKind,
     question: cut(args.question, MAX_QUESTION) || '(no question)',
     description: cut(args.description, MAX_DESCRIPTION),
     category: CATEGORIES[Number(args.category)] ?? 'general',

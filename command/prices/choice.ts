@@ -1,4 +1,5 @@
 /** The choice among sources: which observations are accepted, at most one per asset and second. Its rules are in docs/prices.md. */
+import { MAX_PRICE_LEAD_MS } from '../../engine/rules/limits.js';
 import { checkNames, type Observation, type SourceName } from './observation.js';
 
 export type Verdict = Accepted | { readonly accepted: false; readonly because: Reason };
@@ -17,14 +18,14 @@ export interface Accepted {
  */
 export type Reason = 'old' | 'ahead' | 'repeated' | 'backwards' | 'jump' | 'unwitnessed' | 'standby' | 'second_taken';
 
-export interface ChoiceRules {
+interface ChoiceRules {
   /** A source without a usable observation for longer is silent. */
   readonly silentMs: number;
   /** A source that has come back is used when it has not been silent for this time. */
   readonly steadyMs: number;
   /** The most time from an observation's publishing to its arrival. */
   readonly oldMs: number;
-  /** The most time by which the provider's clock may be ahead. */
+  /** The most time by which the provider's clock may be ahead. The engine refuses what is further ahead. */
   readonly aheadMs: number;
   /** For so long a price tells how far the next one may be. */
   readonly rememberedMs: number;
@@ -34,8 +35,8 @@ export interface ChoiceRules {
   readonly degradedPerMille: bigint;
 }
 
-export const CHOICE_RULES: ChoiceRules = {
-  silentMs: 5_000, steadyMs: 10_000, oldMs: 10_000, aheadMs: 2_000, rememberedMs: 30_000, jumpPerMille: 50n, degradedPerMille: 5n,
+const rules: ChoiceRules = {
+  silentMs: 5_000, steadyMs: 10_000, oldMs: 10_000, aheadMs: MAX_PRICE_LEAD_MS, rememberedMs: 30_000, jumpPerMille: 50n, degradedPerMille: 5n,
 };
 
 export interface ChoiceOptions {
@@ -45,7 +46,6 @@ export interface ChoiceOptions {
   readonly startedAtMs: number;
   /** The last accepted observation of each asset, from the history. */
   readonly last?: readonly Pick<Observation, 'asset' | 'priceE8' | 'publishedAtMs'>[];
-  readonly rules?: ChoiceRules;
 }
 
 export interface Choice {
@@ -77,7 +77,7 @@ interface AssetState {
 }
 
 /** Outputs depend on the arguments alone. */
-export function createChoice({ sources: names, startedAtMs, last = [], rules = CHOICE_RULES }: ChoiceOptions): Choice {
+export function createChoice({ sources: names, startedAtMs, last = [] }: ChoiceOptions): Choice {
   checkNames(names);
   const [best] = names;
   if (best === undefined) throw new Error('a choice needs a source');

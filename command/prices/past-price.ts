@@ -1,7 +1,7 @@
 /** The price at a past moment, from what the sources can still tell: the observation that would have counted if all of them had been heard then. */
 import { PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
 import { chooseAmongPast } from './choice.js';
-import type { Observation } from './observation.js';
+import type { Observation, SourceName } from './observation.js';
 import type { PriceSource, TimeSpan } from './price-source.js';
 
 /** Prices from before the moment bear witness for the first one after it. Shorter than the silence after which a source is passed over. */
@@ -21,7 +21,7 @@ export interface PastPrice {
   /** The first observation of the best source in the 15 s after the moment; undefined when no source tells one that counts. */
   readonly observation: Observation | undefined;
   /** Sources that did not answer, with their reasons. They may tell more at another time. */
-  readonly failures: readonly string[];
+  readonly failures: ReadonlyMap<SourceName, string>;
 }
 
 /** Asks all sources. Never throws, and never guesses: an observation that nothing bears witness for does not count. */
@@ -30,13 +30,13 @@ export async function pastPrice({ asset, time, sources, nowMs }: PastAsked): Pro
   const spans: readonly TimeSpan[] = [
     { fromMs: momentMs - WITNESS_MS, toMs: momentMs - 1 }, { fromMs: momentMs, toMs: Math.min(nowMs, momentMs + PRICE_WINDOW_MS) },
   ];
-  const failures: string[] = [];
+  const failures = new Map<SourceName, string>();
   const told = await Promise.all(sources.map(async (source) => {
     try {
       // Some sources tell only the first observation of a span.
       return (await Promise.all(spans.map((span) => source.observationsSince(asset, span)))).flat();
     } catch (error) {
-      failures.push(`${source.name}: ${error instanceof Error ? error.message : String(error)}`);
+      failures.set(source.name, error instanceof Error ? error.message : String(error));
       return [];
     }
   }));

@@ -35,11 +35,10 @@ export const PUBLIC_URLS: ProviderUrls = {
   binance: 'https://data-api.binance.vision', binanceStream: 'wss://data-stream.binance.vision',
 };
 
-/** Where each source's prices come from, as answers name it. */
-export function sourceUrls(urls: Partial<ProviderUrls> = {}): Readonly<Record<SourceName, string>> {
-  const { pyth, coinbase, binance } = { ...PUBLIC_URLS, ...urls };
-  return { pyth, coinbase, binance, simulated: 'simulated:' };
-}
+/** Where each source's prices come from, as answers name it: the provider, whichever server passes its prices on. */
+export const SOURCE_URLS: Readonly<Record<SourceName, string>> = {
+  pyth: PUBLIC_URLS.pyth, coinbase: PUBLIC_URLS.coinbase, binance: PUBLIC_URLS.binance, simulated: 'simulated:',
+};
 
 /** Pyth's ids of prices in USD. */
 export const PYTH_FEEDS: Readonly<Record<string, string>> = {

@@ -5,7 +5,7 @@ import { LATE_PRICES_MS, MAX_PRICE_LEAD_MS, PRICE_WINDOW_MS } from '../../engine
 import type { OpenBoundary } from '../../engine/run/view.js';
 import { backoffMs, createBell, pause, type Backoff } from '../../engine/waiting.js';
 import type { Report } from '../chain/report.js';
-import { CHOICE_RULES, createChoice, type Choice, type Reason } from './choice.js';
+import { createChoice, type Choice, type Reason } from './choice.js';
 import type { Observation, SourceName } from './observation.js';
 import { pastPrice } from './past-price.js';
 import type { PriceSource } from './price-source.js';
@@ -42,6 +42,30 @@ export interface AssetStatus {
   readonly lastMs: number | undefined;
 }
 
+/** An observation that counts, and waits to be recorded. */
+interface Accepted {
+  readonly observation: Observation;
+  /** When it arrived. */
+  readonly at: number;
+  /** From this time of publication on, everything that its source has published about the asset has arrived. */
+  readonly unbrokenSinceMs: number;
+}
+
+/** What has been asked about a boundary. */
+interface Asked {
+  readonly times: number;
+  readonly atMs: number;
+  /** Sources that did not answer the last time. */
+  readonly failed: ReadonlySet<SourceName>;
+}
+
+/** One connection of a source, as far as one asset is concerned. */
+interface Listening {
+  readonly connections: number;
+  /** When the first observation that it brought was published. */
+  readonly sinceMs: number;
+}
+
 export interface Recorder {
   /** Resolves when the recorder has ended. Only `signal` ends it. */
   readonly done: Promise<void>;
@@ -68,22 +92,23 @@ export function runRecorder(options: RecorderOptions): Recorder {
 class RunningRecorder {
   private readonly choice: Choice;
   private readonly bell = createBell();
-  private queue: { readonly observation: Observation; readonly at: number }[] = [];
+  private queue: Accepted[] = [];
+  /** By source and asset. */
+  private readonly listening = new Map<string, Listening>();
   private readonly last = new Map<string, number>();
   private readonly refused = new Map<Reason | 'clock' | 'outage', number>();
-  private readonly asked = new Map<string, { readonly times: number; readonly atMs: number }>();
+  private readonly asked = new Map<string, Asked>();
   private readonly silent = new Set<string>();
   private readonly startedAtMs: number;
+  /** Whatever arrived before was another process's to record. */
+  private recordsSinceMs: number;
   private lastAskedMs = -Infinity;
   private failure: string | undefined;
 
   constructor(private readonly options: RecorderOptions) {
     const { sources, now } = options;
-    this.startedAtMs = now();
-    // What the engine would refuse as coming from the future is not accepted here.
-    this.choice = createChoice({
-      sources: sources.map(({ name }) => name), startedAtMs: this.startedAtMs, rules: { ...CHOICE_RULES, aheadMs: MAX_PRICE_LEAD_MS },
-    });
+    this.startedAtMs = this.recordsSinceMs = now();
+    this.choice = createChoice({ sources: sources.map(({ name }) => name), startedAtMs: this.startedAtMs });
   }
 
   status(): RecorderStatus {
@@ -97,7 +122,7 @@ class RunningRecorder {
 
   async run(): Promise<void> {
     const { sources } = this.options;
-    for (const source of sources) source.start((observation) => { this.hear(observation); });
+    for (const source of sources) source.start((observation) => { this.hear(observation, source); });
     try {
       await this.rounds();
     } finally {
@@ -125,14 +150,22 @@ class RunningRecorder {
     }
   }
 
-  private hear(observation: Observation): void {
+  private hear(observation: Observation, source: PriceSource): void {
     const { now, doubt } = this.options;
-    if (doubt() !== undefined) return this.count('clock');
+    const key = `${observation.asset} ${source.name}`;
+    if (doubt() !== undefined) {
+      this.listening.delete(key);
+      return this.count('clock');
+    }
     const at = now();
+    const { connections } = source.health();
+    const before = this.listening.get(key);
+    const listening = before?.connections === connections ? before : { connections, sinceMs: observation.publishedAtMs };
+    this.listening.set(key, listening);
     const verdict = this.choice.observe(observation, at);
     if (!verdict.accepted) return this.count(verdict.because);
     this.last.set(observation.asset, observation.publishedAtMs);
-    this.queue.push({ observation, at });
+    this.queue.push({ observation, at, unbrokenSinceMs: listening.sinceMs });
     this.bell.ring();
   }
 
@@ -145,17 +178,31 @@ class RunningRecorder {
     this.tellSilence();
     if (!holds()) {
       this.queue = [];
+      this.recordsSinceMs = this.options.now();
       return;
     }
     this.dropOld();
-    for (let next = this.queue[0]; next !== undefined && !this.options.signal.aborted; next = this.queue[0]) {
-      const gap = this.boundaryBefore(next.observation);
-      if (gap !== undefined) await this.ask(gap);
-      await this.append(next.observation, next.at);
-      this.queue.shift();
-    }
+    await this.recordQueue();
     const boundary = doubt() === undefined ? this.boundaryToAsk() : undefined;
     if (boundary !== undefined) await this.ask(boundary);
+  }
+
+  /** Records what waits; what a source has to be asked before, and does not answer, goes on waiting with all that follows about its asset. */
+  private async recordQueue(): Promise<void> {
+    const held = new Set<string>();
+    for (const next of [...this.queue]) {
+      if (this.options.signal.aborted) return;
+      const { asset } = next.observation;
+      if (held.has(asset)) continue;
+      const gap = this.boundaryBefore(next);
+      if (gap !== undefined && (!this.asked.has(keyOf(gap)) || this.mayAsk())) await this.ask(gap);
+      if (gap !== undefined && this.boundaryBefore(next) !== undefined) {
+        held.add(asset);
+        continue;
+      }
+      await this.append(next.observation, next.at);
+      this.queue = this.queue.filter((each) => each !== next);
+    }
   }
 
   /** After an outage: drops what nobody needs any more. */
@@ -173,13 +220,18 @@ class RunningRecorder {
   }
 
   /**
-   * The boundary whose price the observation would become although its source may have published an earlier one that was not heard: the
-   * source is asked first.
+   * The boundary whose price the observation would become although its source may have published an earlier one that was not heard, or was
+   * another process's to record, which may have died with it: the source is asked first, again when it does not answer, until the window ends.
    */
-  private boundaryBefore(observation: Observation): OpenBoundary | undefined {
+  private boundaryBefore({ observation, unbrokenSinceMs }: Accepted): OpenBoundary | undefined {
     const boundary = this.boundaryOf(observation);
-    const isLate = boundary !== undefined && observation.publishedAtMs >= boundary.time * 1_000 + ASK_AFTER_MS;
-    return isLate && !this.asked.has(keyOf(boundary)) ? boundary : undefined;
+    if (boundary === undefined) return undefined;
+    const startMs = boundary.time * 1_000;
+    const heardAll = unbrokenSinceMs < startMs && this.recordsSinceMs + MAX_PRICE_LEAD_MS < startMs;
+    if (heardAll && observation.publishedAtMs < startMs + ASK_AFTER_MS) return undefined;
+    const before = this.asked.get(keyOf(boundary));
+    if (before === undefined) return boundary;
+    return before.failed.has(observation.source) && this.options.now() <= startMs + PRICE_WINDOW_MS ? boundary : undefined;
   }
 
   /** The oldest boundary to ask the sources about now: the best of them has said nothing. */
@@ -188,7 +240,7 @@ class RunningRecorder {
     const open = this.options.openBoundaries();
     const keys = new Set(open.map(keyOf));
     for (const key of this.asked.keys()) if (!keys.has(key)) this.asked.delete(key);
-    if (nowMs < this.lastAskedMs + ASK_APART_MS) return undefined;
+    if (!this.mayAsk()) return undefined;
     return open.filter((boundary) => {
       const before = this.asked.get(keyOf(boundary));
       const afterMs = nowMs - boundary.time * 1_000;
@@ -198,13 +250,18 @@ class RunningRecorder {
     }).sort((a, b) => a.time - b.time)[0];
   }
 
+  private mayAsk(): boolean {
+    return this.options.now() >= this.lastAskedMs + ASK_APART_MS;
+  }
+
   private async ask(boundary: OpenBoundary): Promise<void> {
     const { sources, now } = this.options;
     const { asset, time } = boundary;
     const times = (this.asked.get(keyOf(boundary))?.times ?? 0) + 1;
     this.lastAskedMs = now();
-    this.asked.set(keyOf(boundary), { times, atMs: now() });
-    const { observation, failures } = await pastPrice({ asset, time, sources, nowMs: now() });
+    const atMs = now();
+    const { observation, failures } = await pastPrice({ asset, time, sources, nowMs: atMs });
+    this.asked.set(keyOf(boundary), { times, atMs, failed: new Set(failures.keys()) });
     const moment = `${asset} at ${new Date(time * 1_000).toISOString()}`;
     if (observation !== undefined) {
       const best = this.boundaryOf(observation)?.best;
@@ -212,7 +269,7 @@ class RunningRecorder {
       return;
     }
     if (times > 1) return;
-    const reasons = failures.map((each) => `; ${each}`).join('');
+    const reasons = [...failures].map(([source, reason]) => `; ${source}: ${reason}`).join('');
     this.options.report('trouble', `no source tells the price of ${moment} yet${reasons}; they are asked again`);
   }
 

@@ -42,7 +42,7 @@ interface Shape {
 
 /** Upcasts by command kind or event type, then by the version that they convert. */
 const upcasts: Readonly<Record<string, Readonly<Record<number, Upcast>>>> = {
-  OpenMarket: { 1: (record) => ({ ...record, v: 2 }) },
+  OpenMarket: { 1: (record) => ({ ...record, v: 2 }), 2: (record) => ({ ...record, v: 3, ifOver: 'reject' }) },
   MarketOpened: { 1: (record) => ({ ...record, v: 2, quick: null }) },
 };
 

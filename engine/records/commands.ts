@@ -21,9 +21,9 @@ export const Permit = record({
   nonce: Uint64, value: Uint256, deadline: Uint64, v: Type.Union([Type.Literal(27), Type.Literal(28)]), r: Bytes32, s: Bytes32,
 });
 
-/** Version 2 knows what a quick market is about. */
+/** Version 2 knows what a quick market is about, version 3 what becomes of a market that is recorded after its end. */
 export const OpenMarket = record({
-  ...head('OpenMarket', 2),
+  ...head('OpenMarket', 3),
   marketId: Bytes32,
   question: Type.String({ minLength: 1, maxLength: 1_000 }),
   description: Type.String({ maxLength: 10_000 }),
@@ -37,6 +37,8 @@ export const OpenMarket = record({
   tokens: Type.Optional(record({ yes: Bytes32, no: Bytes32 })),
   /** A quick market: YES wins if the asset's price at the expiration is not below its price at `startTime`. */
   quick: Type.Optional(record({ asset: Asset, startTime: Seconds })),
+  /** When the expiration has passed: the market is opened and closed at once, or the command is rejected, as those of versions 1 and 2 are. */
+  ifOver: Type.Union([Type.Literal('close'), Type.Literal('reject')]),
   ...fact,
 });
 

@@ -1,30 +1,47 @@
 /** The moments at which quick markets start and end, and the price that counts at each: docs/matching-rules.md, "Prices". */
 import type { RecordPrice } from '../records/commands.js';
-import { LATE_PRICES_MS, PRICE_WINDOW_MS } from './limits.js';
+import { BOUNDARY_MEMORY_MS, LATE_PRICES_MS, PRICE_WINDOW_MS } from './limits.js';
 import type { Boundary, Market, State } from './state.js';
 
+/** The boundary that a new market would have there; undefined if no market has it, or if it is forgotten. */
 export function boundaryAt(state: State, asset: string, time: number): Boundary | undefined {
+  const boundary = keptBoundary(state, asset, time);
+  return boundary !== undefined && isOld(state, boundary) && !isOpen(state, boundary) ? undefined : boundary;
+}
+
+/** The boundary in memory. It may be forgotten already. */
+export function keptBoundary(state: State, asset: string, time: number): Boundary | undefined {
   return state.boundaries.get(keyOf(asset, time));
 }
 
 /** The boundary at which a market starts or ends; it is new if no market before had it. */
 export function joinBoundary(state: State, { asset, time, market }: { asset: string; time: number; market: number }): void {
-  const key = keyOf(asset, time);
-  const boundary: Boundary = state.boundaries.get(key) ?? { asset, time, best: undefined, decided: false, missed: false, markets: [] };
+  const boundary: Boundary = boundaryAt(state, asset, time) ?? { asset, time, best: undefined, decided: false, missed: false, markets: [] };
   boundary.markets.push(market);
-  state.boundaries.set(key, boundary);
+  state.boundaries.set(keyOf(asset, time), boundary);
+  const { openBoundaries } = state;
+  if (boundary.decided || openBoundaries.includes(boundary)) return;
+  const after = openBoundaries.findLastIndex((other) => comesBefore(other, boundary));
+  openBoundaries.splice(after + 1, 0, boundary);
 }
 
-/** Forgets boundaries that no new market can have: a market's start is at most a day back, and its end is ahead. */
-export function forgetBoundaries(state: State, beforeS: number): void {
+/** Takes the boundary from the open ones if no market waits for its price any more. */
+export function leaveOpen(state: State, boundary: Boundary): void {
+  const index = isOpen(state, boundary) ? -1 : state.openBoundaries.indexOf(boundary);
+  if (index >= 0) state.openBoundaries.splice(index, 1);
+}
+
+/** Frees the memory of forgotten boundaries, the ones that were joined first. */
+export function freeBoundaries(state: State): void {
   for (const [key, boundary] of state.boundaries) {
-    if (boundary.time < beforeS && (boundary.decided || !isWanted(state, boundary))) state.boundaries.delete(key);
+    if (!isOld(state, boundary)) return;
+    if (!isOpen(state, boundary)) state.boundaries.delete(key);
   }
 }
 
-/** Whether a market still needs the boundary's price. */
-export function isWanted(state: State, boundary: Boundary): boolean {
-  return !boundary.decided && unresolvedMarkets(state, boundary).length > 0;
+/** The open boundaries, the earliest first, of equal ones that of the first asset in alphabetical order. */
+export function openBoundariesOf(state: Pick<State, 'boundaries' | 'markets'>): Boundary[] {
+  return [...state.boundaries.values()].filter((boundary) => isOpen(state, boundary)).sort((a, b) => (comesBefore(a, b) ? -1 : 1));
 }
 
 /** The boundary's markets that may still need its price, in the order of opening. */
@@ -32,11 +49,18 @@ export function unresolvedMarkets(state: State, { markets }: Boundary): Market[]
   return markets.flatMap((index) => state.markets[index] ?? []).filter((market) => !isResolved(market));
 }
 
-/** Whether the observation becomes the boundary's best. */
-export function serves(state: State, boundary: Boundary, { asset, rank, publishedAt }: Pick<RecordPrice, 'asset' | 'rank' | 'publishedAt'>): boolean {
-  const delayMs = publishedAt - boundary.time * 1_000;
-  if (boundary.asset !== asset || delayMs < 0 || delayMs > PRICE_WINDOW_MS || !isWanted(state, boundary)) return false;
-  const { best } = boundary;
+/** The open boundaries whose best price the observation becomes, the earliest first. Looks at the seconds of the window only. */
+export function servedBy(state: State, price: Pick<RecordPrice, 'asset' | 'rank' | 'publishedAt'>): Boundary[] {
+  const { asset, publishedAt } = price;
+  const served: Boundary[] = [];
+  for (let time = Math.ceil((publishedAt - PRICE_WINDOW_MS) / 1_000); time * 1_000 <= publishedAt; time++) {
+    const boundary = keptBoundary(state, asset, time);
+    if (boundary !== undefined && isBetter(price, boundary) && isOpen(state, boundary)) served.push(boundary);
+  }
+  return served;
+}
+
+function isBetter({ rank, publishedAt }: Pick<RecordPrice, 'rank' | 'publishedAt'>, { best }: Boundary): boolean {
   return best === undefined || rank < best.rank || (rank === best.rank && publishedAt < best.publishedAt);
 }
 
@@ -47,26 +71,36 @@ export function lateAt(boundary: Boundary): number {
 
 /** When the clock has to look at a boundary next, in milliseconds; Infinity when there is none. */
 export function nextBoundaryDue(state: State): number {
-  return Math.min(...[...state.boundaries.values()].map((boundary) => dueAt(state, boundary)));
-}
-
-function dueAt(state: State, boundary: Boundary): number {
-  return boundary.missed || !isWanted(state, boundary) ? Infinity : lateAt(boundary);
+  const next = nextBoundary(state);
+  return next === undefined ? Infinity : lateAt(next);
 }
 
 /** The earliest boundary that is due now, of equal ones that of the first asset in alphabetical order. */
 export function dueBoundary(state: State): Boundary | undefined {
-  let first: Boundary | undefined;
-  for (const boundary of state.boundaries.values()) {
-    if (dueAt(state, boundary) > state.now) continue;
-    if (first === undefined || boundary.time < first.time || (boundary.time === first.time && boundary.asset < first.asset)) first = boundary;
-  }
-  return first;
+  const next = nextBoundary(state);
+  return next !== undefined && lateAt(next) <= state.now ? next : undefined;
+}
+
+function nextBoundary({ openBoundaries }: State): Boundary | undefined {
+  return openBoundaries.find(({ missed }) => !missed);
 }
 
 /** Whether the chain has the market's end result. */
 export function isResolved({ winner, halved }: Market): boolean {
   return winner !== undefined || halved;
+}
+
+/** Whether a market still needs the boundary's price. */
+function isOpen({ markets }: Pick<State, 'markets'>, boundary: Boundary): boolean {
+  return !boundary.decided && boundary.markets.some((index) => markets[index] !== undefined && !isResolved(markets[index]));
+}
+
+function isOld({ now }: State, { time }: Boundary): boolean {
+  return time * 1_000 < now - BOUNDARY_MEMORY_MS;
+}
+
+function comesBefore(a: Boundary, b: Boundary): boolean {
+  return a.time < b.time || (a.time === b.time && a.asset < b.asset);
 }
 
 function keyOf(asset: string, time: number): string {

@@ -2,7 +2,7 @@
 import type { OpenMarket, RecordPrice } from '../records/commands.js';
 import type { Event, MarketOpened } from '../records/events.js';
 import { NO, YES } from '../records/fields.js';
-import { boundaryAt, dueBoundary, lateAt, serves, unresolvedMarkets } from './boundaries.js';
+import { boundaryAt, dueBoundary, lateAt, servedBy, unresolvedMarkets } from './boundaries.js';
 import { rejected } from './cancelled.js';
 import { MAX_BOUNDARY_MARKETS, MAX_PRICE_LEAD_MS, MAX_QUICK_S, MIN_QUICK_S } from './limits.js';
 import type { Boundary, CountedPrice, Market, Observation, State } from './state.js';
@@ -10,7 +10,7 @@ import type { Boundary, CountedPrice, Market, Observation, State } from './state
 export function decideRecordPrice(state: State, command: RecordPrice): Event[] {
   const { asset, source, rank, price, publishedAt } = command;
   if (publishedAt > state.now + MAX_PRICE_LEAD_MS) return rejected('future_price', asset);
-  const served = [...state.boundaries.values()].filter((boundary) => serves(state, boundary, command)).sort((a, b) => a.time - b.time);
+  const served = servedBy(state, command);
   const newest = state.newestPrices.get(asset);
   const isNewer = newest === undefined || Math.floor(publishedAt / 1_000) > Math.floor(newest / 1_000);
   if (!isNewer && served.length === 0) return rejected('old_price', asset);
@@ -37,19 +37,24 @@ export function refusalOfQuick(state: State, { quick, expiration }: OpenMarket):
   return isFull(startTime) || isFull(expiration) ? 'too_many_markets' : undefined;
 }
 
-/** The prices that a new quick market has at once, since the markets before it had them. */
-export function knownPrices(state: State, { marketId, quick }: MarketOpened): Event[] {
+/** What a new quick market is told at once, since the markets before it were told. A market of an old version is not told what was missed. */
+export function knownPrices(state: State, { marketId, quick }: MarketOpened, ifOver: OpenMarket['ifOver']): Event[] {
   if (quick === null) return [];
-  const priceAt = (time: number) => {
-    const boundary = boundaryAt(state, quick.asset, time);
-    return boundary?.decided === true ? boundary.best : undefined;
-  };
-  const [start, end] = [priceAt(quick.startTime), priceAt(quick.endTime)];
+  const start = boundaryAt(state, quick.asset, quick.startTime);
+  const end = boundaryAt(state, quick.asset, quick.endTime);
+  const [strike, last] = [priceOf(start), priceOf(end)];
+  const isMissed = (boundary: Boundary | undefined) => ifOver === 'close' && boundary?.missed === true;
   const events: Event[] = [];
-  if (start !== undefined) events.push({ type: 'StrikePriceSet', v: 1, marketId, ...counted(start) });
-  if (end !== undefined) events.push({ type: 'EndPriceSet', v: 1, marketId, ...counted(end) });
-  if (start !== undefined && end !== undefined) events.push(decided(marketId, start, end));
+  if (strike !== undefined) events.push({ type: 'StrikePriceSet', v: 1, marketId, ...counted(strike) });
+  else if (isMissed(start)) events.push({ type: 'PriceMissed', v: 1, marketId, boundary: 'start' });
+  if (last !== undefined) events.push({ type: 'EndPriceSet', v: 1, marketId, ...counted(last) });
+  else if (isMissed(end)) events.push({ type: 'PriceMissed', v: 1, marketId, boundary: 'end' });
+  if (strike !== undefined && last !== undefined) events.push(decided(marketId, strike, last));
   return events;
+}
+
+function priceOf(boundary: Boundary | undefined): Observation | undefined {
+  return boundary?.decided === true ? boundary.best : undefined;
 }
 
 /** The boundary's price is this one: for each of its markets, in the order of opening. */

@@ -11,7 +11,8 @@ import type { CancelReason, Event, MarketOpened, RejectionCode } from '../record
 import { MIN_LIFETIME_S, WORK_LIMIT } from './limits.js';
 import { match } from './match.js';
 import {
-  FILLED, OPEN, deathOf, findNonce, findOrder, isBelowFloor, isOpenMarket, lives, marketOf, ownerOf, sweptOrders, type State, type Sweep,
+  FILLED, OPEN, deathOf, findNonce, findOrder, isBelowFloor, isOpenMarket, lives, marketOf, marketOfToken, ownerOf, sweptOrders,
+  type State, type Sweep,
 } from './state.js';
 import { formatUint64, parseUint64, readUint64 } from '../book/uint64.js';
 
@@ -49,12 +50,13 @@ export function decide(state: State, command: Command, position: number): Event[
 }
 
 function openMarket(state: State, command: OpenMarket): Event[] {
-  const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind, tokens, quick } = command;
+  const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind, tokens, quick, ifOver } = command;
   if (state.marketIndex.has(marketId)) return rejected('market_exists', marketId);
-  if (tokens !== undefined && (state.tokens.has(tokens.yes) || state.tokens.has(tokens.no) || tokens.yes === tokens.no)) {
+  if (tokens !== undefined && (tokens.yes === tokens.no || [tokens.yes, tokens.no].some((token) => marketOfToken(state, token) !== undefined))) {
     return rejected('market_exists', marketId);
   }
-  if (expiration * 1_000 <= state.now) return rejected('invalid_expiration', marketId);
+  const isOver = expiration * 1_000 <= state.now;
+  if (isOver && ifOver === 'reject') return rejected('invalid_expiration', marketId);
   const refusal = refusalOfQuick(state, command);
   if (refusal !== undefined) return rejected(refusal, marketId);
   const opened: MarketOpened = {
@@ -63,7 +65,8 @@ function openMarket(state: State, command: OpenMarket): Event[] {
   };
   const events: Event[] = [opened];
   if (tokens !== undefined) events.push({ type: 'MarketTokenized', v: 1, marketId, yesToken: tokens.yes, noToken: tokens.no });
-  events.push(...knownPrices(state, opened));
+  if (isOver) events.push({ type: 'MarketClosed', v: 1, marketId });
+  events.push(...knownPrices(state, opened, ifOver));
   return events;
 }
 

@@ -1,5 +1,5 @@
 /** Applies events to the state. Only this module changes the state, in the same way for live commands, replay and recovery. */
-import { boundaryAt, forgetBoundaries, isResolved, joinBoundary, serves } from './boundaries.js';
+import { freeBoundaries, isResolved, joinBoundary, keptBoundary, leaveOpen, servedBy } from './boundaries.js';
 import { Book } from '../book/book.js';
 import { highWord, lowWord, parseUint64, readUint64 } from '../book/uint64.js';
 import { floorPull } from './decide-chain.js';
@@ -10,10 +10,10 @@ import type {
   ResolutionProposed, ResolutionRejected, StrikePriceSet,
 } from '../records/events.js';
 import { BUY } from '../records/fields.js';
-import { KEPT_RELAY_TRANSACTIONS, MAX_QUICK_S } from './limits.js';
+import { KEPT_RELAY_TRANSACTIONS } from './limits.js';
 import {
   CANCELLED, FILLED, OPEN, bookOf, deathOf, indexTokens, lives, nonceHash, sweptOrders,
-  type Boundary, type Market, type QuickTerms, type State, type Trader,
+  type Boundary, type Market, type QuickTerms, type State, type Sweep, type Trader,
 } from './state.js';
 
 /** An event contradicts the engine's state. The engine stops, because every later outcome could be wrong. */
@@ -34,7 +34,15 @@ export function advance(state: State, at: number): void {
     columns.overdue.set(slot, 1);
     freeIfDone(state, slot);
   }
-  if (state.sweeps.length > 0) state.sweeps = state.sweeps.filter((sweep) => sweptOrders(state, sweep).next().done !== true);
+  if (state.sweeps.length > 0) state.sweeps = state.sweeps.filter((sweep) => !endSweep(state, sweep));
+}
+
+/** Ends the sweep if it would find no order. An order never rests in a closed market again, so the market needs no books of its own then. */
+function endSweep(state: State, sweep: Sweep): boolean {
+  if (sweptOrders(state, sweep).next().done !== true) return false;
+  const market = sweep.kind === 'market' ? state.markets[sweep.market] : undefined;
+  if (market !== undefined) market.books = state.noBooks;
+  return true;
 }
 
 /** Applies one event. Events of a command come in order, after `advance` and before the next command. */
@@ -93,7 +101,7 @@ function openMarket(state: State, event: MarketOpened): void {
   if (quick === null) return;
   const { asset, startTime, endTime } = quick;
   state.unresolvedQuick.add(index);
-  forgetBoundaries(state, Math.floor(state.now / 1_000) - MAX_QUICK_S);
+  freeBoundaries(state);
   for (const time of [startTime, endTime]) joinBoundary(state, { asset, time, market: index });
 }
 
@@ -105,9 +113,7 @@ function recordPrice(state: State, { asset, ...observation }: PriceRecorded): vo
   const { source, rank, price, publishedAt } = observation;
   const newest = state.newestPrices.get(asset);
   if (newest === undefined || publishedAt > newest) state.newestPrices.set(asset, publishedAt);
-  for (const boundary of state.boundaries.values()) {
-    if (serves(state, boundary, { asset, rank, publishedAt })) boundary.best = { source, rank, price, publishedAt };
-  }
+  for (const boundary of servedBy(state, { asset, rank, publishedAt })) boundary.best = { source, rank, price, publishedAt };
 }
 
 function setPrice(state: State, { type, marketId, source, price, publishedAt }: StrikePriceSet | EndPriceSet): void {
@@ -115,7 +121,9 @@ function setPrice(state: State, { type, marketId, source, price, publishedAt }: 
   const isStart = type === 'StrikePriceSet';
   quick[isStart ? 'strike' : 'end'] = { source, price, publishedAt };
   quick.missed.delete(isStart ? 'start' : 'end');
-  boundaryOf(state, marketId, isStart ? 'start' : 'end').decided = true;
+  const boundary = boundaryOf(state, marketId, isStart ? 'start' : 'end');
+  boundary.decided = true;
+  leaveOpen(state, boundary);
 }
 
 function missPrice(state: State, { marketId, boundary }: PriceMissed): void {
@@ -126,7 +134,7 @@ function missPrice(state: State, { marketId, boundary }: PriceMissed): void {
 function boundaryOf(state: State, marketId: string, which: 'start' | 'end'): Boundary {
   const { expiration } = marketNamed(state, marketId);
   const { asset, startTime } = quickNamed(state, marketId);
-  const boundary = boundaryAt(state, asset, which === 'start' ? startTime : expiration);
+  const boundary = keptBoundary(state, asset, which === 'start' ? startTime : expiration);
   if (boundary === undefined) throw new InconsistentHistory(`market ${marketId} has no ${which}`);
   return boundary;
 }
@@ -143,7 +151,7 @@ function marketNamed(state: State, marketId: string): Market {
 
 function tokenizeMarket(state: State, { marketId, yesToken, noToken }: MarketTokenized): void {
   const market = marketNamed(state, marketId);
-  market.tokens = [yesToken, noToken];
+  market.tokens = [BigInt(yesToken), BigInt(noToken)];
   indexTokens(state, market);
 }
 
@@ -166,9 +174,16 @@ function halveMarket(state: State, { marketId }: MarketHalved): void {
 }
 
 /** Forgets what is only of use until the chain has resolved the market. */
-function endMarket(state: State, { marketId, index }: Market): void {
+function endMarket(state: State, market: Market): void {
+  const { marketId, index, quick, expiration } = market;
   state.proposals.delete(marketId);
+  if (quick === undefined) return;
   state.unresolvedQuick.delete(index);
+  for (const time of [quick.startTime, expiration]) {
+    const boundary = keptBoundary(state, quick.asset, time);
+    if (boundary !== undefined) leaveOpen(state, boundary);
+  }
+  market.quick = undefined;
 }
 
 function propose(state: State, { marketId, assertionId, expirationTime }: ResolutionProposed): void {

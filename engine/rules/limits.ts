@@ -28,8 +28,11 @@ export const PRICE_WINDOW_MS = 15_000;
 /** How long after that a better source's price is waited for. */
 export const LATE_PRICES_MS = 5_000;
 
+/** A boundary that no market waits for is forgotten after 30 days: a market that is recorded later than that is rare. */
+export const BOUNDARY_MEMORY_MS = 2_592_000_000;
+
 /** How far a source's clock may be ahead of the engine's time. */
 export const MAX_PRICE_LEAD_MS = 1_000;
 
 /** Increases with every change of the rules. Snapshots of another version are not used. */
-export const RULES_VERSION = 2;
+export const RULES_VERSION = 3;

@@ -1,11 +1,11 @@
 /** The engine's state: markets, traders, orders and fills, with functions that read it for decisions. Only evolve.ts changes the state. */
-import type { Book } from '../book/book.js';
+import { Book } from '../book/book.js';
 import type { Column } from '../book/columns.js';
 import { HashIndex, mix32 } from '../book/hash-index.js';
 import { OrderPool } from '../book/order-pool.js';
 import { Deadlines } from './deadlines.js';
 import type { RecordPrice } from '../records/commands.js';
-import type { Claim, MarketOutcome, RelayAction, Side } from '../records/fields.js';
+import { NO, YES, type Claim, type MarketOutcome, type RelayAction, type Side } from '../records/fields.js';
 import { EXPIRY_MARGIN_MS } from './limits.js';
 import { PendingFills } from './pending-fills.js';
 
@@ -25,13 +25,16 @@ export interface Market {
   winner: MarketOutcome | undefined;
   /** The chain pays each share one half: the market has ended without a winner. */
   halved: boolean;
-  /** What a quick market is about; undefined for others. */
-  readonly quick: QuickTerms | undefined;
+  /** What a quick market is about; undefined for others, and once the chain has resolved or halved the market. */
+  quick: QuickTerms | undefined;
   /** ERC-1155 ids of the YES and the NO shares; undefined for a market that was opened without them. */
-  tokens: readonly [string, string] | undefined;
-  /** The YES book and the NO book. */
-  readonly books: readonly [Book, Book];
+  tokens: readonly [bigint, bigint] | undefined;
+  /** The YES book and the NO book; the state's `noBooks` once the market is closed and its last order is off the book. */
+  books: Books;
 }
+
+/** The YES book and the NO book of a market. */
+export type Books = readonly [Book, Book];
 
 /** A price that a source has published. `publishedAt` is in milliseconds since the Unix epoch. */
 export type Observation = Pick<RecordPrice, 'source' | 'rank' | 'price' | 'publishedAt'>;
@@ -168,15 +171,19 @@ export interface State {
   now: number;
   readonly markets: Market[];
   readonly marketIndex: Map<string, number>;
-  /** Market and market outcome by ERC-1155 id. */
-  readonly tokens: Map<string, TokenMarket>;
+  /** Twice the market's index, plus the outcome, by ERC-1155 id. Small, since markets accumulate for ever. */
+  readonly tokens: Map<bigint, number>;
   readonly chains: Map<number, ChainCursor>;
   /** Requests to the relayer that have not ended, by id, oldest first. */
   readonly relays: Map<string, OpenRelay>;
   /** Where quick markets start and end, by asset and time. */
   readonly boundaries: Map<string, Boundary>;
+  /** Those that a market waits for, the earliest first, of equal ones that of the first asset in alphabetical order. */
+  readonly openBoundaries: Boundary[];
   /** When the newest price of each asset was published, in milliseconds. */
   readonly newestPrices: Map<string, number>;
+  /** What all markets that are over have for books. */
+  readonly noBooks: Books;
   /** The indices of the quick markets that the chain has not resolved, in the order of opening: few of all that there have been. */
   readonly unresolvedQuick: Set<number>;
   /** Proposals that count, by market. No decision depends on them: they are there for the view. */
@@ -221,7 +228,7 @@ export function stateOf(orders: OrderPool): State {
   };
   return {
     position: 0, now: 0, markets: [], marketIndex: new Map(), tokens: new Map(), chains: new Map(), relays: new Map(),
-    proposals: new Map(), boundaries: new Map(), newestPrices: new Map(),
+    proposals: new Map(), boundaries: new Map(), openBoundaries: [], newestPrices: new Map(), noBooks: [new Book(orders), new Book(orders)],
     unresolvedQuick: new Set(), closings: [], traders: [], traderIndex: new Map(), orders, columns,
     nonces: new HashIndex(), deadlines: new Deadlines(diesBefore(orders, columns)), fills: new PendingFills(), nextFill: 0, sweeps: [],
     incoming: -1, halves: new Uint32Array(2),
@@ -246,13 +253,15 @@ export function isOpenMarket({ now }: Pick<State, 'now'>, market: Market): boole
 }
 
 /** Adds a market's tokens to the index, if it has any. */
-export function indexTokens({ tokens }: State, market: Market): void {
-  market.tokens?.forEach((token, outcome) => tokens.set(token, { market, outcome: outcome as MarketOutcome }));
+export function indexTokens({ tokens }: State, { tokens: own, index }: Market): void {
+  own?.forEach((token, outcome) => tokens.set(token, 2 * index + outcome));
 }
 
 /** The market and outcome of an ERC-1155 id (32 bytes as lower-case hex with `0x`); undefined when it belongs to no known market. */
 export function marketOfToken(state: State, token: string): TokenMarket | undefined {
-  return state.tokens.get(token);
+  const place = state.tokens.get(BigInt(token)) ?? -1;
+  const market = state.markets[Math.floor(place / 2)];
+  return market === undefined ? undefined : { market, outcome: place % 2 === YES ? YES : NO };
 }
 
 export function lives(state: State, slot: number): boolean {

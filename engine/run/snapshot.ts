@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { deserialize, serialize } from 'node:v8';
 import { Book, type BookDump } from '../book/book.js';
 import { OrderPool, type OrderPoolDump } from '../book/order-pool.js';
-import { isResolved } from '../rules/boundaries.js';
+import { openBoundariesOf } from '../rules/boundaries.js';
 import { Deadlines } from '../rules/deadlines.js';
 import type { Engine } from './engine.js';
 import { RULES_VERSION } from '../rules/limits.js';
@@ -14,7 +14,7 @@ import {
 } from '../rules/state.js';
 
 /** The version of the layout below. A snapshot with another layout is not used. */
-const FORMAT = 3;
+const FORMAT = 4;
 const CHECKSUM_BYTES = 32;
 
 interface Dump {
@@ -24,7 +24,8 @@ interface Dump {
   readonly digest: Uint8Array;
   readonly now: number;
   readonly nextFill: number;
-  readonly markets: readonly (Omit<Market, 'books'> & { readonly books: readonly [BookDump, BookDump] })[];
+  /** By index. */
+  readonly markets: readonly MarketDump[];
   readonly chains: ReadonlyMap<number, ChainCursor>;
   readonly relays: ReadonlyMap<string, OpenRelay>;
   readonly proposals: ReadonlyMap<string, OpenProposal>;
@@ -38,6 +39,12 @@ interface Dump {
   readonly sweeps: readonly Sweep[];
 }
 
+/** A market as an array: an object would repeat its keys 70,000 times. There are no books where they are not the market's own. */
+type MarketDump = readonly [
+  marketId: string, chainId: number, expiration: number, closed: boolean, winner: Market['winner'], halved: boolean, quick: Market['quick'],
+  tokens: Market['tokens'], books: readonly [BookDump, BookDump] | undefined,
+];
+
 /** A state and the digest of the history that led to it. */
 export interface Restored {
   readonly state: State;
@@ -49,7 +56,7 @@ export function encodeSnapshot(engine: Engine): Buffer {
   const { state, digest } = engine;
   const dump: Dump = {
     format: FORMAT, rules: RULES_VERSION, position: state.position, digest: Uint8Array.from(digest), now: state.now, nextFill: state.nextFill,
-    markets: state.markets.map(({ books: [yes, no], ...market }) => ({ ...market, books: [yes.dump(), no.dump()] })),
+    markets: state.markets.map((market) => dumpMarket(state, market)),
     chains: state.chains, relays: state.relays, proposals: state.proposals, boundaries: state.boundaries, newestPrices: state.newestPrices,
     closings: state.closings, traders: state.traders, orders: state.orders.dump(), deadlines: state.deadlines.dump(), fills: state.fills.dump(),
     sweeps: state.sweeps,
@@ -72,9 +79,8 @@ function restore(dump: Dump): State {
   const state: State = {
     ...fresh,
     position: dump.position, now: dump.now, nextFill: dump.nextFill, sweeps: [...dump.sweeps], closings: [...dump.closings],
-    markets: dump.markets.map(({ books: [yes, no], ...market }) => (
-      { ...market, books: [Book.restore(orders, yes), Book.restore(orders, no)] as const })),
-    marketIndex: new Map(dump.markets.map((market) => [market.marketId, market.index])),
+    markets: dump.markets.map((market, index) => restoreMarket(fresh, market, index)),
+    marketIndex: new Map(dump.markets.map(([marketId], index) => [marketId, index])),
     chains: new Map(dump.chains),
     relays: new Map(dump.relays),
     boundaries: new Map(dump.boundaries),
@@ -87,14 +93,28 @@ function restore(dump: Dump): State {
   };
   for (const market of state.markets) {
     indexTokens(state, market);
-    if (market.quick !== undefined && !isResolved(market)) state.unresolvedQuick.add(market.index);
+    if (market.quick !== undefined) state.unresolvedQuick.add(market.index);
   }
+  state.openBoundaries.push(...openBoundariesOf(state));
   for (const slot of orders.slots()) {
     const { trader, nonceHi, nonceLo, status } = state.columns;
     if (status.get(slot) === OPEN) ownerOf(state, slot).openCount++;
     if (holdsNonce(state, slot)) state.nonces.insert(nonceHash(trader.get(slot), nonceHi.get(slot), nonceLo.get(slot)), slot);
   }
   return state;
+}
+
+function dumpMarket({ noBooks }: State, market: Market): MarketDump {
+  const { marketId, chainId, expiration, closed, winner, halved, quick, tokens, books } = market;
+  return [
+    marketId, chainId, expiration, closed, winner, halved, quick, tokens, books === noBooks ? undefined : [books[0].dump(), books[1].dump()],
+  ];
+}
+
+function restoreMarket({ orders, noBooks }: State, dump: MarketDump, index: number): Market {
+  const [marketId, chainId, expiration, closed, winner, halved, quick, tokens, dumps] = dump;
+  const books = dumps === undefined ? noBooks : [Book.restore(orders, dumps[0]), Book.restore(orders, dumps[1])] as const;
+  return { index, marketId, chainId, expiration, closed, winner, halved, quick, tokens, books };
 }
 
 function holdsNonce(state: State, slot: number): boolean {

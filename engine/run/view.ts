@@ -3,7 +3,6 @@ import { formatUint64 } from '../book/uint64.js';
 import type { PlaceOrder } from '../records/commands.js';
 import type { RejectionCode } from '../records/events.js';
 import type { MarketOutcome, Side } from '../records/fields.js';
-import { isWanted } from '../rules/boundaries.js';
 import { chainCursor } from '../rules/chain-cursor.js';
 import { nextDue, refusalOf } from '../rules/decide.js';
 import {
@@ -26,7 +25,7 @@ export interface MarketView {
   /** The final outcome; undefined until the market is resolved. */
   readonly winner: MarketOutcome | undefined;
   /** ERC-1155 ids of the YES and the NO shares; undefined for a market that was opened without them. */
-  readonly tokens: readonly [string, string] | undefined;
+  readonly tokens: readonly [bigint, bigint] | undefined;
 }
 
 export interface OrderView {
@@ -90,7 +89,7 @@ export interface EngineView {
   openProposals(chainId: number): Iterable<OpenProposal>;
   /** The chain's quick markets that the chain has not resolved, in the order of opening. */
   quickMarkets(chainId: number): Iterable<QuickMarket>;
-  /** The times at which a price of an asset is still needed, decided ones left out. */
+  /** The times at which a price of an asset is still needed, the earliest first. */
   openBoundaries(): readonly OpenBoundary[];
   /** How far a chain is recorded; undefined before the chain's first fact. */
   cursor(chainId: number): ChainCursor | undefined;
@@ -120,7 +119,7 @@ export function viewOf(engine: Engine): EngineView {
     openRelays: (chainId) => openRelays(state, chainId),
     openProposals: (chainId) => openProposals(state, chainId),
     quickMarkets: (chainId) => quickMarkets(state, chainId),
-    openBoundaries: () => [...state.boundaries.values()].filter((boundary) => isWanted(state, boundary)),
+    openBoundaries: () => state.openBoundaries,
     cursor: (chainId) => chainCursor(state, chainId),
     chains: () => state.chains.keys(),
   };

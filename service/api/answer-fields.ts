@@ -24,6 +24,7 @@ export const Seconds = integer('Unix seconds.');
 export const Question = Type.String({ description: 'The market\'s question.' });
 export const Count = integer('Number of entries.');
 export const LogPosition = integer('Position in the log.');
+export const Asset = named('Asset', Type.String({ pattern: '^[A-Z0-9]{1,16}$', description: 'Asset, such as BTC or ETH.' }));
 export const ChainId = integer('Chain identifier.', 1);
 export const Next = Type.Optional(integer('Only on a full page. For the next page, send this value as `before`.'));
 export const TxHash = named('SettlementTxHash', Type.String({

@@ -10,6 +10,7 @@ import { ORDERS_LIMIT } from '../../query/orders/orders.js';
 import { HOLDER_ENTRIES } from '../../query/positions.js';
 import { MAX_CLAIM_ENTRIES } from '../../query/claims.js';
 import { MAX_SETTLEMENTS } from '../../query/settlements.js';
+import { QUICK_MARKET_ENTRIES } from '../../query/quick-markets.js';
 import { ACTIVITY_ENTRIES, TRADE_ENTRIES, USER_ACTIVITY_LIMIT } from '../../query/trades.js';
 import type { Collateral } from '../chains/chain-check.js';
 import type { Config } from '../config.js';
@@ -25,8 +26,8 @@ export const signedTypes = { ...orderTypes, ...cancelTypes };
 interface SettlingChain {
   readonly chain: Chain;
   readonly collateral: () => Collateral | undefined;
-  /** The address of the relayer's key; absent: nothing is relayed on the chain. */
-  readonly configured?: { readonly relayer?: string };
+  /** The addresses of the keys that relay, and that create and resolve quick markets; absent: the chain has nothing of the kind. */
+  readonly configured?: { readonly relayer?: string; readonly quick?: string };
 }
 
 export interface ConfigParts {
@@ -48,7 +49,8 @@ interface Limit {
 }
 
 const fixed = (value: number, description: string): Limit => ({ description, of: () => value });
-type LimitSetting = 'rateLimitWindowS' | 'rateLimitOrders' | 'rateLimitReads' | 'maxOpenOrders' | 'relayGasPerOwner' | 'relayGasPerToken';
+type LimitSetting = 'rateLimitWindowS' | 'rateLimitOrders' | 'rateLimitReads' | 'maxOpenOrders' | 'relayGasPerOwner' | 'relayGasPerToken'
+  | 'maxPriceStreams' | 'maxPriceStreamsPerAddress';
 const setting = (name: LimitSetting, description: string): Limit =>
   ({ description, of: (config) => config[name] });
 
@@ -68,6 +70,9 @@ const limits = {
   maxSettlementsPerPage: fixed(MAX_SETTLEMENTS, 'Most pending or failed trades in an answer.'),
   maxClaimsPerPage: fixed(MAX_CLAIM_ENTRIES, 'Most pending or failed claims in an answer.'),
   maxEventsPerPage: fixed(EVENTS_LIMIT.max, 'Most records of the history in an answer.'),
+  maxQuickMarkets: fixed(QUICK_MARKET_ENTRIES, 'Most quick markets in the history of an asset.'),
+  maxPriceStreams: setting('maxPriceStreams', 'Most open price streams of one process.'),
+  maxPriceStreamsPerAddress: setting('maxPriceStreamsPerAddress', 'Most of them of one client address; 0 = no limit.'),
   maxRelayDeadlineS: fixed(MAX_DEADLINE_S, 'How far ahead the deadline of a relayed action may be at most.'),
   maxRedemptionsPerBatch: fixed(MAX_REDEMPTIONS, 'Most redemptions in one batch.'),
   relayGasPerOwnerAndHour: setting('relayGasPerOwner', 'Most gas that is relayed for one owner in an hour; 0 = no limit.'),
@@ -84,23 +89,26 @@ export const Limits = answer('Limits', Object.fromEntries(Object.entries(limits)
 
 /** The handler of `GET /api/v1/config`. */
 export function configHandler({ config, chains, now }: ConfigParts): () => Reply {
-  const { cancelAuth } = config;
+  const { cancelAuth, quickAssets: assets, priceSources: sources, quickIntervalS: intervalS, quickAhead: ahead } = config;
   const told = Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, limit.of(config)]));
   const answered = () => chains.length === 0
     ? [chainOfSettings(config)]
-    : chains.map(({ chain, collateral, configured }) => shown(chain, collateral() ?? null, configured?.relayer));
+    : chains.map(({ chain, collateral, configured }) => shown(chain, collateral() ?? null, configured));
   return () => ({
-    body: JSON.stringify({ serverTime: Math.floor(now() / 1_000), chains: answered(), orderTypes: signedTypes, cancelAuth, limits: told }),
+    body: JSON.stringify({
+      serverTime: Math.floor(now() / 1_000), chains: answered(), orderTypes: signedTypes, cancelAuth,
+      prices: { assets, sources }, quickMarkets: { intervalS, ahead }, limits: told,
+    }),
   });
 }
 
 /** A chain as clients see it. Only the public node URL is shown: the other URLs may hold secrets. */
-function shown(chain: Chain, collateral: Collateral | null, relayer: string | undefined) {
+function shown(chain: Chain, collateral: Collateral | null, { relayer, quick }: NonNullable<SettlingChain['configured']> = {}) {
   const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, exposureCheck, passOverAnchors = [] } = chain;
   return {
     chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, exposureCheck, minOrderSize: minOrderSizeOf(chain), passOverAnchors,
     orderDomain: orderDomain(chain), signedActions: shownActions(chain, collateral ?? undefined),
-    relayer: relayer === undefined ? null : { address: relayer, actions: RELAY_ACTIONS },
+    relayer: relayer === undefined ? null : { address: relayer, actions: RELAY_ACTIONS }, quickOperator: quick ?? null,
   };
 }
 
@@ -111,6 +119,6 @@ function chainOfSettings(config: Config) {
   return {
     chainId, name, testnet, rpcUrl: null, contracts: NO_CONTRACTS, collateral: null, confirmations: 0, exposureCheck: false,
     minOrderSize: minOrderSizeOf(undefined), passOverAnchors: [], orderDomain: domain,
-    signedActions: domain === undefined ? {} : orderActions(domain), relayer: null,
+    signedActions: domain === undefined ? {} : orderActions(domain), relayer: null, quickOperator: null,
   };
 }

@@ -1,11 +1,13 @@
 /**
- * `npm run demo [URL]`: two wallets without gas go through the whole life of a market, and the demo checks balances, holdings and history.
+ * `npm run demo [URL]`: two wallets without gas go through the whole life of a market and trade in a quick market, and the demo checks balances,
+ * holdings and history.
  * Without a URL, uses the service at the default address if one answers there, else starts its own stack. Exits non-zero when a check fails.
  */
 import { Command } from 'commander';
 import { Wallet } from 'ethers';
 import { createApi, type Api, type Chain, type Config, type Market } from './demo/api.js';
 import { ONE, say, step, until } from './demo/progress.js';
+import { quickMarket } from './demo/quick-market.js';
 import { startOwnStack } from './demo/stack.js';
 import { bearerTokenFor } from './demo/token.js';
 import { BOUGHT, costAt, freePrice, settledTrade, showAnchor, showBalances, showExposure, trade, type TradeScene } from './demo/trade.js';
@@ -63,7 +65,11 @@ async function demonstrate(url: string, { token: option, environment }: Asked): 
   const side = chainSide(chain, config.serverTime);
   try {
     if (token === undefined) await tradeWithGas(await listedScene(api, config), chain, side);
-    else await wholeLife({ api, config, chain, side, token, environment });
+    else {
+      const parts = { api, config, chain, side, token, environment };
+      await wholeLife(parts);
+      await quickMarket(parts);
+    }
   } catch (error) {
     throw nodeIsAway(error) ? new Error(`the node of chain ${chain.chainId} at ${chain.rpcUrl} does not answer: ${error.message}`, { cause: error }) : error;
   } finally {

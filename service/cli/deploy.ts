@@ -6,8 +6,8 @@ import { LANE_POLICY } from '../../command/lane/lane-options.js';
 import { ADDRESS, isAddress, quantityOf } from '../../engine/records/hex.js';
 import { secondsOf } from '../access/token-arguments.js';
 import { hasRightChecksum, isHttpUrl } from '../chains/chains-file.js';
-import { ACCEPT_HAND_OVER, checksummed, deploy, walletOf, type Deployment } from '../deploy/deploy.js';
-import { variablesOf } from '../deploy/outputs.js';
+import { ACCEPT_HAND_OVER, checksummed, deploy, keysOf, walletOf, type Deployment } from '../deploy/deploy.js';
+import { variablesOf, type OtherKeys } from '../deploy/outputs.js';
 import type { Asked } from '../deploy/terms.js';
 import { integer, SettingError, text } from '../settings.js';
 import { privateKeyOf } from './market/terms.js';
@@ -46,7 +46,7 @@ await new Command('deploy')
   .option('--oracle <address>', 'UMA\'s Optimistic Oracle V3; without it our own is deployed, at which the administrator arbitrates', argument(addressOf))
   .option('--operator <address>', 'settles', argument(addressOf))
   .option('--creator <address>', 'creates markets', argument(addressOf))
-  .option('--quick-operator <address>', 'resolves quick markets by prices', argument(addressOf))
+  .option('--quick-operator <address>', 'creates quick markets and resolves them by prices; without it the chains file has no key for them', argument(addressOf))
   .option('--relayer <address>', 'sends relayed transactions, without a role; without it the chains file has no relayer', argument(addressOf))
   .option('--admin <address>', 'administers the contracts, once it has accepted', argument(addressOf))
   .option('--dispute-window <time>', 'how long a resolution can be disputed: 2h, and on testnets anything, such as 60s', argument(secondsOf))
@@ -78,18 +78,19 @@ async function run(options: Options): Promise<void> {
       ...adminDelay === undefined ? {} : { adminDelayS: adminDelay },
     },
   });
-  process.stdout.write(`${json ? JSON.stringify(deployment) : textOf(deployment, addresses.relayer !== undefined)}\n`);
+  process.stdout.write(`${json ? JSON.stringify(deployment) : textOf(deployment, keysOf(addresses))}\n`);
 }
 
 /** What the reader does next. */
-function textOf({ chain, admin, roles, handOvers, chainsFile, verification }: Deployment, relayer: boolean): string {
+function textOf({ chain, admin, roles, handOvers, chainsFile, verification }: Deployment, { relayer, quick }: OtherKeys): string {
   const { chainId, name, startBlock, contracts } = chain;
-  const { rpcUrl, operatorKey, relayerKey } = variablesOf(chainId);
+  const { rpcUrl, operatorKey, relayerKey, quickKey } = variablesOf(chainId);
+  const variables = [rpcUrl, operatorKey, ...relayer ? [relayerKey] : [], ...quick ? [quickKey] : []];
   const lines = [
     `The contracts are on chain ${chainId} (${name}) from block ${startBlock} on, and are as they should be:`,
     ...Object.entries(contracts).map(([contract, address]: [string, string]) => `  ${contract} ${checksummed(address)}`),
     ...roles.map(({ contract, role, holder }) => `  ${holder} has ${role} of ${contract}`),
-    `The chains file is ${chainsFile}. It refers to the environment variables ${[rpcUrl, operatorKey, ...relayer ? [relayerKey] : []].join(', ')}.`,
+    `The chains file is ${chainsFile}. It refers to the environment variables ${variables.join(', ')}.`,
     `Block explorers verify the contracts by ${verification}: contracts.json there says how.`,
   ];
   if (handOvers.length === 0) return [...lines, `${checksummed(admin)} administers them.`].join('\n');

@@ -2,7 +2,7 @@
 import { getAddress, id, Wallet } from 'ethers';
 import type { Chain, Contracts, Rpc } from '../../command/chain/chain.js';
 import type { FeeLimits } from '../../command/lane/fees.js';
-import { writeOutputs } from './outputs.js';
+import { writeOutputs, type OtherKeys } from './outputs.js';
 import { ACCESS, planDeployment, SETTLEMENT_DOMAIN_NAME, type Plan, type Role, type Terms } from './plan.js';
 import { checkBefore } from './preflight.js';
 import { openRecord, refuseAnother, type Begun } from './record.js';
@@ -77,11 +77,16 @@ export async function deploy(deploying: Deploying): Promise<Deployment> {
     const mined = await sendSteps({ ...deploying, record }, plan.steps);
     const chain = chainOf(deploying, plan, Math.min(...mined.map(({ block }) => block)));
     const handOvers = await checkAfter({ rpc, chain, deployer, plan, terms });
-    const files = await writeOutputs({ directory, chain, plan, relayer: asked.relayer !== undefined });
+    const files = await writeOutputs({ directory, chain, plan, keys: keysOf(asked) });
     return { chain, deployer, admin: terms.admin, roles: plan.roles, handOvers, ...files };
   } finally {
     record.close();
   }
+}
+
+/** Whose addresses are named: a role that the deployer takes by default gives the exchange no key of its own. */
+export function keysOf({ relayer, quickOperator }: Pick<Asked, 'relayer' | 'quickOperator'>): OtherKeys {
+  return { relayer: relayer !== undefined, quick: quickOperator !== undefined };
 }
 
 function chainOf({ rpc: { chainId }, name, asked: { testnet }, confirmations }: Deploying, { contracts }: Plan, startBlock: number): Chain {

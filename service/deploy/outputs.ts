@@ -12,13 +12,26 @@ export interface Outputs {
   readonly directory: string;
   readonly chain: Chain;
   readonly plan: Plan;
-  /** Whether the exchange is to have a relayer on this chain. */
+  /** Which keys the exchange is to have on this chain besides the operator's. */
+  readonly keys: OtherKeys;
+}
+
+export interface OtherKeys {
   readonly relayer: boolean;
+  readonly quick: boolean;
+}
+
+export interface Variables {
+  readonly rpcUrl: string;
+  readonly operatorKey: string;
+  readonly relayerKey: string;
+  readonly quickKey: string;
 }
 
 /** Names of environment variables that the chains file refers to. */
-export function variablesOf(chainId: number): { readonly rpcUrl: string; readonly operatorKey: string; readonly relayerKey: string } {
-  return { rpcUrl: `CHAIN_${chainId}_RPC_URL`, operatorKey: `CHAIN_${chainId}_OPERATOR_KEY`, relayerKey: `CHAIN_${chainId}_RELAYER_KEY` };
+export function variablesOf(chainId: number): Variables {
+  const prefix = `CHAIN_${chainId}`;
+  return { rpcUrl: `${prefix}_RPC_URL`, operatorKey: `${prefix}_OPERATOR_KEY`, relayerKey: `${prefix}_RELAYER_KEY`, quickKey: `${prefix}_QUICK_KEY` };
 }
 
 /** Writes both, replacing what an earlier run wrote. Returns the chains file's path. */
@@ -31,11 +44,11 @@ export async function writeOutputs(outputs: Outputs): Promise<{ readonly chainsF
   return { chainsFile, verification };
 }
 
-function entryOf({ chain: { domainName: settlementDomainName, ...chain }, relayer }: Outputs) {
+function entryOf({ chain: { domainName: settlementDomainName, ...chain }, keys: { relayer, quick } }: Outputs) {
   const variables = variablesOf(chain.chainId);
   return {
     ...chain, settlementDomainName, rpcUrls: [{ env: variables.rpcUrl }], operatorKey: { env: variables.operatorKey },
-    ...relayer ? { relayerKey: { env: variables.relayerKey } } : {},
+    ...relayer ? { relayerKey: { env: variables.relayerKey } } : {}, ...quick ? { quickKey: { env: variables.quickKey } } : {},
   };
 }
 

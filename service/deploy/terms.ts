@@ -38,9 +38,7 @@ export class CannotDeploy extends Error {
 export function termsOf(asked: Asked, { chainId, deployer }: { readonly chainId: number; readonly deployer: string }): Terms {
   const { testnet, collateral, disputeWindowS = Number(DISPUTE_WINDOW_S), adminDelayS = testnet ? 0 : ADMIN_DELAY_S } = asked;
   const problems = testnet ? testnetProblems(chainId) : [...problemsWithValue(asked, deployer), ...windowProblems(disputeWindowS)];
-  if (asked.relayer !== undefined && asked.relayer === asked.operator) {
-    problems.push('--relayer: is the operator too: the relayer needs a key of its own, whose nonces nothing else uses');
-  }
+  problems.push(...sharedKeyProblems(asked, asked.operator ?? deployer));
   if (problems.length > 0) throw new CannotDeploy(problems);
   return {
     operator: asked.operator ?? deployer, creator: asked.creator ?? deployer, quickOperator: asked.quickOperator ?? deployer,
@@ -48,6 +46,16 @@ export function termsOf(asked: Asked, { chainId, deployer }: { readonly chainId:
     disputeWindowS: BigInt(disputeWindowS), adminDelayS: BigInt(adminDelayS),
     ...collateral === undefined || collateral === 'test' ? {} : { collateral }, ...asked.oracle === undefined ? {} : { oracle: asked.oracle },
   };
+}
+
+/** The exchange signs with up to three keys, and each one's nonces are a lane's alone: its chains file names no key twice. */
+function sharedKeyProblems({ relayer, quickOperator }: Asked, operator: string): string[] {
+  const problems: string[] = [];
+  const own = 'needs a key of its own, whose nonces nothing else uses';
+  if (relayer === operator) problems.push(`--relayer: is the operator too: the relayer ${own}`);
+  if (quickOperator === operator) problems.push(`--quick-operator: is the operator too: the quick operator ${own}`);
+  if (quickOperator !== undefined && quickOperator === relayer) problems.push(`--quick-operator: is the relayer too: the quick operator ${own}`);
+  return problems;
 }
 
 function testnetProblems(chainId: number): string[] {

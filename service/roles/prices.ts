@@ -4,7 +4,7 @@ import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
 import { pastPrice } from '../../command/prices/past-price.js';
 import type { PriceSource } from '../../command/prices/price-source.js';
-import { createPriceSources } from '../../command/prices/price-sources.js';
+import { createPriceSources, type ProviderUrls } from '../../command/prices/price-sources.js';
 import { runRecorder, type Recorder } from '../../command/prices/recorder.js';
 import { soleRecorder } from '../../command/prices/sole-recorder.js';
 import { AGENDA_RULES } from '../../command/quick/agenda.js';
@@ -13,6 +13,7 @@ import type { Replica } from '../../engine/run/replica.js';
 import { pause } from '../../engine/waiting.js';
 import type { ChainAccess } from '../chains/chain-access.js';
 import { createTroubleAlarm } from '../chains/chain-alarms.js';
+import type { Config } from '../config.js';
 import { reportTo } from '../logger.js';
 import type { Figure } from '../metrics.js';
 import { neverFails } from '../process/failure.js';
@@ -51,16 +52,20 @@ interface Grounds {
 }
 
 function openSources({ config, logger, now }: SharedParts): readonly PriceSource[] {
-  const { priceSources: names, pythApiKey, pythUrl, quickAssets: assets } = config;
+  const { priceSources: names, pythApiKey, quickAssets: assets } = config;
   if (names.length === 0 || assets.length === 0) return [];
   const report = reportTo(logger);
   const { sources, skipped } = createPriceSources({
-    names, assets, seed: 'prediction-exchange', urls: { pyth: pythUrl }, ...pythApiKey === '' ? {} : { pythKey: pythApiKey },
+    names, assets, seed: 'prediction-exchange', urls: providerUrls(config), ...pythApiKey === '' ? {} : { pythKey: pythApiKey },
     surroundings: { now, random: () => Math.random(), report, fetch, pause },
   });
   for (const line of skipped) report('note', line);
   if (sources.length === 0) report('alarm', `of the price sources ${names.join(', ')} none can be used: there are no prices and no new quick markets`);
   return sources;
+}
+
+function providerUrls({ pythUrl, coinbaseUrl, coinbaseStreamUrl, binanceUrl, binanceStreamUrl }: Config): ProviderUrls {
+  return { pyth: pythUrl, coinbase: coinbaseUrl, coinbaseStream: coinbaseStreamUrl, binance: binanceUrl, binanceStream: binanceStreamUrl };
 }
 
 interface Recording {

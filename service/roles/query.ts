@@ -1,5 +1,5 @@
 /** The query role: answers reads from the read models, and pages of the history from the log. */
-import { sourceUrls } from '../../command/prices/price-sources.js';
+import { SOURCE_URLS } from '../../command/prices/price-sources.js';
 import { within } from '../../engine/waiting.js';
 import { createPriceFeed } from '../../query/price-feed.js';
 import { readEndpoints } from '../api/endpoints.js';
@@ -24,7 +24,7 @@ export const query: Role = {
     const unread = (): ReadinessParts => ({ reasons: conditions.isAway('read models') ? [] : ['the read models cannot be read'] });
     const feed = createPriceFeed({ db, onError: (error) => { logger.warn({ error: String(error) }, 'price stream'); } });
     const streams = createPriceStreams(feed, config);
-    const queries = createQueries({ db, log, now, assets: config.quickAssets, sourceUrls: sourceUrls({ pyth: config.pythUrl }), streams });
+    const queries = createQueries({ db, log, now, assets: config.quickAssets, sourceUrls: SOURCE_URLS, streams });
     return {
       routes: readEndpoints(queries), figures: streams.figures, failed: neverFails,
       // The read models are closed with the shared parts.

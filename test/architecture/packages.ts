@@ -13,7 +13,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'ethers': [
     'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'command/chain/abi.ts', 'service/chains/*', 'service/cli/demo.ts', 'service/cli/demo/*', 'service/cli/market/*', 'service/deploy/*', 'service/embedded/*',
   ],
-  'eventsource-parser': ['command/prices/providers/event-stream.ts'],
+  'eventsource-parser': ['command/prices/providers/event-stream.ts', 'service/cli/demo/api.ts'],
   'express': ['service/http/app.ts', 'service/http/docs.ts', 'service/http/limits.ts', 'service/http/security.ts'],
   'express-rate-limit': ['service/http/limits.ts'],
   'fs-native-extensions': ['service/embedded/directory-lock.ts'],

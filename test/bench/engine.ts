@@ -17,7 +17,7 @@ const MARKETS = 16;
 /** The recorded commands that open the markets which `mix` trades in. */
 export function marketCommands(): Buffer[] {
   return Array.from({ length: MARKETS }, (_, i) => encodeCommand({
-    kind: 'OpenMarket', v: 2, at: T0, marketId: bytes32(i, 'aa'), question: 'q', description: '', category: 'general',
+    kind: 'OpenMarket', v: 3, ifOver: 'close', at: T0, marketId: bytes32(i, 'aa'), question: 'q', description: '', category: 'general',
     contractAddress: address(1_000 + i), maker: address(0), expiration: 2_000_000_000, chainId: 31_337, marketKind: 'standard',
   }));
 }

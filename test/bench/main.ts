@@ -9,12 +9,14 @@ import { benchHttp } from './http.js';
 import type { BenchLine } from './line.js';
 import { logBench } from './log.js';
 import { ordersBench } from './orders.js';
+import { pricesBench } from './prices.js';
 import { projectionsBench } from './projections.js';
 import { readsBench } from './reads.js';
 import { restartBench } from './restart.js';
 import { rolesBench } from './roles.js';
 import { settlementBench } from './settlement.js';
 import { signatureBench } from './signature.js';
+import { streamBench } from './stream.js';
 
 const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   book: bookBench,
@@ -26,8 +28,10 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   projections: () => onDatabase(projectionsBench),
   reads: () => onDatabase((url) => readsBench(url)),
   restart: () => onDatabase(restartBench),
+  prices: () => onDatabase(pricesBench),
   roles: rolesBench,
   settlement: () => onDatabase(settlementBench),
+  stream: () => onDatabase(streamBench),
 };
 
 const asked = process.argv.slice(2);

@@ -57,7 +57,7 @@ async function fill(log: Log, directory: string): Promise<void> {
 }
 
 /** Seconds until an engine has caught up with the whole history. */
-async function restartS(log: Log, snapshotDirectory: string | undefined): Promise<number> {
+export async function restartS(log: Log, snapshotDirectory: string | undefined): Promise<number> {
   const start = performance.now();
   const stop = new AbortController();
   const replica = await startReplica({

@@ -23,7 +23,7 @@ const order = (n: number): PlaceOrder => ({
 });
 
 const openMarket: Command = {
-  kind: 'OpenMarket', v: 2, at: AT, marketId: market, question: 'Will it?', description: '', category: 'general', contractAddress: trader(1),
+  kind: 'OpenMarket', v: 3, ifOver: 'close', at: AT, marketId: market, question: 'Will it?', description: '', category: 'general', contractAddress: trader(1),
   maker: trader(2), expiration: 1_800_086_400, chainId: 1, marketKind: 'standard',
 };
 

@@ -45,7 +45,7 @@ function stack({ blocks = { 5: rich }, recorded, final = recorded ?? 5, open = [
       const holdings = chain.blocks[block]!;
       return holdings instanceof Error ? Promise.reject(holdings) : Promise.resolve(tokens.length === 0 ? { ...holdings, shares: [] } : holdings);
     },
-    tokenOf: (marketId, outcome) => marketId === market ? `token-${outcome}` : undefined,
+    tokenOf: (marketId, outcome) => marketId === market ? BigInt(outcome + 1) : undefined,
   });
   return { chain, exposure, reservations };
 }

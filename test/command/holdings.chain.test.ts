@@ -86,7 +86,7 @@ describe('holdings', () => {
       const block = Number(await chain.rpc('eth_blockNumber'));
       const { chainId } = chain.chain;
       const rpc: Rpc = { chainId, request: <T>(method: string, params: readonly unknown[]) => chain.rpc(method, params) as Promise<T> };
-      assert.deepEqual(await readHoldings(chain.chain, rpc, { trader, tokens: [market.yesId, market.noId], block }), {
+      assert.deepEqual(await readHoldings(chain.chain, rpc, { trader, tokens: [BigInt(market.yesId), BigInt(market.noId)], block }), {
         collateral: 30_000_000n, allowance: 11n, permitNonce: 0n, approved: true, shares: [20_000_000n, 20_000_000n],
       });
     } finally {

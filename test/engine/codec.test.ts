@@ -11,7 +11,7 @@ import { record } from '../../engine/records/fields.js';
 import { MAX_RECORD_BYTES, RecordTooLarge } from '../../engine/log/log.js';
 import { crowd, marketId, START_MS, traderAddress } from '../support/random-commands.js';
 import { written } from '../reference/engine.js';
-import { createPriceCommands } from '../support/random-prices.js';
+import { createLateCommands } from '../support/random-late-markets.js';
 
 const order = {
   kind: 'PlaceOrder', v: 1, at: START_MS, orderHash: marketId(7), marketId: marketId(1), trader: traderAddress(1), side: 0, outcome: 1, price: 620_000,
@@ -20,7 +20,7 @@ const order = {
 
 describe('the codec', () => {
   it('reads back every command and outcome of a random history, amounts to the last digit', () => {
-    const generator = createPriceCommands(21, crowd);
+    const generator = createLateCommands(21, crowd);
     const engine = createEngine();
     for (let i = 0; i < 3_000; i++) {
       const command = generator.next();
@@ -69,7 +69,7 @@ describe('the codec', () => {
   it('refuses a record that is larger than the log takes', () => {
     const large = '€'.repeat(1_000);
     equal(encodeCommand({
-      kind: 'OpenMarket', v: 2, at: START_MS, marketId: marketId(1), question: large, description: '', category: 'general', contractAddress: traderAddress(1),
+      kind: 'OpenMarket', v: 3, ifOver: 'close', at: START_MS, marketId: marketId(1), question: large, description: '', category: 'general', contractAddress: traderAddress(1),
       maker: traderAddress(2), expiration: 1_800_000_000, chainId: 1, marketKind: 'standard',
     }).length > 3_000, true, 'bytes count, not characters');
     throws(() => encodeOutcome(`{"at":1,"events":[]${' '.repeat(MAX_RECORD_BYTES)}}`, '0x'), RecordTooLarge);

@@ -150,7 +150,7 @@ const tokens: Record<string, Line[]> = {
     [open('N', { tokens: ['no', 'yes'] }), rejected('market_exists', 'N')],
     [open('N', { tokens: ['a', 'a'] }), rejected('market_exists', 'N')],
     [open('N', { tokens: ['a', 'yes'], expiration: 0 }), rejected('market_exists', 'N')],
-    [open('N', { tokens: ['a', 'b'], expiration: 0 }), rejected('invalid_expiration', 'N')],
+    [open('N', { tokens: ['a', 'b'], expiration: 0, ifOver: 'reject' }), rejected('invalid_expiration', 'N')],
     [open('N', { tokens: ['a', 'b'] }), opened('N'), tokenized('N', ['a', 'b'])],
   ],
   'shares move by their tokens, in the order given, without those that are unknown or nothing': [

@@ -3,7 +3,7 @@ import { engines } from '../reference/compared-engines.js';
 import { createReferenceEngine } from '../reference/engine.js';
 import { createRandomCommands, crowd, pile } from '../support/random-commands.js';
 import { createChainCommands } from '../support/random-facts.js';
-import { createPriceCommands } from '../support/random-prices.js';
+import { createLateCommands } from '../support/random-late-markets.js';
 import { rebuilt, watch, watchScripts } from '../support/watched-histories.js';
 
 for (const [name, create] of Object.entries(engines)) {
@@ -12,7 +12,7 @@ for (const [name, create] of Object.entries(engines)) {
 
     it('keeps the invariants over 15,000 commands that pile up orders', () => { watch(create(), createRandomCommands(6, pile), 15_000); });
 
-    it('keeps the invariants over 20,000 commands of a crowd that chains tell of, with a relayer and prices', () => { watch(create(), createPriceCommands(6, crowd), 20_000); });
+    it('keeps the invariants over 20,000 commands of a crowd that chains tell of, with a relayer and prices', () => { watch(create(), createLateCommands(6, crowd), 20_000); });
 
     it('keeps the invariants over 15,000 commands that pile up orders, told by chains', () => { watch(create(), createChainCommands(6, pile), 15_000); });
 

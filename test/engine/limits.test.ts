@@ -88,7 +88,7 @@ function longest(engine: ComparedEngine) {
   const step = (command: Command): Answer => engine.step(command, encodeCommand(command));
   return {
     open: (n = 0, description = '\u0001'.repeat(10_000)) => step({
-      kind: 'OpenMarket', v: 2, at: T, marketId: word('f', n), question: '\u0001'.repeat(1_000), description, category: 'stablecoin',
+      kind: 'OpenMarket', v: 3, ifOver: 'close', at: T, marketId: word('f', n), question: '\u0001'.repeat(1_000), description, category: 'stablecoin',
       contractAddress: trader(0), maker: trader(0), expiration: Number.MAX_SAFE_INTEGER, chainId, marketKind: 'standard',
       tokens: { yes: token(2 * n), no: token(2 * n + 1) },
     }),

@@ -2,7 +2,8 @@
 import type { RecordPrice } from '../../engine/records/commands.js';
 import { engines } from '../reference/compared-engines.js';
 import {
-  ZERO_S, bytes32, clock, closed, factOf, open, opened, play, rejected, rejectedOf, says, tell, times, type Line, type Place,
+  TX_HASH, ZERO_S, address, buy, bytes32, clock, closed, factOf, open, opened, play, rejected, rejectedOf, says, tell, times, tokenized,
+  type Line, type Place,
 } from '../support/scenario.js';
 
 /** When it was published, in milliseconds after second 0; which price; which source; when it is recorded (default: at once). */
@@ -25,6 +26,10 @@ const halve = (market: string, fact?: Place) => tell({ kind: 'HalveMarket', mark
 const halved = (market: string) => says({ type: 'MarketHalved', marketId: bytes32(market) });
 const resolve = (market: string) => tell({ kind: 'ResolveMarket', marketId: bytes32(market), winningOutcome: 1 });
 const resolved = (market: string) => says({ type: 'MarketResolved', marketId: bytes32(market), winningOutcome: 1 });
+
+const moved = { from: address('anna'), to: address('ben'), txHash: TX_HASH };
+const move = (token: string) => tell({ kind: 'RecordTransfer', chainId: 1, ...moved, items: [{ token: bytes32(token), amount: '7' }] });
+const DAYS_30 = 30 * 86_400_000;
 
 /** Second 100 to second 1,000, opened at second 0. */
 const Q: Line = [open('Q', { at: 0, quick: ['BTC', 100], expiration: 1_000 }), opened('Q')];
@@ -104,6 +109,47 @@ const scenarios: Record<string, Line[]> = {
     [open('Q', { at: 0, quick: ['BTC', 980], expiration: 1_000 }), opened('Q')],
     [open('D', { at: 0, quick: ['BTC', 599], expiration: 87_000 }), rejected('invalid_expiration', 'D')],
     [open('D', { at: 0, quick: ['BTC', 600], expiration: 87_000 }), opened('D')],
+  ],
+  'a market that is recorded after its end has its shares, its prices and its end like any other': [
+    [open('Q', { at: 2_000_000, quick: ['BTC', 100], expiration: 1_000, tokens: ['y', 'n'] }), opened('Q'), tokenized('Q', ['y', 'n']), closed('Q')],
+    [buy('bid', 'ben', 1, 500_000, { market: 'Q' }), rejected('market_closed', 'bid')],
+    [move('y'), says({ type: 'SharesTransferred', marketId: bytes32('Q'), outcome: 0, ...moved, amount: '7' })],
+    [clock(2_000_000), missed('Q', 'start')],
+    [observe(1_003_000, 500, { rank: 1, at: 2_000_000 }), recorded(1_003_000, 500, { rank: 1 }), ended('Q', 1_003_000, 500, { rank: 1 })],
+    [observe(100_000, 501, { rank: 2 }), recorded(100_000, 501, { rank: 2 }), strike('Q', 100_000, 501, { rank: 2 }), decided('Q', 1)],
+    [resolve('Q'), resolved('Q')], [move('y'), says({ type: 'SharesTransferred', marketId: bytes32('Q'), outcome: 0, ...moved, amount: '7' })],
+    [open('H', { quick: ['BTC', 100], expiration: 1_000 }), opened('H'), closed('H'), strike('H', 100_000, 501, { rank: 2 }),
+      ended('H', 1_003_000, 500, { rank: 1 }), decided('H', 1)],
+    [halve('H'), halved('H')],
+  ],
+  'a market that is recorded after its end is told what its boundaries have, and what they have missed': [
+    Q, struck, [clock(1_000_000), closed('Q')], [clock(1_020_000), missed('Q', 'end')],
+    [open('L', { quick: ['BTC', 100], expiration: 1_000 }), opened('L'), closed('L'), strike('L', 100_000, 500), missed('L', 'end')],
+    [open('R', { quick: ['BTC', 1_000], expiration: 1_900 }), opened('R'), missed('R', 'start')],
+    [open('S', { quick: ['BTC', 1_000], expiration: 1_900, ifOver: 'reject' }), opened('S')],
+    [observe(1_001_000, 499, { at: 1_100_000 }), recorded(1_001_000, 499), ended('Q', 1_001_000, 499), decided('Q', 1), ended('L', 1_001_000, 499),
+      decided('L', 1), strike('R', 1_001_000, 499), strike('S', 1_001_000, 499)],
+    [open('N', { quick: ['BTC', 100], expiration: 1_000 }), opened('N'), closed('N'), strike('N', 100_000, 500), ended('N', 1_001_000, 499), decided('N', 1)],
+  ],
+  'also where the other markets of a missed boundary have ended since': [
+    Q, [clock(120_000), missed('Q', 'start')], [halve('Q'), closed('Q'), halved('Q')],
+    [open('L', { at: 2_000_000, quick: ['BTC', 100], expiration: 1_000 }), opened('L'), closed('L'), missed('L', 'start')],
+    [clock(2_000_000), missed('L', 'end')], [clock(2_000_000)],
+  ],
+  'what is wrong with a market remains so after its end': [
+    [open('Q', { at: 2_000_000, quick: ['BTC', 981], expiration: 1_000 }), rejected('invalid_expiration', 'Q')],
+    [open('Q', { quick: ['BTC', 100], expiration: 1_000, ifOver: 'reject' }), rejected('invalid_expiration', 'Q')],
+    ...times(100, (i) => [[open(`n${i}`, { quick: ['BTC', 100], expiration: 200 + i }), opened(`n${i}`), closed(`n${i}`)]]),
+    [open('Q', { quick: ['BTC', 100], expiration: 999 }), rejected('too_many_markets', 'Q')],
+  ],
+  'a boundary that no market waits for is forgotten after 30 days': [
+    Q, struck,
+    [open('L', { at: DAYS_30 + 100_000, quick: ['BTC', 100], expiration: 1_000 }), opened('L'), closed('L'), strike('L', 100_000, 500)],
+    [open('M', { at: DAYS_30 + 100_001, quick: ['BTC', 100], expiration: 1_000 }), opened('M'), closed('M')],
+    [clock(DAYS_30 + 100_001), closed('Q')], [clock(DAYS_30 + 100_001), missed('M', 'start')],
+    [clock(DAYS_30 + 2_000_000), missed('Q', 'end'), missed('L', 'end'), missed('M', 'end')],
+    [open('N', { quick: ['BTC', 100], expiration: 1_000 }), opened('N'), closed('N'), missed('N', 'start'), missed('N', 'end')],
+    [observe(100_000, 501, { at: DAYS_30 + 2_000_000 }), recorded(100_000, 501), strike('M', 100_000, 501), strike('N', 100_000, 501)],
   ],
   'at most 100 markets start or end at a time': [
     ...times(100, (i) => [[open(`n${i}`, { at: 0, quick: ['BTC', 100], expiration: 200 + i }), opened(`n${i}`)]]),

@@ -6,12 +6,12 @@ import { createReferenceEngine } from '../reference/engine.js';
 import { commandScripts } from '../support/command-scripts.js';
 import { createRandomCommands, crowd, pile } from '../support/random-commands.js';
 import { createChainCommands } from '../support/random-facts.js';
-import { createPriceCommands } from '../support/random-prices.js';
+import { createLateCommands } from '../support/random-late-markets.js';
 
 describe('the engine and the reference engine over long histories', () => {
   for (const seed of [1, 2, 3]) {
     it(`agree over 50,000 commands of a crowd that chains tell of, with a relayer and prices, seed ${seed}`, () => {
-      compareHistories(createPriceCommands(seed, crowd), { commands: 50_000, expected: everything, times: 5 });
+      compareHistories(createLateCommands(seed, crowd), { commands: 50_000, expected: everything, times: 5 });
     });
   }
 

@@ -10,25 +10,32 @@ import { createLockstep, createRealEngine, type ComparedEngine } from '../refere
 import { compareHistories, everything } from '../reference/compared-histories.js';
 import { createRandomCommands, crowd, pile, type Profile, type RandomCommands } from '../support/random-commands.js';
 import { createChainCommands } from '../support/random-facts.js';
+import { createLateCommands } from '../support/random-late-markets.js';
 import { createPriceCommands } from '../support/random-prices.js';
 import { createReferenceEngine } from '../reference/engine.js';
 
-/** What earlier versions of the engine gave after 10,000 commands: without chains the first one, with chains the one before roles. */
-const histories: readonly (readonly [(seed: number, profile: Profile) => RandomCommands, number, Profile, string])[] = [
-  [createRandomCommands, 1, crowd, '0x06a6f63c4dc53b5c0ca245f3ca6970ab8802c26c88feff6c7d095ee77231ecf8'],
-  [createRandomCommands, 2, pile, '0xbbfbbe0219a5e3a29dde4c5033bd2368d137d44c407f0c2dfebbc683fe6a0c68'],
-  [createChainCommands, 1, crowd, '0x659c7752d0ca87a83f3c3f3fc9b24f61a0999366762c6fc2f0fa603d81497eed'],
-  [createChainCommands, 2, pile, '0xfaefb56d989dd84160acd337276cb5fff8864b3d571ac407e47760d37b1f28f3'],
+/**
+ * What earlier versions of the engine gave after 10,000 commands: without chains the first one, with chains the one before roles, with prices
+ * the first one that knew them. OpenMarket had the first or the second version then.
+ */
+const histories: readonly (readonly [(seed: number, profile: Profile) => RandomCommands, number, Profile, 1 | 2, string])[] = [
+  [createRandomCommands, 1, crowd, 1, '0x06a6f63c4dc53b5c0ca245f3ca6970ab8802c26c88feff6c7d095ee77231ecf8'],
+  [createRandomCommands, 2, pile, 1, '0xbbfbbe0219a5e3a29dde4c5033bd2368d137d44c407f0c2dfebbc683fe6a0c68'],
+  [createChainCommands, 1, crowd, 1, '0x659c7752d0ca87a83f3c3f3fc9b24f61a0999366762c6fc2f0fa603d81497eed'],
+  [createChainCommands, 2, pile, 1, '0xfaefb56d989dd84160acd337276cb5fff8864b3d571ac407e47760d37b1f28f3'],
+  [createPriceCommands, 1, crowd, 2, '0xff86fc881f9b67f55534ec9f0cf0a054908f2d5e6ce7707c1ae17283fe875932'],
+  [createPriceCommands, 2, pile, 2, '0xf95c73e30bb0042302edd929d29b1e4e43d1dee482255422f748c62d9b83880b'],
 ];
 
-/** The command as it was recorded before there was a second version of OpenMarket. */
-function asRecordedThen(command: Command): Buffer {
-  return command.kind === 'OpenMarket' ? Buffer.from(JSON.stringify({ ...command, v: 1 })) : encodeCommand(command);
+/** The command as it was recorded before there was a third version of OpenMarket, or a second one. */
+function asRecordedThen(command: Command, v: 1 | 2): Buffer {
+  if (command.kind !== 'OpenMarket') return encodeCommand(command);
+  return Buffer.from(JSON.stringify({ ...command, v, ifOver: undefined }));
 }
 
 describe('the engine and the reference engine', () => {
   it('agree over a crowd that chains tell of, with a relayer and prices', () => {
-    compareHistories(createPriceCommands(1, crowd), { commands: 10_000, expected: everything });
+    compareHistories(createLateCommands(1, crowd), { commands: 10_000, expected: everything });
   });
 
   it('agree over commands that pile up orders to the limits of work', () => {
@@ -44,11 +51,11 @@ describe('the engine and the reference engine', () => {
     }), { numRuns: 100 });
   });
 
-  it('keep the digests of histories that earlier versions recorded, without chains and with them', () => {
-    for (const [createCommands, seed, profile, digest] of histories) {
+  it('keep the digests of histories that earlier versions recorded, without chains, with them, and with prices', () => {
+    for (const [createCommands, seed, profile, version, digest] of histories) {
       const generator = createCommands(seed, profile);
       const engine = createEngine();
-      for (let i = 0; i < 10_000; i++) generator.learn(engine.step(asRecordedThen(generator.next())).outcome);
+      for (let i = 0; i < 10_000; i++) generator.learn(engine.step(asRecordedThen(generator.next(), version)).outcome);
       equal(formatDigest(engine.digest), digest);
     }
   });

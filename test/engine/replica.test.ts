@@ -355,7 +355,7 @@ function marketExpiringAt(expiration: number): NewRecord {
   return {
     id: recordId('market'),
     data: encodeCommand({
-      kind: 'OpenMarket', v: 2, at: START_MS, marketId: marketId(1), question: 'q', description: '', category: 'general', contractAddress: traderAddress(8),
+      kind: 'OpenMarket', v: 3, ifOver: 'close', at: START_MS, marketId: marketId(1), question: 'q', description: '', category: 'general', contractAddress: traderAddress(8),
       maker: traderAddress(9), expiration, chainId: 1, marketKind: 'standard',
     }),
   };

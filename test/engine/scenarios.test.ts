@@ -188,11 +188,19 @@ const passingTime: Record<string, Line[]> = {
     [clock(0), cancelled('ask', 'expired', 1)],
   ],
 
-  'a market is opened once, and only if it has some time left': [
-    [open('M', { expiration: 0, at: 0 }), rejected('invalid_expiration', 'M')],
+  'a market of an old version is opened once, and only if it has some time left': [
+    [open('M', { expiration: 0, at: 0, ifOver: 'reject' }), rejected('invalid_expiration', 'M')],
+    [open('M', { expiration: 1, at: 999, ifOver: 'reject' }), opened('M')],
+    [open('M', { expiration: 0, ifOver: 'reject' }), rejected('market_exists', 'M')],
+    [open('N', { expiration: 1, at: 1_000, ifOver: 'reject' }), rejected('invalid_expiration', 'N')],
+  ],
+
+  'a market that is over is opened once, and closed at once': [
     [open('M', { expiration: 1, at: 999 }), opened('M')],
-    [open('M', { expiration: 0 }), rejected('market_exists', 'M')],
-    [open('N', { expiration: 1, at: 1_000 }), rejected('invalid_expiration', 'N')],
+    [open('N', { expiration: 1, at: 1_000 }), opened('N'), closed('N')],
+    [open('N', { expiration: 1 }), rejected('market_exists', 'N')], [open('N', { expiration: 100 }), rejected('market_exists', 'N')],
+    [buy('bid', 'ben', 1, 500_000, { market: 'N' }), rejected('market_closed', 'bid')],
+    [clock(1_000), closed('M')], [clock(1_000)],
   ],
 
   'a market closes at its expiration: orders first, by side and price; then the clock finds nothing more to do': [

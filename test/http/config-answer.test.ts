@@ -18,7 +18,7 @@ const collateral = { name: 'USD Coin', version: '2', symbol: 'USDC', decimals: 6
 const orderDomain = { name: 'Prediction Exchange Settlement', version: '1', chainId: 137, verifyingContract: contracts.settlement };
 const shown = {
   chainId: 137, name: 'Polygon', testnet: false, rpcUrl: null, contracts, confirmations: 64, exposureCheck: true, minOrderSize: 1, passOverAnchors: [],
-  orderDomain, collateral: null, signedActions: shownActions(polygon, undefined), relayer: null,
+  orderDomain, collateral: null, signedActions: shownActions(polygon, undefined), relayer: null, quickOperator: null,
 };
 
 describe('service: what /api/v1/config says of the chains', () => {
@@ -63,8 +63,27 @@ describe('service: what /api/v1/config says of the chains', () => {
     assert.deepEqual(chainsOf(configHandler({ config, chains: [], now: () => 0 })), [{
       chainId: 7, name: 'Seven', testnet: false, rpcUrl: null, contracts: Object.fromEntries(NAMES.map((name) => [name, null])), collateral: null,
       confirmations: 0, exposureCheck: false, minOrderSize: 1, passOverAnchors: [], orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
-      signedActions: orderActions({ ...orderDomain, chainId: 7, verifyingContract }), relayer: null,
+      signedActions: orderActions({ ...orderDomain, chainId: 7, verifyingContract }), relayer: null, quickOperator: null,
     }]);
+  });
+
+  it('names the keys that the exchange sends with, and the prices of quick markets, without anything of their sources but the names', () => {
+    const [relayer, quick] = [`0x${'7'.repeat(40)}`, `0x${'8'.repeat(40)}`];
+    const config = parseConfig({
+      CHAINS: 'chains.json', PRICE_SOURCES: 'pyth binance', PYTH_API_KEY: 'hunter2', PYTH_URL: 'https://hunter2.example', QUICK_ASSETS: 'SOL ETH',
+      QUICK_INTERVAL_S: '300', QUICK_AHEAD: '5', MAX_PRICE_STREAMS: '17', MAX_PRICE_STREAMS_PER_ADDRESS: '3',
+    });
+    const chains = [{ chain: polygon, collateral: () => undefined, configured: { relayer, quick } }];
+    const handler = configHandler({ config, chains, now: () => 0 });
+    const [chain] = chainsOf(handler) as unknown as [{ relayer: { address: string }; quickOperator: string }];
+    assert.deepEqual([chain.relayer.address, chain.quickOperator], [relayer, quick]);
+    const text = handler().body as string;
+    const { prices, quickMarkets, limits } = JSON.parse(text) as { prices: object; quickMarkets: object; limits: Readonly<Record<string, number>> };
+    assert.deepEqual([prices, quickMarkets], [{ assets: ['SOL', 'ETH'], sources: ['pyth', 'binance'] }, { intervalS: 300, ahead: 5 }]);
+    assert.deepEqual([limits['maxPriceStreams'], limits['maxPriceStreamsPerAddress']], [17, 3]);
+    assert.doesNotMatch(text, /hunter2/);
+    assert.deepEqual((JSON.parse(configHandler({ config: parseConfig({ PRICE_SOURCES: 'none' }), chains: [], now: () => 0 })().body as string) as { prices: object }).prices,
+      { assets: ['BTC', 'ETH'], sources: [] });
   });
 
   it('has all that a wallet needs to sign: domain, types and nonce of every action', () => {

@@ -64,7 +64,7 @@ function commandsOf(...events: RawChainEvent[]): unknown[] {
 const marketArgs = (changes: Readonly<Record<number, unknown>> = {}): unknown[] => Object.assign(
   [word('9'), ALICE, BOB, 1_900_000_000n, 0n, 2n, 20n, 21n, 5n, 'Will it?', 'It may.'], changes);
 const market = {
-  ...head, v: 2, kind: 'OpenMarket', marketId: word('9'), contractAddress: ALICE, maker: BOB, chainId: 137, marketKind: 'standard', question: 'Will it?',
+  ...head, v: 3, ifOver: 'close', kind: 'OpenMarket', marketId: word('9'), contractAddress: ALICE, maker: BOB, chainId: 137, marketKind: 'standard', question: 'Will it?',
   description: 'It may.', category: 'stablecoin', expiration: 1_900_000_000, tokens: { yes: token(20n), no: token(21n) }, fact,
 };
 

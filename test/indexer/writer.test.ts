@@ -21,7 +21,7 @@ function fact(block: number, logIndex: number, changes: Partial<FactCommand> = {
 /** Near the largest there is: each of these characters takes six bytes of JSON. */
 function market(logIndex: number): Fact {
   const command: FactCommand = {
-    kind: 'OpenMarket', v: 2, at: 7, marketId: hash(logIndex), question: '?', description: '\u0000'.repeat(10_000), category: 'general',
+    kind: 'OpenMarket', v: 3, ifOver: 'close', at: 7, marketId: hash(logIndex), question: '?', description: '\u0000'.repeat(10_000), category: 'general',
     contractAddress: `0x${'b'.repeat(40)}`, maker: `0x${'c'.repeat(40)}`, expiration: 1_000, chainId: CHAIN, marketKind: 'standard',
     tokens: { yes: hash(1_000 + logIndex), no: hash(2_000 + logIndex) }, fact: { chainId: CHAIN, block: 1, logIndex },
   };

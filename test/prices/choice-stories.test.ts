@@ -51,7 +51,7 @@ function story(seed: number): Told[] {
 
 function publishedAt({ mood, lastMs }: { mood: Mood; lastMs: number }, atMs: number, below: (n: number) => number): number {
   if (mood === 'lagging') return atMs - 10_001 - below(20_000);
-  if (mood === 'ahead') return atMs + 2_001 + below(100_000);
+  if (mood === 'ahead') return atMs + 1_001 + below(100_000);
   return mood === 'stuck' ? lastMs : atMs - below(500);
 }
 
@@ -69,7 +69,7 @@ describe('prices: random stories of the choice', () => {
       for (const { observation: { publishedAtMs }, atMs, verdict } of lines) {
         if (!verdict.accepted) continue;
         const second = Math.floor(publishedAtMs / 1_000);
-        ok(second > last && atMs - publishedAtMs <= 10_000 && publishedAtMs - atMs <= 2_000);
+        ok(second > last && atMs - publishedAtMs <= 10_000 && publishedAtMs - atMs <= 1_000);
         last = second;
       }
       ok(last > 0);

@@ -42,6 +42,6 @@ describe('prices: the price of a past moment', () => {
   it('names the sources that did not answer', async () => {
     const source = toldSource('binance');
     source.past = new Error('429');
-    deepEqual(await pastPrice({ asset: 'BTC', time: T, sources: [source], nowMs: at(60_000) }), { observation: undefined, failures: ['binance: 429'] });
+    deepEqual(await pastPrice({ asset: 'BTC', time: T, sources: [source], nowMs: at(60_000) }), { observation: undefined, failures: new Map([['binance', '429']]) });
   });
 });

@@ -136,6 +136,69 @@ describe('prices: the recorder', () => {
     deepEqual(pyth.asked, []);
   });
 
+  it('asks before it records the first price that it hears itself when another process may have died with an earlier one', async () => {
+    boundaries = [boundary()];
+    holds = false;
+    says(pyth, 100, -2_000);
+    says(pyth, 100, -1_000);
+    says(pyth, 104, 200);
+    await new Promise(setImmediate);
+    holds = true;
+    pyth.past = [[100, at(-1_000)], [104, at(200)]];
+    says(pyth, 103, 1_200);
+    deepEqual((await until(2)).slice(0, 2), ['pyth 0 104 200', 'pyth 0 103 1200']);
+    deepEqual(pyth.asked, [at(-4_000), at(0)]);
+  });
+
+  it('waits with what it has heard while that source does not answer, until it does', async () => {
+    boundaries = [boundary()];
+    says(pyth, 100, 500);
+    pyth.past = new Error('500');
+    says(pyth, 103, 1_200);
+    await watch.until('it is asked', () => pyth.asked.length === 2);
+    pyth.past = [[100, at(-1_000)], [104, at(200)]];
+    says(pyth, 103, 2_200);
+    await new Promise(setImmediate);
+    deepEqual(appended, []);
+    says(pyth, 105, 3_700);
+    deepEqual((await until(4)).slice(0, 2), ['pyth 0 104 200', 'pyth 0 103 1200']);
+  });
+
+  it('waits no longer than the window lasts', async () => {
+    boundaries = [boundary()];
+    pyth.past = new Error('500');
+    says(pyth, 100, 500);
+    says(pyth, 103, 1_200);
+    await watch.until('it is asked', () => pyth.asked.length === 2);
+    nowMs = at(15_000);
+    await watch.until('it is asked again', () => pyth.asked.length === 4);
+    deepEqual(appended, []);
+    nowMs = at(15_001);
+    deepEqual(await until(1), ['pyth 0 103 1200']);
+  });
+
+  it('asks before it records the first price of a stream that was connected after the boundary', async () => {
+    boundaries = [boundary()];
+    says(pyth, 100, -2_000);
+    says(pyth, 100, -1_000);
+    pyth.connections++;
+    pyth.past = [[100, at(-1_000)], [104, at(200)]];
+    says(pyth, 103, 1_200);
+    deepEqual((await until(3)).slice(1), ['pyth 0 104 200', 'pyth 0 103 1200']);
+  });
+
+  it('asks before it records a price after a time in which the clock was not trusted', async () => {
+    boundaries = [boundary()];
+    says(pyth, 100, -2_000);
+    says(pyth, 100, -1_000);
+    doubt = 'it jumped';
+    pyth.past = [[100, at(-1_000)], [104, at(200)]];
+    says(pyth, 104, 200);
+    doubt = undefined;
+    says(pyth, 103, 1_200);
+    deepEqual((await until(3)).slice(1), ['pyth 0 104 200', 'pyth 0 103 1200']);
+  });
+
   it('asks about a boundary of a time when nobody listened, again with growing pauses, and tells once that nobody knows', async () => {
     boundaries = [boundary()];
     pyth.past = new Error('gone');

@@ -63,14 +63,60 @@ describe('query: the price feed', () => {
     assert.ok(first!.value instanceof Uint8Array && first!.value === second!.value);
   });
 
-  it('repeats what a listener has missed, or the newest price when it has missed nothing or comes from another history', async () => {
+  it('sends a listener what it has missed and nothing twice, whatever the id; after one of another history the newest price', async () => {
     for (const position of [1, 2, 3]) await record(position);
+    await record(4, { asset: 'ETH' });
     open();
     const first = async (after: number) => next(await feed.listen({ asset: 'BTC', after }));
     assert.equal(await first(1), RETRY + textOf(2) + textOf(3));
     assert.equal(await first(0), RETRY + textOf(1) + textOf(2) + textOf(3), 'as far as they are kept');
-    assert.equal(await first(3), RETRY + textOf(3));
-    assert.equal(await first(99), RETRY + textOf(3));
+    for (const [after, why] of [[3, 'has missed nothing'], [4, 'an id of another asset']] as const) assert.equal(await first(after), RETRY, why);
+    for (const after of [99, Number.MAX_SAFE_INTEGER]) assert.equal(await first(after), RETRY + textOf(3));
+  });
+
+  it('goes on exactly for a listener who knows more than this process has read, and never back', async () => {
+    await record(1);
+    const held: (() => void)[] = [];
+    let hold = false;
+    open({ db: { ...models.db, rows: async (...asked) => {
+      if (hold) await new Promise<void>((resolve) => { held.push(resolve); });
+      return models.db.rows(...asked);
+    } } });
+    await feed.listen({ asset: 'BTC' });
+    hold = true;
+    const ahead = feed.listen({ asset: 'BTC', after: 3 });
+    for (const position of [2, 3, 4]) await record(position);
+    while (held.length === 0) await pause(1);
+    hold = false;
+    for (const go of held.splice(0)) go();
+    const listening = await ahead;
+    const begun = await next(listening);
+    assert.equal(begun === RETRY ? begun + await next(listening) : begun, RETRY + textOf(4));
+  });
+
+  it('is unavailable for a listener who knows more, while the read models cannot be read', async () => {
+    await record(1);
+    let away = false;
+    open({ db: { ...models.db, rows: (...asked) => away ? Promise.reject(new RequestError('unavailable')) : models.db.rows(...asked) } });
+    await feed.listen({ asset: 'BTC' });
+    away = true;
+    await assert.rejects(feed.listen({ asset: 'BTC', after: 2 }), { code: 'unavailable' });
+    assert.equal(await next(await feed.listen({ asset: 'BTC', after: 0 })), RETRY + textOf(1), 'what it has read it can send');
+  });
+
+  it('sends the prices also while another read model is behind', async () => {
+    let asked = 0;
+    open({ db: { ...models.db, waitForPosition: async (_, { signal } = {}) => {
+      asked += 1;
+      await pause(1, signal);
+      throw new RequestError('not_caught_up');
+    } } });
+    const listening = await feed.listen({ asset: 'BTC' });
+    assert.equal(await next(listening), RETRY);
+    await models.insert('prices', { position: 1, published_at_ms: AT + 1_000 });
+    await models.advance(2, 'prices');
+    assert.equal(await next(listening), textOf(1));
+    assert.ok(asked > 0);
   });
 
   it('passes over a price that was published before the one shown', async () => {

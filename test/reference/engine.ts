@@ -7,7 +7,7 @@ import type { Side } from '../../engine/records/fields.js';
 import { cancelOrdersBelow, marketFact, placeOf, recordTransfer, syncPosition } from './chain.js';
 import { failFill, settleFill, submitSettlement } from './fills.js';
 import { cancelOrder, placeOrder } from './orders.js';
-import { faultOfQuick, joinBoundaries, passBoundary, quickOf, recordPrice, tellKnownPrices } from './prices.js';
+import { faultOfQuick, joinBoundaries, passBoundary, quickOf, recordPrice, tellWhatIsKnown } from './prices.js';
 import { endRelay, requestRelay, submitRelay } from './relays.js';
 import {
   byNumber, cancelAll, emptyState, isOpen, lives, openOrders, reasonOf, reject, sweptBy, WORK_LIMIT,
@@ -107,7 +107,7 @@ function handle(state: State, turn: Turn, command: Command): void {
 }
 
 function openMarket(state: State, turn: Turn, command: OpenMarket): void {
-  const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind, quick } = command;
+  const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind, quick, ifOver } = command;
   const tokens = command.tokens === undefined ? [] : [command.tokens.yes, command.tokens.no];
   const taken = [...state.markets.values()].flatMap((market) => market.tokens);
   if (state.markets.has(marketId)) return reject(turn, 'market_exists', marketId);
@@ -115,7 +115,8 @@ function openMarket(state: State, turn: Turn, command: OpenMarket): void {
   const market: ReferenceMarket = {
     id: marketId, chainId, expiration: BigInt(expiration), closed: false, halved: false, tokens, quick: quickOf(state, command),
   };
-  if (!isOpen(state, market)) return reject(turn, 'invalid_expiration', marketId);
+  const isOver = !isOpen(state, market);
+  if (isOver && ifOver === 'reject') return reject(turn, 'invalid_expiration', marketId);
   const fault = faultOfQuick(state, command);
   if (fault !== undefined) return reject(turn, fault, marketId);
   state.markets.set(marketId, market);
@@ -126,8 +127,12 @@ function openMarket(state: State, turn: Turn, command: OpenMarket): void {
   if (command.tokens !== undefined) {
     turn.events.push({ type: 'MarketTokenized', v: 1, marketId, yesToken: command.tokens.yes, noToken: command.tokens.no });
   }
+  if (isOver) {
+    market.closed = true;
+    turn.events.push({ type: 'MarketClosed', v: 1, marketId });
+  }
   joinBoundaries(state, market);
-  tellKnownPrices(turn, market);
+  tellWhatIsKnown(turn, market, ifOver === 'close');
 }
 
 const compare = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0);

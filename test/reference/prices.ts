@@ -6,6 +6,7 @@ const WINDOW_MS = 15_000;
 const LATE_MS = 20_000;
 const LEAD_MS = 1_000;
 const MAX_MARKETS = 100;
+const MEMORY_MS = 2_592_000_000;
 
 /** Why the terms cannot be; undefined if they can. */
 export function faultOfQuick(state: State, { quick, expiration }: OpenMarket): 'invalid_expiration' | 'too_many_markets' | undefined {
@@ -31,12 +32,13 @@ export function joinBoundaries(state: State, market: ReferenceMarket): void {
   }
 }
 
-/** The prices of a new market that are decided already. */
-export function tellKnownPrices(turn: Turn, market: ReferenceMarket): void {
+/** The prices of a new market that are decided already, and those that are missed, if that is to be told. */
+export function tellWhatIsKnown(turn: Turn, market: ReferenceMarket, tellsMissed: boolean): void {
   const { quick } = market;
-  if (quick === undefined) return;
-  if (quick.start.decided) tellPrice(turn, market, quick.start);
-  if (quick.end.decided) tellPrice(turn, market, quick.end);
+  for (const boundary of quick === undefined ? [] : [quick.start, quick.end]) {
+    if (boundary.decided) tellPrice(turn, market, boundary);
+    else if (boundary.missed && tellsMissed) tellMissed(turn, market, boundary);
+  }
 }
 
 export function recordPrice(state: State, turn: Turn, command: RecordPrice): void {
@@ -60,9 +62,11 @@ export function passBoundary(state: State, turn: Turn): void {
   if (first === undefined) return;
   if (first.best !== undefined) return decide(turn, first);
   first.missed = true;
-  for (const market of unresolved(first)) {
-    turn.events.push({ type: 'PriceMissed', v: 1, marketId: market.id, boundary: market.quick!.start === first ? 'start' : 'end' });
-  }
+  for (const market of unresolved(first)) tellMissed(turn, market, first);
+}
+
+function tellMissed(turn: Turn, market: ReferenceMarket, boundary: ReferenceBoundary): void {
+  turn.events.push({ type: 'PriceMissed', v: 1, marketId: market.id, boundary: market.quick!.start === boundary ? 'start' : 'end' });
 }
 
 function decide(turn: Turn, boundary: ReferenceBoundary): void {
@@ -93,11 +97,16 @@ function isLate(state: State, boundary: ReferenceBoundary): boolean {
 }
 
 function boundaryAt(state: State, asset: string, time: number): ReferenceBoundary | undefined {
-  return state.boundaries.find((boundary) => boundary.asset === asset && boundary.time === time);
+  const kept = state.boundaries.filter((boundary) => isOpen(boundary) || 1_000 * boundary.time >= state.now - MEMORY_MS);
+  return kept.find((boundary) => boundary.asset === asset && boundary.time === time);
 }
 
 function open(state: State): ReferenceBoundary[] {
-  return state.boundaries.filter((boundary) => !boundary.decided && unresolved(boundary).length > 0);
+  return state.boundaries.filter(isOpen);
+}
+
+function isOpen(boundary: ReferenceBoundary): boolean {
+  return !boundary.decided && unresolved(boundary).length > 0;
 }
 
 function unresolved({ markets }: ReferenceBoundary): ReferenceMarket[] {

@@ -18,7 +18,9 @@ describe('service: configuration', () => {
       rateLimitWindowS: 60, rateLimitOrders: 0, rateLimitReads: 0, requestTimeoutMs: 10_000,
       quickAssets: ['BTC', 'ETH'], maxPriceStreams: 5_000, maxPriceStreamsPerAddress: 0,
       relayGasPerOwner: 20_000_000, relayGasPerToken: 1_000_000_000, keeperGraceS: 60,
-      priceSources: ['simulated'], pythApiKey: '', pythUrl: 'https://hermes.pyth.network', quickIntervalS: 900, quickAhead: 2,
+      priceSources: ['simulated'], pythApiKey: '', pythUrl: 'https://hermes.pyth.network',
+      coinbaseUrl: 'https://api.exchange.coinbase.com', coinbaseStreamUrl: 'wss://ws-feed.exchange.coinbase.com',
+      binanceUrl: 'https://data-api.binance.vision', binanceStreamUrl: 'wss://data-stream.binance.vision', quickIntervalS: 900, quickAhead: 2,
       keepAliveTimeoutMs: 65_000, clockMaxJumpS: 10, clockAcceptAfterS: 600, minFreeDiskMb: 512,
       stopTimeoutMs: 10_000, readyMaxLag: 10_000, eventstoreUrl: '', logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
     });
@@ -54,6 +56,42 @@ describe('service: configuration', () => {
     assert.deepEqual(parseConfig({ QUICK_ASSETS: 'ETH, SOL' }).quickAssets, ['ETH', 'SOL']);
     for (const QUICK_ASSETS of ['btc', 'BTC,BTC', ',', 'B', 'BTC/USD']) assert.throws(() => parseConfig({ QUICK_ASSETS }), /QUICK_ASSETS: expected/, QUICK_ASSETS);
     assert.equal(parseConfig({ MAX_CONNECTIONS: '1' }).maxPriceStreams, 1);
+  });
+
+  const httpUrls = ['PYTH_URL', 'COINBASE_URL', 'BINANCE_URL'];
+  const webSocketUrls = ['COINBASE_STREAM_URL', 'BINANCE_STREAM_URL'];
+
+  it('takes prices from servers of one\'s own, whose URLs are logged only where they are the public ones', () => {
+    const own = {
+      PYTH_URL: 'http://127.0.0.1:4000', COINBASE_URL: 'https://prices.example/coinbase', COINBASE_STREAM_URL: 'ws://[::1]:4001',
+      BINANCE_URL: 'https://prices.example', BINANCE_STREAM_URL: 'wss://prices.example/hunter2/binance',
+    };
+    const { pythUrl, coinbaseUrl, coinbaseStreamUrl, binanceUrl, binanceStreamUrl } = parseConfig(own);
+    assert.deepEqual([pythUrl, coinbaseUrl, coinbaseStreamUrl, binanceUrl, binanceStreamUrl], Object.values(own));
+    const logged = (environment: Record<string, string>) => Object.entries(publicConfig(parseConfig(environment))).filter(([name]) => name in own);
+    assert.deepEqual(logged(own), Object.keys(own).map((name) => [name, '(secret)']));
+    const { COINBASE_STREAM_URL, BINANCE_STREAM_URL, ...rest } = Object.fromEntries(logged({}));
+    assert.deepEqual([COINBASE_STREAM_URL, BINANCE_STREAM_URL], ['wss://ws-feed.exchange.coinbase.com', 'wss://data-stream.binance.vision']);
+    assert.deepEqual(Object.keys(rest), httpUrls);
+  });
+
+  it('refuses a price server\'s URL to which no path can be added, and does not repeat it', () => {
+    const faults = ['hunter2', '//hunter2', ':hunter2', '://', '://hunter2/', '://hunter2/a/', '://hunter2?a=b', '://hunter2#a', '://hunter2:99999', '://user:hunter2@host',
+      '://hunter2@host', '://hunter2 host', '://hunter2\\host'];
+    for (const [names, schemes, others, expected] of [
+      [httpUrls, ['http', 'https'], ['ws', 'wss', 'ftp', 'HTTP'], 'http://host:port or https://host'],
+      [webSocketUrls, ['ws', 'wss'], ['http', 'https', 'file', 'WSS'], 'ws://host:port or wss://host'],
+    ] as const) {
+      const values = [...schemes.flatMap((scheme) => faults.map((fault) => scheme + fault)), ...others.map((scheme) => `${scheme}://hunter2`), 'hunter2', 'hunter2:8080'];
+      for (const value of values) {
+        for (const name of names) {
+          assert.throws(() => parseConfig({ [name]: value }), (error: ConfigError) => {
+            assert.deepEqual(error.problems, [`${name}: expected ${expected}, without user, password, query and a slash at the end`], value);
+            return true;
+          });
+        }
+      }
+    }
   });
 
   it('has an address for the metrics only together with a port', () => {

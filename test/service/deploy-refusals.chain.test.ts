@@ -116,6 +116,9 @@ describe('service: a deployment is refused', function () {
     await refused(/^CannotDeploy: --operator: is the deployer, which is to keep no role/, { asked: { operator: address } });
     await refused(/^CannotDeploy: --creator: is the administrator too/, { asked: { creator: valuable.admin! } });
     await refused(/^CannotDeploy: --relayer: is the operator too/, { asked: { relayer: valuable.operator! } });
+    await refused(/^CannotDeploy: --quick-operator: is the operator too/, { asked: { quickOperator: valuable.operator! } });
+    await refused(/^CannotDeploy: --quick-operator: is the relayer too/, { asked: { relayer: valuable.quickOperator! } });
+    await refused(/^CannotDeploy: --quick-operator: is the operator too/, { asked: { testnet: true, operator: address, quickOperator: address } });
     await refused(/^CannotDeploy: --testnet: chain 137 is not a test network$/, { asked: { testnet: true }, rpc: { ...scene.rpc, chainId: 137 } });
   });
 
@@ -170,6 +173,7 @@ describe('service: a deployment is refused', function () {
       assert.equal(await scene.nonceOf(deployer), 16);
       assert.equal(Object.keys(recordIn(out).attempts).length, 16);
       assert.match(ran.stdout, new RegExp(`^STILL OPEN: .* until ${valuable.admin} calls acceptDefaultAdminTransfer\\(\\) \\(data 0xcefc1429\\) on each:\n {2}ConditionalTokens 0x`, 'm'));
+      assert.match(ran.stdout, /environment variables CHAIN_31337_RPC_URL, CHAIN_31337_OPERATOR_KEY\.$/m, 'no keys but those that were named');
       const again = await run([...args.slice(2), '--json'], { DEPLOY_RPC_URL: scene.chain.url });
       assert.equal(again.code, 0, again.stderr);
       const { handOvers, roles } = JSON.parse(again.stdout.trimEnd().split('\n').at(-1)!) as Deployment;

@@ -73,6 +73,34 @@ describe('service: a deployment', function () {
     }
   });
 
+  it('gives a chains file with which the exchange runs: it lists a market that the creator creates, and creates quick markets itself', async () => {
+    const { chainId } = done.chain;
+    const keys = [operator, relayer, quickOperator].map((index) => scene.accounts[index]!.privateKey) as [string, string, string];
+    const [entry, ...others] = await readChainsFile(done.chainsFile, {
+      [`CHAIN_${chainId}_RPC_URL`]: scene.chain.url, [`CHAIN_${chainId}_OPERATOR_KEY`]: keys[0], [`CHAIN_${chainId}_RELAYER_KEY`]: keys[1],
+      [`CHAIN_${chainId}_QUICK_KEY`]: keys[2],
+    });
+    assert.deepEqual([entry!.chain, entry!.operator, entry!.relayer, entry!.quick, others], [
+      done.chain, ...[operator, relayer, quickOperator].map((index) => address(index).toLowerCase()), [],
+    ]);
+    const { timestamp } = await scene.rpc.request<{ timestamp: string }>('eth_getBlockByNumber', ['latest', false]);
+    const factory = new Interface(marketFactory.abi as InterfaceAbi);
+    const data = factory.encodeFunctionData('createMarket', [id('rain'), 'Will it rain?', '', 3, Number(timestamp) + 40 * DAY_S, 10_000_000n]);
+    await scene.chain.rpc('eth_sendTransactionSync', [{ from: address(creator), to: done.chain.contracts.marketFactory, data }]);
+    const exchange = await exchangeStack({ PRICE_SOURCES: 'simulated', QUICK_ASSETS: 'BTC' }, [{ ...entry!, pollMs: 50, stalledAfterMs: Infinity }]);
+    try {
+      assert.equal((await readiness(exchange)).ready, true);
+      await eventually('the market is listed', async () => {
+        const { markets } = await exchange.get('/api/v1/markets') as unknown as { markets: readonly { question: string }[] };
+        return markets.find(({ question }) => question === 'Will it rain?');
+      });
+      const created = { address: done.chain.contracts.marketFactory, fromBlock: '0x0', topics: [factory.getEvent('QuickMarketCreated')!.topicHash] };
+      await eventually('a quick market is made', async () => (await scene.rpc.request<object[]>('eth_getLogs', [created])).length > 0 || undefined);
+    } finally {
+      await exchange.close();
+    }
+  });
+
   it('run again sends nothing and says the same, until the administrator has accepted everything', async () => {
     assert.deepEqual(await scene.run(deployer, directory, { asked: valuable }), done);
     await scene.chain.rpc('evm_increaseTime', [3 * DAY_S + 60]);
@@ -96,30 +124,6 @@ describe('service: a deployment', function () {
     await scene.chain.rpc('anvil_setCode', [quickResolver, await scene.rpc.request('eth_getCode', [settlement, 'latest'])]);
     await assert.rejects(scene.run(deployer, directory, { asked: valuable }), /QuickResolver: the code at 0x\w+ is not what the sources compile to/);
     await scene.chain.rpc('evm_revert', [snapshot]);
-  });
-
-  it('gives a chains file with which the exchange runs: it lists a market that the creator creates', async () => {
-    const { chainId } = done.chain;
-    const keys = [operator, relayer].map((index) => scene.accounts[index]!.privateKey) as [string, string];
-    const [entry, ...others] = await readChainsFile(done.chainsFile, {
-      [`CHAIN_${chainId}_RPC_URL`]: scene.chain.url, [`CHAIN_${chainId}_OPERATOR_KEY`]: keys[0], [`CHAIN_${chainId}_RELAYER_KEY`]: keys[1],
-    });
-    const [settles, relays] = [operator, relayer].map((index) => address(index).toLowerCase());
-    assert.deepEqual([entry!.chain, entry!.operator, entry!.relayer, others], [done.chain, settles, relays, []]);
-    const { timestamp } = await scene.rpc.request<{ timestamp: string }>('eth_getBlockByNumber', ['latest', false]);
-    const factory = new Interface(marketFactory.abi as InterfaceAbi);
-    const data = factory.encodeFunctionData('createMarket', [id('rain'), 'Will it rain?', '', 3, Number(timestamp) + 40 * DAY_S, 10_000_000n]);
-    await scene.chain.rpc('eth_sendTransactionSync', [{ from: address(creator), to: done.chain.contracts.marketFactory, data }]);
-    const exchange = await exchangeStack({}, [{ ...entry!, pollMs: 50, stalledAfterMs: Infinity }]);
-    try {
-      assert.equal((await readiness(exchange)).ready, true);
-      await eventually('the market is listed', async () => {
-        const { markets } = await exchange.get('/api/v1/markets') as unknown as { markets: readonly { question: string }[] };
-        return markets.find(({ question }) => question === 'Will it rain?');
-      });
-    } finally {
-      await exchange.close();
-    }
   });
 
   it('gives block explorers an input for each contract that compiles to the code on the chain, also of those that the factory created', async () => {

@@ -27,7 +27,7 @@ describe('a history under other settings', () => {
     const { chainId } = domain;
     if (onChain !== false) await record({ kind: 'AdvanceChain', v: 1, at: START_MS, chainId, block: 1, blockHash: `0x${'0c'.repeat(32)}` });
     if (onChain !== 'without markets') await record({
-      kind: 'OpenMarket', v: 2, at: START_MS, marketId, question: 'q', description: '', category: 'general', contractAddress: `0x${'01'.repeat(20)}`,
+      kind: 'OpenMarket', v: 3, ifOver: 'close', at: START_MS, marketId, question: 'q', description: '', category: 'general', contractAddress: `0x${'01'.repeat(20)}`,
       maker: `0x${'02'.repeat(20)}`, expiration: START_S + 10_000, chainId: domain.chainId, marketKind: 'standard',
       ...onChain ? { tokens } : {},
     });

@@ -63,16 +63,16 @@ function commandsOf(steps: readonly Step[]): Command[] {
 
 function open(n: number, at: number, secondsAhead: number): Command {
   return {
-    kind: 'OpenMarket', v: 2, at, marketId: marketId(n), question: 'Will it?', description: '', category: 'general', contractAddress: traderAddress(500 + n),
+    kind: 'OpenMarket', v: 3, ifOver: 'close', at, marketId: marketId(n), question: 'Will it?', description: '', category: 'general', contractAddress: traderAddress(500 + n),
     maker: traderAddress(400), expiration: Math.floor(at / 1_000) + secondsAhead, chainId: 1 + (n % 2), marketKind: 'standard', tokens: { yes: token(n, 0), no: token(n, 1) },
   };
 }
 
-/** Starts a few seconds before or after, and lasts 19, 20 or 40 s. */
+/** Starts some seconds before or after, and lasts 19, 20 or 40 s; a market that is over is taken or not. */
 function openQuick({ about, price, flag, ttl }: Step, at: number): Command {
   const startTime = Math.floor(at / 10_000) * 10 + 10 * (flag - 7);
   return {
-    ...open(about + 10, at, 0), kind: 'OpenMarket', v: 2, expiration: startTime + [19, 20, 20, 40][price]!, marketKind: 'quick', quick: { asset: ttl === 0 ? 'ETH' : 'BTC', startTime },
+    ...open(about + 10, at, 0), kind: 'OpenMarket', v: 3, ifOver: 'close', expiration: startTime + [19, 20, 20, 40][price]!, marketKind: 'quick', quick: { asset: ttl === 0 ? 'ETH' : 'BTC', startTime },
   } as Command;
 }
 

@@ -79,7 +79,7 @@ export async function createCommandStack({ minSize = 1, maxOpenOrders = 5_000 } 
   };
   for (const market of [marketId, otherMarketId]) {
     run({
-      kind: 'OpenMarket', v: 2, at: START_MS - 1_000, marketId: market, question: 'Will it?', description: '', category: 'general',
+      kind: 'OpenMarket', v: 3, ifOver: 'close', at: START_MS - 1_000, marketId: market, question: 'Will it?', description: '', category: 'general',
       contractAddress: market.slice(0, 42), maker: `0x${'aa'.repeat(20)}`, expiration: START_S + 86_400, chainId: domain.chainId,
       marketKind: 'standard',
     });

@@ -40,15 +40,26 @@ const SHORT_S = 30;
 
 export type CrashChain = Awaited<ReturnType<typeof crashChain>>;
 
-export async function crashChain(random: () => number) {
+export interface CrashChainOptions {
+  /** One trader each. */
+  readonly means?: readonly Means[];
+  /** Whether the service has a key for quick markets. */
+  readonly hasQuickMarkets?: boolean;
+}
+
+export async function crashChain(random: () => number, { means: wanted = MEANS, hasQuickMarkets = false }: CrashChainOptions = {}) {
   const deployed = await deployedChain({ disputeWindowS: BigInt(DISPUTE_WINDOW_S) });
   const creation = oneByOne();
   const chain: DeployedChain = { ...deployed, createMarket: (market) => creation(() => deployed.createMarket(market)) };
-  // The deployer's key mints and creates markets: the service needs two that nobody else sends with.
-  const [stranger, relayer, operator] = testAccounts().slice(7) as [HDNodeWallet, HDNodeWallet, HDNodeWallet];
+  // The deployer's key mints and creates markets: the service needs keys that nobody else sends with.
+  const [quick, stranger, relayer, operator] = testAccounts().slice(6) as [HDNodeWallet, HDNodeWallet, HDNodeWallet, HDNodeWallet];
+  if (hasQuickMarkets) {
+    await chain.send(chain.operator, 'marketFactory', 'grantRole', [id('CREATOR_ROLE'), quick.address]);
+    await chain.send(chain.operator, 'quickResolver', 'grantRole', [id('OPERATOR_ROLE'), quick.address]);
+  }
   await chain.send(chain.operator, 'settlement', 'grantRole', [await chain.read('settlement', 'OPERATOR_ROLE', []), operator.address]);
   const markets = [await chain.createMarket({ question: 'rain' }), await chain.createMarket({ question: 'sun' })];
-  const traders = MEANS.map((means, i): CrashTrader => {
+  const traders = wanted.map((means, i): CrashTrader => {
     const wallet = new Wallet(id(`crash trader ${i}`));
     return { wallet, means, address: wallet.address.toLowerCase() };
   });
@@ -64,7 +75,7 @@ export async function crashChain(random: () => number) {
   const strangersTurn = oneByOne();
   let shortQuestions = 0;
   return {
-    ...chain, operator, relayer, markets, traders, funds, acts,
+    ...chain, operator, relayer, quick, markets, traders, funds, acts,
     /** Markets that nobody trades, and whose end is near from the start. */
     shortMarkets,
     async openShortMarket() {
@@ -94,16 +105,23 @@ export async function crashChain(random: () => number) {
       }
     },
     /** What the chains file names. */
-    keys: { OPERATOR_KEY: operator.privateKey, RELAYER_KEY: relayer.privateKey },
+    keys: { OPERATOR_KEY: operator.privateKey, RELAYER_KEY: relayer.privateKey, ...hasQuickMarkets ? { QUICK_KEY: quick.privateKey } : {} },
     /** A chains file's content. */
-    file: (rpcUrl: string) => {
-      const { chainId, name, testnet, startBlock, contracts, domainName: settlementDomainName } = chain.chain;
-      const { confirmations, exposureCheck } = mode;
-      const [operatorKey, relayerKey] = [{ env: 'OPERATOR_KEY' }, { env: 'RELAYER_KEY' }];
-      const given = { chainId, name, testnet, startBlock, contracts, settlementDomainName, confirmations, exposureCheck, operatorKey, relayerKey };
-      return JSON.stringify({ chains: [{ ...given, rpcUrls: [rpcUrl], pollMs: 50 }] });
-    },
+    file: (rpcUrl: string) => chainsFile(chain, { ...mode, rpcUrl, hasQuickMarkets }),
   };
+}
+
+function chainsFile({ chain }: DeployedChain, { confirmations, exposureCheck, rpcUrl, hasQuickMarkets }: ChainMode & FileTerms): string {
+  const { chainId, name, testnet, startBlock, contracts, domainName: settlementDomainName } = chain;
+  const quickKey = hasQuickMarkets ? { quickKey: { env: 'QUICK_KEY' } } : {};
+  const keys = { operatorKey: { env: 'OPERATOR_KEY' }, relayerKey: { env: 'RELAYER_KEY' }, ...quickKey };
+  const given = { chainId, name, testnet, startBlock, contracts, settlementDomainName, confirmations, exposureCheck, ...keys };
+  return JSON.stringify({ chains: [{ ...given, rpcUrls: [rpcUrl], pollMs: 50 }] });
+}
+
+interface FileTerms {
+  readonly rpcUrl: string;
+  readonly hasQuickMarkets: boolean;
 }
 
 /** Two transactions of one account at once may get the same nonce. */

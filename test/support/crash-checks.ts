@@ -64,15 +64,19 @@ function acknowledgementOf(entry: Entry | undefined): Acknowledged | undefined {
   };
 }
 
-interface OrderState { readonly orderHash: string; status: 'open' | 'filled' | 'cancelled'; remaining: bigint }
+interface OrderState { readonly orderHash: string; readonly marketId: string; status: 'open' | 'filled' | 'cancelled'; remaining: bigint }
 
-/** What became of every order, worked out from its events alone: conserved sizes, and the same as the API says. */
-export async function provesOrders(history: History, url: string): Promise<void> {
+/**
+ * What became of every order, worked out from its events alone: conserved sizes, and the same as the API says. `isOver`: whether no event
+ * can have followed on the history in this market.
+ */
+export async function provesOrders(history: History, url: string, isOver: (marketId: string) => boolean = () => true): Promise<void> {
   const orders = new Map<number, OrderState>();
   for (const event of history.entries.flatMap(({ outcome }) => outcome.events)) follow(orders, event);
   const last = history.entries.length - 1;
-  for (const [orderNumber, { orderHash, status, remaining }] of orders) {
+  for (const [orderNumber, { orderHash, marketId, status, remaining }] of orders) {
     ok(remaining >= 0n);
+    if (!isOver(marketId)) continue;
     const { status: shown, remainingSize } = await get(url, `/api/v1/orders/${orderHash}`, last);
     deepEqual({ orderNumber, status: shown, remaining: String(remainingSize) }, { orderNumber, status, remaining: String(remaining) });
   }
@@ -81,7 +85,7 @@ export async function provesOrders(history: History, url: string): Promise<void>
 function follow(orders: Map<number, OrderState>, event: Event): void {
   switch (event.type) {
     case 'OrderAccepted': {
-      orders.set(event.orderNumber, { orderHash: event.orderHash, status: 'open', remaining: BigInt(event.size) });
+      orders.set(event.orderNumber, { orderHash: event.orderHash, marketId: event.marketId, status: 'open', remaining: BigInt(event.size) });
       return;
     }
     case 'FillMatched': {

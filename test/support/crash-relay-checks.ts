@@ -20,7 +20,7 @@ interface Life {
 type Mined = ReadonlyMap<string, Receipt>;
 
 /** Every request went its way exactly once, and the history knows every transaction of the relayer's key. */
-export async function provesRelays(history: History, { relayed, unsent }: CrashRelays, chain: CrashChain): Promise<void> {
+export async function provesRelays(history: History, { relayed, unsent }: Pick<CrashRelays, 'relayed' | 'unsent'>, chain: CrashChain): Promise<void> {
   const lives = livesOf(history);
   const mined = await minedOf(lives, chain);
   const recorded = lives.map(({ requested }) => requested.requestId);

@@ -86,10 +86,10 @@ interface DeskParts extends CrashRelaysParts {
   readonly deliver: ReturnType<typeof crashDelivery>['deliver'];
 }
 
-type Desk = Awaited<ReturnType<typeof deskOf>>;
+export type Desk = Awaited<ReturnType<typeof deskOf>>;
 
 /** How a trader asks, one request after the other. */
-async function deskOf({ address }: CrashTrader, { token, deliver, relayed, unsent, refusals }: DeskParts) {
+export async function deskOf({ address }: CrashTrader, { token, deliver, relayed, unsent, refusals }: DeskParts) {
   let messages: SignedMessage[] = [];
   const client = await gaslessClientBy({ token, ask: deliver, signed: (message) => { if (message.action !== 'bond-permit') messages.push(message); } });
 

@@ -36,12 +36,11 @@ export interface MortalOptions {
   readonly chainUrl: string;
   /** Its environment, with the URLs that it is to use. */
   readonly environment: (urls: { databaseUrl: string; chainUrl: string }) => Promise<Readonly<Record<string, string>>>;
+  /** A moment that has not come so long after the service listens does not come. */
+  readonly patienceMs?: number;
 }
 
-/** A moment that has not come so long after the service listens does not come. */
-const PATIENCE_MS = 15_000;
-
-export async function mortalService({ databaseUrl, chainUrl, environment }: MortalOptions): Promise<MortalService> {
+export async function mortalService({ databaseUrl, chainUrl, environment, patienceMs = 15_000 }: MortalOptions): Promise<MortalService> {
   const database = new URL(databaseUrl);
   const tcp = await startTcpProxy({ host: database.hostname, port: Number(database.port) });
   const rpc = await startRpcProxy(chainUrl);
@@ -84,7 +83,7 @@ export async function mortalService({ databaseUrl, chainUrl, environment }: Mort
     if (moment.at === 'start') setTimeout(die, moment.afterMs);
     void life.service.listening.then(() => {
       if (moment.at === 'work') setTimeout(die, moment.afterMs);
-      setTimeout(() => { end(life, 'SIGKILL'); }, PATIENCE_MS).unref();
+      setTimeout(() => { end(life, 'SIGKILL'); }, patienceMs).unref();
     }, () => undefined);
     await life.service.exited;
     tcp.fate = rpc.fate = () => 'pass';

@@ -46,18 +46,18 @@ export interface CrashTradersParts {
   /** Where the service is at present, or will be. */
   readonly url: () => Promise<string>;
   readonly seed: number;
+  /** The longest pause between two requests of a trader. */
+  readonly restMs?: number;
 }
 
-/** The longest pause between two requests of a trader. */
-const REST_MS = 80;
 const EXPIRATION = 4_000_000_000;
 /** Whoever lacks something does not get it by trading the other way. */
 const SIDES: Readonly<Partial<Record<Means, 0 | 1>>> = { penniless: 0, shareless: 1 };
 /** What may be wrong with an order here. */
-const REFUSALS = ['insufficient_balance', 'insufficient_allowance', 'nonce_cancelled', 'unknown_market'];
+const REFUSALS = ['insufficient_balance', 'insufficient_allowance', 'nonce_cancelled', 'unknown_market', 'market_closed'];
 
 export function crashTraders(parts: CrashTradersParts): CrashTraders {
-  const { chain, seed } = parts;
+  const { chain, seed, restMs = 80 } = parts;
   const { deliver, repeats } = crashDelivery(parts);
   const sign = signing(chain);
   const acknowledged = new Map<string, Acknowledged>();
@@ -101,7 +101,7 @@ export function crashTraders(parts: CrashTradersParts): CrashTraders {
     while (!signal.aborted) {
       if (own.length > 0 && random() % 10 === 0) await cancel(own.splice(random() % own.length, 1)[0]!);
       else own.push(...await placeNew(trader, random));
-      await sleep(random() % REST_MS);
+      await sleep(random() % restMs);
     }
   }
 

@@ -3,6 +3,7 @@ import { HDNodeWallet, Interface, Mnemonic, ZeroHash, id, type InterfaceAbi, typ
 import type { Chain } from '../../command/chain/chain.js';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
+import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
@@ -107,6 +108,7 @@ export async function withContracts<Node extends ActingNode>(
 const abis = {
   settlement: new Interface(settlement.abi as InterfaceAbi), conditionalTokens: new Interface(conditionalTokens.abi as InterfaceAbi),
   collateral: new Interface(testUsdc.abi as InterfaceAbi), marketFactory: new Interface(marketFactory.abi as InterfaceAbi),
+  quickResolver: new Interface(quickResolver.abi as InterfaceAbi),
 };
 type Target = keyof typeof abis;
 

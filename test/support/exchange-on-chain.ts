@@ -44,7 +44,13 @@ interface Readiness {
   readonly chains: readonly ChainState[];
 }
 
-export interface RecordedEvents { readonly position: number; readonly digest: string; readonly events: readonly Event[] }
+export interface RecordedEvents {
+  readonly position: number;
+  readonly digest: string;
+  /** The command's time in the history, in milliseconds. */
+  readonly at: number;
+  readonly events: readonly Event[];
+}
 
 /** Less than a test's own time, so that what has not come is named. */
 const PATIENCE_MS = 120_000;
@@ -89,9 +95,9 @@ export async function recordedEvents(exchange: ExchangeStack, position: number):
   const records: RecordedEvents[] = [];
   for (let next = 0; next <= position;) {
     const page = await exchange.get(`/api/v1/events?from=${next}&limit=1000`) as unknown as {
-      next: number; events: { position: number; digest: string; outcome: { events: Event[] } }[];
+      next: number; events: { position: number; digest: string; outcome: { at: number; events: Event[] } }[];
     };
-    records.push(...page.events.map(({ outcome, ...rest }) => ({ position: rest.position, digest: rest.digest, events: outcome.events })));
+    records.push(...page.events.map(({ outcome, ...rest }) => ({ position: rest.position, digest: rest.digest, ...outcome })));
     next = page.next;
   }
   return records;

@@ -80,16 +80,16 @@ const catalogue = {
 
 /**
  * Starts it, on chains or, without any, with the catalogue's markets. `settings` are environment variables. Without any, cancels need
- * signatures, as with every database of one's own. `machine` has the clocks and the disk; absent: this machine.
+ * signatures, as with every database of one's own. `machine` has the clocks and the disk; absent: this machine. `logged` takes the log lines.
  */
 export async function exchangeStack(
-  settings: Record<string, string> = {}, chains: readonly ConfiguredChain[] = [], machine?: Machine,
+  settings: Record<string, string> = {}, chains: readonly ConfiguredChain[] = [], machine?: Machine, logged?: (line: string) => void,
 ): Promise<ExchangeStack> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-stack-'));
   await writeFile(join(directory, 'catalogue.json'), JSON.stringify(catalogue));
   let nonce = 0;
   const database = await testDatabase();
-  return await start({ settings, directory, database, chains, machine, nextNonce: () => ++nonce }).catch(async (error: unknown) => {
+  return await start({ settings, directory, database, chains, machine, logged, nextNonce: () => ++nonce }).catch(async (error: unknown) => {
     await database.drop();
     await rm(directory, { recursive: true });
     throw error;
@@ -102,16 +102,17 @@ interface Grounds {
   readonly database: TestDatabase;
   readonly chains: readonly ConfiguredChain[];
   readonly machine: Machine | undefined;
+  readonly logged: ((line: string) => void) | undefined;
   readonly nextNonce: () => number;
 }
 
 async function start(grounds: Grounds): Promise<ExchangeStack> {
-  const { settings, directory, database, chains, machine, nextNonce } = grounds;
+  const { settings, directory, database, chains, machine, logged, nextNonce } = grounds;
   const config = parseConfig({
     PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, CATALOGUE: join(directory, 'catalogue.json'), LOG_LEVEL: 'silent', ...settings,
   });
   const urls = { log: logUrlOf(config, database.url), readModels: database.url, outbox: config.outboxUrl || database.url };
-  const exchange = await startProcess(config, { urls, chains }, createLogger(config), machine);
+  const exchange = await startProcess(config, { urls, chains }, createLogger(config, logged && { write: logged }), machine);
   const failed = exchange.failed.then(() => '', (error: Error) => error.message);
   const client = documentedClient(exchange.url);
   const { chains: answered, orderTypes } = await client.get('/api/v1/config') as unknown as {

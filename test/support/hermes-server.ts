@@ -15,6 +15,8 @@ export interface HermesClient {
   readonly response: ServerResponse;
   /** Sends an update of one feed. */
   price(id: string, price: Partial<HermesPrice>): void;
+  /** Sends one update of several feeds. */
+  prices(prices: Readonly<Record<string, Partial<HermesPrice>>>): void;
   /** Sends bytes as they are. */
   write(text: string | Uint8Array): void;
   end(): void;
@@ -57,9 +59,13 @@ export async function startHermes({ feeds, key }: HermesOptions): Promise<Hermes
 function openStream(ids: readonly string[], response: ServerResponse): HermesClient {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }).flushHeaders();
   const write = (text: string | Uint8Array): void => { response.write(text); };
+  const prices: HermesClient['prices'] = (told) => {
+    const updates = Object.entries(told).map(([id, price]) => ({ id, price: { ...PRICE, ...price } }));
+    write(`data:${JSON.stringify(updateOf(updates))}\n\n`);
+  };
   return {
-    ids, response, write,
-    price(id, price) { write(`data:${JSON.stringify(updateOf([{ id, price: { ...PRICE, ...price } }]))}\n\n`); },
+    ids, response, write, prices,
+    price(id, price) { prices({ [id]: price }); },
     end() { response.end(); },
   };
 }

@@ -16,7 +16,10 @@ export interface StackProcess {
 /** When a process dies: so long after the one before, or at a question to the database or the chain, which a test knows to be its own. */
 export type Moment
   = | { readonly at: 'any'; readonly role: string; readonly afterMs: number }
-    | Question & { readonly role: string };
+    | Question & { readonly role: string; readonly part?: Part | undefined };
+
+/** Of several processes with a role, the one whose health does not say that this part of it stands by is meant. */
+export type Part = 'engine' | 'prices' | 'quickMarkets';
 
 export interface StackDeath {
   readonly role: string;
@@ -43,13 +46,12 @@ export interface MortalStackOptions {
   readonly dataDir: string;
   /** Its environment, with the URLs that it is to use. */
   readonly environment: (urls: { databaseUrl: string; chainUrl: string }) => Promise<Readonly<Record<string, string>>>;
+  /** A moment that has not come within this time does not come. */
+  readonly patienceMs?: number;
 }
 
-/** A moment that has not come within this time does not come. */
-const PATIENCE_MS = 15_000;
-
 /** Resolves when the whole stack is ready. */
-export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment }: MortalStackOptions): Promise<MortalStack> {
+export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment, patienceMs = 15_000 }: MortalStackOptions): Promise<MortalStack> {
   const database = new URL(databaseUrl);
   const tcp = await startTcpProxy({ host: database.hostname, port: Number(database.port) });
   const rpc = await startRpcProxy(chainUrl);
@@ -63,10 +65,13 @@ export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment 
         const found = processes().filter(({ role }) => role === moment.role);
         return found.length > 0 ? found : undefined;
       });
-      const victim = candidates[random() % candidates.length]!;
+      const part = moment.at === 'any' ? undefined : moment.part;
+      const victim = part === undefined
+        ? candidates[random() % candidates.length]!
+        : await until(`one of ${moment.role} works`, () => workingOf(candidates, part));
       // A moment of its work comes only once it works.
       if (moment.at !== 'any') await ready(`http://127.0.0.1:${victim.port}`);
-      const atMoment = await comes(moment, { tcp, rpc }, () => { process.kill(victim.pid, 'SIGKILL'); });
+      const atMoment = await comes(moment, { tcp, rpc, patienceMs }, () => { process.kill(victim.pid, 'SIGKILL'); });
       await until(`${moment.role} lives again`, () => processes().find(({ port, pid }) => port === victim.port && pid !== victim.pid));
       return { role: moment.role, moment, atMoment };
     },
@@ -79,15 +84,28 @@ export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment 
   return stack;
 }
 
+/** The process that does not stand by. */
+async function workingOf(candidates: readonly StackProcess[], part: Part): Promise<StackProcess | undefined> {
+  for (const candidate of candidates) {
+    const answer = await fetch(`http://127.0.0.1:${candidate.port}/health/ready`).then((response) => response.json(), () => ({}));
+    const health = answer as Partial<Record<Part, unknown>>;
+    const [told] = [health[part]].flat() as ({ readonly standby: boolean } | undefined)[];
+    if (told?.standby === false) return candidate;
+  }
+  return undefined;
+}
+
 /** Waits for the moment, then kills; whether the moment came. */
-async function comes(moment: Moment, { tcp, rpc }: { tcp: TcpProxy; rpc: RpcProxy }, kill: () => void): Promise<boolean> {
+async function comes(
+  moment: Moment, { tcp, rpc, patienceMs }: { tcp: TcpProxy; rpc: RpcProxy; patienceMs: number }, kill: () => void,
+): Promise<boolean> {
   if (moment.at === 'any') {
     await new Promise((resolve) => setTimeout(resolve, moment.afterMs));
     kill();
     return true;
   }
   const came = await new Promise<boolean>((resolve) => {
-    const patience = setTimeout(() => { resolve(false); }, PATIENCE_MS);
+    const patience = setTimeout(() => { resolve(false); }, patienceMs);
     let done = false;
     const die = (): void => {
       if (done) return;

@@ -28,6 +28,8 @@ export interface ProviderServer<Client> {
   readonly watch: Watch;
   /** The next requests and handshakes are refused in this way, one each. */
   refuseNext(...refusals: readonly Refusal[]): void;
+  /** Until `refuse(undefined)`, all requests and handshakes are refused in this way; streams that stand are ended. */
+  refuse(refusal: Refusal | undefined): void;
   /** The next requests are answered by nothing at all. */
   ignoreNext(count: number): void;
   close(): Promise<void>;
@@ -42,6 +44,7 @@ export interface ProviderParts<Client> {
 export async function startProviderServer<Client>({ answer, welcome }: ProviderParts<Client>): Promise<ProviderServer<Client>> {
   const refusals: (Refusal | 'ignored')[] = [];
   const sockets = new Set<Socket>();
+  let always: Refusal | undefined;
   const watch = createWatch();
   const seen = (request: IncomingMessage): SeenRequest => {
     const entry = { url: new URL(request.url ?? '/', 'http://localhost'), headers: request.headers };
@@ -56,14 +59,14 @@ export async function startProviderServer<Client>({ answer, welcome }: ProviderP
 
   const server = createServer((request, response) => {
     const entry = seen(request);
-    const refusal = refusals.shift();
+    const refusal = refusals.shift() ?? always;
     if (refusal === undefined) entered(answer(entry, response));
     else if (refusal !== 'ignored') refuse(response, refusal);
   });
   const handshakes = new WebSocketServer({ noServer: true });
   server.on('upgrade', (request, socket, head) => {
     const entry = seen(request);
-    const refusal = refusals.shift();
+    const refusal = refusals.shift() ?? always;
     if (refusal === 'ignored') return;
     if (refusal === undefined && welcome !== undefined) {
       handshakes.handleUpgrade(request, socket, head, (client) => { entered(welcome(entry, client)); });
@@ -83,6 +86,10 @@ export async function startProviderServer<Client>({ answer, welcome }: ProviderP
   const provider: ProviderServer<Client> = {
     url: `http://127.0.0.1:${port}`, webSocketUrl: `ws://127.0.0.1:${port}`, requests: [], clients: [], watch,
     refuseNext(...next) { refusals.push(...next); },
+    refuse(refusal) {
+      always = refusal;
+      if (refusal !== undefined) for (const socket of sockets) socket.destroy();
+    },
     ignoreNext(count) { for (let i = 0; i < count; i++) refusals.push('ignored'); },
     async close() {
       for (const socket of sockets) socket.destroy();

@@ -174,7 +174,7 @@ function openMarket(memory: Memory, secondsAhead: number): OpenMarket {
     if (expirations.size > memory.profile.markets + 3) expirations.delete(expirations.keys().next().value!);
   }
   return {
-    kind: 'OpenMarket', v: 2, at: at(memory), marketId: id, question: `Will ${id.slice(-4)} happen?`, description: once(2) ? '' : 'Ünïcode “text”',
+    kind: 'OpenMarket', v: 3, ifOver: 'close', at: at(memory), marketId: id, question: `Will ${id.slice(-4)} happen?`, description: once(2) ? '' : 'Ünïcode “text”',
     category: pick(['defi', 'protocol', 'stablecoin', 'general'] as const), contractAddress: traderAddress(500 + memory.marketsOpened),
     maker: traderAddress(400), expiration, chainId: 1 + below(2), marketKind: once(2) ? 'standard' : 'quick',
   };

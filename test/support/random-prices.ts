@@ -30,7 +30,7 @@ export function createPriceCommands(seed: number, profile: Profile): RandomComma
     const start = (Math.floor(now / 1_000 / GRID_S) + below(3) - 1) * GRID_S;
     const n = opened++;
     return {
-      kind: 'OpenMarket', v: 2, at: now, marketId: marketId(800_000 + n), question: 'Up?', description: '', category: 'general',
+      kind: 'OpenMarket', v: 3, ifOver: 'close', at: now, marketId: marketId(800_000 + n), question: 'Up?', description: '', category: 'general',
       contractAddress: traderAddress(9_000 + n), maker: traderAddress(400), expiration: start + GRID_S * below(once(20) ? 6_000 : 4),
       chainId: 1 + below(2), marketKind: 'quick', quick: { asset: ASSETS[below(3)]!, startTime: start },
     };

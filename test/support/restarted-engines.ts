@@ -6,12 +6,12 @@ import { createEngine, type Engine } from '../../engine/run/engine.js';
 import { decodeSnapshot, encodeSnapshot } from '../../engine/run/snapshot.js';
 import { createRandomCommands, crowd, pile, type Profile } from './random-commands.js';
 import { createChainCommands } from './random-facts.js';
-import { createPriceCommands } from './random-prices.js';
+import { createLateCommands } from './random-late-markets.js';
 
 /** Histories by name. */
 export const histories = [
   ['a crowd', crowd, createRandomCommands], ['a pile', pile, createRandomCommands],
-  ['a crowd that chains tell of, with a relayer and prices', crowd, createPriceCommands], ['a pile that chains tell of', pile, createChainCommands],
+  ['a crowd that chains tell of, with a relayer and prices', crowd, createLateCommands], ['a pile that chains tell of', pile, createChainCommands],
 ] as const;
 
 /** Recorded commands of a random history. */

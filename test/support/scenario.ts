@@ -76,6 +76,8 @@ export function factOf({ fact }: Told): { fact?: ChainFact } {
 
 interface MarketTerms extends When, Told {
   readonly expiration?: number;
+  /** Default: close. */
+  readonly ifOver?: OpenMarket['ifOver'];
   readonly chainId?: number;
   /** Names of the YES and the NO token. */
   readonly tokens?: readonly [string, string];
@@ -85,8 +87,8 @@ interface MarketTerms extends When, Told {
 
 export function open(market: string, terms: MarketTerms = {}): Deed {
   return (story) => ({
-    kind: 'OpenMarket', v: 2, at: stamp(story, terms), marketId: bytes32(market), question: `${market}?`, description: 'as it says', category: 'general',
-    contractAddress: address(market), maker: address('maker'), expiration: ZERO_S + (terms.expiration ?? 86_400), chainId: terms.chainId ?? 1,
+    kind: 'OpenMarket', v: 3, at: stamp(story, terms), marketId: bytes32(market), question: `${market}?`, description: 'as it says', category: 'general',
+    ifOver: terms.ifOver ?? 'close', contractAddress: address(market), maker: address('maker'), expiration: ZERO_S + (terms.expiration ?? 86_400), chainId: terms.chainId ?? 1,
     marketKind: 'standard',
     ...(terms.tokens === undefined ? {} : { tokens: { yes: bytes32(terms.tokens[0]), no: bytes32(terms.tokens[1]) } }),
     ...(terms.quick === undefined ? {} : { quick: { asset: terms.quick[0], startTime: ZERO_S + terms.quick[1] } }), ...factOf(terms),

@@ -191,7 +191,7 @@ export async function openMarket(
 ): Promise<void> {
   const token = async (outcome: number) => `0x${(await contracts.positionId(marketId, outcome)).toString(16).padStart(64, '0')}`;
   await submit({
-    kind: 'OpenMarket', v: 2, at: Date.now(), marketId, question: 'Will it?', description: '', category: 'general', contractAddress: marketId.slice(0, 42),
+    kind: 'OpenMarket', v: 3, ifOver: 'close', at: Date.now(), marketId, question: 'Will it?', description: '', category: 'general', contractAddress: marketId.slice(0, 42),
     maker: `0x${'aa'.repeat(20)}`, expiration: Math.floor(Date.now() / 1_000) + 86_400, chainId: chain.chainId, marketKind: 'standard',
     tokens: { yes: await token(0), no: await token(1) },
   });

@@ -1,4 +1,4 @@
-/** A machine whose wall clock and free disk space a test sets. Its other clocks are true. */
+/** A machine whose clocks and free disk space a test sets. */
 import type { Machine } from '../../service/conditions/conditions.js';
 import { createBell } from '../../engine/waiting.js';
 
@@ -7,6 +7,8 @@ export interface TestMachine extends Machine {
   wallAheadMs: number;
   /** Added to the monotonic clock's true time, in milliseconds. */
   monotonicAheadMs: number;
+  /** Added by all three clocks, in milliseconds: time that has passed here and not for the databases, so CLOCK_MAX_JUMP_S must allow it. */
+  passedMs: number;
   freeBytes: number;
   /** Resolves when the process has looked at its clocks and its disk `count` more times. */
   looks(count: number): Promise<void>;
@@ -18,9 +20,11 @@ export function testMachine(): TestMachine {
   const looked = createBell();
   const never = new AbortController().signal;
   const machine: TestMachine = {
-    wallAheadMs: 0, monotonicAheadMs: 0, freeBytes: 1_000_000_000_000,
+    wallAheadMs: 0, monotonicAheadMs: 0, passedMs: 0, freeBytes: 1_000_000_000_000,
     clocks: {
-      wall: () => Date.now() + machine.wallAheadMs, monotonic: () => performance.now() + machine.monotonicAheadMs, boot: () => performance.now(),
+      wall: () => Date.now() + machine.passedMs + machine.wallAheadMs,
+      monotonic: () => performance.now() + machine.passedMs + machine.monotonicAheadMs,
+      boot: () => performance.now() + machine.passedMs,
     },
     freeBytesOf() {
       looked.ring();

@@ -9,6 +9,8 @@ export interface ToldSource extends PriceSource {
   past: readonly (readonly [usd: number, publishedAtMs: number])[] | Error;
   /** The beginnings of the time spans that it was asked about, in milliseconds. */
   readonly asked: number[];
+  /** How many there have been, as its health says. */
+  connections: number;
   closed: boolean;
 }
 
@@ -20,7 +22,7 @@ export function toldSource(
   const observation = (usd: number, publishedAtMs: number): Observation => (
     { asset: 'BTC', source: name, priceE8: BigInt(Math.round(usd * 1e8)), publishedAtMs });
   const source: ToldSource = {
-    name, url: `told:${name}`, past: [], asked: [], closed: false,
+    name, url: `told:${name}`, past: [], asked: [], connections: 1, closed: false,
     start(listener) { listeners.push(listener); },
     say(usd, publishedAtMs) { for (const listener of listeners) listener(observation(usd, publishedAtMs)); },
     observationsSince(_asset, { fromMs, toMs }) {
@@ -30,7 +32,7 @@ export function toldSource(
       const told = source.past.filter(([, at]) => at >= fromMs && at <= toMs).map(([usd, at]) => observation(usd, at));
       return Promise.resolve(firstOnly ? told.slice(0, 1) : told);
     },
-    health: () => ({ connected: !source.closed, connections: 1, lastHeardMs: undefined, badMessages: 0, trouble: undefined }),
+    health: () => ({ connected: !source.closed, connections: source.connections, lastHeardMs: undefined, badMessages: 0, trouble: undefined }),
     close() {
       source.closed = true;
       return Promise.resolve();

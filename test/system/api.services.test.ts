@@ -334,7 +334,7 @@ describe('the exchange, end to end', () => {
     const [marketId, contractAddress] = [id('quick'), `0x${'9c'.repeat(20)}`];
     const price = { kind: 'RecordPrice', v: 1, at, asset: 'BTC', source: 'pyth', rank: 0, price: '6141000000000', publishedAt: startTime * 1_000 } as const;
     last = await exchange.record({
-      kind: 'OpenMarket', v: 2, at, marketId, question: 'Up?', description: '', category: 'general', contractAddress, maker: lower(bob),
+      kind: 'OpenMarket', v: 3, ifOver: 'close', at, marketId, question: 'Up?', description: '', category: 'general', contractAddress, maker: lower(bob),
       expiration: startTime + 900, chainId: 31_337, marketKind: 'quick', quick: { asset: 'BTC', startTime },
     }, price);
     const strike = { price: 6_141_000_000_000, priceUSD: 61_410 };

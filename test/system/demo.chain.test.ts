@@ -5,11 +5,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { id } from 'ethers';
+import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
 import type { DeployedChainOptions } from '../support/deployed-chain.js';
 import { caughtUp, eventsOf, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
 import { bearerToken } from '../support/gasless-wallet.js';
 
+const QUICK_INTERVAL_S = 25;
 const PROGRAM = fileURLToPath(new URL('../../service/cli/demo.js', import.meta.url));
 
 interface Ran {
@@ -38,22 +41,44 @@ interface Scene {
   readonly may: Readonly<Record<string, string>>;
 }
 
-type SceneOptions = DeployedChainOptions & { readonly relays?: boolean; readonly testnet?: boolean; readonly publicUrl?: string };
+interface SceneOptions extends DeployedChainOptions {
+  readonly relays?: boolean;
+  readonly testnet?: boolean;
+  readonly publicUrl?: string;
+  /** The length of quick markets; absent: there are none. */
+  readonly quickIntervalS?: number;
+}
 
 /** An exchange with a market, whose chain is public; unless `relays` is false, it relays. */
-async function scene({ relays = true, testnet = true, publicUrl, ...options }: SceneOptions): Promise<Scene> {
+async function scene({ relays = true, testnet = true, publicUrl, quickIntervalS, ...options }: SceneOptions): Promise<Scene> {
   const node = await tradedChain(options);
   try {
     await node.createMarket({ question: 'Will somebody else trade?' });
     const key = node.accounts[8]!;
     const relayer = relays ? { relayerKey: key.privateKey, relayer: key.address.toLowerCase() } : {};
     const chain = { ...node.chain, testnet, publicRpcUrl: publicUrl ?? node.url };
-    const exchange = await exchangeStack({}, [node.configured({ chain, ...relayer })]);
+    const quick = quickIntervalS === undefined ? {} : await quickOperator(node);
+    const settings = quickIntervalS === undefined ? {} : { PRICE_SOURCES: 'simulated', QUICK_ASSETS: 'BTC', QUICK_INTERVAL_S: String(quickIntervalS) };
+    const exchange = await exchangeStack(settings, [node.configured({ chain, ...relayer, ...quick })]);
     return { node, exchange, may: { MARKET_KEY: node.operatorKey, TOKEN: await bearerToken(exchange.databaseUrl) } };
   } catch (error) {
     await node.stop();
     throw error;
   }
+}
+
+/** A key with the roles that quick markets need. */
+async function quickOperator(node: TradedChain): Promise<Pick<ConfiguredChain, 'quickKey' | 'quick'>> {
+  const { address, privateKey } = node.accounts[6]!;
+  await node.send(node.operator, 'marketFactory', 'grantRole', [id('CREATOR_ROLE'), address]);
+  await node.send(node.operator, 'quickResolver', 'grantRole', [id('OPERATOR_ROLE'), address]);
+  return { quickKey: privateKey, quick: address.toLowerCase() };
+}
+
+/** An interval of which most is left, so that the market that runs is made, and ends too far ahead for a demonstration. */
+function longIntervalS(): number {
+  const nowS = Math.floor(Date.now() / 1_000);
+  return Array.from({ length: 2_000 }, (_, i) => 1_000 + i).find((each) => nowS % each < each / 4)!;
 }
 
 const questions = async (exchange: ExchangeStack, position?: number): Promise<string[]> => (
@@ -72,9 +97,9 @@ const assertFailed = (ran: Ran, message: RegExp): void => {
 };
 
 describe('npm run demo: a market\'s whole life', function () {
-  this.timeout(180_000);
+  this.timeout(240_000);
   let at: Scene;
-  before(async () => { at = await scene({ disputeWindowS: 5n, chain: { exposureCheck: true } }); });
+  before(async () => { at = await scene({ disputeWindowS: 5n, chain: { exposureCheck: true }, quickIntervalS: QUICK_INTERVAL_S }); });
   after(() => closed(at));
 
   it('goes from the first signature to the last redemption, and leaves nothing behind', async () => {
@@ -92,13 +117,24 @@ describe('npm run demo: a market\'s whole life', function () {
       /^ {2}Both wallets have 0 ether and have sent 0 transactions/m, /^All as expected\.$/m,
     ]) assert.match(stdout, line);
     assert.doesNotMatch(stdout, /\r|undefined|NaN|it is so already/, 'a file gets whole lines');
+    const [, strike, end, winner] = /^ {2}from ([\d.]+) USD to ([\d.]+) USD: (UP|DOWN), so (?:YES|NO) wins$/m.exec(stdout) ?? [];
+    assert.equal(winner, Number(end) >= Number(strike) ? 'UP' : 'DOWN', stdout);
+    for (const line of [
+      new RegExp(`^Quick market 0x[0-9a-f]{64}\\n {2}from \\S+Z to \\S+Z, strike price ${strike} USD from simulated$`, 'm'),
+      /^ {2}BTC \d+\.\d\d USD at \S+Z from simulated\n {2}history \d+: PriceRecorded, .*\n {2}BTC .*\n {2}history \d+: PriceRecorded/m,
+      /^The best ask for UP is 0\.62$/m, /^The chain pays by the same two prices: transaction 0x[0-9a-f]{64}$/m,
+      winner === 'UP' ? /^ {2}the buyer is paid 4\.00 USDC: transaction 0x/m : /^ {2}the seller is paid 10\.00 USDC: transaction 0x/m,
+    ]) assert.match(stdout, line);
+    assert.equal(stdout.match(/^ {2}40\.00 USDC in the wallets \+ 0\.00 in the markets \+ 0\.00 at the oracle = 40\.00 minted$/mg)?.length, 2);
     assert.equal(await node.read('collateral', 'balanceOf', [node.chain.contracts.conditionalTokens]), 0n);
     const position = await caughtUp(exchange, node);
     const ended = await eventsOf(exchange, 'RelayEnded', position);
     assert.deepEqual(ended.map(({ action }) => action).sort(), [
       'batch-ctf-redemption', 'ctf-approval', 'ctf-redemption', 'ctf-split', 'ctf-split', 'propose-resolution', 'propose-resolution',
       'settle-market', 'settle-market', 'usdc-permit', 'usdc-permit',
-    ]);
+      // In the quick market, in which both redeem YES, or the seller NO.
+      'ctf-approval', 'ctf-redemption', 'ctf-split', 'usdc-permit', ...winner === 'UP' ? ['ctf-redemption'] : [],
+    ].sort());
     assert.ok(ended.every(({ results }) => results.every(({ succeeded }) => succeeded)));
     assert.deepEqual(await questions(exchange, position), ['Will somebody else trade?'], 'its markets are resolved');
   });
@@ -137,8 +173,8 @@ describe('npm run demo: a market\'s whole life', function () {
 describe('npm run demo: where it stops earlier', function () {
   this.timeout(180_000);
 
-  it('stops at the proposal where the dispute window is long, and says how to see the rest', async () => {
-    const at = await scene({});
+  it('stops at the proposal where the dispute window is long, and after the trade where the quick market is, and says how to see the rest', async () => {
+    const at = await scene({ quickIntervalS: longIntervalS() });
     try {
       const { code, stdout, stderr } = await run([at.exchange.url], at.may);
       assert.equal(code, 0, stdout + stderr);
@@ -146,6 +182,9 @@ describe('npm run demo: where it stops earlier', function () {
       assert.match(stdout, /^ {2}5\.00 USDC in the wallets \+ 15\.00 in the markets \+ 20\.00 at the oracle = 40\.00 minted$/m);
       assert.match(stdout, /^The demonstration does not wait 7200 s for the end of the dispute windows: it stops here, /m);
       assert.match(stdout, /DEV_DISPUTE_WINDOW_S=10/);
+      assert.match(stdout, /^ {2}30\.00 USDC in the wallets \+ 10\.00 in the markets \+ 0\.00 at the oracle = 40\.00 minted$/m);
+      assert.match(stdout, /^The demonstration does not wait \d{3,4} s for the end of the quick market: it stops here, /m);
+      assert.match(stdout, /QUICK_INTERVAL_S=25/);
     } finally {
       await closed(at);
     }

@@ -1,9 +1,13 @@
 /** Every limit that `/api/v1/config` and the OpenAPI document tell is the limit that is enforced: the limit itself passes, one more does not. */
 import assert from 'node:assert/strict';
+import { once as event } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { id } from 'ethers';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import { EXPIRATION, alice, bob, carol, exchangeStack, lower, signedBody, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
 
+const MAX_PRICE_STREAMS = 3;
+const MAX_PRICE_STREAMS_PER_ADDRESS = 2;
 /** More than a page of open orders has. */
 const MAX_OPEN_ORDERS = 1_002;
 const HOLDERS = 12;
@@ -37,7 +41,10 @@ describe('the exchange: limits that clients are told', function () {
   }
 
   before(async () => {
-    exchange = await exchangeStack({ MAX_OPEN_ORDERS: String(MAX_OPEN_ORDERS) });
+    exchange = await exchangeStack({
+      MAX_OPEN_ORDERS: String(MAX_OPEN_ORDERS), MAX_PRICE_STREAMS: String(MAX_PRICE_STREAMS),
+      MAX_PRICE_STREAMS_PER_ADDRESS: String(MAX_PRICE_STREAMS_PER_ADDRESS),
+    });
     ({ limits } = await exchange.get('/api/v1/config') as { limits: Limits });
     const fills = limits['maxFillsPerOrder']!;
     await record([
@@ -70,6 +77,9 @@ describe('the exchange: limits that clients are told', function () {
   const inRates: Check = () => Promise.resolve();
   /** test/relayer/checks.test.ts and repeats.test.ts: nothing is relayed without a chain. */
   const inRelayer: Check = () => Promise.resolve();
+
+  /** Together with all streams. */
+  const inStreams: Check = () => Promise.resolve();
 
   const checks: Readonly<Record<string, Check>> = {
     async minPrice(limit) {
@@ -118,6 +128,29 @@ describe('the exchange: limits that clients are told', function () {
     maxSettlementsPerPage: pages('pendingTrades', '/api/v1/pending-trades'),
     maxClaimsPerPage: pages('pendingClaims', '/api/v1/pending-claims'),
     maxEventsPerPage: pages('events', '/api/v1/events'),
+    async maxQuickMarkets(limit) {
+      const begun = Math.floor(Date.now() / 1_000) - 30;
+      await record(Array.from({ length: limit + 1 }, (_, n): Command => ({
+        kind: 'OpenMarket', v: 3, ifOver: 'close', at: Date.now(), marketId: id(`limits ${n}`), question: 'Higher?', description: '', category: 'general',
+        contractAddress: trader(200 + n), maker: trader(0), expiration: begun + 60 + n, chainId: 31_337, marketKind: 'quick', quick: { asset: 'BTC', startTime: begun },
+      })));
+      assert.equal((await listOf('/api/v1/quick-markets/BTC/history', 'history')).length, limit);
+    },
+    async maxPriceStreams(limit, all) {
+      assert.deepEqual([limit, all['maxPriceStreamsPerAddress']], [MAX_PRICE_STREAMS, MAX_PRICE_STREAMS_PER_ADDRESS]);
+      const open: IncomingMessage[] = [];
+      const stream = async (localAddress: string): Promise<number> => {
+        const asked = get(`${exchange.url}/api/v1/prices/BTC/stream`, { localAddress, agent: false });
+        const [answer] = await event(asked, 'response') as [IncomingMessage];
+        open.push(answer);
+        return answer.statusCode!;
+      };
+      const statuses: number[] = [];
+      for (const last of [1, 1, 1, 2, 3]) statuses.push(await stream(`127.0.0.${last}`));
+      for (const each of open) each.destroy();
+      assert.deepEqual(statuses, [200, 200, 429, 200, 503]);
+    },
+    maxPriceStreamsPerAddress: inStreams,
     maxRelayDeadlineS: inRelayer, maxRedemptionsPerBatch: inRelayer, relayGasPerOwnerAndHour: inRelayer, relayGasPerTokenAndHour: inRelayer,
     rateLimitWindowS: inRates, ordersPerWindow: inRates, readsPerWindow: inRates,
   };
@@ -125,7 +158,7 @@ describe('the exchange: limits that clients are told', function () {
   it('are all checked here', () => { assert.deepEqual(Object.keys(limits).sort(), Object.keys(checks).sort()); });
 
   for (const [name, check] of Object.entries(checks)) {
-    if (![inBefore, inRates, inRelayer].includes(check)) it(name, () => check(limits[name]!, limits));
+    if (![inBefore, inRates, inRelayer, inStreams].includes(check)) it(name, () => check(limits[name]!, limits));
   }
 
   it('are those of the OpenAPI document, too', async () => {

@@ -1,9 +1,10 @@
-/** The quick start of the documentation page, run as it is served: each block of curl and of TypeScript against the whole exchange. */
+/** The quick start of the documentation page, run as it is served, and the README's commands, against the whole exchange. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Wallet, id } from 'ethers';
@@ -27,7 +28,7 @@ describe('exchange: the quick start', function () {
   let page: string;
   let settings: Record<string, string>;
   before(async () => {
-    exchange = await exchangeStack();
+    exchange = await exchangeStack({ PRICE_SOURCES: 'simulated' });
     await expiredMarket();
     directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-quick-start-'));
     await symlink(PACKAGES, join(directory, 'node_modules'));
@@ -46,7 +47,7 @@ describe('exchange: the quick start', function () {
     const marketId = id('quick start: expired');
     const at = Date.now();
     const position = await exchange.record({
-      kind: 'OpenMarket', v: 2, at, marketId, question: 'Has it rained?', description: '', category: 'general', contractAddress: `0x${'e1'.repeat(20)}`,
+      kind: 'OpenMarket', v: 3, ifOver: 'close', at, marketId, question: 'Has it rained?', description: '', category: 'general', contractAddress: `0x${'e1'.repeat(20)}`,
       maker: trader.address.toLowerCase(), expiration: Math.floor(at / 1_000) + 2, chainId: Number(chainId), marketKind: 'standard',
     });
     while ((await exchange.get(`/api/v1/resolution/${marketId}`, position))['expired'] !== true) await pause(50);
@@ -101,6 +102,49 @@ describe('exchange: the quick start', function () {
     assert.match(cancelled!, /status: 'cancelled'/);
     const { status, cancelReason } = await orderOf(placed!);
     assert.deepEqual([status, cancelReason], ['cancelled', 'user']);
+  });
+
+  describe('the README\'s commands about prices and quick markets', () => {
+    const marketId = id('quick start: higher');
+    const commandFor = async (path: string): Promise<string> => {
+      const [, block] = /^## Prices and quick markets$[^]*?```sh\n([^]*?)```/m.exec(await readFile('README.md', 'utf8'))!;
+      const commands = block!.split('\n').map((line) => line.split('#')[0]!.trim()).filter((line) => line.endsWith(`8080${path}`));
+      assert.equal(commands.length, 1, path);
+      return commands[0]!.replace('http://127.0.0.1:8080', exchange.url);
+    };
+    const told = async (path: string) => JSON.parse((await run('bash', ['-c', await commandFor(path)])).stdout) as Record<string, unknown>;
+    before(async () => {
+      const startTime = Math.floor(Date.now() / 1_000) - 5;
+      const address = `0x${'e2'.repeat(20)}`;
+      await exchange.record({
+        kind: 'OpenMarket', v: 3, ifOver: 'close', at: Date.now(), marketId, question: 'Higher?', description: '', category: 'general', contractAddress: address, maker: address,
+        expiration: startTime + 900, chainId: Number(exchange.signing.domain.chainId), marketKind: 'quick', quick: { asset: 'BTC', startTime },
+      });
+      const strike = async () => ((await exchange.get('/api/v1/quick-markets/BTC'))['quickMarket'] as { startPrice: number | null } | null)?.startPrice ?? null;
+      while (await strike() === null) await pause(50);
+    });
+
+    it('show the quick market that runs, and those before', async () => {
+      const { active, quickMarket, bestAskPrice } = await told('/api/v1/quick-markets/BTC');
+      const { marketId: running, startPrice, priceSource } = quickMarket as { marketId: string; startPrice: number; priceSource: string };
+      assert.deepEqual([active, bestAskPrice, running, priceSource], [true, 0, marketId, 'simulated']);
+      const { history: [latest] } = await told('/api/v1/quick-markets/BTC/history') as unknown as { history: [Record<string, unknown>] };
+      assert.deepEqual([latest['startPrice'], latest['endPrice'], latest['outcome'], latest['payment']], [startPrice, null, null, 'none']);
+    });
+
+    it('show the price now, before, and as it comes', async () => {
+      assert.equal((await told('/api/v1/prices/BTC'))['source'], 'simulated:');
+      const { history } = await told('/api/v1/prices/BTC/history') as { history: { timestamp: number }[] };
+      assert.ok(history.length > 0);
+      const stream = spawn('bash', ['-c', `exec ${await commandFor('/api/v1/prices/BTC/stream')}`], { stdio: ['ignore', 'pipe', 'ignore'] });
+      const timestamps: number[] = [];
+      for await (const line of createInterface(stream.stdout)) {
+        if (line.startsWith('data: ')) timestamps.push((JSON.parse(line.slice('data: '.length)) as { timestamp: number }).timestamp);
+        if (timestamps.length === 2) break;
+      }
+      stream.kill();
+      assert.ok(timestamps[1]! > timestamps[0]!, 'a second one comes');
+    });
   });
 });
 

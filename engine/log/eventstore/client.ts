@@ -4,6 +4,7 @@
  * - Appends with credentials of their own take the classic path. The other one, `batchAppend`, keeps one map for all clients of the process:
  *   an error of one rejects the appends of all, some never end, and there is no deadline.
  * - No call ends by itself when nothing comes back, so each has a limit here, and a client that was silent is replaced by a new one.
+ * - An append that its own deadline or a cancel ends in the middle is half a batch to the server, well ended: appends are never cancelled.
  * - A read that is left early makes `dispose` wait for ever: it is cancelled, and read to its end.
  * - A cancelled read ends without an error, as if it had come to the end of the stream.
  * - A stream emits errors after its reader has left, which would end the process: each has a listener.
@@ -42,6 +43,8 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 /** The most records that a subscription gives at once. */
 const BATCH_RECORDS = 1_000;
 const CLOSE_MS = 2_000;
+/** A call that gRPC cancels ends its request first: of a batch on its way, the server would append the part that it has. */
+const NEVER_MS = Number.MAX_SAFE_INTEGER;
 /** Credentials select the classic append. A connection without TLS does not send them. */
 const NOBODY: Credentials = { username: 'nobody', password: '' };
 
@@ -77,7 +80,7 @@ export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { r
       await confirm(stream, ms);
       try {
         const { nextExpectedRevision } = await appending.answered(ms, () => (
-          appending.client().appendToStream(nameOf(stream), events, { expectedRevision, credentials, requiresLeader: true, deadline: ms })));
+          appending.client().appendToStream(nameOf(stream), events, { expectedRevision, credentials, requiresLeader: true, deadline: NEVER_MS })));
         if (Number(nextExpectedRevision) !== last) throw new BrokenSequence(stream, last, Number(nextExpectedRevision));
         isConfirmed = true;
         return { length: last + 1, taken: false };

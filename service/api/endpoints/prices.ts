@@ -8,7 +8,7 @@ import * as field from '../answer-fields.js';
 import { anybody } from '../authority.js';
 import { defineEndpoint } from '../endpoint.js';
 import * as example from '../examples.js';
-import { inHeader, inPath } from '../parameter.js';
+import { inHeader, inPath, inQuery } from '../parameter.js';
 import * as parameter from '../parameters.js';
 
 const reading = {
@@ -17,12 +17,11 @@ const reading = {
 } as const;
 
 const asset = inPath('asset', kind.asset, { description: 'Asset, such as BTC or ETH, in any case.', example: 'BTC' });
-const Asset = named('Asset', Type.String({ pattern: '^[A-Z0-9]{1,16}$', description: 'Asset, such as BTC or ETH.' }));
 const AssetPrice = named('AssetPrice', field.integer('Price of the asset in units of 1e-8 US dollars. An exact integer, which may be beyond 2^53.', 1));
 const PriceUsd = Type.Number({ exclusiveMinimum: 0, description: 'The same in US dollars.' });
 
 const quickMarketFields = {
-  id: field.integer('Number of the quick market, in the order of opening.'), marketId: field.Bytes32, asset: Asset,
+  id: field.integer('Number of the quick market, in the order of opening.'), marketId: field.Bytes32, asset: field.Asset,
   intervalMinutes: Type.Number({ exclusiveMinimum: 0, description: 'From start to end; not whole only for test intervals.' }),
   startPrice: field.orNull(AssetPrice, 'The strike: the asset\'s price at the start. null until it is set, some seconds after the start.'),
   startTime: field.Seconds, endTime: field.Seconds,
@@ -57,7 +56,7 @@ export const getQuickMarket = defineEndpoint({
   answer: {
     description: 'The quick market, or that none runs.',
     schema: field.answer('ActiveQuickMarket', {
-      active: Type.Boolean(), asset: Asset, quickMarket: field.orNull(QuickMarket, 'null when none runs.'),
+      active: Type.Boolean(), asset: field.Asset, quickMarket: field.orNull(QuickMarket, 'null when none runs.'),
       bestAskPrice: field.PriceOrNone,
     }),
     examples: {
@@ -74,7 +73,7 @@ export const listQuickMarkets = defineEndpoint({
   parameters: { asset, chainId: parameter.optionalChainId },
   answer: {
     description: 'The quick markets.',
-    schema: field.answer('QuickMarketHistory', { asset: Asset, history: Type.Array(PastQuickMarket, { maxItems: QUICK_MARKET_ENTRIES }) }),
+    schema: field.answer('QuickMarketHistory', { asset: field.Asset, history: Type.Array(PastQuickMarket, { maxItems: QUICK_MARKET_ENTRIES }) }),
     examples: {
       'one running, one paid, one without a price': {
         asset: 'BTC',
@@ -90,7 +89,7 @@ export const listQuickMarkets = defineEndpoint({
 
 const PriceRecord = field.answer('PriceRecord', {
   price: AssetPrice, priceUSD: PriceUsd, timestamp: field.integer('When the source published the price, Unix seconds.'),
-  source: Type.String({ description: 'URL of the source.' }),
+  source: Type.String({ description: 'URL of the provider; `simulated:` for simulated prices.' }),
 });
 const priceRecord = { price: 6_140_993_501_000, priceUSD: 61_409.93501, timestamp: example.placedAt, source: 'https://hermes.pyth.network' };
 
@@ -109,7 +108,7 @@ export const listPrices = defineEndpoint({
   parameters: { asset },
   answer: {
     description: 'The prices.',
-    schema: field.answer('PriceHistory', { asset: Asset, history: Type.Array(PriceRecord) }),
+    schema: field.answer('PriceHistory', { asset: field.Asset, history: Type.Array(PriceRecord) }),
     examples: { 'one price': { asset: 'BTC', history: [priceRecord] } },
   },
 });
@@ -119,10 +118,13 @@ export const streamPrices = defineEndpoint({
   id: 'streamPrices', path: '/api/v1/prices/{asset}/stream', summary: 'The prices of an asset as they come',
   description: 'Server-sent events, for `EventSource`. The newest price is sent at once, then each new one. An event is unnamed; its `id` is a log position, and its '
     + '`data` is JSON as described. Comments keep a quiet stream open. After a lost connection, `EventSource` sends the last id by itself and gets what it missed, of '
-    + 'about 20 minutes. A client that falls a minute behind is cut off.',
+    + 'about 20 minutes, and nothing twice. It gives up when an answer is an error: then make a new one, with `last_event_id`. A client that does not read is cut off.',
   parameters: {
     asset,
     after: inHeader('Last-Event-ID', kind.optional(kind.position), { description: 'Send the prices after this event, as far as they are kept.', example: 4_217 }),
+    afterFirst: inQuery('last_event_id', kind.optional(kind.position), {
+      description: 'The same for a new `EventSource`, which cannot send the header. The header, which it sends when it connects again, comes first.', example: 4_217,
+    }),
   },
   consistent: false,
   errors: [...reading.errors, 'too_many_streams', 'overloaded'],
@@ -130,7 +132,7 @@ export const streamPrices = defineEndpoint({
     description: 'The stream. The schema is that of the `data` of an event.',
     contentType: 'text/event-stream', stream: true,
     schema: field.answer('PriceEvent', {
-      asset: Asset, price: AssetPrice, priceUSD: PriceUsd, timestamp: field.integer('When the source published the price, Unix milliseconds.'),
+      asset: field.Asset, price: AssetPrice, priceUSD: PriceUsd, timestamp: field.integer('When the source published the price, Unix milliseconds.'),
       source: Type.String({ description: 'Name of the source: pyth, coinbase, binance or simulated.' }),
     }),
     examples: {

@@ -1,5 +1,6 @@
 /** The endpoints about the service itself, which every process serves: configuration, documentation, liveness, metrics. */
 import Type from 'typebox';
+import { SOURCE_NAMES } from '../../../command/prices/observation.js';
 import { problems } from '../../http/problems.js';
 import * as field from '../answer-fields.js';
 import { anybody } from '../authority.js';
@@ -7,6 +8,8 @@ import { Limits, signedTypes } from '../config-answer.js';
 import { orderActions } from '../signing.js';
 import { defineEndpoint } from '../endpoint.js';
 import * as example from '../examples.js';
+
+const SourceName = field.oneOf(SOURCE_NAMES, 'Name of a price source.');
 
 const plain = { role: 'every', method: 'GET', tag: 'Service', parameters: {}, authority: anybody, errorShape: problems, errors: [], consistent: false } as const;
 
@@ -58,6 +61,7 @@ const Chain = field.answer('Chain', {
   relayer: field.orNull(field.answer('RelayerTold', {
     address: field.Address, actions: Type.Array(Type.String(), { description: 'Names of the endpoints below /api/v1/relayer/.' }),
   }), 'Who sends relayed transactions; null if nothing is relayed on the chain.'),
+  quickOperator: field.orNull(field.Address, 'Who creates and resolves quick markets; null if the chain has none.'),
 });
 
 export const Configuration = field.answer('Configuration', {
@@ -65,12 +69,20 @@ export const Configuration = field.answer('Configuration', {
   chains: Type.Array(Chain),
   orderTypes: field.answer('OrderTypes', { Order: typedData, CancelOrder: typedData }, { description: 'EIP-712 types of orders and cancels.' }),
   cancelAuth: field.oneOf(['required', 'open'], 'Whether a cancel needs the trader\'s signature.'),
+  prices: field.answer('PricesTold', {
+    assets: Type.Array(field.Asset, { description: 'Assets that have prices, and quick markets on the chains with a quickOperator.' }),
+    sources: Type.Array(SourceName, { description: 'Where prices come from, the best first; empty: nowhere, so no quick market is made.' }),
+  }),
+  quickMarkets: field.answer('QuickMarketsTold', {
+    intervalS: field.integer('Length of a quick market, in seconds. Quick markets start at its multiples since the Unix epoch.', 1),
+    ahead: field.integer('How many quick markets of each asset are made ahead of the one that runs.', 1),
+  }),
   limits: Limits,
 });
 
 export const getConfig = defineEndpoint({
   ...plain,
-  id: 'getConfig', path: '/api/v1/config', summary: 'Chains, signing domains, limits, server time',
+  id: 'getConfig', path: '/api/v1/config', summary: 'Chains, signing domains, prices, limits, server time',
   description: 'Everything that a client needs to sign orders and permits. Values that the service does not have are null.',
   answer: {
     description: 'The configuration.', schema: Configuration,
@@ -92,13 +104,17 @@ export const getConfig = defineEndpoint({
             }).order,
           },
           relayer: { address: example.maker, actions: ['ctf-approval', 'usdc-permit'] },
+          quickOperator: example.maker,
         }],
         orderTypes: signedTypes,
         cancelAuth: 'required',
+        prices: { assets: ['BTC', 'ETH'], sources: ['pyth', 'coinbase', 'binance'] },
+        quickMarkets: { intervalS: 900, ahead: 2 },
         limits: {
           minPrice: 1, maxPrice: 999_999, minExpirationS: 60, maxBodyBytes: 65_536, maxOpenOrders: 5_000, maxFillsPerOrder: 2_500,
           maxOrdersPerPage: 1_000, maxHolders: 10, maxActivity: 50, maxTrades: 100, maxUserActivity: 100,
           maxSettlementsPerPage: 1_000, maxClaimsPerPage: 1_000, maxEventsPerPage: 1_000,
+          maxQuickMarkets: 100, maxPriceStreams: 5_000, maxPriceStreamsPerAddress: 64,
           maxRelayDeadlineS: 2_592_000, maxRedemptionsPerBatch: 20, relayGasPerOwnerAndHour: 20_000_000, relayGasPerTokenAndHour: 1_000_000_000,
           rateLimitWindowS: 60, ordersPerWindow: 6_000, readsPerWindow: 6_000,
         },

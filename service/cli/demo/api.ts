@@ -1,4 +1,5 @@
 /** The demonstration's client of the API: sends signed orders, and checks the answers' statuses. */
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { Signature, TypedDataField } from 'ethers';
 import type { SigningChain } from './signed-requests.js';
 
@@ -14,12 +15,16 @@ export interface Chain extends SigningChain {
   readonly orderDomain: Domain;
   /** Null where nothing is relayed. */
   readonly relayer: { readonly address: string } | null;
+  /** Who makes quick markets; null where nobody does. */
+  readonly quickOperator: string | null;
 }
 
 export interface Config {
   readonly serverTime: number;
   readonly chains: readonly Chain[];
   readonly orderTypes: { readonly Order: TypedDataField[] };
+  readonly prices: { readonly assets: readonly string[]; readonly sources: readonly string[] };
+  readonly quickMarkets: { readonly intervalS: number };
 }
 
 export interface Level { readonly price: number; readonly size: number }
@@ -84,6 +89,21 @@ export function createApi(base: string) {
       return (await request<T>(path, position === undefined ? {} : { headers: { 'X-Min-Log-Position': String(position) } })).body;
     },
 
+    /** The first events of a stream. Throws Refused, and an error when there are fewer within half a minute. */
+    async events(path: string, count: number): Promise<readonly EventSourceMessage[]> {
+      const found: EventSourceMessage[] = [];
+      const parser = createParser({ onEvent: (event) => { found.push(event); } });
+      const response = await respond(`${base}${path}`, { headers: { Accept: 'text/event-stream' } });
+      if (!response.ok || response.body === null) throw new Refused(path, response.status, { error: await response.text() });
+      const decoder = new TextDecoder();
+      // Leaving the loop closes the stream.
+      for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+        parser.feed(decoder.decode(chunk, { stream: true }));
+        if (found.length >= count) return found.slice(0, count);
+      }
+      throw new Error(`${path} has ended after ${found.length} of ${count} events`);
+    },
+
     /** Throws Refused. */
     async post<T>(path: string, body: object, headers?: Readonly<Record<string, string>>): Promise<T> {
       return (await post<T>(path, body, headers)).body;
@@ -107,13 +127,18 @@ export function createApi(base: string) {
 }
 
 async function answerOf(url: string, init: RequestInit): Promise<{ readonly response: Response; readonly text: string }> {
-  try {
-    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) });
-    return { response, text: await response.text() };
-  } catch (error) {
-    const { cause, message } = error as Error;
-    throw new Error(`${url} does not answer: ${cause instanceof Error && cause.message !== '' ? cause.message : message}`, { cause: error });
-  }
+  const response = await respond(url, init);
+  return { response, text: await response.text().catch((error: unknown) => { throw unanswered(url, error as Error); }) };
+}
+
+function respond(url: string, init: RequestInit): Promise<Response> {
+  const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+  return fetch(url, { ...init, signal }).catch((error: unknown) => { throw unanswered(url, error as Error); });
+}
+
+function unanswered(url: string, error: Error): Error {
+  const { cause, message } = error;
+  return new Error(`${url} does not answer: ${cause instanceof Error && cause.message !== '' ? cause.message : message}`, { cause: error });
 }
 
 function parsed(text: string): unknown {

@@ -23,6 +23,16 @@ export function shown(amount: number | bigint): string {
   return (Number(amount) / ONE).toFixed(2);
 }
 
+/** A price that comes in units of 1e-8 USD. */
+export function inUsd(price: number): string {
+  return `${(price / 100 / ONE).toFixed(2)} USD`;
+}
+
+/** A moment that comes in Unix seconds. */
+export function timeOf(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString();
+}
+
 export function expect(what: string, actual: unknown, expected: unknown): void {
   if (actual !== expected) throw new Error(`expected that ${what}: ${String(expected)}, not ${String(actual)}`);
 }

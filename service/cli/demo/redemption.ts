@@ -1,11 +1,11 @@
 /** The demonstration's end: shares are redeemed, singly and in a batch, and what everybody has adds up to the collateral that was minted. */
 import type { Wallet } from 'ethers';
 import type { Market } from './api.js';
-import { BOND, MINTED, SPLIT, type LifeScene } from './life-scene.js';
+import { BOND, MINTED, SPLIT, type GaslessScene, type LifeScene } from './life-scene.js';
 import { expect, given, say, shown, step, until } from './progress.js';
 import { BOUGHT, costAt, positionWith } from './trade.js';
 
-interface Redeemed {
+export interface Redeemed {
   readonly name: string;
   readonly wallet: Wallet;
   readonly market: Market;
@@ -30,23 +30,16 @@ function redemptionsOf({ market, other, seller, buyer, price }: LifeScene): read
 
 /** The seller redeems the shares of one market, the buyer those of both in one batch. */
 export async function redeem(scene: LifeScene): Promise<void> {
-  const { api, chain, relayer, seller, buyer } = scene;
+  const { chain, relayer, buyer } = scene;
   const all = redemptionsOf(scene);
   const [single, ...batch] = all;
   step('The seller redeems the shares of one market, the buyer those of both in one batch');
-  for (const { name, wallet, market, yes, no, invested } of all) {
-    const { totalInvested } = await positionWith({ api, market }, wallet, { yes, no });
-    expect(`the exchange names what the ${name} has invested`, totalInvested, invested);
-  }
+  await showInvested(scene, all);
   const item = async (wallet: Wallet, { id, contractAddress }: Market) => (
     { ...await relayer.bodies.redemptionItem(wallet, { conditionId: id }), marketAddress: contractAddress });
   const redemptions = Promise.all(batch.map(({ market }) => item(buyer, market)));
   await Promise.all([
-    relayer.perform(`the seller is paid ${shown(single.payout)} USDC`, {
-      action: 'ctf-redemption',
-      body: item(seller, single.market).then((fields) => ({ chainId: chain.chainId, owner: seller.address, ...fields })),
-      isSo: await paid(scene, [single]),
-    }),
+    redeemOne(scene, single),
     relayer.perform(`the buyer is paid ${batch.map(({ payout }) => shown(payout)).join(' + ')} USDC`, {
       action: 'batch-ctf-redemption',
       body: redemptions.then((items) => ({ chainId: chain.chainId, owner: buyer.address, redemptions: items })),
@@ -57,8 +50,27 @@ export async function redeem(scene: LifeScene): Promise<void> {
   await noClaims(scene);
 }
 
+/** The exchange knows what the positions have cost. */
+export async function showInvested({ api }: Pick<GaslessScene, 'api'>, positions: readonly Redeemed[]): Promise<void> {
+  for (const { name, wallet, market, yes, no, invested } of positions) {
+    const { totalInvested } = await positionWith({ api, market }, wallet, { yes, no });
+    expect(`the exchange names what the ${name} has invested`, totalInvested, invested);
+  }
+}
+
+/** A wallet redeems its shares of one market. */
+export async function redeemOne(scene: GaslessScene, redeemed: Redeemed): Promise<void> {
+  const { relayer } = scene;
+  const { name, wallet, market: { id, contractAddress }, payout } = redeemed;
+  await relayer.perform(`the ${name} is paid ${shown(payout)} USDC`, {
+    action: 'ctf-redemption',
+    body: relayer.bodies.redemption(wallet, { conditionId: id }).then((body) => ({ ...body, marketAddress: contractAddress })),
+    isSo: await paid(scene, [redeemed]),
+  });
+}
+
 /** Whether a wallet has no shares any more and has been paid for them, by what it has now. */
-async function paid({ side }: LifeScene, redeemed: readonly Redeemed[]): Promise<() => Promise<boolean>> {
+async function paid({ side }: GaslessScene, redeemed: readonly Redeemed[]): Promise<() => Promise<boolean>> {
   const { wallet, market: first } = given(redeemed[0], 'a redemption');
   const before = (await side.balances(wallet, first)).collateral;
   const due = BigInt(sum(redeemed.map(({ payout }) => payout)));
@@ -70,8 +82,8 @@ async function paid({ side }: LifeScene, redeemed: readonly Redeemed[]): Promise
 
 interface Payout { readonly marketId: string; readonly payout: number; readonly winningOutcome: number | null; readonly txHash: string }
 
-/** Shows each payout and profit as the exchange has them, and that the profits are what the wallets have won. */
-async function showPayouts({ api, chain, price, side, market: traded }: LifeScene, redeemed: readonly Redeemed[]): Promise<void> {
+/** Shows each payout and profit as the exchange has them, and that the profits are what the wallets have won. The seller's is the first. */
+export async function showPayouts({ api, chain, price, side, market: traded }: GaslessScene, redeemed: readonly Redeemed[]): Promise<void> {
   say('Payouts and profits');
   const profits = new Map<Wallet, number>();
   for (const { name, wallet, market, invested, payout, winner } of redeemed) {
@@ -97,7 +109,7 @@ async function showPayouts({ api, chain, price, side, market: traded }: LifeScen
 }
 
 /** No redemption of the wallets is pending, and none has failed. */
-async function noClaims({ api, seller, buyer }: LifeScene): Promise<void> {
+export async function noClaims({ api, seller, buyer }: GaslessScene): Promise<void> {
   const own = [seller, buyer].map(({ address }) => address.toLowerCase());
   const countOf = async (state: 'pending' | 'failed') => {
     const answer = await api.get<Readonly<Record<string, readonly { readonly userAddress: string }[]>>>(`/api/v1/${state}-claims`);
@@ -108,8 +120,14 @@ async function noClaims({ api, seller, buyer }: LifeScene): Promise<void> {
   say('No claim is pending, and none has failed');
 }
 
-/** Wallets, markets and oracle have what was minted, and the wallets have never had gas. `bonds`: how many are at the oracle. */
-export async function addUp({ side, chain, market, other, seller, buyer }: LifeScene, { bonds }: { readonly bonds: number }): Promise<void> {
+/** What the wallets do not have: collateral in markets where sets of shares are left, and bonds at the oracle. */
+export interface Elsewhere {
+  readonly markets: readonly Market[];
+  readonly bonds: number;
+}
+
+/** Wallets, markets and oracle have what was minted, and the wallets have never had gas. */
+export async function addUp({ side, chain, market, seller, buyer }: GaslessScene, { markets, bonds }: Elsewhere): Promise<void> {
   step('Everything adds up');
   const wallets = [['seller', seller], ['buyer', buyer]] as const;
   let inWallets = 0;
@@ -119,7 +137,7 @@ export async function addUp({ side, chain, market, other, seller, buyer }: LifeS
     inWallets += has;
   }
   let inMarkets = 0;
-  for (const each of [market, other]) {
+  for (const each of markets) {
     const balances = await Promise.all(wallets.map(([, wallet]) => side.balances(wallet, each)));
     const [yes, no] = [sum(balances.map(({ yesShares }) => Number(yesShares))), sum(balances.map(({ noShares }) => Number(noShares)))];
     expect('there are as many shares of YES as of NO', yes, no);

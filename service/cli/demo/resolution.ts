@@ -2,7 +2,7 @@
 import type { Wallet } from 'ethers';
 import type { Api, Config, Market, Placed } from './api.js';
 import { BOND, type LifeScene } from './life-scene.js';
-import { countdown, expect, given, say, shown, step, until } from './progress.js';
+import { countdown, expect, given, say, shown, step, timeOf, until } from './progress.js';
 import { refusal } from './trade.js';
 
 interface Resolution {
@@ -105,8 +105,4 @@ function resolutionWith(api: Api, { id }: Market, what: string, isSo: (resolutio
     const resolution = await api.get<Resolution>(`/api/v1/resolution/${id}`);
     return isSo(resolution) ? resolution : undefined;
   });
-}
-
-function timeOf(seconds: number): string {
-  return new Date(seconds * 1_000).toISOString();
 }

@@ -1,4 +1,4 @@
-/** Starts a development stack for the demonstration, in a temporary directory, with the exposure check and a short dispute window. */
+/** Starts a development stack for the demonstration, in a temporary directory, with the exposure check and nothing that takes long. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -6,6 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+
+/** Seconds of what would otherwise take hours, or a quarter of one. */
+const SHORT = { DEV_DISPUTE_WINDOW_S: '10', QUICK_INTERVAL_S: '25' };
 
 export interface OwnStack {
   readonly url: string;
@@ -21,7 +24,7 @@ export async function startOwnStack(): Promise<OwnStack> {
   await chmod(directory, 0o755);
   const dataDir = join(directory, 'data');
   const child = fork(fileURLToPath(new URL('../../main.js', import.meta.url)), {
-    env: { PORT: '0', CHAIN_PORT: '0', DATA_DIR: dataDir, EXPOSURE_CHECK: 'true', DEV_DISPUTE_WINDOW_S: '10' }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: { PORT: '0', CHAIN_PORT: '0', DATA_DIR: dataDir, EXPOSURE_CHECK: 'true', ...SHORT }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const { stdout } = child;
   if (stdout === null) throw new Error('the output of the service cannot be read');

@@ -117,8 +117,8 @@ export async function positionWith(
   });
 }
 
-/** Shows the history's entry at a position, which was answered with an order. */
-async function showHistory(api: Api, position: number): Promise<void> {
+/** Shows the history's entry at a position. */
+export async function showHistory(api: Api, position: number): Promise<void> {
   const { outcome, digest } = await entryAt(api, position);
   say(`  history ${position}: ${outcome.events.map(({ type }) => type).join(', ')}, digest ${digest}`);
 }

@@ -1,11 +1,12 @@
 /** The demonstration's client of the chain: funds wallets, sends their transactions and reads their balances. */
-import { Contract, FetchRequest, JsonRpcProvider, NonceManager, Signature, Wallet, parseEther, type ContractTransactionResponse, type InterfaceAbi } from 'ethers';
+import { Contract, FetchRequest, JsonRpcProvider, NonceManager, Signature, Wallet, parseEther, type ContractTransactionResponse, type EventLog, type InterfaceAbi } from 'ethers';
 import { conditionalTokens } from '../../../contracts-abi/conditional-tokens.js';
 import { market as marketArtifact } from '../../../contracts-abi/market.js';
 import { settlement } from '../../../contracts-abi/settlement.js';
 import { permitTypes } from '../../../command/signing/typed-data.js';
 import { testUsdc } from '../../../contracts-abi/test-usdc.js';
 import { oracleResolver } from '../../../contracts-abi/oracle-resolver.js';
+import { quickResolver } from '../../../contracts-abi/quick-resolver.js';
 import { developmentAccounts } from '../../embedded/chain/dev-contracts.js';
 import type { Chain, Market, Permit } from './api.js';
 import { given } from './progress.js';
@@ -39,6 +40,8 @@ export interface ChainSide {
   isApproved(wallet: Wallet): Promise<boolean>;
   /** What a share of YES and of NO pays, in parts of the sum of both; both 0 until the market is resolved. */
   payouts(market: Market): Promise<readonly [yes: bigint, no: bigint]>;
+  /** The prices by which the quick resolver has resolved a quick market, in units of 1e-8 USD. */
+  quickPrices(market: Market): Promise<{ readonly startPrice: bigint; readonly endPrice: bigint; readonly txHash: string }>;
   /** How long a proposed resolution can be disputed. */
   disputeWindowS(): Promise<number>;
   /** The log position and digest that a settlement transaction anchored. */
@@ -118,6 +121,7 @@ export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, ser
       const [yes, no] = await Promise.all([0, 1].map((outcome) => read(tokens, 'payoutNumerators', id, outcome)));
       return [yes as bigint, no as bigint];
     },
+    quickPrices: ({ id }) => quickPricesOf(at('quickResolver', quickResolver.abi), id),
     disputeWindowS: async () => Number(await read(resolver, 'disputeWindow')),
     async anchored(txHash) {
       const receipt = given(await provider.getTransactionReceipt(txHash), `the receipt of ${txHash}`);
@@ -128,4 +132,10 @@ export function chainSide({ rpcUrl, chainId, contracts, collateral }: Chain, ser
     },
     close() { provider.destroy(); },
   };
+}
+
+async function quickPricesOf(resolver: Contract, id: string): ReturnType<ChainSide['quickPrices']> {
+  const [log] = await resolver.queryFilter(resolver.getEvent('QuickMarketResolved')(id));
+  const { args, transactionHash: txHash } = given(log as EventLog | undefined, `the resolution of quick market ${id} on the chain`);
+  return { startPrice: args['startPrice'] as bigint, endPrice: args['endPrice'] as bigint, txHash };
 }

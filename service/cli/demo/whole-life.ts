@@ -1,8 +1,8 @@
 /** The demonstration on a chain with a relayer: two wallets without gas go through the whole life of two markets. */
-import type { Wallet } from 'ethers';
 import { creatorWallet } from '../../embedded/chain/dev-contracts.js';
 import { createMarket } from '../market/chain.js';
 import { keyFrom } from '../market/key.js';
+import { approve, exposure, split, tradeAndSettle } from './acts.js';
 import type { Api, Chain, Config, Market } from './api.js';
 import { BOND, MINTED, SPLIT, type LifeScene } from './life-scene.js';
 import { given, say, shown, step, until } from './progress.js';
@@ -10,7 +10,6 @@ import { addUp, redeem } from './redemption.js';
 import { relayerOf } from './relayer.js';
 import { expire, propose, settle } from './resolution.js';
 import type { BearerToken } from './token.js';
-import { BOUGHT, costAt, settledTrade, showAnchor, showBalances, showExposure, trade, type Traded } from './trade.js';
 import type { ChainSide } from './wallets.js';
 
 export interface LifeParts {
@@ -43,37 +42,27 @@ export async function wholeLife(parts: LifeParts): Promise<void> {
   say(`  seller ${seller.address}\n  buyer  ${buyer.address}`);
   const relayer = relayerOf({ api, chain, token, deadline: BigInt(config.serverTime + LIFETIME_S) });
   const startedMs = performance.now();
-  await approve({ chain, side, relayer, seller, buyer });
+  step('They approve and permit, by signatures that the relayer sends');
+  const splits = [{ name: 'seller', wallet: seller, amount: SPLIT.seller }, { name: 'buyer', wallet: buyer, amount: SPLIT.buyer }] as const;
+  await approve({ chain, side, relayer, seller }, splits);
   const openS = Math.max(OPEN_AT_LEAST_S, Math.ceil((performance.now() - startedMs) / 1_000 * OPEN_BY_FIRST_REQUESTS));
   const [market, other] = await ownMarkets(parts, openS);
   const scene: LifeScene = { api, config, chain, side, relayer, seller, buyer, market, other, price: PRICE };
-  await split(scene);
-  const { ask } = await tradeAndSettle(scene);
+  step('They split USDC into shares of YES and NO');
+  await split(scene, [{ ...splits[0], market }, { ...splits[1], market: other }]);
+  step('They trade, and the fill settles on the chain');
+  await exposure(scene);
+  const { ask } = await tradeAndSettle(scene, SPLIT);
   await expire(scene, ask);
   const endOfWindow = await propose(scene);
   if (!waits) {
-    await addUp(scene, { bonds: 2 });
+    await addUp(scene, { markets: [market, other], bonds: 2 });
     return say(`\nThe demonstration does not wait ${windowS} s for the end of the dispute windows: it stops here, and nothing is settled or redeemed.\n`
       + 'The rest is shown on a new stack with DEV_DISPUTE_WINDOW_S=10, and by npm run demo while no service runs at the default address.');
   }
   await settle(scene, endOfWindow);
   await redeem(scene);
-  await addUp(scene, { bonds: 0 });
-}
-
-/** Everything that needs no market. */
-async function approve({ chain, side, relayer, seller, buyer }: Pick<LifeScene, 'chain' | 'side' | 'relayer' | 'seller' | 'buyer'>): Promise<void> {
-  step('They approve and permit, by signatures that the relayer sends');
-  const spender = given(chain.contracts['conditionalTokens'], 'the address of conditionalTokens');
-  const permit = (name: string, wallet: Wallet, amount: number) => relayer.perform(`the ${name} lets the conditional tokens take ${shown(amount)} USDC`, {
-    action: 'usdc-permit', body: relayer.bodies.permit(wallet, { spender, value: BigInt(amount) }),
-    isSo: async () => await side.allowance(wallet, spender) === BigInt(amount),
-  });
-  const approval = relayer.perform('the seller lets the settlement contract move shares', {
-    action: 'ctf-approval', body: relayer.bodies.approval(seller), isSo: () => side.isApproved(seller),
-  });
-  // An owner's requests go one after the other where their nonces do; an approval and a permit have nonces of their own.
-  await Promise.all([approval, permit('seller', seller, SPLIT.seller), permit('buyer', buyer, SPLIT.buyer)]);
+  await addUp(scene, { markets: [market, other], bonds: 0 });
 }
 
 /** Creates the two markets, and waits until the exchange lists them. */
@@ -92,36 +81,4 @@ async function ownMarkets({ api, chain, environment }: LifeParts, openS: number)
     return market;
   };
   return [await created('Will it rain in the demonstration?'), await created('Will the sun shine in the demonstration?')];
-}
-
-async function split(scene: LifeScene): Promise<void> {
-  const { api, side, relayer, seller, buyer, market, other } = scene;
-  step('They split USDC into shares of YES and NO');
-  const one = (name: string, wallet: Wallet, { id, ...rest }: Market, amount: number) => relayer.perform(`the ${name} has ${shown(amount)} YES and ${shown(amount)} NO`, {
-    action: 'ctf-split', body: relayer.bodies.sets(wallet, 'ctf-split', { conditionId: id, amount: BigInt(amount) }),
-    isSo: async () => {
-      const { yesShares, noShares } = await side.balances(wallet, { id, ...rest });
-      return yesShares === BigInt(amount) && noShares === BigInt(amount);
-    },
-  });
-  await Promise.all([one('seller', seller, market, SPLIT.seller), one('buyer', buyer, other, SPLIT.buyer)]);
-  for (const [name, wallet, of, amount] of [['seller', seller, market, SPLIT.seller], ['buyer', buyer, other, SPLIT.buyer]] as const) {
-    await showBalances({ api, market: of }, side, [{ name, wallet, yes: amount, no: amount, collateral: MINTED - amount }]);
-  }
-}
-
-async function tradeAndSettle(scene: LifeScene): Promise<Traded> {
-  const { api, chain, side, seller, buyer, price } = scene;
-  step('They trade, and the fill settles on the chain');
-  if (chain.exposureCheck) await showExposure(scene, buyer);
-  else say('The exposure check is off (EXPOSURE_CHECK=true turns it on)');
-  const traded = await trade(scene, { seller: { wallet: seller }, buyer: { wallet: buyer, permit: await side.permit(buyer, MINTED) } });
-  const { txHash } = await settledTrade(scene, buyer);
-  const cost = costAt(price);
-  await showBalances(scene, side, [
-    { name: 'seller', wallet: seller, yes: SPLIT.seller - BOUGHT, no: SPLIT.seller, collateral: MINTED - SPLIT.seller + cost },
-    { name: 'buyer', wallet: buyer, yes: BOUGHT, no: 0, collateral: MINTED - SPLIT.buyer - cost },
-  ]);
-  await showAnchor(api, side, { bid: traded.bid, txHash });
-  return traded;
 }

@@ -45,11 +45,11 @@ export function createPriceStreams(feed: PriceFeed, { maxPriceStreams, maxPriceS
   };
 
   return {
-    async follow({ asset, after }, { ip }) {
+    async follow({ asset, after, afterFirst }, { ip }) {
       const address = addressKey(ip);
       enter(address);
       try {
-        return { ...await feed.listen({ asset, after, ended: () => { leave(address); } }), headers: UNBUFFERED };
+        return { ...await feed.listen({ asset, after: after ?? afterFirst, ended: () => { leave(address); } }), headers: UNBUFFERED };
       } catch (error) {
         leave(address);
         throw error;

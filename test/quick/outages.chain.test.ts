@@ -1,0 +1,112 @@
+/** Quick markets when something was away: the chain over a start and an end, the whole service over several boundaries, a price of a late start. */
+import assert from 'node:assert/strict';
+import { Interface, type InterfaceAbi } from 'ethers';
+import { quickResolver } from '../../contracts-abi/quick-resolver.js';
+import { eventually } from '../support/exchange-on-chain.js';
+import { INTERVAL_S, quickExchange, type QuickExchange } from '../support/quick-exchange.js';
+
+const RESOLVER = new Interface(quickResolver.abi as InterfaceAbi);
+const e8 = (usd: number) => BigInt(usd) * 10n ** 8n;
+
+describe('quick markets when something was away', function () {
+  this.timeout(300_000);
+  let scene: QuickExchange;
+
+  before(async () => { scene = await quickExchange(); });
+  after(() => scene.close());
+
+  const boundary = (n: number) => scene.first + n * INTERVAL_S;
+  const prices = (n: number) => ({ BTC: e8(60_000 + n), ETH: e8(3_000 - n) });
+  /** The numbers of the boundaries at which markets of an asset start. */
+  const starts = async (asset: string) => (await scene.opened())
+    .filter((market) => market.asset === asset).map(({ startTime }) => (startTime - scene.first) / INTERVAL_S).sort((a, b) => a - b);
+  /** Each market was made once, resolved at most once, and by one transaction each. */
+  async function assertNoDouble(): Promise<void> {
+    const { node, sender } = scene;
+    const opened = await scene.opened();
+    assert.equal(new Set(opened.map(({ asset, startTime }) => `${asset} ${startTime}`)).size, opened.length);
+    const logs = await node.rpc('eth_getLogs', [{
+      address: node.chain.contracts.quickResolver, fromBlock: '0x0', topics: [RESOLVER.getEvent('QuickMarketResolved')!.topicHash],
+    }]) as object[];
+    assert.equal(Number(await node.rpc('eth_getTransactionCount', [sender, 'latest'])), opened.length + logs.length);
+  }
+
+  it('the chain, over a start and an end: decided meanwhile, resolved when it is back; a market that has begun is made late, at its first price', async () => {
+    await scene.passTo(boundary(0) + 2);
+    await scene.tell(boundary(0), prices(0));
+    await scene.market('ETH', boundary(1));
+    const [ending, whole] = [await scene.market('BTC', boundary(0)), await scene.market('BTC', boundary(1))];
+    scene.proxy.fate = () => 'drop';
+    for (const n of [1, 2]) {
+      await scene.passTo(boundary(n) + 2);
+      await scene.tell(boundary(n), prices(n));
+    }
+    for (const market of [ending, whole]) {
+      const shown = await scene.shown(market, 'is decided', ({ outcome }) => outcome === 0);
+      assert.deepEqual([shown.resolved, shown.payment], [true, 'none']);
+    }
+    const { active } = await scene.exchange.get('/api/v1/quick-markets/BTC');
+    assert.equal(active, false, 'nobody has made it');
+    await scene.passTo(boundary(2) + 100);
+    scene.proxy.fate = () => 'pass';
+    for (const market of [ending, whole]) await scene.shown(market, 'is paid', ({ payment }) => payment === 'yes');
+    for (const asset of ['BTC', 'ETH'] as const) {
+      const { startPrice } = await scene.shown(await scene.market(asset, boundary(2)), 'has its strike', ({ startPrice: price }) => price !== null);
+      assert.equal(startPrice, Number(prices(2)[asset]), 'at the price of its start, though it was made later');
+    }
+    await scene.market('BTC', boundary(3));
+    assert.deepEqual(await starts('BTC'), [0, 1, 2, 3]);
+    await assertNoDouble();
+  });
+
+  it('the service, over several boundaries: what the sources still tell counts, what they do not is missed, and nothing is made for what is over', async () => {
+    const known = (asset: string) => Promise.all([2, 3].map((n) => scene.market(asset, boundary(n))));
+    const [btc, eth] = [await known('BTC'), await known('ETH')];
+    await scene.whileStopped(async () => {
+      await scene.leap(boundary(6) + 100);
+      scene.publish(boundary(3), prices(3));
+      // Pyth has lost the price of ETH at the end, and has none of it at the start of the market that runs.
+      scene.publish(boundary(4), { BTC: prices(4).BTC });
+      scene.publish(boundary(6), { BTC: prices(6).BTC });
+    });
+    for (const market of btc) await scene.shown(market, 'is paid', ({ payment }) => payment === 'yes');
+    await scene.shown(eth[0]!, 'is paid', ({ payment }) => payment === 'no');
+    const missed = await scene.shown(eth[1]!, 'is flagged', ({ priceMissed }) => priceMissed);
+    assert.deepEqual([missed.startPrice, missed.endPrice, missed.outcome, missed.payment], [Number(prices(3).ETH), null, null, 'none']);
+    await eventually('it is told', () => Promise.resolve(scene.alarms().some((text) => text.includes(eth[1]!.marketId)) || undefined));
+    const late = await scene.shown(await scene.market('BTC', boundary(6)), 'has its strike', ({ startPrice }) => startPrice !== null);
+    assert.equal(late.startPrice, Number(prices(6).BTC));
+    await scene.market('ETH', boundary(7));
+    assert.deepEqual([await starts('BTC'), await starts('ETH')], [[0, 1, 2, 3, 6, 7], [0, 1, 2, 3, 7]]);
+    await assertNoDouble();
+  });
+
+  it('the first price of a late market: it is made once a source tells it', async () => {
+    const { missingMarkets } = (await scene.health()).quickMarkets[0];
+    assert.equal(missingMarkets, 1);
+    const { active } = await scene.exchange.get('/api/v1/quick-markets/ETH');
+    assert.equal(active, false);
+    scene.publish(boundary(6), { ETH: prices(6).ETH });
+    await scene.passTo(boundary(6) + 200);
+    const { startPrice } = await scene.shown(await scene.market('ETH', boundary(6)), 'has its strike', ({ startPrice: price }) => price !== null);
+    assert.equal(startPrice, Number(prices(6).ETH));
+    await assertNoDouble();
+  });
+
+  it('the service, until little of a market is left: that one is not made, the next one is', async () => {
+    await scene.whileStopped(async () => {
+      await scene.leap(boundary(10) + INTERVAL_S * 0.7);
+      for (const n of [7, 8, 10]) scene.publish(boundary(n), prices(n));
+    });
+    for (const [asset, payment] of [['BTC', 'yes'], ['ETH', 'no']] as const) {
+      for (const n of [6, 7]) await scene.shown(await scene.market(asset, boundary(n)), 'is paid', (shown) => shown.payment === payment);
+      await scene.market(asset, boundary(11));
+    }
+    assert.deepEqual(await starts('BTC'), [0, 1, 2, 3, 6, 7, 11]);
+    assert.deepEqual(await starts('ETH'), [0, 1, 2, 3, 6, 7, 11]);
+    assert.equal((await scene.health()).quickMarkets[0].missingMarkets, 0);
+    const flagged = (await Promise.all(['BTC', 'ETH'].map((asset) => scene.history(asset)))).flat().filter(({ priceMissed }) => priceMissed);
+    assert.deepEqual(flagged.map(({ startTime }) => startTime), [boundary(3)], 'that of ETH, and no other');
+    await assertNoDouble();
+  });
+});

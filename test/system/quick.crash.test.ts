@@ -1,0 +1,328 @@
+/**
+ * `kill -9` around the strikes and ends of quick markets, of the whole service and then, on the same history, of single processes of a stack
+ * with one process per role, while traders trade, split and redeem in these markets and the price provider has troubles of its own: no crash
+ * changes a price or an outcome, and nothing is made, decided, resolved or paid twice. `CRASH_SEED` chooses another run, `CRASH_QUICK_KILLS`
+ * (34 or more, even) how long it is.
+ */
+import { deepEqual, equal, ok } from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { recordId } from '../../engine/records/codec.js';
+import { projections } from '../../projections/catalogue.js';
+import { crashChain, type CrashChain } from '../support/crash-chain.js';
+import {
+  eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
+} from '../support/crash-checks.js';
+import { crashProvider, type CrashProvider } from '../support/crash-provider.js';
+import { crashQuick, quickRelays, type QuickRelays } from '../support/crash-quick.js';
+import {
+  addPayouts, endedOf, provesHistoryEndpoint, provesPrices, provesRecorded, provesResolutions, provesSequence, quickMarketsOf, referenceAgrees,
+  type QuickScope,
+} from '../support/crash-quick-checks.js';
+import { provesRelays } from '../support/crash-relay-checks.js';
+import { mortalService, type Death, type MortalService } from '../support/crash-service.js';
+import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
+import { testAccounts } from '../support/deployed-chain.js';
+import { bearerToken } from '../support/gasless-wallet.js';
+import { mortalStack, until, type Moment, type MortalStack, type Part, type StackDeath } from '../support/mortal-stack.js';
+import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { createRandom } from '../support/random-commands.js';
+
+const KILLS = Number(process.env['CRASH_QUICK_KILLS'] ?? 40);
+const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_123);
+const ASSETS = ['BTC', 'ETH'];
+/** The shortest that the engine takes. */
+const INTERVAL_S = 20;
+const PROCESSES = ['api+query', 'engine', 'engine', 'projections', 'lane+settlement+relayer', 'indexer', 'prices', 'prices'];
+const LANE = 'lane+settlement+relayer';
+/** A boundary comes within this time, and what follows from it. */
+const PATIENCE_MS = 30_000;
+
+/** The key that creates and resolves quick markets, and the purpose of what it sends. */
+const QUICK = testAccounts()[6]!.address.toLowerCase();
+const PURPOSE = 'quick_market';
+
+interface Spot {
+  readonly role: string;
+  readonly part?: Part;
+  readonly at: 'database' | 'chain';
+  readonly text: string;
+  /** Whose, or what else names it; `boundary`: it is of the next boundary's first price. */
+  readonly of?: string;
+}
+
+/** Where a crash hurts, in an order in which several come after one boundary, each of another process than the one before. */
+const SPOTS: readonly Spot[] = [
+  { role: 'prices', part: 'prices', at: 'database', text: '"kind":"RecordPrice"', of: 'boundary' },
+  { role: 'engine', part: 'engine', at: 'database', text: '"type":"EndPriceSet"' },
+  { role: 'prices', part: 'quickMarkets', at: 'database', text: 'insert into lane.requests', of: '"kind":"resolve"' },
+  { role: LANE, at: 'database', text: 'insert into lane.transactions', of: QUICK },
+  { role: 'indexer', at: 'database', text: '"kind":"ResolveMarket"' },
+  { role: 'projections', at: 'database', text: 'change_quick_markets' },
+  { role: 'engine', part: 'engine', at: 'database', text: '"type":"MarketOpened"' },
+  { role: LANE, at: 'chain', text: 'eth_sendRawTransaction', of: QUICK },
+  { role: 'prices', part: 'quickMarkets', at: 'database', text: 'set forgotten = true', of: PURPOSE },
+  { role: 'indexer', at: 'database', text: '"kind":"OpenMarket"' },
+  { role: 'projections', at: 'database', text: 'insert_quick_markets' },
+  { role: LANE, at: 'chain', text: 'eth_getTransactionReceipt', of: QUICK },
+  { role: 'engine', part: 'engine', at: 'database', text: '"type":"StrikePriceSet"' },
+  { role: 'prices', part: 'quickMarkets', at: 'database', text: 'insert into lane.requests', of: '"kind":"create"' },
+  { role: LANE, at: 'database', text: 'set broadcast = true', of: QUICK },
+  { role: 'engine', part: 'engine', at: 'database', text: '"type":"QuickMarketDecided"' },
+  { role: LANE, at: 'database', text: 'set ending =', of: QUICK },
+];
+
+describe(`kill -9 around the boundaries of quick markets (CRASH_SEED=${SEED})`, function () {
+  this.timeout(1_200_000);
+  const random = createRandom(SEED);
+  let directory: string;
+  let database: TestDatabase;
+  let chain: CrashChain;
+  let provider: CrashProvider;
+  let quick: ReturnType<typeof crashQuick>;
+  let service: MortalService;
+  let stack: MortalStack;
+  let url: () => Promise<string>;
+  let traders: CrashTraders;
+  let relays: QuickRelays;
+  let history: History;
+  let scope: QuickScope;
+  const spots = Array.from({ length: KILLS / 2 }, (_, i) => SPOTS[i % SPOTS.length]!);
+  const deaths: (Death | StackDeath)[] = [];
+  /** What is left to be closed, the last first. */
+  const open: (() => Promise<unknown>)[] = [];
+  const living = new AbortController();
+  /** Ends when no trader is to enter a further market. */
+  const watching = new AbortController();
+  let watched: Promise<void>;
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-crash-quick-'));
+    open.push(() => rm(directory, { recursive: true }));
+    database = await testDatabase();
+    open.push(() => database.drop());
+    chain = await crashChain(random, { means: ['gasless', 'gasless', 'rich', 'rich', 'permits', 'shareless'], hasQuickMarkets: true });
+    open.push(() => chain.stop());
+    provider = await crashProvider({ assets: ASSETS, intervalS: INTERVAL_S });
+    open.push(() => provider.close());
+    quick = crashQuick(chain);
+    const parts = { chain: { ...chain, markets: quick.tradable }, url: () => url(), seed: SEED, restMs: 1_000 };
+    traders = crashTraders(parts);
+    relays = quickRelays({ ...parts, token: await bearerToken(database.url) }, quick);
+  });
+  before(`lives through ${KILLS} kills`, async () => {
+    const { signal } = living;
+    watched = quick.watch(AbortSignal.any([signal, watching.signal]));
+    const never = new Promise<never>(() => undefined);
+    const going = [
+      chain.mine(signal), provider.publish(signal), watched.then(() => never), chain.ended.then((reason) => { throw reason; }),
+    ];
+    for (const each of going) each.catch(() => undefined);
+    try {
+      await Promise.race([...going, dieWhole()]);
+      await Promise.race([...going, dieInParts()]);
+      await Promise.race([...going, stack.failed, allEnded()]);
+    } catch (error) {
+      living.abort();
+      throw error;
+    }
+  });
+  after(async () => {
+    living.abort();
+    for (const close of open.reverse()) await close();
+  });
+
+  const environment = async ({ databaseUrl, chainUrl }: { databaseUrl: string; chainUrl: string }) => {
+    await writeFile(join(directory, 'chains.json'), chain.file(chainUrl));
+    return {
+      DATABASE_URL: databaseUrl, SNAPSHOT_EVERY: '1000', CHAINS: join(directory, 'chains.json'), ...chain.keys, PRICE_SOURCES: 'pyth', LOG_LEVEL: 'info',
+      PYTH_URL: provider.server.url, QUICK_ASSETS: ASSETS.join(), QUICK_INTERVAL_S: String(INTERVAL_S), QUICK_AHEAD: '6', CANCEL_AUTH: 'required',
+    };
+  };
+
+  async function underLoad(dying: () => Promise<void>): Promise<void> {
+    const stopping = new AbortController();
+    await until('there is a quick market', () => quick.tradable[0]);
+    const trading = Promise.all([traders.trade(stopping.signal), relays.relay(stopping.signal)]);
+    trading.catch(() => undefined);
+    try {
+      await Promise.race([dying(), trading.then(() => { throw new Error('trading has ended'); })]);
+    } finally {
+      stopping.abort();
+    }
+    await trading;
+  }
+
+  /** The whole service, which stops in good order in the end. */
+  async function dieWhole(): Promise<void> {
+    await chain.enter({ confirmations: 0, exposureCheck: false, blockMs: 200 });
+    service = await mortalService({
+      databaseUrl: database.url, chainUrl: chain.url, patienceMs: PATIENCE_MS,
+      environment: async (urls) => ({ ...await environment(urls), DATA_DIR: join(directory, 'data') }),
+    });
+    url = () => service.url();
+    try {
+      // Markets are there before traders are.
+      await Promise.race([service.live({ at: 'work', afterMs: 5_000 }), service.failed]);
+      await Promise.race([service.failed, underLoad(async () => {
+        for (const spot of spots) {
+          while (isBehind()) await service.live({ at: 'work', afterMs: 5_000 });
+          deaths.push(await service.live(momentAt(spot)));
+        }
+        await service.start();
+      })]);
+      await service.stop();
+    } finally {
+      await service.close();
+    }
+  }
+
+  async function dieInParts(): Promise<void> {
+    await chain.enter({ confirmations: 1, exposureCheck: true, blockMs: 200 });
+    stack = await mortalStack({
+      databaseUrl: database.url, chainUrl: chain.url, dataDir: directory, patienceMs: PATIENCE_MS,
+      environment: async (urls) => ({ ...await environment(urls), PROCESSES: PROCESSES.join(' ') }),
+    });
+    open.push(() => stack.close());
+    url = () => Promise.resolve(stack.url);
+    await Promise.race([stack.failed, underLoad(async () => {
+      for (const spot of spots) {
+        await until('markets are made ahead', () => !isBehind() || undefined);
+        deaths.push(await stack.kill(momentAt(spot), random));
+      }
+      // On a busy machine a moment may not come in time: then it has a second chance.
+      for (const spot of SPOTS.filter((each) => !met().has(nameOf(each)))) deaths.push(await stack.kill(momentAt(spot), random));
+    })]);
+  }
+
+  /** On a busy machine lives can be so short that markets are not made in time: then nobody is killed at a moment until they are. */
+  const isBehind = () => ASSETS.some((asset) => (
+    Math.max(0, ...quick.all.filter((each) => each.asset === asset).map(({ startTime }) => startTime)) < Date.now() / 1_000 + 2 * INTERVAL_S));
+
+  const met = () => new Set(deaths.flatMap(({ moment, atMoment }) => atMoment && 'text' in moment ? [nameOf(moment)] : []));
+
+  function momentAt({ of, ...spot }: Spot): Exclude<Moment, { at: 'any' }> {
+    const boundary = Math.ceil(Date.now() / 1_000 / INTERVAL_S) * INTERVAL_S;
+    return { ...spot, of: of === 'boundary' ? `"publishedAt":${provider.firstSecond(boundary) * 1_000}` : of, number: 1, answered: random() % 2 === 0 };
+  }
+
+  /** Waits until every market that has ended by now is resolved, and every fill and relayed request has ended. */
+  async function allEnded(): Promise<void> {
+    const untilS = Math.floor(Date.now() / 1_000 / INTERVAL_S) * INTERVAL_S;
+    scope = { untilS, intervalS: INTERVAL_S, assets: ASSETS };
+    let known: History | undefined;
+    await until('every fill, every request and every market has ended', async () => {
+      known = await readHistory(stack.url, known).catch(() => known);
+      if (known === undefined || !isSettled(known)) return undefined;
+      const resolved = new Set(eventsOf(known, 'MarketResolved').map(({ marketId }) => marketId));
+      return endedOf(known, scope).every(({ marketId }) => resolved.has(marketId)) || undefined;
+    }, 300_000);
+    watching.abort();
+    await watched;
+    history = known!;
+  }
+
+  async function rows(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows as Readonly<Record<string, unknown>>[];
+    } finally {
+      await client.end();
+    }
+  }
+
+  it('was killed at every moment, whole and in parts, and traders did all that the test needs', () => {
+    deepEqual(met(), new Set(SPOTS.map(nameOf)));
+    ok(deaths.length >= KILLS);
+    ok(eventsOf(history, 'FillSettled').length > KILLS);
+    ok(relays.lives() > 0);
+    ok(traders.repeats() > 0);
+  });
+
+  it('has every answer that a client got in its history, and no order twice', () => { provesAnswers(history, traders); });
+
+  it('says of every order what its events say', async () => {
+    const over = new Set(endedOf(history, scope).map(({ marketId }) => marketId));
+    await provesOrders(history, stack.url, (marketId) => over.has(marketId));
+  });
+
+  it('settled or failed every fill exactly once on the chain', async () => { await provesFills(history, chain); });
+
+  it('carried out every relayed request once, as the history says', async () => { await provesRelays(history, relays, chain); });
+
+  it('made each quick market once, each where the one before ends', () => { provesSequence(history, quick.all, scope); });
+
+  it('has the first prices that were published from their boundaries on as strikes and end prices, whatever crashed', () => {
+    provesPrices(history, provider, scope);
+  });
+
+  it('recorded only published prices, and one per second and asset at most, but for boundaries', () => { provesRecorded(history, provider); });
+
+  it('resolved each market once, by the prices and with the outcome of the history', async () => { await provesResolutions(history, chain, scope); });
+
+  it('asked the lane once for each creation and resolution, and the lane sent one transaction for each', async () => {
+    const asked = await rows(`
+      select r.id, r.status, (select count(*)::int from lane.transactions t where t.request = r.id) as transactions
+      from lane.requests r where purpose = '${PURPOSE}'`);
+    const { chainId } = chain.chain;
+    for (const { marketId } of endedOf(history, scope)) {
+      for (const job of [`create:${marketId}`, `resolve:${marketId}`]) {
+        const tries = [0, 1].map((nth) => recordId(`quick:${chainId}:${job}:${nth}`));
+        deepEqual(asked.filter(({ id }) => tries.includes(id as string)), [{ id: tries[0], status: 'ended', transactions: 1 }], job);
+      }
+    }
+  });
+
+  it('shows all of that in the history of quick markets', async () => { await provesHistoryEndpoint(history, stack.url, scope); });
+
+  it('pays one collateral token per winning share', async () => {
+    await chain.enter({ confirmations: 1, exposureCheck: true });
+    const ended = new Set(endedOf(history, scope).map(({ marketId }) => marketId));
+    for (const market of quick.all.filter(({ marketId }) => ended.has(marketId))) {
+      const [yesPaid, noPaid] = (await quick.payoutsOf(market))!;
+      for (const trader of chain.traders.filter(({ means }) => means !== 'gasless')) {
+        const { yes, no } = await chain.sharesOf(trader.wallet, market);
+        if (yes + no > 0n) equal(await quick.redeem(trader, market), yes * yesPaid! + no * noPaid!);
+      }
+    }
+    await addPayouts(chain);
+  });
+
+  it('shows the chain\'s balances as positions, and collateral is what fills, splits and payouts have moved', async () => {
+    await chain.rpc('anvil_mine', [2]);
+    const latest = Number(await chain.rpc('eth_blockNumber'));
+    await until('the last blocks are read', async () => {
+      const { chains: [state] } = await (await fetch(`${stack.url}/health/ready`)).json() as { chains: { finalBlock: number; lagBlocks: number }[] };
+      return state!.lagBlocks === 0 && state!.finalBlock >= latest - 1 ? true : undefined;
+    });
+    history = await readHistory(stack.url, history);
+    const known = new Set(quickMarketsOf(history).map(({ marketId }) => marketId));
+    await provesBalances(history, { ...chain, markets: quick.all.filter(({ marketId }) => known.has(marketId)) }, stack.url);
+  });
+
+  it('wrote digests on the chain that are the history\'s', async () => { await provesAnchors(history, chain); });
+
+  it('has read models that are those of the whole history, row by row', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL('../../service/cli/rebuild.js', import.meta.url)), 'all'], {
+      env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
+    });
+    deepEqual(stdout.trim().split('\n').map((line) => line.replace(/from \d+/, 'from all')), projections.map(({ name }) => (
+      `${name}: rebuilt from all command outcomes; 0 rows differed from the old read model`)));
+  });
+
+  it('replays to the same digests, and an engine written from the rules alone decides the same', () => {
+    replays(history);
+    referenceAgrees(history);
+  });
+});
+
+/** The first price of a boundary is named by its time. */
+function nameOf({ text, of = '' }: { readonly text: string; readonly of?: string | undefined }): string {
+  return `${text} ${of.startsWith('"publishedAt"') ? 'boundary' : of}`;
+}
