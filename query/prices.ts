@@ -8,10 +8,12 @@ const IN_USD = 'trim_scale(price * 0.00000001)';
 const RECORD = `price, ${IN_USD} as "priceUSD", published_at_ms / 1000 as timestamp, coalesce($2::json ->> source, source) as source`;
 
 const newest = answering('newest_price', ['prices'], jsonObject(`
-  select ${RECORD} from prices where asset = $1 order by published_at_ms desc, position limit 1`));
+  select ${RECORD} from prices where asset = $1 order by published_at_ms desc, position desc limit 1`));
 
+/** One price per second. A second one is there when a boundary needed it: it is the one that counts. */
 const history = answering('price_history', ['prices'], jsonObject(`
-  select $1::text as asset, ${jsonArray(`select ${RECORD} from prices where asset = $1 order by published_at_ms, position`)} as history`));
+  select $1::text as asset, ${jsonArray(`
+    select distinct on (timestamp) ${RECORD} from prices where asset = $1 order by timestamp, position desc`)} as history`));
 
 const after = answering('prices_after', ['prices'], `${jsonArray(`
   select position, asset, published_at_ms as "publishedAtMs", ${jsonObject(`

@@ -4,11 +4,12 @@
  */
 import type { Chain } from '../chain/chain.js';
 import type { Report } from '../chain/report.js';
-import { runLaneRounds, type HeldRequests, type RoundsStatus } from '../lane/lane-rounds.js';
+import { tell } from '../rounds/docket.js';
+import { runLaneRounds, type HeldRequests, type RoundsStatus } from '../rounds/lane-rounds.js';
 import type { LaneUser } from '../lane/requests.js';
 import { encodeCall, type ContractCall } from '../chain/abi.js';
 import { lackOf, timeOfNextBlock, type ChainReads } from '../chain/chain-reads.js';
-import { forgettable, idOf, Watch, type Finding, type Proposal, type Told, type WatchRules, type WatchStatus } from './watch.js';
+import { forgettable, idOf, Watch, type Finding, type Proposal, type WatchRules, type WatchStatus } from './watch.js';
 
 export interface KeeperOptions {
   readonly chain: Pick<Chain, 'chainId' | 'contracts'>;
@@ -71,11 +72,11 @@ class KeeperRound {
     // While nothing is proposed the chain is not asked.
     const timeS = proposals.length === 0 ? 0 : await timeOfNextBlock(this.options.reads, this.options.chain);
     const { looks, told } = this.watch.begin({ proposals, requests: requests.list(), nextBlock: view.nextBlock(), timeS, nowMs: now() });
-    this.tell(told);
+    tell(told, this.options.report);
     for (const proposal of looks) {
       if (this.options.signal.aborted) return;
       const finding = await this.look(proposal);
-      this.tell(this.watch.saw(proposal, finding, now()));
+      tell(this.watch.saw(proposal, finding, now()), this.options.report);
       if (finding.kind === 'ready') await this.ask(requests, proposal);
     }
   }
@@ -106,9 +107,5 @@ class KeeperRound {
 
   private onOracle(method: string, assertionId: string): ContractCall {
     return { abi: 'oracle', to: this.options.chain.contracts.oracle, method, args: [assertionId] };
-  }
-
-  private tell(told: readonly Told[]): void {
-    for (const { level, text } of told) this.options.report(level, text);
   }
 }

@@ -3,9 +3,9 @@
  * sequence of calls always gives the same decisions. What was asked of the lane is not remembered here: the outbox lists it.
  */
 import { recordId } from '../../engine/records/codec.js';
-import { backoffMs, type Backoff } from '../../engine/waiting.js';
-import { isOver, mayTryAgain } from '../lane/lane-rounds.js';
 import type { TrackedRequest } from '../lane/requests.js';
+import { Docket, type DocketRules, type Job, type Told } from '../rounds/docket.js';
+import { isOver } from '../rounds/lane-rounds.js';
 
 /** A proposed resolution that counts, as the history has it. */
 export interface Proposal {
@@ -16,13 +16,9 @@ export interface Proposal {
   readonly disputed: boolean;
 }
 
-export interface WatchRules {
+export interface WatchRules extends DocketRules {
   /** How long after the dispute window's end others may settle first, in seconds. */
   readonly graceS: number;
-  /** When to look again at what is not decided, or is settled on the chain and not in the history yet, in milliseconds. */
-  readonly againMs: number;
-  /** The pauses after the oracle has refused, and after a transaction that ended in vain. */
-  readonly backoff: Backoff;
   /** After this time since the dispute window's end a market waits for too long, in seconds. */
   readonly longS: number;
   /** The most proposals per round. */
@@ -78,30 +74,14 @@ export interface WatchStatus {
   readonly overdue: number;
 }
 
-/** What an operator is told. */
-export interface Told {
-  readonly level: 'note' | 'trouble' | 'alarm';
-  readonly text: string;
-}
-
-/** What the watch remembers of an assertion. */
-interface Memory {
-  readonly notBeforeMs: number;
-  /** How often in a row the oracle has refused. */
-  readonly refusals: number;
-  /** What holds up the settlement; undefined before the first look. */
-  readonly reason: string | undefined;
-  readonly told: ReadonlySet<string>;
-}
-
-const NOTHING: Memory = { notBeforeMs: 0, refusals: 0, reason: undefined, told: new Set() };
-
 /** The watch over one chain. */
 export class Watch {
-  readonly #memory = new Map<string, Memory>();
+  readonly #docket: Docket;
   #status: WatchStatus = { due: 0, overdue: 0 };
 
-  constructor(private readonly chainId: number, private readonly rules: WatchRules) {}
+  constructor(private readonly chainId: number, private readonly rules: WatchRules) {
+    this.#docket = new Docket(rules);
+  }
 
   status(): WatchStatus {
     return this.#status;
@@ -109,77 +89,50 @@ export class Watch {
 
   /** The proposals to look at now, and what is to be told of those that have waited for too long. */
   begin({ proposals, requests, nextBlock, timeS, nowMs }: Round): { readonly looks: readonly Proposal[]; readonly told: readonly Told[] } {
-    const counted = new Set(proposals.map(({ assertionId }) => assertionId));
-    for (const assertionId of this.#memory.keys()) if (!counted.has(assertionId)) this.#memory.delete(assertionId);
+    this.#docket.keep(new Set(proposals.map(({ assertionId }) => assertionId)));
     const due = proposals.filter(({ disputed, expirationTime }) => disputed || timeS >= expirationTime + this.rules.graceS);
     const overdue = due.filter(({ expirationTime }) => timeS >= expirationTime + this.rules.longS);
     this.#status = { due: due.length, overdue: overdue.length };
     const own = (proposal: Proposal) => requestsOf(proposal, requests);
     const told = [
-      ...due.flatMap((proposal) => this.#inVain(proposal, own(proposal))), ...overdue.flatMap((proposal) => this.#waitsLong(proposal, own(proposal))),
+      ...due.flatMap((proposal) => this.#docket.inVain(this.#job(proposal), own(proposal))),
+      ...overdue.flatMap((proposal) => this.#waitsLong(proposal, own(proposal))),
     ];
-    const { backoff } = this.rules;
-    const looks = due.filter((proposal) => (
-      nowMs >= this.#of(proposal).notBeforeMs && mayTryAgain(own(proposal), { nextBlock, nowMs, backoff })));
+    const looks = due.filter((proposal) => this.#docket.mayLook(proposal.assertionId, own(proposal), { nextBlock, nowMs }));
     return { looks: looks.slice(0, this.rules.looks), told };
   }
 
   /** Notes a finding. Returns what is to be told. A proposal that is `ready` is to be asked for with `idOf`. */
   saw(proposal: Proposal, finding: Finding, nowMs: number): readonly Told[] {
-    const memory = this.#of(proposal);
-    const { againMs, backoff } = this.rules;
+    const { assertionId: key } = proposal;
     switch (finding.kind) {
       case 'ready':
-        this.#put(proposal, { ...memory, refusals: 0 });
+        this.#docket.saw(key, finding, nowMs);
         return [];
       case 'settled':
-        this.#put(proposal, { ...memory, notBeforeMs: nowMs + againMs, reason: 'the oracle has settled it, and the history has not heard of that' });
+        this.#docket.saw(key, { kind: 'waits', reason: 'the oracle has settled it, and the history has not heard of that' }, nowMs);
         return [];
       case 'undecided':
-        this.#put(proposal, { ...memory, notBeforeMs: nowMs + againMs, reason: `it is disputed, and the oracle has not decided: ${finding.reason}` });
+        this.#docket.saw(key, { kind: 'waits', reason: `it is disputed, and the oracle has not decided: ${finding.reason}` }, nowMs);
         return [];
       case 'refused': {
-        const refusals = memory.refusals + 1;
         const reason = `the oracle refuses to settle it: ${finding.reason}`;
-        this.#put(proposal, { ...memory, refusals, notBeforeMs: nowMs + backoffMs(refusals, backoff), reason });
-        return this.#once(proposal, 'alarm', `${reason}. Nothing is sent; the keeper looks again with growing pauses`);
+        this.#docket.saw(key, { kind: 'refused', reason }, nowMs);
+        return this.#docket.once(this.#job(proposal), 'alarm', `${reason}. Nothing is sent; the keeper looks again with growing pauses`);
       }
     }
   }
 
-  /** Told once of each request whose transaction has not settled the assertion. */
-  #inVain(proposal: Proposal, requests: readonly TrackedRequest[]): readonly Told[] {
-    return requests.flatMap(({ id, status }) => {
-      if (status.kind === 'refused') return this.#once(proposal, 'alarm', `the lane has refused request ${id}: ${status.reason}`);
-      if (status.kind !== 'ended') return [];
-      const { ending } = status;
-      if (ending.kind === 'lost') return this.#once(proposal, 'trouble', `another transaction used the nonce of request ${id}`);
-      return ending.succeeded ? [] : this.#once(proposal, 'trouble', `transaction ${ending.txHash} reverted: somebody else may have been first`);
-    });
-  }
-
   #waitsLong(proposal: Proposal, requests: readonly TrackedRequest[]): readonly Told[] {
-    const last = requests.at(-1)?.status.kind;
-    const reason = last === 'waiting' || last === 'sent' ? 'its transaction is on its way' : this.#of(proposal).reason;
+    const reason = this.#docket.holdUp(proposal.assertionId, requests);
     if (reason === undefined) return [];
     const days = Math.floor(this.rules.longS / 86_400);
     const text = `it has waited for ${days} days since its dispute window: ${reason}. If the oracle cannot settle it, the resolver's administrator can abandon it`;
-    return this.#once(proposal, 'alarm', text, 'waits long');
+    return this.#docket.once(this.#job(proposal), 'alarm', text, 'waits long');
   }
 
-  #once(proposal: Proposal, level: Told['level'], text: string, about = text): readonly Told[] {
-    const memory = this.#of(proposal);
-    if (memory.told.has(about)) return [];
-    this.#put(proposal, { ...memory, told: new Set([...memory.told, about]) });
-    return [{ level, text: `chain ${this.chainId}, assertion ${proposal.assertionId} of market ${proposal.marketId}: ${text}` }];
-  }
-
-  #of({ assertionId }: Proposal): Memory {
-    return this.#memory.get(assertionId) ?? NOTHING;
-  }
-
-  #put({ assertionId }: Proposal, memory: Memory): void {
-    this.#memory.set(assertionId, memory);
+  #job({ assertionId, marketId }: Proposal): Job {
+    return { key: assertionId, title: `chain ${this.chainId}, assertion ${assertionId} of market ${marketId}` };
   }
 }
 

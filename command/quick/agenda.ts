@@ -4,9 +4,9 @@
  */
 import { recordId } from '../../engine/records/codec.js';
 import type { QuickMarket } from '../../engine/run/view.js';
-import { backoffMs, type Backoff } from '../../engine/waiting.js';
-import { isOver, mayTryAgain } from '../lane/lane-rounds.js';
 import type { TrackedRequest } from '../lane/requests.js';
+import { Docket, type DocketRules, type Job as DocketJob, type Told } from '../rounds/docket.js';
+import { isOver } from '../rounds/lane-rounds.js';
 import type { MarketIds, Terms } from './terms.js';
 
 export interface CreateJob extends Terms, MarketIds {
@@ -39,11 +39,7 @@ export type Finding
     /** The contract refuses it. */
     | { readonly kind: 'refused'; readonly reason: string };
 
-export interface AgendaRules {
-  /** When to look again at what waits, or is done on the chain and not in the history yet, in milliseconds. */
-  readonly againMs: number;
-  /** The pauses after the contract has refused, and after a transaction that ended in vain. */
-  readonly backoff: Backoff;
+export interface AgendaRules extends DocketRules {
   /** A decided market that is not resolved so long after its end has waited for too long, in milliseconds. */
   readonly longMs: number;
   /** The most jobs per round. */
@@ -81,34 +77,20 @@ export interface AgendaStatus {
   readonly refused: number;
 }
 
-/** What an operator is told. */
-export interface Told {
-  readonly level: 'note' | 'trouble' | 'alarm';
-  readonly text: string;
-}
-
 /** A request's subject, of which the outbox keeps the note. */
 export interface QuickNote {
   readonly kind: Job['kind'];
   readonly marketId: string;
 }
 
-interface Memory {
-  readonly notBeforeMs: number;
-  /** How often in a row the contract has refused. */
-  readonly refusals: number;
-  readonly reason: string | undefined;
-  readonly told: ReadonlySet<string>;
-}
-
-const NOTHING: Memory = { notBeforeMs: 0, refusals: 0, reason: undefined, told: new Set() };
-
 /** The agenda of one chain. */
 export class Agenda {
-  readonly #memory = new Map<string, Memory>();
+  readonly #docket: Docket;
   #status: AgendaStatus = { missing: 0, decided: 0, unresolvable: 0, refused: 0 };
 
-  constructor(private readonly chainId: number, private readonly rules: AgendaRules) {}
+  constructor(private readonly chainId: number, private readonly rules: AgendaRules) {
+    this.#docket = new Docket(rules);
+  }
 
   status(): AgendaStatus {
     return this.#status;
@@ -122,76 +104,57 @@ export class Agenda {
     const resolves = unresolved.flatMap(resolveJob);
     const missed = unresolved.filter(({ quick }) => quick.missed.size > 0);
     const jobs: readonly Job[] = [...resolves, ...creates];
-    const kept = new Set([...jobs.map(keyOf), ...missed.map(keyOfMissed)]);
-    for (const key of this.#memory.keys()) if (!kept.has(key)) this.#memory.delete(key);
+    this.#docket.keep(new Set([...jobs.map(keyOf), ...missed.map(keyOfMissed)]));
     const told = [
-      ...missed.flatMap((market) => this.#missed(market)), ...jobs.flatMap((job) => this.#inVain(job, requestsOf(job, requests))),
+      ...missed.flatMap((market) => this.#missed(market)), ...jobs.flatMap((job) => this.#docket.inVain(this.#job(job), requestsOf(job, requests))),
       ...resolves.flatMap((job) => this.#waitsLong(job, { requests: requestsOf(job, requests), nowMs })),
     ];
     const due = jobs.filter((job) => (job.kind === 'create' || timeS >= Math.max(endOf(job, unresolved), job.endPublishedS))
-      && nowMs >= this.#of(job).notBeforeMs && mayTryAgain(requestsOf(job, requests), { nextBlock, nowMs, backoff: this.rules.backoff }));
-    const refused = jobs.filter((job) => this.#of(job).refusals > 0).length;
+      && this.#docket.mayLook(keyOf(job), requestsOf(job, requests), { nextBlock, nowMs }));
+    const refused = jobs.filter((job) => this.#docket.isRefused(keyOf(job))).length;
     this.#status = { missing: creates.length, decided: resolves.length, unresolvable: missed.length, refused };
     return { jobs: due.slice(0, this.rules.looks), told };
   }
 
   /** Notes a finding. Returns what is to be told. A job that is `ready` is to be asked for with `requestIdOf`. */
   saw(job: Job, finding: Finding, nowMs: number): readonly Told[] {
-    const memory = this.#of(job);
-    const { againMs, backoff } = this.rules;
+    const key = keyOf(job);
     switch (finding.kind) {
       case 'ready':
-        this.#memory.set(keyOf(job), { ...memory, refusals: 0 });
+        this.#docket.saw(key, finding, nowMs);
         return [];
       case 'done':
-        this.#memory.set(keyOf(job), { ...memory, refusals: 0, notBeforeMs: nowMs + againMs, reason: 'the chain has it, and the history has not heard of that' });
+        this.#docket.saw(key, { kind: 'waits', reason: 'the chain has it, and the history has not heard of that' }, nowMs);
         return [];
       case 'waits':
-        this.#memory.set(keyOf(job), { ...memory, notBeforeMs: nowMs + againMs, reason: finding.reason });
-        return this.#once(keyOf(job), 'note', `${textOf(job)}: ${finding.reason}`);
-      case 'refused': {
-        const refusals = memory.refusals + 1;
-        this.#memory.set(keyOf(job), { ...memory, refusals, notBeforeMs: nowMs + backoffMs(refusals, backoff), reason: finding.reason });
-        return this.#once(keyOf(job), 'alarm', `${textOf(job)}: the contract refuses it: ${finding.reason}. Nothing is sent; it is tried again with growing pauses`);
-      }
+        this.#docket.saw(key, finding, nowMs);
+        return this.#docket.once(this.#job(job), 'note', finding.reason);
+      case 'refused':
+        this.#docket.saw(key, finding, nowMs);
+        return this.#docket.once(
+          this.#job(job), 'alarm', `the contract refuses it: ${finding.reason}. Nothing is sent; it is tried again with growing pauses`);
     }
   }
 
   #missed(market: QuickMarket): readonly Told[] {
     const { marketId, quick: { asset, startTime, missed }, expiration } = market;
     const times = [...missed].map((which) => isoText(which === 'start' ? startTime : expiration)).join(' and ');
-    return this.#once(keyOfMissed(market), 'alarm', `market ${marketId}: no source has told the price of ${asset} at ${times}. Without it nobody can resolve the `
-      + `market; a day after its end the quick resolver's administrator can halve it`, [...missed].join());
-  }
-
-  /** Told once of each request whose transaction has not done the job. */
-  #inVain(job: Job, requests: readonly TrackedRequest[]): readonly Told[] {
-    return requests.flatMap(({ id, status }) => {
-      if (status.kind === 'refused') return this.#once(keyOf(job), 'alarm', `${textOf(job)}: the lane has refused request ${id}: ${status.reason}`);
-      if (status.kind !== 'ended') return [];
-      const { ending } = status;
-      if (ending.kind === 'lost') return this.#once(keyOf(job), 'trouble', `${textOf(job)}: another transaction used the nonce of request ${id}`);
-      return ending.succeeded ? [] : this.#once(keyOf(job), 'trouble', `${textOf(job)}: transaction ${ending.txHash} reverted`);
-    });
+    const job = { key: keyOfMissed(market), title: `chain ${this.chainId}, market ${marketId}` };
+    const text = `no source has told the price of ${asset} at ${times}. Without it nobody can resolve the market; a day after its end the quick `
+      + 'resolver\'s administrator can halve it';
+    return this.#docket.once(job, 'alarm', text, [...missed].join());
   }
 
   #waitsLong(job: ResolveJob, { requests, nowMs }: { requests: readonly TrackedRequest[]; nowMs: number }): readonly Told[] {
     if (nowMs < job.endPublishedS * 1_000 + this.rules.longMs) return [];
-    const last = requests.at(-1)?.status.kind;
-    const reason = last === 'waiting' || last === 'sent' ? 'its transaction is on its way' : this.#of(job).reason;
+    const reason = this.#docket.holdUp(keyOf(job), requests);
     if (reason === undefined) return [];
-    return this.#once(keyOf(job), 'alarm', `${textOf(job)}: that has waited for more than ${Math.round(this.rules.longMs / 60_000)} minutes: ${reason}`, 'waits long');
+    const text = `that has waited for more than ${Math.round(this.rules.longMs / 60_000)} minutes: ${reason}`;
+    return this.#docket.once(this.#job(job), 'alarm', text, 'waits long');
   }
 
-  #once(key: string, level: Told['level'], text: string, about = text): readonly Told[] {
-    const memory = this.#memory.get(key) ?? NOTHING;
-    if (memory.told.has(about)) return [];
-    this.#memory.set(key, { ...memory, told: new Set([...memory.told, about]) });
-    return [{ level, text: `chain ${this.chainId}, ${text}` }];
-  }
-
-  #of(job: Job): Memory {
-    return this.#memory.get(keyOf(job)) ?? NOTHING;
+  #job(job: Job): DocketJob {
+    return { key: keyOf(job), title: `chain ${this.chainId}, ${textOf(job)}` };
   }
 }
 

@@ -6,12 +6,13 @@ import { encodeCall, type ContractCall } from '../chain/abi.js';
 import type { Chain } from '../chain/chain.js';
 import { lackOf, timeOfNextBlock, type ChainReads } from '../chain/chain-reads.js';
 import type { Report } from '../chain/report.js';
-import { runLaneRounds, type HeldRequests, type RoundsStatus } from '../lane/lane-rounds.js';
+import { tell } from '../rounds/docket.js';
+import { runLaneRounds, type HeldRequests, type RoundsStatus } from '../rounds/lane-rounds.js';
 import type { LaneUser } from '../lane/requests.js';
 import type { Keccak256 } from '../signing/keccak.js';
 import type { QuickMarket } from '../../engine/run/view.js';
 import {
-  Agenda, forgettable, requestIdOf, type AgendaRules, type AgendaStatus, type CreateJob, type Finding, type Job, type QuickNote, type Told,
+  Agenda, forgettable, requestIdOf, type AgendaRules, type AgendaStatus, type CreateJob, type Finding, type Job, type QuickNote,
 } from './agenda.js';
 import { idsOf, wantedTerms, type Schedule, type Terms } from './terms.js';
 
@@ -95,11 +96,11 @@ class QuickRound {
     const { jobs, told } = this.agenda.begin({
       wanted, isKnown, unresolved, requests: requests.list(), nextBlock: view.nextBlock(), timeS, nowMs: now(),
     });
-    this.tell(told);
+    tell(told, this.options.report);
     for (const job of jobs) {
       if (this.options.signal.aborted) return;
       const { finding, call } = await this.look(job);
-      this.tell(this.agenda.saw(job, finding, now()));
+      tell(this.agenda.saw(job, finding, now()), this.options.report);
       if (finding.kind === 'refused') this.equipped = false;
       if (finding.kind === 'ready') await this.ask(requests, job, call);
     }
@@ -151,10 +152,6 @@ class QuickRound {
     // What is decided pays people: it goes before markets that only begin.
     const priority = job.kind === 'resolve' ? 1 : 0;
     await requests.ask({ id: requestIdOf(chainId, job, requests.list()), to: call.to, data: encodeCall(call), gasLimit, note, priority });
-  }
-
-  private tell(told: readonly Told[]): void {
-    for (const { level, text } of told) this.options.report(level, text);
   }
 }
 

@@ -3,7 +3,7 @@
  * until its cause has passed.
  */
 import type { Report } from '../../command/chain/report.js';
-import type { RoundsStatus } from '../../command/lane/lane-rounds.js';
+import type { RoundsStatus } from '../../command/rounds/lane-rounds.js';
 import type { IndexerHealth, SettlementHealth } from '../process/readiness.js';
 
 export interface AwayAlarmOptions {

@@ -39,6 +39,16 @@ describe('query: prices', () => {
     + `{"price":6140993501000,"priceUSD":61409.93501,"timestamp":${AT / 1_000 + 1},"source":"https://pyth.example"}]}`);
   });
 
+  it('are listed once per second: of two, the one that was recorded last, because a boundary needed it', async () => {
+    await models.insert('prices', { position: 3, price: 1, published_at_ms: AT + 900 }, { position: 4, price: 2, published_at_ms: AT + 1_000 },
+      { position: 5, price: 3, source: 'coinbase', published_at_ms: AT + 100 }, { position: 6, price: 4, published_at_ms: AT + 1_000 });
+    await models.advance(7, 'prices');
+    const { history } = JSON.parse((await priceHistory(models.db, { asset: 'BTC', sourceUrls })).body) as { history: { price: number; timestamp: number }[] };
+    assert.deepEqual(history.map(({ price, timestamp }) => [price, timestamp - AT / 1_000]), [[3, 0], [4, 1]]);
+    const newest = JSON.parse((await newestPrice(models.db, { asset: 'BTC', sourceUrls })).body) as { price: number };
+    assert.equal(newest.price, 4);
+  });
+
   it('are read for the stream in the order of the log, after a position, with the position up to which these are all', async () => {
     await insertThree();
     await models.advance(9, 'prices');

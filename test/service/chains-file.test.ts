@@ -17,6 +17,7 @@ const polygon = {
 };
 /** The second key of the mnemonic, for the relayer. */
 const RELAYER_KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d';
+const QUICK_KEY = `0x${'13'.repeat(32)}`;
 const amoy = {
   ...polygon, chainId: 80_002, name: 'Amoy', testnet: true, rpcUrls: ['http://127.0.0.1:8545'], confirmations: 0, operatorKey: { file: 'key' }, pollMs: 50,
   maxFeePerGasGwei: 0.25, publicRpcUrl: 'https://rpc.example/public', blocksOnDemand: true, minOrderSize: 1_000_000,
@@ -84,9 +85,10 @@ describe('service: chains file', () => {
   it('is as its documentation shows it', async () => {
     const text = await readFile('docs/chains-file.md', 'utf8');
     const example = JSON.parse(/```json\n(.*?)```/s.exec(text)![1]!) as { chains: object[] };
-    const chains = example.chains.map((each) => ({ ...each, operatorKey: { file: 'key' }, relayerKey: { env: 'RELAYER_KEY' } }));
-    const [chain, ...others] = await read({ chains }, { AMOY_RPC_URL: 'http://amoy.example', RELAYER_KEY });
+    const chains = example.chains.map((each) => ({ ...each, operatorKey: { file: 'key' }, relayerKey: { env: 'RELAYER_KEY' }, quickKey: { env: 'QUICK_KEY' } }));
+    const [chain, ...others] = await read({ chains }, { AMOY_RPC_URL: 'http://amoy.example', RELAYER_KEY, QUICK_KEY });
     assert.deepEqual(others, []);
+    assert.deepEqual([chain!.relayerKey, chain!.quickKey], [RELAYER_KEY, QUICK_KEY]);
     assert.deepEqual([chain!.chain.chainId, chain!.rpcUrls], [80_002, ['http://amoy.example', 'https://rpc-amoy.example']]);
   });
 

@@ -43,14 +43,20 @@ export async function openPage(script: string, told: (what: unknown) => void): P
   const browser = spawn(program, [...FLAGS, `--user-data-dir=${profile}`, `${origin}/`], { detached: true, stdio: 'ignore' });
   const ended = once(browser, 'exit');
   await once(browser, 'spawn');
+  const kill = (): void => {
+    try {
+      process.kill(-browser.pid!, 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+  };
+  // When mocha ends before the page is closed.
+  process.once('exit', kill);
   return {
     origin,
     async close() {
-      try {
-        process.kill(-browser.pid!, 'SIGKILL');
-      } catch {
-        // It has ended by itself.
-      }
+      process.off('exit', kill);
+      kill();
       await ended;
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

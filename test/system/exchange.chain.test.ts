@@ -55,7 +55,7 @@ describe('the exchange on a chain', function () {
       minOrderSize: 1, passOverAnchors: [],
       collateral: { name: 'USD Coin (test)', version: '2', symbol: 'USDC', decimals: 6, address: node.chain.contracts.collateral },
       orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: node.chain.contracts.settlement },
-      relayer: null,
+      relayer: null, quickOperator: null,
     });
   });
 

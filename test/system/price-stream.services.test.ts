@@ -87,6 +87,8 @@ describe('the price stream, read by', function () {
       expected.length = 0;
       await record();
       go(first);
+      // The newest price is that of the read models.
+      await fetch(`${first.url}/api/v1/prices/BTC`, { headers: { 'X-Min-Log-Position': String(expected[0]!.id) } });
       const reader = await open(`http://${HOST}:${proxy.port}${PATH}`);
       try {
         await hasAll(reader);
@@ -216,11 +218,14 @@ function openCurl(url: string): Promise<Reader> {
     const last = got.at(-1);
     const child = spawn('curl', ['-sN', '--fail', ...last === undefined ? [] : ['-H', `Last-Event-ID: ${last.id}`], url], { stdio: ['ignore', 'pipe', 'ignore'] });
     end = () => { child.kill('SIGKILL'); };
-    let id = NaN;
+    let [id, data] = [NaN, ''];
     createInterface(child.stdout).on('line', (line) => {
       if (line.startsWith('id: ')) id = Number(line.slice(4));
-      if (!line.startsWith('data: ')) return;
-      got.push({ id, data: line.slice(6) });
+      if (line.startsWith('data: ')) data = line.slice(6);
+      // Only a blank line ends an event: what is cut off before it is none.
+      if (line !== '' || data === '') return;
+      got.push({ id, data });
+      data = '';
       watch.ring();
     });
     return new Promise((resolve, reject) => { child.once('error', reject).once('close', resolve); });

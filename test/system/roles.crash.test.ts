@@ -1,7 +1,7 @@
 /**
  * `kill -9` of single processes of a stack with one process per role, two engines among them, while traders trade on a real chain: nothing
  * acknowledged is lost, nothing is done twice, one process at a time writes, and in the end history, read models, clients and chain say the
- * same. `CRASH_SEED` chooses another run, `CRASH_ROLE_KILLS` (34 or more) how long it is.
+ * same. `CRASH_SEED` chooses another run, `CRASH_ROLE_KILLS` (36 or more) how long it is.
  */
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,7 +1,7 @@
 /** How a user of a lane works in rounds: it holds its purpose, does a round, waits. A failure is reported once and retried with growing pauses. */
 import { backoffMs, pause, type Backoff } from '../../engine/waiting.js';
 import type { Report } from '../chain/report.js';
-import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneUser, type RequestStatus, type TrackedRequest } from './requests.js';
+import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneUser, type RequestStatus, type TrackedRequest } from '../lane/requests.js';
 
 export interface RoundsOptions {
   readonly lane: LaneUser;
