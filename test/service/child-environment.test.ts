@@ -77,7 +77,8 @@ describe('service: the settings of a stack\'s processes', () => {
 /** The settings that a process has as its stack has them. */
 function shared(config: Config): Partial<Config> {
   const { host, port, dataDir, databaseUrl, eventstoreUrl, logUrl, outboxUrl, chains, trustProxy, maxConnectionsPerAddress, ...rest } = config;
-  assert.ok([host, port, dataDir, databaseUrl, eventstoreUrl, logUrl, outboxUrl, chains, trustProxy, maxConnectionsPerAddress].every((each) => each !== undefined));
+  const ownOfEach = [host, port, dataDir, databaseUrl, eventstoreUrl, logUrl, outboxUrl, chains, trustProxy, maxConnectionsPerAddress];
+  assert.ok(ownOfEach.every((each) => each !== undefined));
   return rest;
 }
 

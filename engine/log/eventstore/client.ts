@@ -43,17 +43,20 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 /** The most records that a subscription gives at once. */
 const BATCH_RECORDS = 1_000;
 const CLOSE_MS = 2_000;
+/** Making a connection may take longer than a call over one that is there. */
+export const LEAST_CONNECT_MS = 3_000;
 /** A call that gRPC cancels ends its request first: of a batch on its way, the server would append the part that it has. */
 const NEVER_MS = Number.MAX_SAFE_INTEGER;
 /** Credentials select the classic append. A connection without TLS does not send them. */
 const NOBODY: Credentials = { username: 'nobody', password: '' };
 
-/** Throws BadEventStoreUrl when a file of the address cannot be read. Connects at the first call. */
+/** Throws BadEventStoreUrl when a file of the address cannot be read. Connects at the first call. `timeoutMs`: the limit of a read. */
 export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { readonly timeoutMs: number }): EventStore {
   const connection = createConnection(address);
   // Appends have a connection of their own: they do not wait behind pages, and a silent read does not end them.
   const appending = createConnection(address);
   let isConfirmed = false;
+  let confirming: Promise<boolean> | undefined;
   const nameOf = (stream: Stream): string => `${address.streamPrefix}-${stream}`;
   const credentials = address.user === undefined ? NOBODY : { username: address.user.name, password: address.user.password };
 
@@ -62,14 +65,17 @@ export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { r
     return last === undefined ? 0 : last.position + 1;
   }
 
-  /** Before the first append, and after each failure: asks something harmless, so that what cannot be sent is known not to be written. */
+  /**
+   * Before the first append, and after each failure: asks something harmless, so that what cannot be sent is known not to be written. The
+   * question outlives the attempt that asked it, so that a connection that takes longer than an attempt comes about all the same.
+   */
   async function confirm(stream: Stream, ms: number): Promise<void> {
     if (isConfirmed) return;
-    try {
-      await lengthOver(appending, stream, ms);
-    } catch (error) {
-      throw new NotSent(error);
-    }
+    confirming ??= lengthOver(appending, stream, Math.max(timeoutMs, LEAST_CONNECT_MS))
+      .then(() => isConfirmed = true)
+      .finally(() => { confirming = undefined; });
+    const confirmed = await within(confirming, ms).catch((error: unknown) => { throw new NotSent(error); });
+    if (confirmed === undefined) throw new NotSent(new NoAnswer(ms));
   }
 
   return {
@@ -77,9 +83,10 @@ export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { r
       const events = records.map(({ id, data }) => binaryEvent({ id, type: 'record', data }));
       const expectedRevision = at === 0 ? NO_STREAM : BigInt(at - 1);
       const last = at + records.length - 1;
-      await confirm(stream, ms);
+      const endMs = performance.now() + ms;
+      await confirm(stream, ms / 2);
       try {
-        const { nextExpectedRevision } = await appending.answered(ms, () => (
+        const { nextExpectedRevision } = await appending.answered(endMs - performance.now(), () => (
           appending.client().appendToStream(nameOf(stream), events, { expectedRevision, credentials, requiresLeader: true, deadline: NEVER_MS })));
         if (Number(nextExpectedRevision) !== last) throw new BrokenSequence(stream, last, Number(nextExpectedRevision));
         isConfirmed = true;

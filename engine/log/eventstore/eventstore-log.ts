@@ -10,7 +10,7 @@ import { AttemptFailed, createAppender, TAKEN, type Attempt } from '../appender.
 import { LogUnavailable, type Log, type LogRecord, type NewRecord, type Stream } from '../log.js';
 import { onceMore, readUntilAborted } from '../reading.js';
 import { createTail, PAGE_RECORDS } from '../tail.js';
-import { connectEventStore, type EventStore } from './client.js';
+import { connectEventStore, LEAST_CONNECT_MS, type EventStore } from './client.js';
 import { canPass, maybeWritten } from './faults.js';
 import { createStandingSubscription } from './subscription.js';
 import { parseEventStoreUrl } from './url.js';
@@ -28,15 +28,13 @@ export interface EventStoreLogOptions {
 
 const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
 const BETWEEN_READS_MS = 50;
-/** A first connection may take longer than an attempt over one that is there. */
-const LEAST_OPEN_MS = 3_000;
 const AT_THE_START = { firstMs: 50, longestMs: 1_000 };
 
 /** Opens the log. Its streams come into being with their first records. Throws BadEventStoreUrl, or LogUnavailable. */
 export async function openEventStoreLog(options: EventStoreLogOptions): Promise<Log> {
   const { url, unknownAfterMs = 30_000, attemptTimeoutMs = 10_000, pollMs = 1_000 } = options;
   const store = connectEventStore(parseEventStoreUrl(url), { timeoutMs: attemptTimeoutMs });
-  const lengths = await firstLengths(store, Math.max(attemptTimeoutMs, LEAST_OPEN_MS)).catch(async (error: unknown) => {
+  const lengths = await firstLengths(store, Math.max(attemptTimeoutMs, LEAST_CONNECT_MS)).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
