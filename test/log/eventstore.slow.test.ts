@@ -107,6 +107,19 @@ describe('log: EventStoreDB killed and silent', () => {
     assert.deepEqual(await followed, placed(0, [first!, second!, third!]));
   });
 
+  it('a batch on its way through a server that is stopped: given up and repeated, it is never taken for its first half', async () => {
+    const log = await open({ url: server.url, attemptTimeoutMs: 500 });
+    const batch = newRecords(900, 1_000);
+    await log.append('commands', newRecords(1));
+    server.freeze();
+    const appended = log.append('commands', batch);
+    // Two attempts to read, one after the other: the first attempt to append is over, too.
+    await assert.rejects(log.length('commands'), LogUnavailable);
+    server.thaw();
+    assert.equal(await appended, 1);
+    assert.deepEqual(await readAll(await open({ url: server.url }), 'commands', 1), placed(1, batch));
+  });
+
   it('a half-open link: a new connection is made when the old one is silent', async () => {
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: server.port });
     try {
@@ -141,7 +154,7 @@ describe('log: EventStoreDB with faults of its own', () => {
     const records = newRecords(6);
     appendsMeet('lose-reply', 'none', 'silence', 'none', 'silence-after', 'none', 'starting', 'none', 'slow');
     for (const [i, record] of records.entries()) assert.equal(await log.append('commands', [record]), i);
-    assert.deepEqual(await readAll(log, 'commands'), placed(0, records));
+    assert.deepEqual(await readAll(await open({ url: server.url }), 'commands'), placed(0, records));
   });
 
   it('opens on a server that is starting, and goes on with a leader that it is told of', async () => {

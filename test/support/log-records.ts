@@ -8,8 +8,9 @@ export function newRecord(data: Uint8Array = Buffer.from(`{"n":"${randomUUID()}"
   return { id: randomUUID(), data };
 }
 
-export function newRecords(count: number): NewRecord[] {
-  return Array.from({ length: count }, () => newRecord());
+/** `bytes` of data in each; without it, a few. */
+export function newRecords(count: number, bytes?: number): NewRecord[] {
+  return Array.from({ length: count }, () => newRecord(bytes === undefined ? undefined : Buffer.alloc(bytes, 'x')));
 }
 
 /** Appends all records, in as few appends as the log takes; returns the first one's position. Nobody else may be writing. */
