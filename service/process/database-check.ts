@@ -1,5 +1,5 @@
 /** Checks at the start that the databases of the settings can be reached, so that an error names the setting and says what to do. */
-import { isAccessDenied } from '../../engine/log/eventstore/faults.js';
+import { isAccessDenied, reasonOf } from '../../engine/log/eventstore/faults.js';
 import { createEventStoreProbe, type EventStoreProbe } from '../../engine/log/eventstore/probe.js';
 import { BadEventStoreUrl, namesEventStore, parseEventStoreUrl, placeOfEventStore } from '../../engine/log/eventstore/url.js';
 import { createConnection } from '../../engine/log/postgres/connection.js';
@@ -26,10 +26,8 @@ async function checkEventStore(setting: string, url: string): Promise<void> {
     await probe.ask();
   } catch (cause) {
     if (cause instanceof BadEventStoreUrl) throw new CannotStart(`${setting}: ${cause.message}`, { hopeless: true, cause });
-    const denied = isAccessDenied(cause);
-    const what = denied ? 'does not let this user in' : `does not answer (${messageOf(cause)})`;
-    const todo = denied ? 'correct user and password' : 'start it, or correct host, port and tls';
-    throw new CannotStart(`the EventStoreDB of ${setting} (${placeOfEventStore(parseEventStoreUrl(url))}) ${what}: ${todo}`, { hopeless: denied, cause });
+    const { what, todo, hopeless } = eventStoreFaultOf(cause);
+    throw new CannotStart(`the EventStoreDB of ${setting} (${placeOfEventStore(parseEventStoreUrl(url))}) ${what}: ${todo}`, { hopeless, cause });
   } finally {
     await probe?.close();
   }
@@ -59,6 +57,13 @@ interface Fault {
   readonly what: string;
   readonly todo: string;
   readonly hopeless: boolean;
+}
+
+function eventStoreFaultOf(error: unknown): Fault {
+  if (isAccessDenied(error)) return { what: 'does not let this user in', todo: 'correct user and password', hopeless: true };
+  const reason = reasonOf(error);
+  if (/certificate/i.test(reason)) return { what: `has a certificate that is not trusted (${reason})`, todo: 'correct tlsCAFile or the host', hopeless: false };
+  return { what: `does not answer (${reason})`, todo: 'start it, or correct host, port and tls', hopeless: false };
 }
 
 /** Classes of SQLSTATE, and codes of the operating system. */

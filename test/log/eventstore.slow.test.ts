@@ -1,4 +1,4 @@
-/** The log in EventStoreDB, beside the log's contract: a server that is killed, silent, starting or not the leader; gaps; a cluster; secrets. */
+/** The log in EventStoreDB, beside the log's contract: a server that is killed, stopped or silent; what it refuses; lost subscriptions; secrets. */
 import assert from 'node:assert/strict';
 import { appendFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
@@ -155,33 +155,6 @@ describe('log: EventStoreDB with faults of its own', () => {
     appendsMeet('lose-reply', 'none', 'silence', 'none', 'silence-after', 'none', 'starting', 'none', 'slow');
     for (const [i, record] of records.entries()) assert.equal(await log.append('commands', [record]), i);
     assert.deepEqual(await readAll(await open({ url: server.url }), 'commands'), placed(0, records));
-  });
-
-  it('opens on a server that is starting, and goes on with a leader that it is told of', async () => {
-    const leader = await startEventStoreServer();
-    try {
-      let starting = 3;
-      server.fault = () => starting-- > 0 ? 'starting' : 'not-leader';
-      server.leader = { host: '127.0.0.1', port: leader.port };
-      const log = await open({ url: server.url });
-      assert.equal(await log.append('commands', newRecords(2)), 0);
-      assert.equal(await (await open({ url: leader.url })).length('commands'), 2);
-    } finally {
-      await leader.close();
-    }
-  });
-
-  it('a cluster is asked for its leader, and waits for one; a failed search does not end the process', async () => {
-    const url = `kurrentdb+discover://127.0.0.1:${server.port}?tls=false`;
-    server.hasLeader = true;
-    const log = await open({ url, attemptTimeoutMs: 2_000 });
-    assert.equal(await log.append('commands', newRecords(1)), 0);
-    const { port } = server;
-    await server.close();
-    const appended = Promise.allSettled([log.append('commands', newRecords(1)), log.append('outcomes', newRecords(1)), log.length('commands')]);
-    server = await startEventStoreServer({ port });
-    await appended;
-    await log.length('commands');
   });
 
   for (const fault of ['too-large', 'access-denied'] as const) {

@@ -7,10 +7,10 @@ import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
  * - `lose-reply`: it is carried out, and the client is told that the connection broke.
  * - `silence`: nothing is done or answered; `silence-after`: it is carried out, and nothing is answered.
  * - `not-leader`: refused, with the leader's address; `starting`: refused as by a server that is not up yet.
- * - `too-large`, `access-denied`: refused for good.
+ * - `too-large`, `access-denied`, `unauthenticated` (wrong user or password): refused for good.
  * - `slow`: carried out a moment later.
  */
-export type ServerFault = 'none' | 'lose-reply' | 'silence' | 'silence-after' | 'not-leader' | 'starting' | 'too-large' | 'access-denied' | 'slow';
+export type ServerFault = 'none' | 'lose-reply' | 'silence' | 'silence-after' | 'not-leader' | 'starting' | 'too-large' | 'access-denied' | 'unauthenticated' | 'slow';
 
 export interface ServerCall {
   readonly method: 'append' | 'read' | 'subscribe';
@@ -37,6 +37,8 @@ export function refusalOf(fault: ServerFault, leader: { host: string; port: numb
       return error(status.INVALID_ARGUMENT, 'Maximum Append Size of 1048576 Exceeded.', { 'exception': 'maximum-append-size-exceeded', 'maximum-append-size': '1048576' });
     case 'access-denied':
       return error(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
+    case 'unauthenticated':
+      return error(status.UNAUTHENTICATED, 'Unauthenticated');
     case 'none':
     case 'silence':
     case 'silence-after':

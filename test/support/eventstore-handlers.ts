@@ -1,5 +1,5 @@
 /** The calls of the EventStoreDB test server: append, read in both directions, subscribe. */
-import { status, type sendUnaryData, type ServerReadableStream, type ServerWritableStream, type ServiceError, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { status, type Metadata, type sendUnaryData, type ServerReadableStream, type ServerWritableStream, type ServiceError, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import pb from '@eventstore/db-client/generated/streams_pb.js';
 import { pause } from '../../engine/waiting.js';
@@ -7,7 +7,7 @@ import type { ServerCall, ServerFault } from './eventstore-faults.js';
 import type { Expected, NewEvent, StoredEvent, Streams, Verdict } from './eventstore-streams.js';
 
 export interface Faults {
-  readonly faultOf: (call: ServerCall) => ServerFault;
+  readonly faultOf: (call: ServerCall, metadata: Metadata) => ServerFault;
   /** The error that a faulty call is answered with; undefined when it is carried out, or never answered. */
   readonly refusal: (fault: ServerFault) => Partial<ServiceError> | undefined;
 }
@@ -26,7 +26,7 @@ export function streamHandlers(streams: Streams, faults: Faults): UntypedService
     append: ((call: AppendCall, reply: sendUnaryData<pb.AppendResp>) => {
       const requests: pb.AppendReq[] = [];
       call.on('data', (request: pb.AppendReq) => { requests.push(request); });
-      call.on('end', () => { void append(streams, faults, { requests, reply }); });
+      call.on('end', () => { void append(streams, faults, { requests, metadata: call.metadata, reply }); });
     }) as UntypedServiceImplementation[string],
     read: ((call: ReadCall) => {
       read(streams, faults, call).catch((error: unknown) => { call.emit('error', error); });
@@ -37,8 +37,8 @@ export function streamHandlers(streams: Streams, faults: Faults): UntypedService
   };
 }
 
-async function append(streams: Streams, { faultOf, refusal }: Faults, { requests, reply }: {
-  requests: readonly pb.AppendReq[]; reply: sendUnaryData<pb.AppendResp>;
+async function append(streams: Streams, { faultOf, refusal }: Faults, { requests, metadata, reply }: {
+  requests: readonly pb.AppendReq[]; metadata: Metadata; reply: sendUnaryData<pb.AppendResp>;
 }): Promise<void> {
   const options = requests[0]?.getOptions();
   if (options === undefined) {
@@ -46,7 +46,7 @@ async function append(streams: Streams, { faultOf, refusal }: Faults, { requests
     return;
   }
   const name = nameFrom(options.getStreamIdentifier());
-  const fault = faultOf({ method: 'append', stream: name });
+  const fault = faultOf({ method: 'append', stream: name }, metadata);
   const refused = refusal(fault);
   if (fault === 'silence') return;
   if (fault === 'slow') await pause(SLOW_MS);
@@ -86,7 +86,7 @@ async function read(streams: Streams, { faultOf, refusal }: Faults, call: ReadCa
   if (options === undefined || from === undefined) throw Object.assign(new Error('not on this server'), { code: status.UNIMPLEMENTED });
   const name = nameFrom(from.getStreamIdentifier());
   const isSubscription = options.hasSubscription();
-  const fault = faultOf({ method: isSubscription ? 'subscribe' : 'read', stream: name });
+  const fault = faultOf({ method: isSubscription ? 'subscribe' : 'read', stream: name }, call.metadata);
   const refused = refusal(fault);
   if (fault === 'silence' || fault === 'silence-after') return;
   if (refused !== undefined) throw Object.assign(new Error(refused.details), refused);

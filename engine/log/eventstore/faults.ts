@@ -52,6 +52,17 @@ export function isAccessDenied(error: unknown): boolean {
   return (error as ClientError).type === 'access-denied';
 }
 
+export function isNotLeader(error: unknown): boolean {
+  return (error as ClientError).type === 'not-leader';
+}
+
+/** What kept the connection from being made, in one line; the error's text when it is another error. */
+export function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const reason = /Last error: (?:Error(?: \[\w+\])?: )?([^]*?)\.? Resolution note:/.exec(text)?.[1] ?? text;
+  return reason.replace(/\s+/g, ' ').trim();
+}
+
 export function isMissingStream(error: unknown): boolean {
   return (error as ClientError).type === 'stream-not-found';
 }

@@ -1,5 +1,6 @@
 /** Asks an EventStoreDB for the end of a stream: tells whether it answers. It tells no time without a write. */
 import { connectEventStore } from './client.js';
+import { isNotLeader } from './faults.js';
 import { parseEventStoreUrl } from './url.js';
 
 export interface EventStoreProbe {
@@ -12,7 +13,13 @@ export interface EventStoreProbe {
 export function createEventStoreProbe({ url, timeoutMs }: { readonly url: string; readonly timeoutMs: number }): EventStoreProbe {
   const store = connectEventStore(parseEventStoreUrl(url), { timeoutMs });
   return {
-    ask: async () => { await store.length('commands'); },
+    async ask() {
+      await store.length('commands').catch((error: unknown) => {
+        if (!isNotLeader(error)) throw error;
+        // The client has learnt where the leader is.
+        return store.length('commands');
+      });
+    },
     close: () => store.close(),
   };
 }
