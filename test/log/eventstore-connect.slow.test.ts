@@ -134,7 +134,7 @@ describe('log: EventStoreDB with TLS and users', () => {
   it('a start says so when the user or the password is wrong, or there is none', async () => {
     for (const wrong of ['me:wrong@', 'you:p%40ss%20word@', '']) {
       const url = urlWith(wrong, `&tlsCAFile=${trusted}`);
-      assert.match(await startError(url), /^the EventStoreDB of EVENTSTORE_URL \(localhost:.+\) does not let this user in: correct user and password$/);
+      assert.match(await startError(url), /^the EventStoreDB of EVENTSTORE_URL \(localhost:.+\) does not let this user in: correct user/);
       await assert.rejects(openEventStoreLog({ url }), (error: Error) => !error.message.includes('wrong'));
     }
   });
