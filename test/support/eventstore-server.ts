@@ -47,7 +47,13 @@ export async function startEventStoreServer(options: EventStoreServerOptions = {
   const server = new Server({ 'grpc.max_receive_message_length': LARGEST_MESSAGE });
   const refusal = (fault: ServerFault): Partial<ServiceError> | undefined => refusalOf(fault, running.leader);
   server.addService(streamsService.StreamsService, streamHandlers(streams, {
-    faultOf: (call, metadata) => isLetIn(user, metadata) ? running.fault(call) : 'unauthenticated', refusal,
+    faultOf(call, metadata) {
+      if (!isLetIn(user, metadata)) return 'unauthenticated';
+      const fault = running.fault(call);
+      // A follower refuses only calls that ask for the leader.
+      return fault === 'not-leader' && metadata.get('requires-leader')[0] !== 'true' ? 'none' : fault;
+    },
+    refusal,
   }));
   server.addService(featuresService.ServerFeaturesService, { getSupportedMethods } satisfies UntypedServiceImplementation);
   server.addService(gossipService.GossipService, {

@@ -126,7 +126,7 @@ async function readEvents(over: Connection, name: string, options: Asked, ms: nu
 async function* subscription(client: EventStoreDBClient, { name, from, signal }: {
   name: string; from: number; signal: AbortSignal;
 }): AsyncGenerator<LogRecord[]> {
-  const subscribed = client.subscribeToStream(name, { fromRevision: from === 0 ? START : BigInt(from - 1) });
+  const subscribed = client.subscribeToStream(name, { fromRevision: from === 0 ? START : BigInt(from - 1), requiresLeader: true });
   subscribed.on('error', () => undefined);
   const stop = (): void => { void subscribed.unsubscribe().catch(() => undefined).then(() => { subscribed.destroy(); }); };
   signal.addEventListener('abort', stop, { once: true });
