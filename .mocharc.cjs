@@ -1,6 +1,7 @@
 // Which tests run: all, or with TESTS set one kind of them (the word before `.test.ts`; without one it is a unit test), or the files
 // whose path below test/ contains the text: TESTS=engine/facts.
-// Slow tests start nothing, as unit tests, but take more than a second: long random histories, compiling the contracts.
+// Slow tests start nothing, as unit tests, but take more than a second: long random histories, compiling the contracts, a test server of
+// EventStoreDB.
 // Tests on go-ethereum are there only when GETH names its program, which nobody has by installing the packages.
 const { readdirSync } = require('node:fs');
 const path = require('node:path');

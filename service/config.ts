@@ -5,7 +5,8 @@ import { MAX_QUICK_S, MIN_QUICK_S } from '../engine/rules/limits.js';
 import { ROLE_NAMES } from './roles/role-names.js';
 import { processesOf, rolesOf } from './roles/role-settings.js';
 import {
-  SettingError, address, databaseUrl, flag, host, httpUrl, integer, isLoopback, list, logUrl, oneOf, proxies, text, webSocketUrl, type Parse,
+  SettingError, address, databaseUrl, eventStoreUrl, flag, host, httpUrl, integer, isLoopback, list, logUrl, oneOf, proxies, text, webSocketUrl,
+  type Parse,
 } from './settings.js';
 
 interface Setting<T> {
@@ -62,7 +63,8 @@ const settings = {
   PORT: setting(integer(0, 65_535), 8080, 'Port to listen on; 0 takes any free port.'),
   DATA_DIR: setting(text(1_000), DEFAULT_DATA_DIR, 'Directory of the embedded Postgres, the development chain and the snapshots.'),
   DATABASE_URL: setting(databaseUrl, '', 'Postgres of the read models; empty starts an embedded Postgres in DATA_DIR.', { shown: '(embedded)', secret: true }),
-  LOG_URL: setting(logUrl, '', 'Postgres of the log; empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
+  EVENTSTORE_URL: setting(eventStoreUrl, '', 'EventStoreDB (KurrentDB) of the log; empty: LOG_URL.', { shown: '(LOG_URL)', secret: true }),
+  LOG_URL: setting(logUrl, '', 'Postgres of the log, or its EventStoreDB; empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
   OUTBOX_URL: setting(databaseUrl, '', 'Postgres of the outbox (requests to lanes, messages between roles); empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
   PROCESSES: setting(processesOf, ROLE_NAMES.map((name) => [name]),
     'For npm run start:roles: the processes. Each is one role, or several joined by +. Name a process twice to run two of it.', { shown: ROLE_NAMES.join(' ') }),
@@ -172,10 +174,18 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   if (parsed.cancelAuth === 'open' && !isLoopback(parsed.host)) {
     problems.push(`CANCEL_AUTH: open lets anybody cancel any order, so it needs a loopback HOST, not ${JSON.stringify(parsed.host)}`);
   }
+  if (parsed.eventstoreUrl !== '' && parsed.logUrl !== '' && parsed.eventstoreUrl !== parsed.logUrl) {
+    problems.push('EVENTSTORE_URL: LOG_URL names another log: unset the one of the two that is not meant');
+  }
   if (parsed.metricsPort === undefined && isGiven('METRICS_HOST')) problems.push('METRICS_HOST: has no effect without METRICS_PORT: unset it, or set METRICS_PORT');
   problems.push(...withoutEffect(parsed.chains as string | undefined, isGiven));
   if (problems.length > 0) throw new ConfigError(problems);
   return parsed;
+}
+
+/** The URL of the log: that of the settings, or the read models' database. */
+export function logUrlOf({ eventstoreUrl, logUrl: given }: Pick<Config, 'eventstoreUrl' | 'logUrl'>, readModelsUrl: string): string {
+  return eventstoreUrl || given || readModelsUrl;
 }
 
 /**

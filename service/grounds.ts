@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataDirectoryError } from './cannot-start.js';
 import { chainsOf, type ChainsOfConfig } from './chains/chains-of.js';
-import type { Config } from './config.js';
+import { logUrlOf, type Config } from './config.js';
 import { databaseOf, sharedDatabaseOf } from './embedded/database-of.js';
 import { DirectoryInUse } from './embedded/directory-lock.js';
 import { reportTo, type Logger } from './logger.js';
@@ -44,7 +44,7 @@ export async function openGrounds(config: Config, { environment, logger, steps }
     logger.info({ chainId, name, settlement, exposureCheck }, 'orders settle on this chain');
   }
   return {
-    urls: { log: config.logUrl || database.url, readModels: database.url, outbox: config.outboxUrl || database.url }, chains: chains.chains,
+    urls: { log: logUrlOf(config, database.url), readModels: database.url, outbox: config.outboxUrl || database.url }, chains: chains.chains,
     isDevelopment: config.databaseUrl === '', dev: chains.dev,
     started: chains.dev === undefined ? undefined : healthOf(chains.dev),
     failed: Promise.race([

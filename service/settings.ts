@@ -1,5 +1,6 @@
 /** Parsers of settings: each turns text from the environment into a value, or throws a SettingError that says what was expected. */
 import { isIP } from 'node:net';
+import { BadEventStoreUrl, namesEventStore, parseEventStoreUrl } from '../engine/log/eventstore/url.js';
 import { ADDRESS, isAddress } from '../engine/records/hex.js';
 
 /** The text is not a value of this setting. The message says what was expected. */
@@ -93,12 +94,24 @@ export function databaseUrl(value: string): string {
   return value;
 }
 
+/** The URL of a log in EventStoreDB (KurrentDB). The text never appears in the error: it may hold a password. */
+export function eventStoreUrl(value: string): string {
+  try {
+    parseEventStoreUrl(value);
+    return value;
+  } catch (error) {
+    if (error instanceof BadEventStoreUrl) throw new SettingError(error.message);
+    throw error;
+  }
+}
+
 /** The URL of the log; its scheme names the store. The text never appears in the error: it may hold a password. */
 export function logUrl(value: string): string {
+  if (namesEventStore(value)) return eventStoreUrl(value);
   try {
     return databaseUrl(value);
   } catch {
-    throw new SettingError('expected postgres://user:password@host:port/database: Postgres is the only store of the log that is built in');
+    throw new SettingError('expected postgres://user:password@host:port/database, or esdb://user:password@host:2113 for an EventStoreDB (KurrentDB)');
   }
 }
 

@@ -2,7 +2,7 @@
  * Appends batches to one stream one after the other, each exactly once. When the answer to an attempt is lost, the appender repeats the
  * attempt at the same position until it knows whether the batch was written. Each adapter has its own attempt.
  */
-import { backoffMs, pause } from '../waiting.js';
+import { backoffMs, pause, variedMs } from '../waiting.js';
 import { LogUnavailable, REMEMBERED_BATCHES, WrongPosition, type NewRecord, type Stream } from './log.js';
 
 /**
@@ -103,13 +103,13 @@ export function createAppender(options: AppenderOptions): Appender {
         at = length;
         unknown = false;
         conflicts += 1;
-        if (conflicts > 1) pauseMs = backoffMs(conflicts - 1, AFTER_CONFLICTS);
+        if (conflicts > 1) pauseMs = variedMs(backoffMs(conflicts - 1, AFTER_CONFLICTS), Math.random);
       } catch (error) {
         if (!(error instanceof AttemptFailed)) throw error;
         ({ cause, canPass } = error);
         unknown ||= error.maybeWritten;
         failures += 1;
-        pauseMs = backoffMs(failures, AFTER_FAILURES);
+        pauseMs = variedMs(backoffMs(failures, AFTER_FAILURES), Math.random);
       }
       if (!canPass || performance.now() + pauseMs >= deadlineMs) {
         if (unknown && expected === undefined) unresolved.remember(records, at);

@@ -1,4 +1,7 @@
 /** Opens the log that a URL names. Only this module knows which adapters exist. */
+import { openEventStoreLog } from './eventstore/eventstore-log.js';
+import { createEventStoreProbe } from './eventstore/probe.js';
+import { BadEventStoreUrl, namesEventStore } from './eventstore/url.js';
 import type { Log } from './log.js';
 import { openPostgresLog, type PostgresLogOptions } from './postgres/postgres-log.js';
 
@@ -7,37 +10,41 @@ export type LogOptions = Omit<PostgresLogOptions, 'url'>;
 /** This program cannot open a log at this URL. The message does not show the URL, which may contain a password. */
 export class UnknownLogUrl extends Error {
   constructor(what: string) {
-    super(`the log's URL ${what}; give postgresql://user:password@host:port/database`);
+    super(`the log's URL ${what}`);
     this.name = 'UnknownLogUrl';
   }
 }
 
 /** Matches a scheme only with the `://` after it: other text before a colon may be a user's name. */
-const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i;
+const POSTGRES = /^postgres(?:ql)?:\/\//i;
+const FORMS = 'give postgresql://user:password@host:port/database';
 
 /**
- * Opens the log and creates its missing tables. `postgres://` and `postgresql://` name a log in Postgres. Throws UnknownLogUrl, or
- * LogUnavailable when the store cannot be reached; no error shows the URL. A log in memory has no URL, because it ends with its
- * process: tests make it with `createMemoryLog`.
+ * Opens the log and creates what it lacks. `postgres://` and `postgresql://` name a log in Postgres; `esdb://`, `kurrentdb://` and both
+ * with `+discover` one in EventStoreDB (KurrentDB). Throws UnknownLogUrl, or LogUnavailable when the store cannot be reached; no error
+ * shows the URL. A log in memory has no URL, because it ends with its process: tests make it with `createMemoryLog`.
  */
 export async function openLog(url: string, options: LogOptions = {}): Promise<Log> {
-  switch (SCHEME.exec(url)?.[1]?.toLowerCase()) {
-    case 'postgres':
-    case 'postgresql':
-      return await openPostgresLog({ url, ...options }).catch(explainUrl);
-    case 'esdb':
-    case 'esdb+discover':
-    case 'kurrentdb':
-    case 'kurrentdb+discover':
-      throw new UnknownLogUrl('names an EventStoreDB (KurrentDB), and this version has no adapter for it: keep the log in Postgres');
-    default:
-      throw new UnknownLogUrl('starts with neither postgres:// nor postgresql:// (esdb://, esdb+discover://, kurrentdb:// and '
-        + 'kurrentdb+discover:// are not supported yet)');
-  }
+  if (namesEventStore(url)) return await openEventStoreLog({ url, ...options }).catch(explainUrl);
+  if (POSTGRES.test(url)) return await openPostgresLog({ url, ...options }).catch(explainUrl);
+  throw new UnknownLogUrl(`starts with none of postgres://, postgresql://, esdb://, esdb+discover://, kurrentdb:// and kurrentdb+discover://; ${FORMS}`);
+}
+
+/** Asks the store of a log whether it answers. */
+export interface LogProbe {
+  /** Rejects when the store does not answer within the time limit. */
+  ask(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Asks a store that does not tell its time; undefined for one that does: there a question for its time is enough. */
+export function createTimelessProbe({ url, timeoutMs }: { readonly url: string; readonly timeoutMs: number }): LogProbe | undefined {
+  return namesEventStore(url) ? createEventStoreProbe({ url, timeoutMs }) : undefined;
 }
 
 /** Node's own message, "Invalid URL", does not name the setting. */
 function explainUrl(error: unknown): never {
-  if (error instanceof TypeError && 'code' in error && error.code === 'ERR_INVALID_URL') throw new UnknownLogUrl('cannot be read as a URL');
+  if (error instanceof BadEventStoreUrl) throw new UnknownLogUrl(`is wrong: ${error.message}`);
+  if (error instanceof TypeError && 'code' in error && error.code === 'ERR_INVALID_URL') throw new UnknownLogUrl(`cannot be read as a URL; ${FORMS}`);
   throw error;
 }

@@ -17,7 +17,7 @@ export type ReadPage = (from: number) => Promise<readonly LogRecord[]>;
 export interface Tail {
   /** The known length; other processes may have made the stream longer. */
   length(): number;
-  /** Keeps records that were written from position `first` on, and wakes the followers. */
+  /** Keeps records that the store has from position `first` on, and wakes the followers. */
   push(first: number, records: readonly NewRecord[]): void;
   /** Sets the known length, if it is higher, and wakes the followers. */
   grown(length: number): void;
@@ -86,14 +86,16 @@ function createWindow() {
   let bytes = 0;
 
   return {
+    /** What the window has already is passed over. After a gap it begins anew. */
     push(first: number, added: readonly NewRecord[]): void {
-      if (records.length === 0 || first !== start + records.length) {
+      const end = start + records.length;
+      if (records.length === 0 || first > end) {
         records = [];
         start = first;
         bytes = 0;
       }
-      added.forEach(({ id, data }, i) => {
-        records.push({ position: first + i, id, data });
+      added.slice(Math.max(0, start + records.length - first)).forEach(({ id, data }) => {
+        records.push({ position: start + records.length, id, data });
         bytes += data.length;
       });
       if (records.length <= WINDOW_RECORDS && bytes <= WINDOW_BYTES) return;

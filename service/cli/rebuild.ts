@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { openLog } from '../../engine/log/open-log.js';
 import { projections } from '../../projections/catalogue.js';
 import { rebuild } from '../../projections/rebuild.js';
-import { parseConfig } from '../config.js';
+import { logUrlOf, parseConfig } from '../config.js';
 import { sharedDatabaseOf } from '../embedded/database-of.js';
 import { toolAction } from './tool.js';
 
@@ -22,7 +22,7 @@ await new Command('rebuild')
 async function rebuildAll(asked: readonly string[]): Promise<void> {
   const config = parseConfig(process.env);
   const database = await sharedDatabaseOf(config);
-  const log = await openLog(config.logUrl || database.url);
+  const log = await openLog(logUrlOf(config, database.url));
   try {
     for (const projection of projections.filter(({ name }) => asked.includes(name))) {
       const { position, differingRows } = await rebuild({ url: database.url, log, projection });

@@ -1,7 +1,8 @@
 /** The conditions under which a process takes orders: its clock is trusted, its databases answer, its disk has space. */
 import { resolve } from 'node:path';
 import { RequestError } from '../../engine/records/errors.js';
-import { createDatabaseProbe, type DatabaseProbe } from '../../engine/log/postgres/probe.js';
+import { createTimelessProbe } from '../../engine/log/open-log.js';
+import { createDatabaseProbe } from '../../engine/log/postgres/probe.js';
 import type { Config } from '../config.js';
 import type { Logger } from '../logger.js';
 import type { Figure } from '../metrics.js';
@@ -65,14 +66,14 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
   const databases = openProbes(options);
   const disk = watchDisk({ directory: resolve(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, freeBytesOf, report });
   const clock = await startClock({
-    clocks, historyMs, report, ask: () => databases.log.look(),
+    clocks, historyMs, report, ask: () => databases.time.look(),
     bounds: { maxJumpMs: config.clockMaxJumpS * 1_000, acceptAfterMs: config.clockAcceptAfterS * 1_000 },
   }).catch(async (error: unknown) => {
     await databases.close();
     throw error;
   });
   await disk.look();
-  const timer = setInterval(() => { void Promise.all([clock.look(), disk.look()]); }, LOOK_EVERY_MS).unref();
+  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look(), disk.look()]); }, LOOK_EVERY_MS).unref();
   const used = (Object.keys(USERS) as DatabaseName[]).filter((name) => USERS[name].some((role) => roles.has(role)));
   const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
   const stamps = STAMPING.some((role) => roles.has(role));
@@ -121,13 +122,15 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
   };
 }
 
-function healthOf(name: DatabaseName, found: Found<DatabaseTime>): DatabaseHealth {
+function healthOf(name: DatabaseName, found: Found<unknown>): DatabaseHealth {
   return { name, answers: found.answers, lastError: found.answers ? null : found.error };
 }
 
-/** One probe per database, also when the database has several purposes. */
+/** One probe per database, also when the database has several purposes. A log in EventStoreDB tells no time: the read models' Postgres does. */
 function openProbes({ urls, machine: { clocks } }: ConditionsOptions) {
-  const opened = new Map<string, { readonly probe: Probe<DatabaseTime>; readonly connection: DatabaseProbe }>();
+  const opened = new Map<string, { readonly probe: Probe<DatabaseTime>; readonly connection: { close(): Promise<void> } }>();
+  const timeless = createTimelessProbe({ url: urls.log, timeoutMs: PROBE_TIMEOUT_MS });
+  const probed = { timeoutMs: PROBE_TIMEOUT_MS, freshMs: LOOK_EVERY_MS / 2, now: () => performance.now() };
   const open = (url: string): Probe<DatabaseTime> => {
     const connection = createDatabaseProbe({ url, timeoutMs: PROBE_TIMEOUT_MS });
     const ask = async (): Promise<DatabaseTime> => {
@@ -136,15 +139,19 @@ function openProbes({ urls, machine: { clocks } }: ConditionsOptions) {
       // The database read its clock half a round trip ago.
       return { databaseMs, monotonicMs: (askedMs + clocks.monotonic()) / 2 };
     };
-    const probe = createProbe({ ask, timeoutMs: PROBE_TIMEOUT_MS, freshMs: LOOK_EVERY_MS / 2, now: () => performance.now() });
+    const probe = createProbe({ ask, ...probed });
     opened.set(url, { probe, connection });
     return probe;
   };
   const byUrl = (url: string): Probe<DatabaseTime> => opened.get(url)?.probe ?? open(url);
-  const byName: Readonly<Record<DatabaseName, string>> = { 'log': urls.log, 'read models': urls.readModels, 'outbox': urls.outbox };
+  const log: Probe<unknown> = timeless === undefined ? byUrl(urls.log) : createProbe({ ask: () => timeless.ask(), ...probed });
+  const of: Readonly<Record<DatabaseName, () => Probe<unknown>>> = {
+    'log': () => log, 'read models': () => byUrl(urls.readModels), 'outbox': () => byUrl(urls.outbox),
+  };
   return {
-    log: byUrl(urls.log),
-    of: (name: DatabaseName) => byUrl(byName[name]),
-    close: async () => { await Promise.all([...opened.values()].map(({ connection }) => connection.close())); },
+    log,
+    time: byUrl(timeless === undefined ? urls.log : urls.readModels),
+    of: (name: DatabaseName) => of[name](),
+    close: async () => { await Promise.all([timeless?.close(), ...[...opened.values()].map(({ connection }) => connection.close())]); },
   };
 }

@@ -1,4 +1,7 @@
 /** Checks at the start that the databases of the settings can be reached, so that an error names the setting and says what to do. */
+import { isAccessDenied, reasonOf } from '../../engine/log/eventstore/faults.js';
+import { createEventStoreProbe, type EventStoreProbe } from '../../engine/log/eventstore/probe.js';
+import { BadEventStoreUrl, namesEventStore, parseEventStoreUrl, placeOfEventStore } from '../../engine/log/eventstore/url.js';
 import { createConnection } from '../../engine/log/postgres/connection.js';
 import { CannotStart, messageOf } from '../cannot-start.js';
 import type { Config } from '../config.js';
@@ -9,9 +12,25 @@ const CONNECT_TIMEOUT_MS = 10_000;
  * Connects once to each database that the settings name. Throws CannotStart, whose message has the host and the database, but neither user
  * nor password.
  */
-export async function checkDatabases(config: Pick<Config, 'databaseUrl' | 'logUrl' | 'outboxUrl'>): Promise<void> {
-  const named = [['DATABASE_URL', config.databaseUrl], ['LOG_URL', config.logUrl], ['OUTBOX_URL', config.outboxUrl]] as const;
-  for (const [setting, url] of named) if (url !== '') await checkDatabase(setting, url);
+export async function checkDatabases(config: Pick<Config, 'databaseUrl' | 'eventstoreUrl' | 'logUrl' | 'outboxUrl'>): Promise<void> {
+  const named = [
+    ['DATABASE_URL', config.databaseUrl], ['EVENTSTORE_URL', config.eventstoreUrl], ['LOG_URL', config.logUrl], ['OUTBOX_URL', config.outboxUrl],
+  ] as const;
+  for (const [setting, url] of named) if (url !== '') await (namesEventStore(url) ? checkEventStore(setting, url) : checkDatabase(setting, url));
+}
+
+async function checkEventStore(setting: string, url: string): Promise<void> {
+  let probe: EventStoreProbe | undefined;
+  try {
+    probe = createEventStoreProbe({ url, timeoutMs: CONNECT_TIMEOUT_MS });
+    await probe.ask();
+  } catch (cause) {
+    if (cause instanceof BadEventStoreUrl) throw new CannotStart(`${setting}: ${cause.message}`, { hopeless: true, cause });
+    const { what, todo, hopeless } = eventStoreFaultOf(cause);
+    throw new CannotStart(`the EventStoreDB of ${setting} (${placeOfEventStore(parseEventStoreUrl(url))}) ${what}: ${todo}`, { hopeless, cause });
+  } finally {
+    await probe?.close();
+  }
 }
 
 async function checkDatabase(setting: string, url: string): Promise<void> {
@@ -38,6 +57,13 @@ interface Fault {
   readonly what: string;
   readonly todo: string;
   readonly hopeless: boolean;
+}
+
+function eventStoreFaultOf(error: unknown): Fault {
+  if (isAccessDenied(error)) return { what: 'does not let this user in', todo: 'correct user and password', hopeless: true };
+  const reason = reasonOf(error);
+  if (/certificate/i.test(reason)) return { what: `has a certificate that is not trusted (${reason})`, todo: 'correct tlsCAFile or the host', hopeless: false };
+  return { what: `does not answer (${reason})`, todo: 'start it, or correct host, port and tls', hopeless: false };
 }
 
 /** Classes of SQLSTATE, and codes of the operating system. */

@@ -11,12 +11,15 @@ export interface StackGrounds {
   readonly hasDevChain: boolean;
 }
 
-/** Where the stack's own metrics are: each process has its metrics at its own port, which only this machine reaches. */
-const METRICS_ADDRESS = ['METRICS_PORT', 'METRICS_HOST'];
+/**
+ * What is for the stack alone: LOG_URL is given the log, whichever setting named it, and each process has its metrics at its own port, which
+ * only this machine reaches.
+ */
+const NOT_HANDED_ON = ['EVENTSTORE_URL', 'METRICS_PORT', 'METRICS_HOST'];
 
 /** The environment without ROLES and PORT, which differ per process. Defaults that depend on other settings are written out. */
 export function childEnvironment(config: Config, { environment, urls, hasDevChain }: StackGrounds): Record<string, string> {
-  const isLeftOut = (name: string): boolean => METRICS_ADDRESS.includes(name) || (hasDevChain && IGNORED_WITH_CHAINS_FILE.includes(name));
+  const isLeftOut = (name: string): boolean => NOT_HANDED_ON.includes(name) || (hasDevChain && IGNORED_WITH_CHAINS_FILE.includes(name));
   const given = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined && !isLeftOut(entry[0]));
   return {
     ...Object.fromEntries(given),

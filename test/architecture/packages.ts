@@ -5,6 +5,7 @@ import { eachSource, isOneOf, visit, type Project, type Rule, type Source } from
 /** Files, or `folder/*`. Tests may import any. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@bitauth/libauth': ['command/signing/recover.ts'],
+  '@eventstore/db-client': ['engine/log/eventstore/client.ts'],
   '@foundry-rs/anvil': ['service/embedded/chain/anvil.ts'],
   'ajv': ['command/orders/order-request.ts', 'engine/records/codec.ts', 'engine/records/schema.ts'],
   'commander': ['service/cli/demo.ts', 'service/cli/deploy.ts', 'service/cli/market.ts', 'service/cli/rebuild.ts', 'service/cli/token.ts', 'service/cli/tool.ts', 'service/program.ts'],

@@ -5,10 +5,9 @@ import { openLog } from '../../engine/log/open-log.js';
 import { encodeData, encodeIds } from '../../engine/log/postgres/binary.js';
 import { MAX_APPEND_RECORDS, type Log, type NewRecord } from '../../engine/log/log.js';
 import type { BenchLine } from './line.js';
+import { perSecond, readingRate, takingTurns } from './rates.js';
 
 const RECORD_BYTES = 600;
-const ROUND_MS = 400;
-const ROUNDS = 5;
 const READ_RECORDS = 100_000;
 
 /** Appends at 1, 10 and 100 a batch, and reading; `url` names a database of its own, with fsync on for honest figures. */
@@ -39,9 +38,10 @@ async function appends(log: Log, bare: pg.Client, batch: number): Promise<BenchL
       from unnest($2::uuid[], $3::bytea[]) with ordinality as u (id, data, nth)`, values });
     position += rows.length;
   };
-  const { ours, peer } = await alternate(
-    async () => await perSecond(async () => { await log.append('commands', records()); }) * batch,
-    async () => await perSecond(async () => { await insert(records()); }) * batch);
+  const { ours, peer } = await takingTurns({
+    ours: async () => await perSecond(() => log.append('commands', records())) * batch,
+    peer: async () => await perSecond(() => insert(records())) * batch,
+  });
   return {
     name: `log, append ${batch} at a time`, figure: ours, unit: 'records/s',
     peer: { name: 'one bare INSERT of the same rows', figure: peer }, target: { ratioAtLeast: batch < 100 ? 0.5 : 0.68 },
@@ -53,39 +53,15 @@ async function reads(log: Log, bare: pg.Client): Promise<BenchLine> {
   while (await log.length('outcomes') < READ_RECORDS) {
     await log.append('outcomes', Array.from({ length: MAX_APPEND_RECORDS }, () => ({ id: randomUUID(), data })));
   }
-  const { ours, peer } = await alternate(
-    () => readAll(async (from) => (await log.read('outcomes', from, 5_000)).length),
-    () => readAll(async (from) => (await bare.query({
+  const { ours, peer } = await takingTurns({
+    ours: () => readingRate(async (from) => (await log.read('outcomes', from, 5_000)).length),
+    peer: () => readingRate(async (from) => (await bare.query({
       name: 'bare_read', text: 'select position, id, data from log.records where stream = 1 and position >= $1 order by position limit 5000',
       values: [from],
-    })).rows.length));
+    })).rows.length),
+  });
   return {
     name: 'log, read in pages of 5,000', figure: ours, unit: 'records/s',
     peer: { name: 'SELECT of the same rows by node-postgres', figure: peer }, target: { ratioAtLeast: 4 },
   };
-}
-
-async function readAll(page: (from: number) => Promise<number>): Promise<number> {
-  const start = performance.now();
-  let position = 0;
-  for (let count = await page(0); count > 0; count = await page(position)) position += count;
-  return position / (performance.now() - start) * 1000;
-}
-
-/** Both by turns, so that the machine's moods meet both; medians. */
-async function alternate(ours: () => Promise<number>, peer: () => Promise<number>): Promise<{ ours: number; peer: number }> {
-  const figures = { ours: [] as number[], peer: [] as number[] };
-  for (let round = 0; round < ROUNDS; round++) {
-    figures.ours.push(await ours());
-    figures.peer.push(await peer());
-  }
-  const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
-  return { ours: median(figures.ours), peer: median(figures.peer) };
-}
-
-async function perSecond(work: () => Promise<void>): Promise<number> {
-  const start = performance.now();
-  let calls = 0;
-  for (; performance.now() - start < ROUND_MS; calls++) await work();
-  return calls / (performance.now() - start) * 1000;
 }

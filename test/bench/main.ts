@@ -8,6 +8,7 @@ import { engineBench } from './engine.js';
 import { benchHttp } from './http.js';
 import type { BenchLine } from './line.js';
 import { logBench } from './log.js';
+import { logsBench } from './logs.js';
 import { ordersBench } from './orders.js';
 import { pricesBench } from './prices.js';
 import { projectionsBench } from './projections.js';
@@ -24,7 +25,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   signature: signatureBench,
   http: () => benchHttp(),
   orders: ordersBench,
-  log: () => onDatabase(logBench),
+  log: async () => [...await onDatabase(logBench), ...await onDatabase(logsBench)],
   projections: () => onDatabase(projectionsBench),
   reads: () => onDatabase((url) => readsBench(url)),
   restart: () => onDatabase(restartBench),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { LogUnavailable } from '../../engine/log/log.js';
 import { openLog, UnknownLogUrl } from '../../engine/log/open-log.js';
+import { startEventStoreServer } from '../support/eventstore-server.js';
 import { newRecords } from '../support/log-records.js';
 import { testDatabase } from '../support/postgres.js';
 
@@ -25,11 +26,33 @@ describe('open a log', () => {
     });
   }
 
-  for (const scheme of ['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover']) {
-    it(`says that ${scheme}:// is to come, and what to do`, async () => {
-      const error = await refusal(`${scheme}://admin:passw0rd@host:2113?tls=false`, 'passw0rd');
+  for (const scheme of ['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover', 'KurrentDB']) {
+    it(`of ${scheme}://`, async () => {
+      const server = await startEventStoreServer();
+      const log = await openLog(server.url.replace(/^esdb:/, `${scheme}:`));
+      assert.equal(await log.append('commands', newRecords(2)), 0);
+      await log.close();
+      await server.close();
+    });
+  }
+
+  for (const [what, url, message] of [
+    ['no host', 'esdb://me:passw0rd@', /cannot be read/],
+    ['a wrong port', 'esdb://me:passw0rd@host:99999', /a port that cannot be read/],
+    ['a password with an @', 'esdb://me:passw0rd@1@host', /cannot be read/],
+    ['a password that cannot be decoded', 'esdb://me:passw0rd%zz@host', /write special characters as %40/],
+    ['reads from followers', 'esdb://me:passw0rd@host?nodePreference=follower', /nodePreference must be leader/],
+    ['an option that breaks a promise', 'esdb://me:passw0rd@host?throwOnAppendFailure=false', /the options of the URL are tls,/],
+    ['an option twice', 'esdb://me:passw0rd@host?tls=true&tls=false', /each once/],
+    ['half a certificate', 'esdb://me:passw0rd@host?userKeyFile=x', /together or not at all/],
+    ['a prefix of the server\'s', 'esdb://me:passw0rd@host?streamPrefix=$all', /streamPrefix is 1 to 100/],
+    ['neither true nor false', 'esdb://me:passw0rd@host?tls=no', /tls is true or false/],
+  ] as const) {
+    it(`says what is wrong with the URL of an EventStoreDB: ${what}`, async () => {
+      const error = await refusal(url, 'passw0rd');
       assert.ok(error instanceof UnknownLogUrl);
-      assert.match(error.message, /EventStoreDB .* no adapter .* keep the log in Postgres; give postgresql:\/\//);
+      assert.match(error.message, message);
+      assert.match(error.message, /; give esdb:\/\/user:password@host:2113, /);
     });
   }
 
@@ -37,7 +60,7 @@ describe('open a log', () => {
     it(`names the schemes when it is given ${JSON.stringify(url)}`, async () => {
       const error = await refusal(url, 'passw0rd');
       assert.ok(error instanceof UnknownLogUrl);
-      assert.match(error.message, /starts with neither postgres:\/\/ nor postgresql:\/\/ \(esdb:\/\//);
+      assert.match(error.message, /starts with none of postgres:\/\/, postgresql:\/\/, esdb:\/\/, /);
     });
   }
 

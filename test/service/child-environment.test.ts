@@ -76,8 +76,9 @@ describe('service: the settings of a stack\'s processes', () => {
 
 /** The settings that a process has as its stack has them. */
 function shared(config: Config): Partial<Config> {
-  const { host, port, dataDir, databaseUrl, logUrl, outboxUrl, chains, trustProxy, maxConnectionsPerAddress, ...rest } = config;
-  assert.ok([host, port, dataDir, databaseUrl, logUrl, outboxUrl, chains, trustProxy, maxConnectionsPerAddress].every((each) => each !== undefined));
+  const { host, port, dataDir, databaseUrl, eventstoreUrl, logUrl, outboxUrl, chains, trustProxy, maxConnectionsPerAddress, ...rest } = config;
+  const ownOfEach = [host, port, dataDir, databaseUrl, eventstoreUrl, logUrl, outboxUrl, chains, trustProxy, maxConnectionsPerAddress];
+  assert.ok(ownOfEach.every((each) => each !== undefined));
   return rest;
 }
 

@@ -1,7 +1,7 @@
 /** The settings: defaults, every fault at once, secrets kept, what the development stack may do. */
 import assert from 'node:assert/strict';
 import type { ConfigError } from '../../service/config.js';
-import { parseConfig, publicConfig, settingsHelp, settingsMarkdown } from '../../service/config.js';
+import { logUrlOf, parseConfig, publicConfig, settingsHelp, settingsMarkdown } from '../../service/config.js';
 import { isLoopback } from '../../service/settings.js';
 
 describe('service: configuration', () => {
@@ -22,7 +22,7 @@ describe('service: configuration', () => {
       coinbaseUrl: 'https://api.exchange.coinbase.com', coinbaseStreamUrl: 'wss://ws-feed.exchange.coinbase.com',
       binanceUrl: 'https://data-api.binance.vision', binanceStreamUrl: 'wss://data-stream.binance.vision', quickIntervalS: 900, quickAhead: 2,
       keepAliveTimeoutMs: 65_000, clockMaxJumpS: 10, clockAcceptAfterS: 600, minFreeDiskMb: 512,
-      stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
+      stopTimeoutMs: 10_000, readyMaxLag: 10_000, eventstoreUrl: '', logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
     });
     assert.deepEqual(parseConfig({ PORT: '', HOST: ' ' }), config, 'an empty variable is an absent one');
   });
@@ -129,6 +129,22 @@ describe('service: configuration', () => {
     assert.deepEqual(refused({ ...own, CHAINS: 'chains.json' }).sort(), Object.keys(own).sort());
     assert.throws(() => parseConfig({ SETTLEMENT_ADDRESS: `0x${'ab'.repeat(20)}` }),
       /SETTLEMENT_ADDRESS: has no effect with CHAINS=dev, since the development chain has its own values: unset it, or set CHAINS$/m);
+  });
+
+  it('takes the log from EVENTSTORE_URL, LOG_URL or DATABASE_URL, and refuses two that differ without showing them', () => {
+    const [store, other] = ['esdb://me:hunter2@host?tls=false', 'postgres://me:hunter2@db/log'];
+    const logOf = (environment: Record<string, string>) => logUrlOf(parseConfig(environment), 'postgres://read/models');
+    const given = [{}, { LOG_URL: other }, { LOG_URL: store }, { EVENTSTORE_URL: store }, { EVENTSTORE_URL: store, LOG_URL: store }];
+    assert.deepEqual(given.map(logOf), ['postgres://read/models', other, store, store, store]);
+    assert.equal(publicConfig(parseConfig({ EVENTSTORE_URL: store }))['EVENTSTORE_URL'], '(secret)');
+    for (const [environment, message] of [
+      [{ EVENTSTORE_URL: store, LOG_URL: other }, /EVENTSTORE_URL: LOG_URL names another log: unset the one of the two that is not meant/],
+      [{ EVENTSTORE_URL: other }, /EVENTSTORE_URL: the URL cannot be read; give esdb:/],
+      [{ EVENTSTORE_URL: `${store}&nodePreference=random` }, /EVENTSTORE_URL: nodePreference must be leader/],
+      [{ LOG_URL: `${store}&tls=true` }, /LOG_URL: the options of the URL are/],
+    ] as const) {
+      assert.throws(() => parseConfig(environment), (error: ConfigError) => message.test(error.message) && !error.message.includes('hunter2'));
+    }
   });
 
   it('logs only settings that count', () => {

@@ -8,7 +8,7 @@ import { encodeCommand } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { openLog } from '../../engine/log/open-log.js';
 import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
-import { parseConfig } from '../../service/config.js';
+import { logUrlOf, parseConfig } from '../../service/config.js';
 import type { Machine } from '../../service/conditions/conditions.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import { createLogger } from '../../service/logger.js';
@@ -19,6 +19,8 @@ export interface ExchangeStack extends DocumentedClient {
   readonly url: string;
   /** Its database; the read models' one where the settings name others for log and outbox. */
   readonly databaseUrl: string;
+  /** Its log. */
+  readonly logUrl: string;
   /** What `/api/v1/config` gave: all that a wallet needs on the first chain. */
   readonly signing: Signing;
   /** The same on a chain. */
@@ -109,7 +111,7 @@ async function start(grounds: Grounds): Promise<ExchangeStack> {
   const config = parseConfig({
     PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, CATALOGUE: join(directory, 'catalogue.json'), LOG_LEVEL: 'silent', ...settings,
   });
-  const urls = { log: config.logUrl || database.url, readModels: database.url, outbox: config.outboxUrl || database.url };
+  const urls = { log: logUrlOf(config, database.url), readModels: database.url, outbox: config.outboxUrl || database.url };
   const exchange = await startProcess(config, { urls, chains }, createLogger(config, logged && { write: logged }), machine);
   const failed = exchange.failed.then(() => '', (error: Error) => error.message);
   const client = documentedClient(exchange.url);
@@ -123,14 +125,14 @@ async function start(grounds: Grounds): Promise<ExchangeStack> {
   let end: Promise<void> | undefined;
   const stop = () => end ??= stopped(exchange);
   return {
-    ...client, url: exchange.url, databaseUrl: database.url, signing, signingOn, rain, sun, stop, failed,
+    ...client, url: exchange.url, databaseUrl: database.url, logUrl: urls.log, signing, signingOn, rain, sun, stop, failed,
     place: async (wallet, { marketId = rain.id, ...fields } = {}, { signing: of = signing, ...changes } = {}) => {
       const sent = await signedBody(of, wallet, { marketId, nonce: nextNonce(), ...fields }, changes);
       const answer = await client.request('POST', '/api/v1/orders', { body: sent });
       if (answer.status !== 200) throw new Error(`refused: ${answer.text}`);
       return { ...answer, ...answer.body as { orderHash: string; timestamp: number }, sent };
     },
-    record: (...commands) => recordCommands(database.url, commands),
+    record: (...commands) => recordCommands(urls.log, commands),
     restart: async (others = chains) => {
       await stop();
       return start({ ...grounds, chains: others });

@@ -8,8 +8,9 @@ export function newRecord(data: Uint8Array = Buffer.from(`{"n":"${randomUUID()}"
   return { id: randomUUID(), data };
 }
 
-export function newRecords(count: number): NewRecord[] {
-  return Array.from({ length: count }, () => newRecord());
+/** `bytes` of data in each; without it, a few. */
+export function newRecords(count: number, bytes?: number): NewRecord[] {
+  return Array.from({ length: count }, () => newRecord(bytes === undefined ? undefined : Buffer.alloc(bytes, 'x')));
 }
 
 /** Appends all records, in as few appends as the log takes; returns the first one's position. Nobody else may be writing. */
@@ -21,6 +22,15 @@ export async function appendAll(log: Pick<Log, 'append' | 'length'>, stream: Str
     rest = rest.slice(count);
   }
   return first;
+}
+
+/** Appends all records wherever the stream ends, in as few appends as the log takes, while others may be writing. */
+export async function appendAnywhere(log: Pick<Log, 'append'>, stream: Stream, records: readonly NewRecord[]): Promise<void> {
+  for (let rest = records; rest.length > 0;) {
+    const count = fittingRecords(rest);
+    await log.append(stream, rest.slice(0, count));
+    rest = rest.slice(count);
+  }
 }
 
 /** What a stream has from position `from` on, read in pages until an empty one. */

@@ -17,6 +17,8 @@ export interface TcpProxy {
   /** Refuses new connections and cuts those there are, until `accept()`. */
   refuse(): void;
   accept(): void;
+  /** Cuts the connections that there are. */
+  cut(): void;
   /** Sends what was withheld on to the server; resolves when the server has answered all of it. */
   release(): Promise<void>;
   close(): Promise<void>;
@@ -74,8 +76,9 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
     replied: async () => undefined,
     refuse() {
       refusing = true;
-      for (const socket of sockets) socket.destroy();
+      proxy.cut();
     },
+    cut() { for (const socket of sockets) socket.destroy(); },
     accept() { refusing = false; },
     async release() { await Promise.all(withheld.splice(0).map((send) => send())); },
     async close() {

@@ -87,6 +87,10 @@ describe('a start that cannot succeed', function () {
       /port \d+ of the development chain is in use: set CHAIN_PORT to another port, or to 0 for any free port$/],
     ['Postgres is not there', () => withDatabase({ DATABASE_URL: 'postgres://me:hidden@127.0.0.1:1/x' }), 1,
       /the Postgres of DATABASE_URL \(127\.0\.0\.1:1\/x\) refuses connections \(ECONNREFUSED\): start it, or correct host and port$/],
+    ['EventStoreDB is not there', () => withDatabase({ EVENTSTORE_URL: 'esdb://me:hidden@127.0.0.1:1?tls=false' }), 1,
+      /the EventStoreDB of EVENTSTORE_URL \(127\.0\.0\.1:1, streams exchange-\*\) does not answer \(.+\): start it, or correct host, port and tls$/],
+    ['the certificate of EventStoreDB is not there', () => withDatabase({ EVENTSTORE_URL: 'esdb://me:hidden@127.0.0.1:1?tlsCAFile=absent.crt' }), 78,
+      /EVENTSTORE_URL: the file of tlsCAFile \(absent\.crt\) cannot be read \(ENOENT\)/],
     ['Postgres refuses the password', () => {
       const wrong = new URL(databaseUrl);
       wrong.password = 'wrong';

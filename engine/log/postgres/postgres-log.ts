@@ -1,9 +1,9 @@
 /** The log in Postgres, the embedded default. Positions have no gaps, however many processes append at the same time. */
 import pg from 'pg';
-import { orAborted, retrying } from '../../waiting.js';
 import { checkAppend, checkPosition } from '../append-check.js';
 import { createAppender } from '../appender.js';
-import { LogUnavailable, type Log, type LogRecord, type Stream } from '../log.js';
+import { LogUnavailable, type Log, type Stream } from '../log.js';
+import { onceMore, readUntilAborted } from '../reading.js';
 import { createTail, PAGE_RECORDS } from '../tail.js';
 import { attemptsOf } from './append.js';
 import { canPass, clientConfig, createConnection, soleRow, type ConnectionOptions } from './connection.js';
@@ -24,7 +24,6 @@ export interface PostgresLogOptions {
 
 const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
 const READ_CONNECTIONS = 4;
-const AFTER_FAILED_READS = { firstMs: 20, longestMs: 2_000 };
 
 /** Opens the log and creates its missing tables. Throws LogUnavailable when Postgres cannot be reached. */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<Log> {
@@ -43,7 +42,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
   const perStream = async <T>(make: (stream: Stream) => T | Promise<T>): Promise<Record<Stream, T>> => (
     { commands: await make('commands'), outcomes: await make('outcomes') });
   const tails = await perStream(async (stream) => (
-    createTail({ stream, pollMs, length: await onceMore(() => lengthOf(pool, stream)) })));
+    createTail({ stream, pollMs, length: await onceMore(() => lengthOf(pool, stream), canPass) })));
   const signals = createSignals({
     connection: connectionOptions('signals'),
     grown: (stream, length) => { tails[stream].grown(length); },
@@ -69,14 +68,14 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
     },
     async read(stream, from, limit) {
       checkPosition(from);
-      return await onceMore(() => readPage(pool, stream, from, Math.min(limit, PAGE_RECORDS)));
+      return await onceMore(() => readPage(pool, stream, from, Math.min(limit, PAGE_RECORDS)), canPass);
     },
-    length: (stream) => onceMore(() => lengthOf(pool, stream)),
+    length: (stream) => onceMore(() => lengthOf(pool, stream), canPass),
     follow(stream, from, signal) {
       checkPosition(from);
       signals.listen();
       const ended = AbortSignal.any([signal, closed.signal]);
-      const readFrom = (next: number) => readUntilAborted(() => readPage(pool, stream, next, PAGE_RECORDS), ended);
+      const readFrom = (next: number) => readUntilAborted(() => readPage(pool, stream, next, PAGE_RECORDS), ended, canPass);
       return tails[stream].follow(from, ended, readFrom);
     },
     async close() {
@@ -107,26 +106,4 @@ async function createSchema(options: ConnectionOptions): Promise<void> {
 async function lengthOf(pool: pg.Pool, stream: Stream): Promise<number> {
   const { rows } = await pool.query<[string]>({ name: 'log_length', text: LENGTH, values: [STREAM_NUMBERS[stream]], rowMode: 'array' });
   return Number(soleRow(rows)[0]);
-}
-
-/** Tries twice, because a pooled connection may be dead without the pool knowing. Then throws LogUnavailable. */
-async function onceMore<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work().catch((error: unknown) => {
-      if (!canPass(error)) throw error;
-      return work();
-    });
-  } catch (cause) {
-    throw canPass(cause) ? new LogUnavailable(false, { cause }) : cause;
-  }
-}
-
-/** Retries until the read succeeds, for followers, which outlive every outage. Returns no records when the signal aborts. */
-async function readUntilAborted(readOnce: () => Promise<LogRecord[]>, signal: AbortSignal): Promise<LogRecord[]> {
-  try {
-    return await retrying(() => orAborted(readOnce(), signal), { backoff: AFTER_FAILED_READS, signal, canPass });
-  } catch (error) {
-    if (signal.aborted) return [];
-    throw error;
-  }
 }

@@ -1,0 +1,111 @@
+/**
+ * The log in EventStoreDB (KurrentDB): one event per record, and a record's position is its event's revision.
+ *
+ * Every append names the revision that it wants. So a repetition is found by its ids, and a wrong revision proves that nothing was written
+ * there. The server's `ANY` is never used: it knows repeated ids from a bounded cache only.
+ */
+import { retrying } from '../../waiting.js';
+import { checkAppend, checkPosition } from '../append-check.js';
+import { AttemptFailed, createAppender, TAKEN, type Attempt } from '../appender.js';
+import { LogUnavailable, type Log, type LogRecord, type NewRecord, type Stream } from '../log.js';
+import { onceMore, readUntilAborted } from '../reading.js';
+import { createTail, PAGE_RECORDS } from '../tail.js';
+import { connectEventStore, LEAST_CONNECT_MS, type EventStore } from './client.js';
+import { canPass, maybeWritten } from './faults.js';
+import { createStandingSubscription } from './subscription.js';
+import { parseEventStoreUrl } from './url.js';
+
+export interface EventStoreLogOptions {
+  /** See url.ts. */
+  readonly url: string;
+  /** An append without a known result ends with LogUnavailable after this time. Default 30 s. */
+  readonly unknownAfterMs?: number;
+  /** A connection without an answer is replaced after this time. Default 10 s. */
+  readonly attemptTimeoutMs?: number;
+  /** A waiting follower reads the store this often, in case its subscription is silent. Default 1 s. */
+  readonly pollMs?: number;
+}
+
+const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
+const BETWEEN_READS_MS = 50;
+const AT_THE_START = { firstMs: 50, longestMs: 1_000 };
+
+/** Opens the log. Its streams come into being with their first records. Throws BadEventStoreUrl, or LogUnavailable. */
+export async function openEventStoreLog(options: EventStoreLogOptions): Promise<Log> {
+  const { url, unknownAfterMs = 30_000, attemptTimeoutMs = 10_000, pollMs = 1_000 } = options;
+  const store = connectEventStore(parseEventStoreUrl(url), { timeoutMs: attemptTimeoutMs });
+  const lengths = await firstLengths(store, Math.max(attemptTimeoutMs, LEAST_CONNECT_MS)).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+  const closed = new AbortController();
+  const perStream = <T>(make: (stream: Stream) => T): Record<Stream, T> => ({ commands: make('commands'), outcomes: make('outcomes') });
+  const tails = perStream((stream) => createTail({ stream, pollMs, length: lengths[stream] }));
+  const subscriptions = perStream((stream) => createStandingSubscription({
+    subscribe: (from, signal) => store.subscribe(stream, from, signal),
+    received: (records) => { tails[stream].push(records[0]?.position ?? 0, records); },
+    random: () => Math.random(),
+  }));
+  const appenders = perStream((stream) => createAppender({
+    stream, unknownAfterMs, attemptTimeoutMs,
+    attemptsOf: (records) => attemptsOf(store, stream, records),
+    length: () => lengths[stream] = Math.max(lengths[stream], tails[stream].length()),
+    // Followers get what the server stored, by the subscription: a batch that was there already may have had other bytes.
+    appended: ({ length }) => { lengths[stream] = Math.max(lengths[stream], length); },
+  }));
+  const unlessClosed = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (closed.signal.aborted) throw new LogUnavailable(false);
+    return await onceMore(work, canPass, BETWEEN_READS_MS);
+  };
+
+  return {
+    async append(stream, records, expected) {
+      checkAppend(records, expected);
+      return await appenders[stream].append(records, expected);
+    },
+    async read(stream, from, limit) {
+      checkPosition(from);
+      return await unlessClosed(() => store.read(stream, from, Math.min(limit, PAGE_RECORDS)));
+    },
+    length: (stream) => unlessClosed(() => store.length(stream)),
+    follow(stream, from, signal) {
+      checkPosition(from);
+      subscriptions[stream].start(tails[stream].length());
+      const ended = AbortSignal.any([signal, closed.signal]);
+      const readFrom = (next: number): Promise<LogRecord[]> => readUntilAborted(() => store.read(stream, next, PAGE_RECORDS), ended, canPass);
+      return tails[stream].follow(from, ended, readFrom);
+    },
+    async close() {
+      closed.abort();
+      await Promise.all(STREAMS.map((stream) => appenders[stream].close()));
+      await Promise.all(STREAMS.map((stream) => subscriptions[stream].close()));
+      await store.close();
+    },
+  };
+}
+
+/** Asks for the lengths until the time limit: a server that is starting answers with errors, and one that is not the leader names it. */
+async function firstLengths(store: EventStore, timeoutMs: number): Promise<Record<Stream, number>> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  let latest: unknown;
+  const failed = (error: unknown): void => { latest = error; };
+  const lengthOf = (stream: Stream): Promise<number> => retrying(
+    () => store.length(stream, timeoutMs), { backoff: AT_THE_START, signal, canPass, failed });
+  try {
+    return { commands: await lengthOf('commands'), outcomes: await lengthOf('outcomes') };
+  } catch (cause) {
+    throw canPass(cause) ? new LogUnavailable(false, { cause: latest ?? cause }) : cause;
+  }
+}
+
+/** An attempt at exactly one position, wherever it may be: the server has no other kind that is safe to repeat. */
+function attemptsOf(store: EventStore, stream: Stream, records: readonly NewRecord[]): Attempt {
+  return async ({ at, timeoutMs }) => {
+    try {
+      const { length, taken } = await store.append(stream, records, { at, timeoutMs });
+      return { first: taken ? TAKEN : at, length, written: !taken };
+    } catch (error) {
+      throw new AttemptFailed(error, { maybeWritten: maybeWritten(error), canPass: canPass(error) });
+    }
+  };
+}

@@ -1,0 +1,48 @@
+/** What the EventStoreDB test server can be told to do to a call, and the errors that a real one would answer with. */
+import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
+
+/**
+ * What happens to a call.
+ *
+ * - `lose-reply`: it is carried out, and the client is told that the connection broke.
+ * - `silence`: nothing is done or answered; `silence-after`: it is carried out, and nothing is answered.
+ * - `not-leader`: refused, with the leader's address; `starting`: refused as by a server that is not up yet.
+ * - `too-large`, `access-denied`, `unauthenticated` (wrong user or password): refused for good.
+ * - `slow`: carried out a moment later.
+ */
+export type ServerFault = 'none' | 'lose-reply' | 'silence' | 'silence-after' | 'not-leader' | 'starting' | 'too-large' | 'access-denied' | 'unauthenticated' | 'slow';
+
+export interface ServerCall {
+  readonly method: 'append' | 'read' | 'subscribe';
+  readonly stream: string;
+}
+
+/** The errors of a real server: the client reads their kind from the trailing metadata. */
+export function refusalOf(fault: ServerFault, leader: { host: string; port: number }): Partial<ServiceError> | undefined {
+  const error = (code: status, details: string, trailers: Readonly<Record<string, string>> = {}) => {
+    const metadata = new Metadata();
+    for (const [name, value] of Object.entries(trailers)) metadata.set(name, value);
+    return { code, details, metadata };
+  };
+  switch (fault) {
+    case 'lose-reply':
+      return error(status.UNAVAILABLE, 'Connection dropped');
+    case 'not-leader':
+      return error(status.NOT_FOUND, 'Leader info available', {
+        'exception': 'not-leader', 'leader-endpoint-host': leader.host, 'leader-endpoint-port': String(leader.port),
+      });
+    case 'starting':
+      return error(status.UNKNOWN, 'Exception was thrown by handler.');
+    case 'too-large':
+      return error(status.INVALID_ARGUMENT, 'Maximum Append Size of 1048576 Exceeded.', { 'exception': 'maximum-append-size-exceeded', 'maximum-append-size': '1048576' });
+    case 'access-denied':
+      return error(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
+    case 'unauthenticated':
+      return error(status.UNAUTHENTICATED, 'Unauthenticated');
+    case 'none':
+    case 'silence':
+    case 'silence-after':
+    case 'slow':
+      return undefined;
+  }
+}
