@@ -42,6 +42,10 @@ const ARROWS: readonly Arrow[] = [
     of: `command/${user}`, may: [`command/${user}/*`, 'command/rounds/*', 'command/lane/*', 'command/chain/*', 'command/signing/*', 'command/orders/exact-json', 'contracts-abi/*', ...ENGINE],
     because: 'the lane\'s users do not know each other',
   })),
+  {
+    of: 'command/feed', may: ['command/feed/*', 'command/chain/report', 'command/lane/session', ...ENGINE],
+    because: 'the feed is made from the history alone and knows nobody who reads it',
+  },
   { of: 'command', may: ['command/*', 'contracts-abi/*', ...ENGINE], because: 'command is below the service' },
 
   { of: 'projections', may: ['projections/*', ...RECORDS], because: 'read models are folded from recorded outcomes and nothing else' },
