@@ -79,14 +79,14 @@ export async function mortalService({ databaseUrl, chainUrl, environment, patien
     const life = await begin();
     let atMoment = false;
     const die = () => { atMoment ||= end(life, 'SIGKILL'); };
-    if (moment.at === 'database' || moment.at === 'chain') lieInWait({ tcp, rpc }, moment, die);
+    if (isQuestion(moment)) lieInWait({ database: tcp, rpc }, moment, die);
     if (moment.at === 'start') setTimeout(die, moment.afterMs);
     void life.service.listening.then(() => {
       if (moment.at === 'work') setTimeout(die, moment.afterMs);
       setTimeout(() => { end(life, 'SIGKILL'); }, patienceMs).unref();
     }, () => undefined);
     await life.service.exited;
-    tcp.fate = rpc.fate = () => 'pass';
+    stopLying({ database: tcp, rpc });
     if (!life.isKilled) await failure.promise;
     return { moment, listened: life.isListening, atMoment };
   }
@@ -128,9 +128,18 @@ interface Life {
   isOver: boolean;
 }
 
-/** The nth request to the database or the chain with this text in it: before it arrives there, or when it has been answered. */
+/** Where questions are asked: each a proxy of the test's. */
+export interface Doors {
+  readonly database: TcpProxy;
+  /** The log's, where the log is not in the database. */
+  readonly log?: TcpProxy | undefined;
+  readonly kafka?: TcpProxy | undefined;
+  readonly rpc: RpcProxy;
+}
+
+/** The nth request to the database, the log, Kafka or the chain with this text in it: before it arrives there, or when it has been answered. */
 export interface Question {
-  readonly at: 'database' | 'chain';
+  readonly at: 'database' | 'log' | 'kafka' | 'chain';
   readonly text: string;
   /** The address whose transaction it is about, or what else names that in a statement; undefined when any counts. */
   readonly of?: string | undefined;
@@ -138,8 +147,10 @@ export interface Question {
   readonly answered: boolean;
 }
 
+const isQuestion = (moment: Moment): moment is Question => moment.at !== 'start' && moment.at !== 'work';
+
 /** Calls `die` when the question comes, and lets it or its answer go no further. */
-export function lieInWait({ tcp, rpc }: { tcp: TcpProxy; rpc: RpcProxy }, { at, text, of, number, answered }: Question, die: () => void): void {
+export function lieInWait({ database, log = database, kafka, rpc }: Doors, { at, text, of, number, answered }: Question, die: () => void): void {
   let left = number;
   if (at === 'chain') {
     const isAbout = of === undefined ? () => true : transactionsOf(of);
@@ -150,17 +161,25 @@ export function lieInWait({ tcp, rpc }: { tcp: TcpProxy; rpc: RpcProxy }, { at, 
       return answered ? 'lose' : 'drop';
     };
     rpc.lost = die;
-  } else {
-    tcp.fate = (question) => {
-      if (!question.includes(text) || !question.includes(of ?? '') || --left !== 0) return 'pass';
-      if (!answered) die();
-      return answered ? 'lose-reply' : 'cut';
-    };
-    tcp.replied = () => {
-      die();
-      return Promise.resolve();
-    };
+    return;
   }
+  const door = { database, log, kafka }[at];
+  if (door === undefined) throw new Error(`there is no proxy in front of ${at}`);
+  door.fate = (question) => {
+    if (!question.includes(text) || !question.includes(of ?? '') || --left !== 0) return 'pass';
+    if (!answered) die();
+    return answered ? 'lose-reply' : 'cut';
+  };
+  door.replied = () => {
+    die();
+    return Promise.resolve();
+  };
+}
+
+/** Lets everything pass. */
+export function stopLying({ database, log, kafka, rpc }: Doors): void {
+  for (const door of [database, log, kafka]) if (door !== undefined) door.fate = () => 'pass';
+  rpc.fate = () => 'pass';
 }
 
 /** Whether a call is about a transaction of this address that has been broadcast since. */

@@ -2,10 +2,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lieInWait, type Question } from './crash-service.js';
-import { startRpcProxy, type RpcProxy } from './rpc-proxy.js';
+import { lieInWait, stopLying, type Doors, type Question } from './crash-service.js';
+import { startRpcProxy } from './rpc-proxy.js';
 import { spawnStack } from './service-process.js';
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
+import { startTcpProxy } from './tcp-proxy.js';
 
 export interface StackProcess {
   readonly role: string;
@@ -44,6 +44,8 @@ export interface MortalStackOptions {
   readonly databaseUrl: string;
   readonly chainUrl: string;
   readonly dataDir: string;
+  /** Proxies of the caller's, in front of what is neither the database nor the chain. */
+  readonly doors?: Pick<Doors, 'log' | 'kafka'>;
   /** Its environment, with the URLs that it is to use. */
   readonly environment: (urls: { databaseUrl: string; chainUrl: string }) => Promise<Readonly<Record<string, string>>>;
   /** A moment that has not come within this time does not come. */
@@ -51,11 +53,14 @@ export interface MortalStackOptions {
 }
 
 /** Resolves when the whole stack is ready. */
-export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment, patienceMs = 15_000 }: MortalStackOptions): Promise<MortalStack> {
+export async function mortalStack(
+  { databaseUrl, chainUrl, dataDir, doors: more, environment, patienceMs = 15_000 }: MortalStackOptions,
+): Promise<MortalStack> {
   const database = new URL(databaseUrl);
   const tcp = await startTcpProxy({ host: database.hostname, port: Number(database.port) });
   const rpc = await startRpcProxy(chainUrl);
   database.host = `127.0.0.1:${tcp.port}`;
+  const doors = { ...more, database: tcp, rpc };
   const supervisor = await startSupervisor({ DATA_DIR: dataDir, ...await environment({ databaseUrl: database.href, chainUrl: rpc.url }) });
   const processes = (): readonly StackProcess[] => JSON.parse(readFileSync(join(dataDir, 'roles.json'), 'utf8')) as StackProcess[];
   const stack: MortalStack = {
@@ -71,7 +76,7 @@ export async function mortalStack({ databaseUrl, chainUrl, dataDir, environment,
         : await until(`one of ${moment.role} works`, () => workingOf(candidates, part));
       // A moment of its work comes only once it works.
       if (moment.at !== 'any') await ready(`http://127.0.0.1:${victim.port}`);
-      const atMoment = await comes(moment, { tcp, rpc, patienceMs }, () => { process.kill(victim.pid, 'SIGKILL'); });
+      const atMoment = await comes(moment, { doors, patienceMs }, () => { process.kill(victim.pid, 'SIGKILL'); });
       await until(`${moment.role} lives again`, () => processes().find(({ port, pid }) => port === victim.port && pid !== victim.pid));
       return { role: moment.role, moment, atMoment };
     },
@@ -97,7 +102,7 @@ async function workingOf(candidates: readonly StackProcess[], part: Part): Promi
 
 /** Waits for the moment, then kills; whether the moment came. */
 async function comes(
-  moment: Moment, { tcp, rpc, patienceMs }: { tcp: TcpProxy; rpc: RpcProxy; patienceMs: number }, kill: () => void,
+  moment: Moment, { doors, patienceMs }: { doors: Doors; patienceMs: number }, kill: () => void,
 ): Promise<boolean> {
   if (moment.at === 'any') {
     await new Promise((resolve) => setTimeout(resolve, moment.afterMs));
@@ -114,9 +119,9 @@ async function comes(
       kill();
       resolve(true);
     };
-    lieInWait({ tcp, rpc }, moment, die);
+    lieInWait(doors, moment, die);
   });
-  tcp.fate = rpc.fate = () => 'pass';
+  stopLying(doors);
   if (!came) kill();
   return came;
 }

@@ -17,6 +17,9 @@ export interface TcpProxy {
   /** Refuses new connections and cuts those there are, until `accept()`. */
   refuse(): void;
   accept(): void;
+  /** Half-open: connections stay, new ones are taken, and nothing passes until `thaw()`, which lets what was held back pass. */
+  freeze(): void;
+  thaw(): void;
   /** Cuts the connections that there are. */
   cut(): void;
   /** Sends what was withheld on to the server; resolves when the server has answered all of it. */
@@ -29,6 +32,7 @@ export async function startTcpProxy(target: { host: string; port: number }, port
   const sockets = new Set<Socket>();
   const withheld: (() => Promise<void>)[] = [];
   let refusing = false;
+  let frozen = false;
 
   const server = createServer((client) => {
     if (refusing) {
@@ -65,6 +69,7 @@ export async function startTcpProxy(target: { host: string; port: number }, port
         upstream.destroy();
       });
     });
+    if (frozen) for (const socket of [client, upstream]) socket.pause();
     client.on('close', () => { if (fate !== 'withhold') upstream.destroy(); });
     upstream.on('close', () => { client.destroy(); });
   });
@@ -81,6 +86,14 @@ export async function startTcpProxy(target: { host: string; port: number }, port
     },
     cut() { for (const socket of sockets) socket.destroy(); },
     accept() { refusing = false; },
+    freeze() {
+      frozen = true;
+      for (const socket of sockets) socket.pause();
+    },
+    thaw() {
+      frozen = false;
+      for (const socket of sockets) socket.resume();
+    },
     async release() { await Promise.all(withheld.splice(0).map((send) => send())); },
     async close() {
       for (const socket of sockets) socket.destroy();

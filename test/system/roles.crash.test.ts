@@ -1,7 +1,8 @@
 /**
- * `kill -9` of single processes of a stack with one process per role, two engines among them, while traders trade on a real chain: nothing
- * acknowledged is lost, nothing is done twice, one process at a time writes, and in the end history, read models, clients and chain say the
- * same. `CRASH_SEED` chooses another run, `CRASH_ROLE_KILLS` (36 or more) how long it is.
+ * `kill -9` of single processes of a stack with one process per role, two engines among them, while traders trade on a real chain, with Kafka
+ * between the engine and settlement and the log in Postgres, and then on an EventStoreDB; and what befalls Kafka, the log and the network
+ * meanwhile: nothing acknowledged is lost, nothing is done twice, one process at a time writes, and in the end history, read models, clients
+ * and chain say the same. `CRASH_SEED` chooses another run, `CRASH_ROLE_KILLS` how long it is, `CRASH_AWAY_S` how long Kafka is away.
  */
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -13,8 +14,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { openLog } from '../../engine/log/open-log.js';
+import type { Log, Stream } from '../../engine/log/log.js';
 import { encodeCommand } from '../../engine/records/codec.js';
+import { decodeMessage, type SequencedMessage } from '../../command/feed/messages.js';
+import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
 import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import { projections } from '../../projections/catalogue.js';
 import { crashActs } from '../support/crash-acts.js';
@@ -24,6 +27,7 @@ import {
 } from '../support/crash-checks.js';
 import { provesClaims, provesRelays } from '../support/crash-relay-checks.js';
 import { crashRelays, type CrashRelays } from '../support/crash-relays.js';
+import { onKafka, type QuestionOf, type Topology } from '../support/crash-topology.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
 import { bearerToken } from '../support/gasless-wallet.js';
 import { mortalStack, until, type Moment, type MortalStack, type StackDeath } from '../support/mortal-stack.js';
@@ -32,39 +36,21 @@ import { createRandom } from '../support/random-commands.js';
 
 const KILLS = Number(process.env['CRASH_ROLE_KILLS'] ?? 100);
 const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_122);
-const PROCESSES = ['api', 'query', 'engine', 'engine', 'projections', 'lane+settlement', 'indexer', 'relayer', 'prices'];
+const AWAY_MS = 1_000 * Number(process.env['CRASH_AWAY_S'] ?? 60);
+/** Each name with its place in the list of questions to begin with: a short run asks only some. */
+const TOPOLOGIES = [['Postgres', 0], ['EventStoreDB', 10]] as const;
 
 /** Half of the kills each; a chains file is read when a process starts, so the stack is stopped between the two. */
 const MODES: readonly ChainMode[] = [
   { confirmations: 0, exposureCheck: false, blockMs: 200 }, { confirmations: 1, exposureCheck: true, blockMs: 200 },
 ];
 
-/** Where a crash hurts, and whose moment it is; the last names whose transactions it is about. */
-const QUESTIONS: readonly (readonly [role: string, at: 'database' | 'chain', text: string, of?: string])[] = [
-  ['api', 'database', '"kind":"PlaceOrder"'],
-  ['engine', 'database', '"type":"FillMatched"'],
-  ['lane+settlement', 'database', 'insert into lane.requests'],
-  ['lane+settlement', 'database', 'insert into lane.transactions'],
-  ['lane+settlement', 'database', '"kind":"SubmitSettlement"'],
-  ['lane+settlement', 'chain', 'eth_sendRawTransaction'],
-  ['lane+settlement', 'chain', 'eth_getTransactionReceipt'],
-  ['indexer', 'chain', 'eth_getLogs'],
-  ['indexer', 'database', '"kind":"SettleFill"'],
-  ['projections', 'database', 'write_trades'],
-  ['projections', 'database', 'write_positions'],
-  ['relayer', 'database', '"kind":"RequestRelay"'],
-  ['relayer', 'database', '"note":{"requestId"'],
-  ['lane+settlement', 'database', '"kind":"SubmitRelay"'],
-  ['relayer', 'database', '"kind":"EndRelay"'],
-  ['relayer', 'database', 'set forgotten = true', 'relay'],
-  ['projections', 'database', 'write_relays'],
-];
-
-describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED})`, function () {
-  this.timeout(1_200_000);
-  const random = createRandom(SEED);
+for (const [log, firstQuestion] of TOPOLOGIES) describe(`kill -9 of single processes under load: the log in ${log}, fills by Kafka (CRASH_SEED=${SEED})`, function () {
+  this.timeout(1_800_000);
+  const random = createRandom(SEED + firstQuestion);
   let directory: string;
   let database: TestDatabase;
+  let topology: Topology;
   let chain: CrashChain;
   let stack: MortalStack;
   let traders: CrashTraders;
@@ -73,10 +59,14 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
   let act: (signal: AbortSignal) => Promise<void>;
   let history: History;
   const deaths: StackDeath[] = [];
+  const struck: string[] = [];
+  let moments: readonly Moment[];
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-crash-roles-'));
     database = await testDatabase();
+    topology = await onKafka({ databaseUrl: database.url, awayMs: AWAY_MS }, log);
+    moments = momentsOf(topology, { kills: KILLS, firstQuestion, random });
     chain = await crashChain(random);
     traders = crashTraders({ chain, url: () => Promise.resolve(stack.url), seed: SEED });
     relays = crashRelays({ chain, url: () => Promise.resolve(stack.url), token: await bearerToken(database.url), seed: SEED });
@@ -86,7 +76,6 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
     const mining = new AbortController();
     const mined = chain.mine(mining.signal);
     try {
-      const moments = momentsOf(KILLS, random);
       for (const [i, mode] of MODES.entries()) {
         await chain.enter(mode);
         if (i > 0) await stack.close();
@@ -103,6 +92,7 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
   });
   after(async () => {
     await stack.close();
+    await topology.close();
     await chain.stop();
     await database.drop();
     await rm(directory, { recursive: true });
@@ -111,22 +101,23 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
   const ended = () => chain.ended.then((reason) => { throw reason; });
 
   const start = () => mortalStack({
-    databaseUrl: database.url, chainUrl: chain.url, dataDir: directory,
+    databaseUrl: database.url, chainUrl: chain.url, dataDir: directory, doors: topology.doors,
     async environment({ databaseUrl, chainUrl }) {
       await writeFile(join(directory, 'chains.json'), chain.file(chainUrl));
       return {
         DATABASE_URL: databaseUrl, SNAPSHOT_EVERY: '1000', CHAINS: join(directory, 'chains.json'), ...chain.keys,
-        PROCESSES: PROCESSES.join(' '), CANCEL_AUTH: 'required', LOG_LEVEL: 'info',
+        PROCESSES: topology.processes.join(' '), CANCEL_AUTH: 'required', LOG_LEVEL: 'info', ...topology.settings,
       };
     },
   });
 
-  async function underLoad(moments: readonly Moment[]): Promise<void> {
+  async function underLoad(part: readonly Moment[]): Promise<void> {
     const stopping = new AbortController();
     const trading = Promise.all([traders.trade(stopping.signal), relays.relay(stopping.signal), act(stopping.signal)]);
     trading.catch(() => undefined);
     try {
-      for (const moment of moments) {
+      for (const moment of part) {
+        await strike(deaths.length);
         deaths.push(await Promise.race([stack.kill(moment, random), trading.then(() => { throw new Error('trading has ended'); })]));
         await sleep(random() % 400);
       }
@@ -134,6 +125,15 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
       stopping.abort();
     }
     await trading;
+  }
+
+  /** The disasters are spread over the kills. */
+  async function strike(kills: number): Promise<void> {
+    const disaster = topology.disasters[struck.length];
+    if (disaster === undefined || kills < (struck.length + 1) * KILLS / (topology.disasters.length + 1)) return;
+    await disaster.strike(stack.processes);
+    struck.push(disaster.what);
+    await until('the stack is ready again', async () => await fetch(`${stack.url}/health/ready`).then(({ ok: isReady }) => isReady, () => false) || undefined, 180_000);
   }
 
   /** Resolves when every fill, every relayed request and every transaction has ended. */
@@ -149,13 +149,20 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
     return until('the history can be read', () => readHistory(stack.url, known).catch(() => undefined));
   }
 
-  const lengthOf = (stream: 'commands' | 'outcomes') => rows(`select from log.records r join log.streams s using (stream) where s.name = '${stream}'`);
+  async function withLog<T>(use: (log: Log) => Promise<T>): Promise<T> {
+    const handle = await topology.openLog();
+    try {
+      return await use(handle);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  const lengthOf = (stream: Stream) => withLog((handle) => handle.length(stream));
 
   /** Adds a command that changes nothing: a request of a trader that changes nothing would not be written. */
   async function recordSomething(): Promise<void> {
-    const log = await openLog(database.url);
-    await log.append('commands', [{ id: randomUUID(), data: encodeCommand({ kind: 'AdvanceClock', v: 1, at: Date.now() }) }]);
-    await log.close();
+    await withLog((handle) => handle.append('commands', [{ id: randomUUID(), data: encodeCommand({ kind: 'AdvanceClock', v: 1, at: Date.now() }) }]));
   }
 
   async function rows(sql: string): Promise<number> {
@@ -180,10 +187,11 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
     return whole();
   }
 
-  it('has killed every process, and at every moment', () => {
-    for (const role of PROCESSES) ok(deaths.filter((death) => death.role === role).length >= KILLS / 25, `${role} was killed often enough`);
-    deepEqual(
-      new Set(deaths.flatMap(({ moment, atMoment }) => atMoment && moment.at !== 'any' ? [moment.text] : [])), new Set(QUESTIONS.map(([, , text]) => text)));
+  it('has killed every process, at every moment that was due, and every disaster has struck', () => {
+    for (const role of topology.processes) ok(deaths.filter((death) => death.role === role).length >= Math.floor(KILLS / 2 / topology.processes.length), `${role} was killed often enough`);
+    const textsOf = (all: readonly Moment[]) => new Set(all.flatMap((moment) => moment.at === 'any' ? [] : [moment.text]));
+    deepEqual(textsOf(deaths.filter(({ atMoment }) => atMoment).map(({ moment }) => moment)), textsOf(moments));
+    deepEqual(struck, topology.disasters.map(({ what }) => what));
     deepEqual(new Set(eventsOf(history, 'RelayRequested').map(({ action }) => action)), new Set(RELAY_ACTIONS));
     equal(deaths.length, KILLS);
     ok(eventsOf(history, 'FillSettled').length > KILLS);
@@ -220,8 +228,8 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
 
   it('lists every process at its place, and each answers for itself', async () => {
     const listed = JSON.parse(await readFile(join(directory, 'roles.json'), 'utf8')) as { role: string; pid: number; port: number }[];
-    deepEqual(listed.map(({ role }) => role), PROCESSES);
-    equal(new Set(listed.map(({ pid }) => pid)).size, PROCESSES.length);
+    deepEqual(listed.map(({ role }) => role), topology.processes);
+    equal(new Set(listed.map(({ pid }) => pid)).size, topology.processes.length);
     for (const { role, port } of listed) {
       const { roles, ready } = await (await fetch(`http://127.0.0.1:${port}/health/ready`)).json() as { roles: string[]; ready: boolean };
       deepEqual({ roles, ready }, { roles: role.split('+'), ready: true });
@@ -250,9 +258,24 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
     notEqual(await recording(), first);
   });
 
+  it('has in the topic only what the history gives, each message at its place, up to the last', async () => {
+    const expected = new Map<string, SequencedMessage>();
+    const sequencer = createSequencer(FEED_START);
+    for (const { position, outcome, digest } of history.entries) {
+      for (const message of sequencer.take({ position, digest, ...outcome })) expected.set(`${message.partition}:${message.seq}`, message);
+    }
+    const last = sequencer.position().partitions.map(({ nextSeq }, partition) => `${partition}:${nextSeq - 1}`);
+    const published = (await topology.published()).map((record) => decodeMessage(record));
+    for (const message of published) deepEqual(message, expected.get(`${message.partition}:${message.seq}`));
+    const places = new Set(published.map(({ partition, seq }) => `${partition}:${seq}`));
+    deepEqual(last.filter((place) => !places.has(place)), []);
+  });
+
+  it('keeps no fill that has ended', async () => { equal(await rows('select 1 from settlement.fills'), 0); });
+
   it('has read models that are those of the whole history, row by row', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL('../../service/cli/rebuild.js', import.meta.url)), 'all'], {
-      env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
+      env: { PATH: process.env['PATH'], DATABASE_URL: database.url, ...topology.logSettings },
     });
     deepEqual(stdout.trim().split('\n').map((line) => line.replace(/from \d+/, 'from all')), projections.map(({ name }) => (
       `${name}: rebuilt from all command outcomes; 0 rows differed from the old read model`)));
@@ -270,10 +293,12 @@ describe(`kill -9 of single processes under load, on a chain (CRASH_SEED=${SEED}
 });
 
 /** Which process is killed when: every second kill is at one of the questions in turn, the others are of each process in turn at a random time. */
-function momentsOf(kills: number, random: () => number): Moment[] {
+function momentsOf(
+  { processes, questions }: Pick<Topology, 'processes' | 'questions'>, { kills, firstQuestion, random }: { kills: number; firstQuestion: number; random: () => number },
+): Moment[] {
   return Array.from({ length: kills }, (_, i): Moment => {
-    if (i % 2 === 0) return { at: 'any', role: PROCESSES[(i >> 1) % PROCESSES.length]!, afterMs: random() % 600 };
-    const [role, at, text, of] = QUESTIONS[(i >> 1) % QUESTIONS.length]!;
+    if (i % 2 === 0) return { at: 'any', role: processes[(i >> 1) % processes.length]!, afterMs: random() % 600 };
+    const [role, at, text, of] = questions[(firstQuestion + (i >> 1)) % questions.length] as QuestionOf;
     return { role, at, text, of, number: 1 + random() % 2, answered: random() % 2 === 0 };
   });
 }
