@@ -19,6 +19,8 @@ export interface TcpProxy {
   accept(): void;
   /** Cuts the connections that there are. */
   cut(): void;
+  /** How many connections there are. */
+  connections(): number;
   /** Sends what was withheld on to the server; resolves when the server has answered all of it. */
   release(): Promise<void>;
   close(): Promise<void>;
@@ -26,6 +28,7 @@ export interface TcpProxy {
 
 export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
   const withheld: (() => Promise<void>)[] = [];
   let refusing = false;
 
@@ -34,6 +37,8 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
       client.destroy();
       return;
     }
+    clients.add(client);
+    client.on('close', () => { clients.delete(client); });
     const upstream = createConnection(target);
     let fate: Fate = 'pass';
     for (const socket of [client, upstream]) {
@@ -78,6 +83,7 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
       refusing = true;
       proxy.cut();
     },
+    connections: () => clients.size,
     cut() { for (const socket of sockets) socket.destroy(); },
     accept() { refusing = false; },
     async release() { await Promise.all(withheld.splice(0).map((send) => send())); },
