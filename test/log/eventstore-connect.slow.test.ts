@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connectEventStore } from '../../engine/log/eventstore/client.js';
 import { openEventStoreLog, type EventStoreLogOptions } from '../../engine/log/eventstore/eventstore-log.js';
+import { parseEventStoreUrl } from '../../engine/log/eventstore/url.js';
 import type { Log } from '../../engine/log/log.js';
 import { checkDatabases } from '../../service/process/database-check.js';
 import { makeCertificate } from '../support/certificate.js';
@@ -41,14 +43,25 @@ describe('log: EventStoreDB, one server and clusters', () => {
     assert.equal(await (await open({ url: server.url })).append('commands', newRecords(2)), 0);
   });
 
-  it('goes on with the leader that a server names, also from the start', async () => {
-    const [server, leader] = [await serve(), await serve()];
+  it('goes on with the leader that a server names, also from the start: no other server is read', async () => {
+    const [follower, leader] = [await serve(), await serve()];
+    const records = newRecords(3);
+    await (await open({ url: leader.url })).append('commands', records.slice(0, 1));
+    follower.fault = () => 'not-leader';
+    follower.leader = leader.leader;
+    await checkDatabases({ databaseUrl: '', eventstoreUrl: follower.url, logUrl: '', outboxUrl: '' });
+    const log = await open({ url: follower.url });
+    assert.deepEqual(await readAll(log, 'commands'), placed(0, records.slice(0, 1)));
+    assert.equal(await log.append('commands', records.slice(1)), 1);
+    assert.equal(await (await open({ url: leader.url })).length('commands'), 3);
+  });
+
+  it('does not subscribe to a server that is not the leader', async () => {
+    const server = await serve();
     server.fault = () => 'not-leader';
-    server.leader = leader.leader;
-    await checkDatabases({ databaseUrl: '', eventstoreUrl: server.url, logUrl: '', outboxUrl: '' });
-    const log = await open({ url: server.url });
-    assert.equal(await log.append('commands', newRecords(2)), 0);
-    assert.equal(await (await open({ url: leader.url })).length('commands'), 2);
+    const store = connectEventStore(parseEventStoreUrl(server.url), { timeoutMs: 10_000 });
+    opened.push(store);
+    await assert.rejects(take(store.subscribe('commands', 0, new AbortController().signal), 1), { type: 'not-leader' });
   });
 
   for (const [what, urlOf] of [

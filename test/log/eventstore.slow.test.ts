@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { appendFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
+import { connectEventStore } from '../../engine/log/eventstore/client.js';
 import { openEventStoreLog, type EventStoreLogOptions } from '../../engine/log/eventstore/eventstore-log.js';
-import { LogUnavailable, type Log, type LogRecord, type NewRecord } from '../../engine/log/log.js';
+import { parseEventStoreUrl } from '../../engine/log/eventstore/url.js';
+import { BrokenSequence, LogUnavailable, type Log, type LogRecord, type NewRecord } from '../../engine/log/log.js';
 import { startEventStoreProcess, type EventStoreProcess } from '../support/eventstore-process.js';
 import type { ServerFault } from '../support/eventstore-faults.js';
 import { startEventStoreServer, type EventStoreServer } from '../support/eventstore-server.js';
@@ -123,7 +125,8 @@ describe('log: EventStoreDB killed and silent', () => {
   it('a half-open link: a new connection is made when the old one is silent', async () => {
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: server.port });
     try {
-      const log = await open({ url: `esdb://127.0.0.1:${proxy.port}?tls=false`, attemptTimeoutMs: 500, pollMs: 200 });
+      // The client itself would notice after 20 s.
+      const log = await open({ url: `esdb://127.0.0.1:${proxy.port}?tls=false`, attemptTimeoutMs: 500, unknownAfterMs: 15_000, pollMs: 200 });
       const records = newRecords(4);
       const followed = take(log.follow('commands', 0, abort.signal), 4);
       await log.append('commands', records.slice(0, 2));
@@ -147,6 +150,19 @@ describe('log: EventStoreDB with faults of its own', () => {
   /** The next appends meet these, in this order; other calls pass. */
   function appendsMeet(...faults: ServerFault[]): void {
     server.fault = ({ method }) => method === 'append' ? faults.shift() ?? 'none' : 'none';
+  }
+
+  /** Works with a log, closes it, and waits until it has no connection any more. */
+  async function closesAll(work: (log: Log, connections: () => number) => Promise<void>): Promise<void> {
+    const proxy = await startTcpProxy({ host: '127.0.0.1', port: server.port });
+    try {
+      const log = await open({ url: `esdb://127.0.0.1:${proxy.port}?tls=false` });
+      await work(log, () => proxy.connections());
+      await log.close();
+      while (proxy.connections() > 0) await new Promise(setImmediate);
+    } finally {
+      await proxy.close();
+    }
   }
 
   it('a lost reply, silence before and after the work, a server that starts, slowness: written once', async () => {
@@ -185,12 +201,43 @@ describe('log: EventStoreDB with faults of its own', () => {
     }
   });
 
-  it('a page that is full ends early, and closing does not wait for the rest', async () => {
+  it('a page that is full ends early, and leaves no connection behind', async () => {
     const log = await open({ url: server.url });
     for (let i = 0; i < 12; i++) await log.append('commands', [newRecord(Buffer.alloc(900_000, i))]);
-    assert.equal((await log.read('commands', 0, 100)).length, 5);
     assert.equal((await readAll(log, 'commands')).length, 12);
-    await log.close();
+    await closesAll(async (reader) => { assert.equal((await reader.read('commands', 0, 100)).length, 5); });
+  });
+
+  it('a history whose beginning the server has taken away is refused', async () => {
+    const log = await open({ url: server.url });
+    await log.append('commands', newRecords(4));
+    server.streams.truncate('exchange-commands', 2);
+    const reader = await open({ url: server.url });
+    await assert.rejects(reader.read('commands', 0, 10), BrokenSequence);
+    await assert.rejects(take(reader.follow('commands', 1, abort.signal), 1), BrokenSequence);
+    assert.equal((await reader.read('commands', 2, 10)).length, 2);
+  });
+
+  it('a subscription that is left ends at the server, too', async () => {
+    const log = await open({ url: server.url });
+    await log.append('commands', newRecords(1));
+    const store = connectEventStore(parseEventStoreUrl(server.url), { timeoutMs: 10_000 });
+    for await (const batch of store.subscribe('commands', 0, abort.signal)) {
+      assert.equal(batch.length, 1);
+      assert.equal(server.streams.watching('exchange-commands'), 1);
+      break;
+    }
+    while (server.streams.watching('exchange-commands') > 0) await new Promise(setImmediate);
+    await store.close();
+  });
+
+  it('a log has a connection for appends and one for the rest, and leaves none behind', async () => {
+    await closesAll(async (log, connections) => {
+      const followed = take(log.follow('commands', 0, abort.signal), 1);
+      await log.append('commands', newRecords(1));
+      await followed;
+      assert.equal(connections(), 2);
+    });
   });
 
   it('prefixes keep logs on one server apart', async () => {

@@ -93,7 +93,7 @@ async function read(streams: Streams, { faultOf, refusal }: Faults, call: ReadCa
   if (fault === 'slow') await pause(SLOW_MS);
   const length = streams.length(name);
   if (isSubscription) {
-    subscribe(streams, name, { call, next: from.hasStart() ? 0 : from.hasEnd() ? length : Number(from.getRevision()) + 1 });
+    subscribe(streams, name, { call, next: from.hasStart() ? streams.first(name) : from.hasEnd() ? length : Number(from.getRevision()) + 1 });
     return;
   }
   if (length === 0) {
@@ -106,9 +106,10 @@ async function read(streams: Streams, { faultOf, refusal }: Faults, call: ReadCa
     return;
   }
   const step = options.getReadDirection() === pb.ReadReq.Options.ReadDirection.FORWARDS ? 1 : -1;
-  const start = from.hasStart() ? 0 : from.hasEnd() ? length - 1 : Number(from.getRevision());
+  const first = streams.first(name);
+  const asked = from.hasStart() ? 0 : from.hasEnd() ? length - 1 : Number(from.getRevision());
   const count = Number(options.getCount());
-  for (let i = 0, at = start; i < count && at >= 0 && at < length && !call.cancelled; i++, at += step) {
+  for (let i = 0, at = step === 1 ? Math.max(asked, first) : asked; i < count && at >= first && at < length && !call.cancelled; i++, at += step) {
     if (!call.write(readAnswer(name, at, streams.event(name, at)))) await drained(call);
   }
   call.end();

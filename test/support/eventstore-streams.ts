@@ -30,8 +30,14 @@ export interface Streams {
   length(name: string): number;
   /** One of them, by its revision. */
   event(name: string, revision: number): StoredEvent;
+  /** The first revision that can still be read. */
+  first(name: string): number;
+  /** Takes away what is before the revision, as `$maxCount` and `$maxAge` do. */
+  truncate(name: string, before: number): void;
   /** Calls back after every append to the stream. Returns how to stop that. */
   watch(name: string, grown: () => void): () => void;
+  /** How many call-backs there are. */
+  watching(name: string): number;
   close(): Promise<void>;
 }
 
@@ -50,12 +56,12 @@ interface Line {
 
 export async function openStreams({ file, maxAppendBytes = 1_048_576 }: StreamsOptions = {}): Promise<Streams> {
   /** What was appended, and how much of it is on the disk and can be read. */
-  const streams = new Map<string, { readonly all: StoredEvent[]; durable: number }>();
+  const streams = new Map<string, { readonly all: StoredEvent[]; durable: number; first: number }>();
   const watchers = new Map<string, Set<() => void>>();
   let count = 0;
 
   function add({ stream: name, created, events }: Line): void {
-    const stream = streams.get(name) ?? { all: [], durable: 0 };
+    const stream = streams.get(name) ?? { all: [], durable: 0, first: 0 };
     streams.set(name, stream);
     for (const { data, ...event } of events) stream.all.push({ ...event, created, data: Buffer.from(data, 'base64'), position: count++ });
   }
@@ -97,6 +103,9 @@ export async function openStreams({ file, maxAppendBytes = 1_048_576 }: StreamsO
     },
     length: (name) => streams.get(name)?.durable ?? 0,
     event: (name, revision) => streams.get(name)!.all[revision]!,
+    first: (name) => streams.get(name)?.first ?? 0,
+    truncate(name, before) { streams.get(name)!.first = before; },
+    watching: (name) => watchers.get(name)?.size ?? 0,
     watch(name, grown) {
       const set = watchers.get(name) ?? new Set();
       watchers.set(name, set);

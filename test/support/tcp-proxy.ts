@@ -22,6 +22,8 @@ export interface TcpProxy {
   thaw(): void;
   /** Cuts the connections that there are. */
   cut(): void;
+  /** How many connections there are. */
+  connections(): number;
   /** Sends what was withheld on to the server; resolves when the server has answered all of it. */
   release(): Promise<void>;
   close(): Promise<void>;
@@ -30,6 +32,7 @@ export interface TcpProxy {
 /** Listens on `port`, by default on any free one. */
 export async function startTcpProxy(target: { host: string; port: number }, port = 0): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
   const withheld: (() => Promise<void>)[] = [];
   let refusing = false;
   let frozen = false;
@@ -39,6 +42,8 @@ export async function startTcpProxy(target: { host: string; port: number }, port
       client.destroy();
       return;
     }
+    clients.add(client);
+    client.on('close', () => { clients.delete(client); });
     const upstream = createConnection(target);
     let fate: Fate = 'pass';
     for (const socket of [client, upstream]) {
@@ -84,6 +89,7 @@ export async function startTcpProxy(target: { host: string; port: number }, port
       refusing = true;
       proxy.cut();
     },
+    connections: () => clients.size,
     cut() { for (const socket of sockets) socket.destroy(); },
     accept() { refusing = false; },
     freeze() {

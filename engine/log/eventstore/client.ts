@@ -10,6 +10,7 @@
  * - A stream emits errors after its reader has left, which would end the process: each has a listener.
  * - A failed discovery of a cluster rejects a promise that nobody holds.
  * - `dispose` leaves the connection open.
+ * - Clients of one process share a connection, so that the silence of one would be the silence of all: each has its own.
  */
 import { readFileSync } from 'node:fs';
 import {
@@ -45,6 +46,8 @@ const BATCH_RECORDS = 1_000;
 const CLOSE_MS = 2_000;
 /** Making a connection may take longer than a call over one that is there. */
 export const LEAST_CONNECT_MS = 3_000;
+/** The client's own. */
+const KEEP_ALIVE_TIMEOUT_MS = 10_000;
 /** A call that gRPC cancels ends its request first: of a batch on its way, the server would append the part that it has. */
 const NEVER_MS = Number.MAX_SAFE_INTEGER;
 /** Credentials select the classic append. A connection without TLS does not send them. */
@@ -227,11 +230,13 @@ function newClient({ nodes, discover, user }: EventStoreAddress, credentials: Ch
   const [endpoint] = endpoints;
   if (endpoint === undefined) throw new TypeError('an EventStoreDB without a node');
   const login = user === undefined ? undefined : { username: user.name, password: user.password };
+  // Clients with the same settings share one connection, also a dead one, and across the whole process: this one has settings of its own.
+  const keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS + Math.random();
   const client = !discover
-    ? new EventStoreDBClient({ endpoint }, credentials, login)
+    ? new EventStoreDBClient({ endpoint, keepAliveTimeout }, credentials, login)
     : endpoints.length === 1
-      ? new EventStoreDBClient({ discover: endpoint }, credentials, login)
-      : new EventStoreDBClient({ endpoints }, credentials, login);
+      ? new EventStoreDBClient({ discover: endpoint, keepAliveTimeout }, credentials, login)
+      : new EventStoreDBClient({ endpoints, keepAliveTimeout }, credentials, login);
   const inside = client as unknown as Inside;
   const handleError = inside.handleError;
   inside.handleError = (...given) => handleError(...given).catch(() => undefined);
