@@ -57,7 +57,7 @@ export function spawnStack(environment: Readonly<Record<string, string>>): Spawn
 /** `says`: what its log line about its address has in it. */
 function spawnProgram({ program, says }: { program: string; says: string }, environment: Readonly<Record<string, string>>): SpawnedService {
   const child = fork(fileURLToPath(new URL(`../../service/${program}`, import.meta.url)), {
-    env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps'],
+    env: { PATH: process.env['PATH'] ?? '', PORT: '0', STOP_GRACE_MS: '0', ...environment }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps'],
   });
   // Not `exit`: output may come after it.
   const exited = once(child, 'close').then(([code]) => code as number | null);
