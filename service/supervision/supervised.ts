@@ -12,8 +12,10 @@ export interface Told {
   readonly leaves: boolean;
 }
 
+/** From the supervisor, at the beginning: it hears what the process tells. Another parent with a channel says nothing of the kind. */
+const SUPERVISED = 'supervised';
 /** From the supervisor: nothing that was sent to the process is unanswered, and nothing more comes. */
-export const FORGOTTEN = 'forgotten';
+const FORGOTTEN = 'forgotten';
 
 export interface Place {
   /** Tells the supervisor, if there is one, when it has changed. */
@@ -27,6 +29,8 @@ type Parent = Pick<NodeJS.Process, 'send' | 'connected' | 'on'>;
 export function placeOf(parent: Parent, { stopGraceMs, stopTimeoutMs }: Pick<Config, 'stopGraceMs' | 'stopTimeoutMs'>): Place {
   let last = '';
   let leaves = false;
+  let isSupervised = false;
+  parent.on('message', (message) => { isSupervised ||= message === SUPERVISED; });
   const say = (told: Told): void => {
     const text = JSON.stringify(told);
     if (text === last || parent.send === undefined || !parent.connected) return;
@@ -38,7 +42,7 @@ export function placeOf(parent: Parent, { stopGraceMs, stopTimeoutMs }: Pick<Con
     tell(told) { if (!leaves) say({ ...told, leaves }); },
     async forgotten() {
       leaves = true;
-      if (parent.send === undefined) return pause(stopGraceMs);
+      if (!isSupervised) return pause(stopGraceMs);
       const heard = new Promise<void>((resolve) => {
         parent.on('message', (message) => { if (message === FORGOTTEN) resolve(); });
         parent.on('disconnect', resolve);
@@ -49,8 +53,9 @@ export function placeOf(parent: Parent, { stopGraceMs, stopTimeoutMs }: Pick<Con
   };
 }
 
-/** Calls the listener with what the process tells. */
+/** Calls the listener with what the process tells, and lets the process know that somebody listens. */
 export function hear(child: ChildProcess, listener: (told: Told) => void): void {
+  child.send(SUPERVISED, () => undefined);
   child.on('message', (message) => { if (isTold(message)) listener(message); });
 }
 
