@@ -6,6 +6,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crashChain, type CrashChain } from '../support/crash-chain.js';
 import { eventsOf, isSettled, provesAnswers, provesFills, readHistory, replays, type History } from '../support/crash-checks.js';
@@ -37,6 +38,8 @@ describe('a rolling restart under load', function () {
   let prices: PriceListener;
   let history: History;
   let reads = 0;
+  /** What the processes said when they took over from another engine. */
+  const takeovers: string[] = [];
   let earlier: readonly StackProcess[];
 
   const processes = async () => JSON.parse(await readFile(join(directory, 'roles.json'), 'utf8')) as readonly StackProcess[];
@@ -55,6 +58,7 @@ describe('a rolling restart under load', function () {
       DATABASE_URL: database.url, DATA_DIR: directory, CHAINS: join(directory, 'chains.json'), ...chain.keys, PROCESSES: PROCESSES.join(' '),
       CANCEL_AUTH: 'required', PRICE_SOURCES: 'simulated', LOG_LEVEL: 'info',
     });
+    createInterface(stack.child.stdout!).on('line', (line) => { takeovers.push(.../the other engine has [a-z ]+/.exec(line) ?? []); });
     url = await stack.listening;
     await until('the stack is ready', () => isReady(url), 120_000);
     const parts = {
@@ -134,6 +138,10 @@ describe('a rolling restart under load', function () {
     deepEqual(prices.ids, recorded.map(({ position }) => position));
     ok(prices.streams() > 1, 'the stream was opened again');
     deepEqual(prices.refusals, []);
+  });
+
+  it('let the engine that stood by take over when the other one said that it leaves', () => {
+    ok(takeovers.includes('the other engine has left'), takeovers.join());
   });
 
   it('replays to the same digests, and has outcomes for all commands', () => {
