@@ -28,8 +28,8 @@ interface Opening {
 }
 
 /**
- * Names the databases and chains of the settings, and starts those that they leave out: nothing here waits for a database of the settings. A process that has only some of the roles
- * joins the embedded stack of another process on the same DATA_DIR, if one runs.
+ * Names the databases and chains of the settings, and starts those that they leave out: nothing here waits for a database of the settings. A
+ * process that has only some of the roles joins the embedded stack of another process on the same DATA_DIR, if one runs.
  */
 export async function openGrounds(config: Config, { environment, logger, steps }: Opening): Promise<OpenGrounds> {
   const joins = config.roles.length < ROLE_NAMES.length;

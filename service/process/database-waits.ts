@@ -11,6 +11,12 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 const SETTINGS: Readonly<Record<DatabaseName, string>> = { 'log': 'LOG_URL', 'read models': 'DATABASE_URL', 'outbox': 'OUTBOX_URL' };
 
+interface Wanted {
+  readonly urls: Urls;
+  readonly roles: ReadonlySet<RoleName>;
+  readonly waits: Waits;
+}
+
 /** The database does not answer now, and may later. */
 class NotThere extends Error {}
 
@@ -18,7 +24,7 @@ class NotThere extends Error {}
  * Resolves when each Postgres that the roles use takes a connection. Throws CannotStart for what waiting cannot mend: a refused user, a
  * missing database. No text has a user or a password.
  */
-export async function waitForDatabases({ urls, roles, waits }: { readonly urls: Urls; readonly roles: ReadonlySet<RoleName>; readonly waits: Waits }): Promise<void> {
+export async function waitForDatabases({ urls, roles, waits }: Wanted): Promise<void> {
   const byUrl = new Map<string, DatabaseName[]>();
   for (const name of databasesOf(roles)) {
     const url = urlOf(urls, name);

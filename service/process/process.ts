@@ -76,7 +76,8 @@ export interface OpeningProcess {
  * Listens at once, and starts the roles in their order. Until each role works, `/health/ready` says what is waited for and every other
  * endpoint answers 503. When the promise rejects, nothing is left running.
  */
-export async function openProcess({ config, grounds: { urls, chains, started: startedHere }, logger, machine = THIS_MACHINE, forgotten }: OpeningProcess): Promise<ExchangeProcess> {
+export async function openProcess({ config, grounds, logger, machine = THIS_MACHINE, forgotten }: OpeningProcess): Promise<ExchangeProcess> {
+  const { urls, chains, started: startedHere } = grounds;
   const roles = new Set(config.roles);
   const metrics = createMetrics();
   metrics.show(startedHere?.figures ?? []);
@@ -114,7 +115,7 @@ export async function openProcess({ config, grounds: { urls, chains, started: st
   };
 }
 
-/** Opens a process and waits until each role works: the process has caught up with the history. When the promise rejects, nothing is left running. */
+/** Opens a process and waits until each role works, so that it has caught up with the history. When the promise rejects, nothing is left running. */
 export async function startProcess(config: Config, grounds: Grounds, logger: Logger, machine?: Machine): Promise<ExchangeProcess> {
   const process = await openProcess({ config, grounds, logger, machine, forgotten: () => Promise.resolve() });
   try {

@@ -119,8 +119,8 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
       report: (message, details) => { logger.info(details, message); }, ...roles.has('engine') ? { record: { writerId } } : {},
     }), isUnavailable);
     started.done.then(() => undefined, failure.reject);
-    await waits.during(() => `reading the history: at command ${started.view.position} of ${Math.max(started.view.position, length.current())}`,
-      orAborted(started.caughtUp, waits.signal));
+    const doing = () => `reading the history: at command ${started.view.position} of ${Math.max(started.view.position, length.current())}`;
+    await waits.during(doing, orAborted(started.caughtUp, waits.signal));
     await checkHistory({ view: started.view, log, domains: [...domains.values()], settles: chains.size > 0 });
     metrics.show(replicaFigures(started, length.current));
     const { recording } = started;

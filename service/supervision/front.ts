@@ -35,7 +35,7 @@ export interface FrontOptions {
 }
 
 export interface Front extends App {
-  /** Sends nothing more over the idle connections to a process that leaves. Resolves when all that was sent to it is answered, at the latest after `withinMs`. */
+  /** For a process that leaves: resolves when all that was sent to it is answered, at the latest after `withinMs`. Closes idle connections to it. */
   forget(port: number, withinMs: number): Promise<void>;
 }
 

@@ -11,7 +11,8 @@ import { supervise, type LiveProcess, type Managed, type Supervisor } from '../.
 const FOREVER = 'setInterval(() => undefined, 1_000); process.stdout.write("up");';
 /** A process that tells what it serves, and waits to be forgotten before it ends. */
 const SERVING = `const tell = (told) => process.send({ serves: [], standsBy: [], leaves: false, ...told }); tell({ serves: ["engine"] });
-  process.on("SIGTERM", () => { tell({ leaves: true }); process.on("message", (said) => { if (said === "forgotten") process.exit(0); }); }); ${FOREVER}`;
+  process.on("SIGTERM", () => { tell({ leaves: true }); 
+    process.on("message", (said) => { if (said === "forgotten") process.exit(0); }); }); ${FOREVER}`;
 const STUBBORN = `process.on("SIGTERM", () => undefined); ${FOREVER}`;
 
 describe('service: the supervisor', () => {
@@ -24,7 +25,8 @@ describe('service: the supervisor', () => {
 
   interface Options { readonly stopTimeoutMs?: number; readonly forget?: (process: Managed) => Promise<void> }
 
-  function start(managed: readonly Managed[], scripts: (role: string) => string, { stopTimeoutMs = 5_000, forget = async () => undefined }: Options = {}): Supervisor {
+  function start(managed: readonly Managed[], scripts: (role: string) => string, options: Options = {}): Supervisor {
+    const { stopTimeoutMs = 5_000, forget = async () => undefined } = options;
     [lists, said, up] = [[], [], new Set()];
     return running = supervise({
       managed, stopTimeoutMs, forget, hopeless: 78, now: () => performance.now(),

@@ -89,8 +89,8 @@ function urlIn(line: string): string {
 }
 
 function deferred() {
-  let [resolve, reject] = [(_url: string): void => undefined, (_error: Error): void => undefined];
-  const promise = new Promise<string>((...settle) => { [resolve, reject] = settle; });
+  let settle!: { readonly resolve: (url: string) => void; readonly reject: (error: Error) => void };
+  const promise = new Promise<string>((resolve, reject) => { settle = { resolve, reject }; });
   promise.catch(() => undefined);
-  return { promise, resolve, reject };
+  return { promise, ...settle };
 }

@@ -79,7 +79,7 @@ describe('a rolling restart under load', function () {
     stack.child.kill('SIGUSR2');
     const restarted = until('every process is another one', async () => {
       const now = await processes();
-      return now.length === PROCESSES.length && now.every(({ pid }) => earlier.every((each) => each.pid !== pid)) || undefined;
+      return now.length === PROCESSES.length && now.every(({ pid }) => earlier.every((each) => each.pid !== pid)) ? true : undefined;
     }, 180_000);
     await Promise.race([restarted, ...loads.map((load) => load.then(() => { throw new Error('the load has ended'); }))]);
     for (const { port } of await processes()) await until('each is ready', () => isReady(`http://127.0.0.1:${port}`), 60_000);

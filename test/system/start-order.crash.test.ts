@@ -89,7 +89,7 @@ describe(`processes that are started by themselves, in any order (CRASH_SEED=${S
 
   const reasonsAre = (role: RoleName, reason: RegExp) => until(`${role} says ${String(reason)}`, async () => {
     const { status, ready, reasons } = await readiness(role);
-    return status === 503 && !ready && reasons.length === 1 && reason.test(reasons[0]!) || undefined;
+    return status === 503 && !ready && reasons.length === 1 && reason.test(reasons[0]!) ? true : undefined;
   });
   const areReady = async (roles: readonly RoleName[]) => {
     for (const role of roles) {
