@@ -1,15 +1,16 @@
 /** A start waits for the databases that its roles use, and ends where waiting cannot help, with an error that names the setting. */
 import { createConnection } from '../../engine/log/postgres/connection.js';
 import { CannotStart, messageOf } from '../cannot-start.js';
-import { databasesOf } from '../conditions/conditions.js';
+import { databasesOf, type ConditionsOptions } from '../conditions/conditions.js';
 import type { RoleName } from '../roles/role-names.js';
 import type { DatabaseName } from './readiness.js';
-import type { Urls } from './shared-parts.js';
 import type { Waits } from './waits.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
 const SETTINGS: Readonly<Record<DatabaseName, string>> = { 'log': 'LOG_URL', 'read models': 'DATABASE_URL', 'outbox': 'OUTBOX_URL' };
+
+type Urls = ConditionsOptions['urls'];
 
 interface Wanted {
   readonly urls: Urls;

@@ -16,7 +16,7 @@ import type { ConfiguredChain } from '../chains/configured-chain.js';
 import type { Config } from '../config.js';
 import { reportTo, type Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
-import { watchConditions, type Conditions, type Machine } from '../conditions/conditions.js';
+import { watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../conditions/conditions.js';
 import { placeOf, waitForDatabases } from './database-waits.js';
 import { openHandover } from './handover.js';
 import { checkHistory } from './history-check.js';
@@ -98,11 +98,7 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
   const theLog = `the log at ${placeOf(urls.log)}`;
   const log = await waits.until(theLog, () => openLog(urls.log), isUnavailable);
   let known: Replica | undefined;
-  const watching = watchConditions({ config, roles, urls, logger, machine, signal: waits.signal, historyMs: () => known?.view.time });
-  const conditions = await waits.during(() => 'comparing the clocks of this machine and of the log\'s database', watching).catch(async (error: unknown) => {
-    await log.close();
-    throw error;
-  });
+  const conditions = await conditionsOf({ config, roles, urls, logger, machine, signal: waits.signal, historyMs: () => known?.view.time }, { waits, log });
   metrics.show(conditions.figures);
   const stopping = new AbortController();
   const writerId = randomUUID();
@@ -165,6 +161,16 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
       await log.close();
     },
   };
+}
+
+/** Closes the log when the clock cannot be trusted. */
+async function conditionsOf(options: ConditionsOptions, { waits, log }: { readonly waits: Waits; readonly log: Log }): Promise<Conditions> {
+  try {
+    return await waits.during(() => 'comparing the clocks of this machine and of the log\'s database', watchConditions(options));
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
 }
 
 function isUnavailable(error: unknown): boolean {
