@@ -141,7 +141,7 @@ interface AppParts {
 const ALWAYS: ReadonlySet<Endpoint> = new Set<Endpoint>([getLiveness, getReadiness, getMetrics]);
 
 /** The application of the roles' endpoints, whose handlers come when the roles work. */
-function appOf({ config, chains, urls, metrics, logger, working, readiness }: AppParts): { readonly app: App; readonly closeTokens: () => Promise<void> } {
+function appOf({ config, chains, urls, metrics, logger, working, readiness }: AppParts): { readonly app: App; closeTokens(): Promise<void> } {
   const works = (): Working => {
     const now = working();
     if (now === undefined) throw new RequestError('unavailable', 'the process is starting: /health/ready says what it waits for');

@@ -91,14 +91,15 @@ export interface OpenOptions {
 /** Time between two reads of the log's length. */
 const LOOK_EVERY_MS = 1_000;
 
-/** Waits for the databases that the roles use, then opens what is shared. Throws CannotStart, ClockDiffers, and the reason of `waits.signal`. */
-export async function openSharedParts({ config, roles, urls, chains: configured, logger, metrics, machine, waits }: OpenOptions): Promise<OpenedParts> {
+/** Waits for the databases that the roles use, then opens what is shared. Throws CannotStart, ClockDiffers, the reason of `waits.signal`. */
+export async function openSharedParts(options: OpenOptions): Promise<OpenedParts> {
+  const { config, roles, urls, chains: configured, logger, metrics, machine, waits } = options;
   const keccak256 = await createKeccak256();
   await waitForDatabases({ urls, roles, waits });
   const theLog = `the log at ${placeOf(urls.log)}`;
   const log = await waits.until(theLog, () => openLog(urls.log), isUnavailable);
   let known: Replica | undefined;
-  const conditions = await conditionsOf({ config, roles, urls, logger, machine, signal: waits.signal, historyMs: () => known?.view.time }, { waits, log });
+  const conditions = await conditionsOf({ config, roles, urls, logger, machine, signal: waits.signal, historyMs: () => known?.view.time }, waits, log);
   metrics.show(conditions.figures);
   const stopping = new AbortController();
   const writerId = randomUUID();
@@ -164,7 +165,7 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
 }
 
 /** Closes the log when the clock cannot be trusted. */
-async function conditionsOf(options: ConditionsOptions, { waits, log }: { readonly waits: Waits; readonly log: Log }): Promise<Conditions> {
+async function conditionsOf(options: ConditionsOptions, waits: Waits, log: Log): Promise<Conditions> {
   try {
     return await waits.during(() => 'comparing the clocks of this machine and of the log\'s database', watchConditions(options));
   } catch (error) {
