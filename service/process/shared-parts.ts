@@ -120,8 +120,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
     await waits.during(doing, orAborted(started.caughtUp, waits.signal));
     await checkHistory({ view: started.view, log, domains: [...domains.values()], settles: chains.size > 0 });
     metrics.show(replicaFigures(started, length.current));
-    const { recording } = started;
-    if (recording !== undefined) handover.listen(() => { recording.takeOver(); });
+    if (roles.has('engine')) handover.listen(() => { started.recording?.takeOver(); });
     known = started;
     return started;
   });
