@@ -81,6 +81,19 @@ export const outcome: ParameterKind<MarketOutcome> = {
   },
 };
 
+/** One of these texts. */
+export function oneOf<const T extends string>(values: readonly T[]): ParameterKind<T> {
+  return {
+    schema: Type.Union(values.map((each) => Type.Literal(each))), required: true, errors: [],
+    parse: (given) => {
+      const text = textOf(given);
+      const value = values.find((each) => each === text);
+      if (value === undefined) throw refused(given, values.join(', '));
+      return value;
+    },
+  };
+}
+
 /** A log position or another number that the engine gives. */
 export const position: ParameterKind<number> = {
   schema: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), required: true, errors: [],

@@ -127,6 +127,9 @@ const settings = {
   REQUEST_TIMEOUT_MS: setting(integer(100, 300_000), 10_000, 'Time for a whole request to arrive, in milliseconds.'),
   KEEP_ALIVE_TIMEOUT_MS: setting(integer(100, 600_000), 65_000, 'Time after which an idle connection is closed, in milliseconds.'),
   STOP_TIMEOUT_MS: setting(integer(0, 600_000), 10_000, 'Time for requests in flight to be answered when the service stops, in milliseconds.'),
+  STOP_GRACE_MS: setting(integer(0, 600_000), (above) => above['databaseUrl'] === '' ? 0 : 5_000,
+    'Time after SIGTERM in which a process says that it is not ready and goes on serving, until the proxies have noticed, in milliseconds. '
+    + 'The processes of npm run start:roles need none: their front is told.', { shown: '5000 with DATABASE_URL, else 0' }),
   CLOCK_MAX_JUMP_S: setting(integer(2, 3_153_600_000), 10,
     'How far the clocks of this machine, the log\'s database and the history may differ, in seconds, before orders are refused.'),
   CLOCK_ACCEPT_AFTER_S: setting(integer(10, 31_536_000), 600,

@@ -7,7 +7,6 @@ import { logUrlOf, type Config } from './config.js';
 import { databaseOf, sharedDatabaseOf } from './embedded/database-of.js';
 import { DirectoryInUse } from './embedded/directory-lock.js';
 import { reportTo, type Logger } from './logger.js';
-import { checkDatabases } from './process/database-check.js';
 import type { Grounds, StartedHere } from './process/process.js';
 import { ROLE_NAMES } from './roles/role-names.js';
 import type { StopStep } from './stop.js';
@@ -29,12 +28,11 @@ interface Opening {
 }
 
 /**
- * Opens the databases and chains that the settings name, and starts those that they leave out. A process that has only some of the roles
- * joins the embedded stack of another process on the same DATA_DIR, if one runs.
+ * Names the databases and chains of the settings, and starts those that they leave out: nothing here waits for a database of the settings. A
+ * process that has only some of the roles joins the embedded stack of another process on the same DATA_DIR, if one runs.
  */
 export async function openGrounds(config: Config, { environment, logger, steps }: Opening): Promise<OpenGrounds> {
   const joins = config.roles.length < ROLE_NAMES.length;
-  await checkDatabases(config);
   const named = (error: unknown): never => { throw dataDirectoryError(error, config.dataDir); };
   const database = await (joins ? sharedDatabaseOf : databaseOf)(config, (line) => { logger.debug({ line }, 'postgres'); }).catch(named);
   steps.push({ what: 'stop the embedded Postgres', run: () => database.close() });

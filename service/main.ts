@@ -2,16 +2,20 @@
 import { developmentTokenText, keepDevelopmentToken } from './access/development-token.js';
 import { openGrounds } from './grounds.js';
 import { checkPlace } from './http/server.js';
-import { startProcess } from './process/process.js';
+import { openProcess } from './process/process.js';
 import { runProgram } from './program.js';
 import { allRoles } from './roles/all-roles.js';
+import { placeOf } from './supervision/supervised.js';
 import { welcome } from './welcome.js';
+
+/** How often a process looks whether it takes requests for other roles than before. */
+const TELL_EVERY_MS = 100;
 
 await runProgram({
   name: 'prediction-exchange', what: 'the exchange',
   description: 'Runs the exchange in one process.', unused: ['PROCESSES'],
   help: `\n\nRoles:\n${Object.values(allRoles).map(({ name, reads, writes }) => `${name.padEnd(12)}reads ${reads}; writes ${writes}.`).join('\n')}`,
-  stopWithinMs: ({ stopTimeoutMs }) => stopTimeoutMs * 2,
+  stopWithinMs: ({ stopTimeoutMs, stopGraceMs }) => stopGraceMs + stopTimeoutMs * 2,
   async run({ config, logger, steps, stop, serves }) {
     // When the supervisor dies, nothing would restart or stop this process any more. It may have died already.
     process.once('disconnect', () => { void stop(); });
@@ -19,10 +23,14 @@ await runProgram({
     await checkPlace(config);
     const grounds = await openGrounds(config, { environment: process.env, logger, steps });
     const token = grounds.isDevelopment ? await keepDevelopmentToken({ url: grounds.urls.readModels, dataDir: config.dataDir }) : undefined;
-    const exchange = await startProcess(config, grounds, logger);
+    const place = placeOf(process, config);
+    const exchange = await openProcess({ config, grounds, logger, forgotten: () => place.forgotten() });
     steps.unshift(...exchange.stopSteps);
+    logger.info({ url: exchange.url }, 'answering /health; the roles are starting');
+    await exchange.started;
     logger.info({ url: exchange.url, roles: config.roles }, 'listening');
-    process.send?.('serving');
+    place.tell(exchange.takes());
+    setInterval(() => { place.tell(exchange.takes()); }, TELL_EVERY_MS).unref();
     serves();
     if (grounds.isDevelopment) process.stdout.write(await welcome({ url: exchange.url, config, ...grounds }) ?? '');
     if (token !== undefined) process.stdout.write(developmentTokenText(token));

@@ -47,13 +47,16 @@ export async function runProgram({ name, what, description, unused, help = '', s
       const logger = createLogger(config);
       logger.info(publicConfig(config, unused), 'starting');
       const steps: StopStep[] = [];
+      let stopping = false;
       const stop = stopOnSignals(process, {
-        steps, timeoutMs: stopWithinMs(config), exit: (code) => { process.exit(code); }, log: (line) => { logger.info(line, 'stopping'); },
+        begun: () => { stopping = true; }, steps, timeoutMs: stopWithinMs(config), exit: (code) => { process.exit(code); }, log: (line) => { logger.info(line, 'stopping'); },
       });
       let serving = false;
       try {
         await run({ config, logger, steps, stop, serves: () => { serving = true; } });
       } catch (error) {
+        // A start that was given up for the stop: the stop tells its own end.
+        if (stopping && !serving) return;
         const text = await diskFullText(error, { dataDir: resolve(config.dataDir), freeBytesOf }) ?? messageOf(error);
         const { lastLines } = error as { readonly lastLines?: readonly string[] };
         const fields = { error: inspect(error), ...lastLines === undefined ? {} : { lastLines } };

@@ -14,6 +14,8 @@ export interface StopOptions {
   readonly timeoutMs: number;
   readonly exit: (code: number) => void;
   readonly log: (line: { what: string; error?: unknown }) => void;
+  /** Called once, when the stop begins. */
+  readonly begun?: () => void;
 }
 
 /** The source of signals: the process, or an emitter in a test. */
@@ -26,10 +28,13 @@ export interface SignalSource {
  * second signal. Returns a function that starts the same stop without a signal; its argument is the exit code when all steps succeed.
  */
 export function stopOnSignals(
-  signals: SignalSource, { steps, timeoutMs, exit, log }: StopOptions,
+  signals: SignalSource, { steps, timeoutMs, exit, log, begun }: StopOptions,
 ): (code?: number) => Promise<void> {
   let running: Promise<void> | undefined;
-  const stop = (code = 0) => running ??= runSteps(steps, { timeoutMs, log }).then((ok) => { exit(ok ? code : 1); });
+  const stop = (code = 0) => {
+    if (running === undefined) begun?.();
+    return running ??= runSteps(steps, { timeoutMs, log }).then((ok) => { exit(ok ? code : 1); });
+  };
   const onSignal = () => {
     if (running !== undefined) {
       log({ what: 'stopped at once by a second signal' });

@@ -2,7 +2,7 @@
 import { fittingRecords } from '../log/append-size.js';
 import { BrokenSequence, LogUnavailable, WrongPosition, type Log, type NewRecord } from '../log/log.js';
 import { decodeOutcome } from '../records/codec.js';
-import { backoffMs, pause, retrying } from '../waiting.js';
+import { backoffMs, createBell, pause, retrying, type Bell } from '../waiting.js';
 import { HistoryDiffers } from './history-differs.js';
 
 export interface OutcomeRecord extends NewRecord {
@@ -23,6 +23,8 @@ export interface OutcomeWriter {
   readonly written: number;
   /** Whether another engine writes the outcomes. */
   readonly standby: boolean;
+  /** The engine that writes the outcomes has said that it has written its last: a writer that stands by goes on without waiting for silence. */
+  takeOver(): void;
 }
 
 export interface OutcomeWriterOptions {
@@ -49,10 +51,12 @@ interface Writing {
   queue: OutcomeRecord[];
   written: number;
   standby: boolean;
+  /** Rings when an engine has said that it has left. */
+  readonly left: Bell;
 }
 
 export function createOutcomeWriter(options: OutcomeWriterOptions): OutcomeWriter {
-  const writing: Writing = { options, queue: [], written: options.from, standby: false };
+  const writing: Writing = { options, queue: [], written: options.from, standby: false, left: createBell() };
   let failure: Error | undefined;
   let working: Promise<void> | undefined;
 
@@ -81,6 +85,7 @@ export function createOutcomeWriter(options: OutcomeWriterOptions): OutcomeWrite
     unwrittenBytes: () => writing.queue.reduce((bytes, { data }) => bytes + data.length, 0),
     get written() { return writing.written; },
     get standby() { return writing.standby; },
+    takeOver() { writing.left.ring(); },
   };
 }
 
@@ -120,22 +125,31 @@ async function append({ options, queue, written }: Writing, batch: readonly Outc
   }
 }
 
-/** Waits while the other engine writes, and returns when that engine has written nothing for `takeoverMs`. */
+/**
+ * Waits while the other engine writes. Returns when that engine has said that it has left and all that it wrote is known here, or when it has
+ * written nothing for `takeoverMs`. A message that was not true does no harm: the next append finds its position taken.
+ */
 async function standBy(writing: Writing): Promise<void> {
-  const { signal, report, takeoverMs } = writing.options;
+  const { left, options: { signal, report, takeoverMs } } = writing;
+  const heardBefore = left.rung();
   writing.standby = true;
   report('another engine writes the outcomes: standing by', { position: writing.written });
   let length = await recordedLength(writing);
-  for (let silentMs = 0; silentMs < takeoverMs; silentMs += POLL_MS) {
+  let isFree = false;
+  for (let silentMs = 0; silentMs < takeoverMs && !isFree; silentMs += POLL_MS) {
     await skipTo(writing, length);
-    await pause(POLL_MS, signal);
+    await left.wait(signal, POLL_MS);
+    const hasLeft = left.rung() !== heardBefore;
     const now = await recordedLength(writing);
     if (now !== length || writing.queue.length === 0) silentMs = 0;
     length = now;
+    if (!hasLeft) continue;
+    await skipTo(writing, length);
+    isFree = writing.written >= length;
   }
   await skipTo(writing, length);
   writing.standby = false;
-  report('the other engine has stopped writing: taking over', { position: writing.written });
+  report(isFree ? 'the other engine has left: taking over' : 'the other engine has stopped writing: taking over', { position: writing.written });
 }
 
 /** Drops the outcomes that the other engine has written, once their digest is equal to this engine's. Throws HistoryDiffers. */

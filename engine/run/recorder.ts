@@ -9,6 +9,8 @@ export interface Recorder extends StepSink {
   readonly standby: boolean;
   /** Outcomes below this position are durable, as far as this engine knows. */
   readonly written: number;
+  /** The engine that recorded has said that it has left: ends a standby at once. */
+  takeOver(): void;
 }
 
 export interface RecorderOptions extends OutcomeWriterOptions {
@@ -29,6 +31,7 @@ export function createRecorder({ writerId, ...options }: RecorderOptions): Recor
       writer.throwIfFailed();
     },
     finish: () => writer.drained(),
+    takeOver() { writer.takeOver(); },
     get standby() { return writer.standby; },
     get written() { return writer.written; },
   };

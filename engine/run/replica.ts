@@ -27,7 +27,7 @@ export interface Replica {
   /** Whether `caughtUp` has resolved. */
   readonly ready: boolean;
   /** The recorder's state; undefined for a replica that does not record. */
-  readonly recording: Pick<Recorder, 'standby' | 'written'> | undefined;
+  readonly recording: Pick<Recorder, 'standby' | 'written' | 'takeOver'> | undefined;
   /** Settles when the replica has ended: resolves after `signal` has aborted, otherwise rejects with the error. */
   readonly done: Promise<void>;
 }

@@ -14,23 +14,26 @@ import { createMetrics } from '../metrics.js';
 import { joined } from '../conditions/probe.js';
 import type { Grounds } from '../process/process.js';
 import { serve } from '../process/serve.js';
+import type { ReadinessParts } from '../process/readiness.js';
 import { runProgram, type Running } from '../program.js';
-import type { StopStep } from '../stop.js';
+import type { RoleName } from '../roles/role-names.js';
 import { childEnvironment } from '../supervision/child-environment.js';
 import { createFront } from '../supervision/front.js';
 import { rolesFile } from '../supervision/roles-file.js';
-import { stackReadiness } from '../supervision/stack-readiness.js';
+import { ofRole, stackReadiness } from '../supervision/stack-readiness.js';
 import { supervise, type LiveProcess, type Managed } from '../supervision/supervisor.js';
 import { welcome } from '../welcome.js';
 
 /** Time between two checks whether the stack is ready. */
 const READY_POLL_MS = 250;
+/** Not SIGHUP, which also comes when a terminal closes. */
+const RESTART_SIGNAL = 'SIGUSR2';
 const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 
 await runProgram({
   name: 'prediction-exchange start:roles', what: 'the stack',
   description: 'Runs every role in a process of its own, starts again what dies, and serves clients at PORT.', unused: ['ROLES'],
-  stopWithinMs: ({ stopTimeoutMs, processes }) => stopTimeoutMs * (processes.length + 2),
+  stopWithinMs: ({ stopTimeoutMs, stopGraceMs, processes }) => stopGraceMs + stopTimeoutMs * (processes.length + 2),
   run,
 }, process.env);
 
@@ -40,47 +43,78 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
   const token = grounds.isDevelopment ? await keepDevelopmentToken({ url: grounds.urls.readModels, dataDir: config.dataDir }) : undefined;
   const file = rolesFile(config.dataDir);
   const environment = childEnvironment(config, { environment: process.env, urls: grounds.urls, hasDevChain: grounds.dev !== undefined });
+  // The front asks for the processes only once it listens, and that is after they have begun to start.
+  const processes: { live: () => readonly LiveProcess[] } = { live: () => [] };
+  const { front, open } = frontOf(config, { logger, live: () => processes.live(), started: grounds.started });
   const supervisor = supervise({
     managed: await places(config), changed: (live) => { file.write(live); }, hopeless: BAD_CONFIGURATION, stopTimeoutMs: config.stopTimeoutMs * 2,
     now: () => performance.now(), report: (level, line) => { logger[level](line, 'process'); },
+    forget: ({ port }) => front.forget(port, config.stopTimeoutMs),
     // Detached: Ctrl-C in a terminal then reaches only the supervisor, which stops the other processes in order.
     spawn: ({ role, port }) => fork(PROGRAM, {
       env: { ...environment, ROLES: role.replaceAll('+', ' '), PORT: String(port) }, execArgv: ['--enable-source-maps'], detached: true,
     }),
   });
+  processes.live = () => supervisor.live();
   steps.unshift({ what: 'stop the roles', run: async () => {
     await supervisor.stop();
     file.remove();
   } });
-  const url = await openFront(config, { logger, steps, live: () => supervisor.live(), started: grounds.started });
+  const { url, leave, stop } = await open();
+  steps.unshift({ what: 'say that the stack leaves', run: leave }, { what: 'stop taking requests', run: stop });
+  process.on(RESTART_SIGNAL, () => {
+    logger.info(`${RESTART_SIGNAL}: restarting the processes, one after the other`);
+    void supervisor.restart().then(() => { logger.info('the processes are restarted'); });
+  });
   logger.info({ url }, 'serving; the roles are starting');
   serves();
   if (token !== undefined) void greet({ url, config: { ...config, roles: [...new Set(config.processes.flat())] }, ...grounds }, token);
   return await Promise.race([supervisor.failed, grounds.failed]);
 }
 
-async function openFront(
-  config: Config, { logger, steps, live, started }: {
-    logger: Logger; steps: StopStep[]; live: () => readonly LiveProcess[]; started: Grounds['started'];
-  },
-): Promise<string> {
+interface FrontParts {
+  readonly logger: Logger;
+  readonly live: () => readonly LiveProcess[];
+  readonly started: Grounds['started'];
+}
+
+/** The front; `open` listens. */
+function frontOf(config: Config, { logger, live, started }: FrontParts) {
   const metrics = createMetrics();
   metrics.show(started?.figures ?? []);
   metrics.show([{
     name: 'exchange_processes', help: 'Number of live processes by role', read: () => config.processes.map((group) => group.join('+')).map((role) => (
       { labels: { role }, value: live().filter((each) => each.role === role).length })),
   }]);
-  const wanted = config.processes.map((group) => group.join('+'));
+  let leaving = false;
+  const stack = () => ({ wanted: config.processes.map((group) => group.join('+')), live: live(), own: ownHealth() });
+  const ownHealth = (): ReadinessParts => ({ ...started?.health(), reasons: [...leaving ? ['the service is stopping'] : [], ...started?.health().reasons ?? []] });
+  const whole = joined(() => stackReadiness(stack()));
   const front = createFront({
-    portsOf: (role) => live().filter((each) => each.serves && each.role.split('+').includes(role)).map(({ port }) => port),
-    readiness: joined(() => stackReadiness({ wanted, live: live(), own: started?.health() })), metrics,
-    showsMetrics: config.metricsPort === undefined,
-    observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
+    portsOf: (role) => portsOf(live(), role), readiness: (role) => role === undefined ? whole() : stackReadiness(ofRole(stack(), role)), metrics,
+    showsMetrics: config.metricsPort === undefined, observer: requestObserver(metrics, logger), trustProxy: config.trustProxy,
   });
-  // A request that is passed on has a connection to a process, too.
-  const { url, stop } = await serve(front, { config, metrics, logger, filesPerConnection: 2 });
-  steps.unshift({ what: 'stop taking requests', run: stop });
-  return url;
+  return {
+    front,
+    async open() {
+      // A request that is passed on has a connection to a process, too.
+      const listener = await serve(front, { config, metrics, logger, filesPerConnection: 2 });
+      return {
+        ...listener,
+        async leave() {
+          leaving = true;
+          front.leave();
+          await pause(config.stopGraceMs);
+        },
+      };
+    },
+  };
+}
+
+/** The processes that serve the role; those that stand by, where none does: their answer says why. */
+function portsOf(live: readonly LiveProcess[], role: RoleName): readonly number[] {
+  const serving = live.filter(({ serves }) => serves.includes(role));
+  return (serving.length > 0 ? serving : live.filter(({ standsBy }) => standsBy.includes(role))).map(({ port }) => port);
 }
 
 /** Assigns each process a free port of this machine, which it keeps over restarts. */

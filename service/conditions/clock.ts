@@ -31,6 +31,8 @@ export interface ClockOptions {
   /** The latest time in the history; undefined while this process does not know the history. */
   readonly historyMs: () => number | undefined;
   readonly report: (level: 'info' | 'error', fields: Readonly<Record<string, unknown>>, message: string) => void;
+  /** Ends the start. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ProcessClock {
@@ -63,25 +65,25 @@ export class ClockDiffers extends Error {
 }
 
 /**
- * Starts the clock at the wall clock's time when the database agrees; waits up to 30 s for that. Throws ClockDiffers after that, and Error
- * when the database does not answer.
+ * Starts the clock at the wall clock's time when the database agrees. Waits for a database that does not answer, and up to 30 s for clocks that
+ * differ. Throws ClockDiffers after that, and the signal's reason.
  */
 export async function startClock(options: ClockOptions): Promise<ProcessClock> {
-  const { clocks, ask, bounds, report } = options;
-  const untilMs = clocks.monotonic() + START_WITHIN_MS;
-  for (let tries = 1; ; tries++) {
+  const { clocks, ask, bounds, report, signal } = options;
+  let differsSinceMs: number | undefined;
+  for (;;) {
     const found = await ask();
+    signal?.throwIfAborted();
     if (found.answers) {
       const first = read(clocks, found.value);
       const aheadMs = first.wallMs - (first.databaseMs ?? first.wallMs);
       if (Math.abs(aheadMs) <= bounds.maxJumpMs) return runClock(options, first, found.value);
       const differs = new ClockDiffers(aheadMs, first.wallMs);
-      if (clocks.monotonic() >= untilMs) throw differs;
-      if (tries === 1) report('error', { aheadMs: Math.round(aheadMs) }, `${differs.message}; waiting up to ${START_WITHIN_MS / 1_000} s`);
-    } else if (clocks.monotonic() >= untilMs) {
-      throw new Error(`the log does not tell its database's time: ${found.error}`);
+      if (differsSinceMs === undefined) report('error', { aheadMs: Math.round(aheadMs) }, `${differs.message}; waiting up to ${START_WITHIN_MS / 1_000} s`);
+      differsSinceMs ??= clocks.monotonic();
+      if (clocks.monotonic() >= differsSinceMs + START_WITHIN_MS) throw differs;
     }
-    await pause(START_LOOK_MS);
+    await pause(START_LOOK_MS, signal);
   }
 }
 

@@ -38,6 +38,8 @@ export interface ConditionsOptions {
   readonly historyMs: () => number | undefined;
   readonly logger: Logger;
   readonly machine: Machine;
+  /** Ends the start of the clock. */
+  readonly signal: AbortSignal;
 }
 
 const PROBE_TIMEOUT_MS = 2_000;
@@ -49,24 +51,30 @@ const DISK_RETRY_S = 30;
 
 /** The roles that use each database. Every process has the log open. */
 const USERS: Readonly<Record<DatabaseName, readonly RoleName[]>> = {
-  'log': ['engine', 'api', 'query', 'projections', 'settlement', 'lane', 'indexer', 'prices'],
-  'read models': ['api', 'query', 'projections'],
-  'outbox': ['settlement', 'lane', 'prices'],
+  'log': ['engine', 'api', 'query', 'projections', 'settlement', 'lane', 'indexer', 'prices', 'relayer'],
+  'read models': ['api', 'query', 'projections', 'relayer'],
+  'outbox': ['settlement', 'lane', 'prices', 'relayer'],
 };
+
+/** The databases without which these roles cannot start. */
+export function databasesOf(roles: ReadonlySet<RoleName>): readonly DatabaseName[] {
+  return (Object.keys(USERS) as DatabaseName[]).filter((name) => USERS[name].some((role) => roles.has(role)));
+}
+
 const silentText: Readonly<Record<DatabaseName, string>> = {
   'log': 'the log does not answer', 'read models': 'the read models do not answer', 'outbox': 'the outbox does not answer',
 };
 /** The roles that stamp commands. */
-const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'lane', 'indexer', 'prices'];
+const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'lane', 'indexer', 'prices', 'relayer'];
 
 /** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
 export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {
-  const { config, roles, historyMs, logger, machine: { clocks, freeBytesOf } } = options;
+  const { config, roles, historyMs, logger, signal, machine: { clocks, freeBytesOf } } = options;
   const report = (level: 'info' | 'error', fields: object, message: string): void => { logger[level](fields, message); };
   const databases = openProbes(options);
   const disk = watchDisk({ directory: resolve(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, freeBytesOf, report });
   const clock = await startClock({
-    clocks, historyMs, report, ask: () => databases.time.look(),
+    clocks, historyMs, report, signal, ask: () => databases.time.look(),
     bounds: { maxJumpMs: config.clockMaxJumpS * 1_000, acceptAfterMs: config.clockAcceptAfterS * 1_000 },
   }).catch(async (error: unknown) => {
     await databases.close();
@@ -74,7 +82,7 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
   });
   await disk.look();
   const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look(), disk.look()]); }, LOOK_EVERY_MS).unref();
-  const used = (Object.keys(USERS) as DatabaseName[]).filter((name) => USERS[name].some((role) => roles.has(role)));
+  const used = databasesOf(roles);
   const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
   const stamps = STAMPING.some((role) => roles.has(role));
 

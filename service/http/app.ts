@@ -33,7 +33,9 @@ export interface App {
   readonly connections: Set<Socket>;
   /** Answers with an error. */
   refuse(request: IncomingMessage, response: ServerResponse, error: RequestError): void;
-  /** From now on every answer closes its connection, and streams end: the service is stopping. */
+  /** From now on every answer asks its client to close the connection: the service will stop soon. */
+  leave(): void;
+  /** The same, and streams end: the service is stopping. */
   closeConnections(): void;
 }
 
@@ -58,6 +60,7 @@ export function createApp(options: AppOptions): App {
       route(request, response, (error) => { shell.refuse(request, response, error ?? new RequestError('not_found')); });
     },
     refuse: (request, response, error) => { shell.refuse(request, response, error); },
+    leave: () => { shell.leave(); },
     closeConnections: () => { shell.stop(); },
   };
 }

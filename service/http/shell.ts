@@ -27,6 +27,8 @@ export interface ShellOptions {
   readonly observer: Observer;
   /** Finds the bearer token of a request. Needed when an endpoint asks for one. */
   readonly authenticate?: Authenticate;
+  /** Throws the RequestError with which every request to the endpoint is refused now, before anything of it is read. Absent: never. */
+  readonly admit?: (endpoint: Endpoint) => void;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
 }
@@ -61,6 +63,7 @@ interface Exchanged {
 
 /** Answers requests. One lives as long as its application. */
 export class Shell {
+  private leaving = false;
   private stopping = false;
   /** What ends each open stream. */
   private readonly streams = new Set<() => void>();
@@ -70,9 +73,14 @@ export class Shell {
 
   constructor(private readonly options: ShellOptions) {}
 
-  /** From now on every answer closes its connection, and the streams end. */
+  /** From now on every answer asks its client to close the connection. */
+  leave(): void {
+    this.leaving = true;
+  }
+
+  /** The same, and the streams end. */
   stop(): void {
-    this.stopping = true;
+    this.leaving = this.stopping = true;
     for (const end of this.streams) end();
   }
 
@@ -81,6 +89,7 @@ export class Shell {
     let status: number;
     let ended: number | undefined;
     try {
+      this.options.admit?.(endpoint);
       if (this.options.ownPagesOnly.has(endpoint)) refuseOtherSites(request.headers);
       const token = endpoint.authority.scope === undefined ? undefined : await this.tokenOf(endpoint, request);
       const rawBody = takesBody(endpoint.body, request) ? await readBody(request, endpoint.body.limitBytes) : EMPTY;
@@ -154,7 +163,7 @@ export class Shell {
     if (position !== undefined) headers.push('X-Log-Position', String(position));
     if (own !== undefined) for (const [name, value] of Object.entries(own)) headers.push(name, value);
     headers.push(...limitHeaders(request));
-    if (this.stopping) headers.push('Connection', 'close');
+    if (this.leaving) headers.push('Connection', 'close');
   }
 
   /**

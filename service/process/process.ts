@@ -1,29 +1,30 @@
-/** One process: the roles that its settings name, on shared parts, behind one HTTP server. */
+/** One process: the roles that its settings name, on shared parts, behind one HTTP server that listens from the beginning. */
+import { RequestError } from '../../engine/records/errors.js';
 import { allEndpoints, serviceEndpoints } from '../api/endpoints.js';
-import type { Route } from '../api/endpoint.js';
+import type { Endpoint, Handlers, Route } from '../api/endpoint.js';
 import { cancelOrder } from '../api/endpoints/orders.js';
-import { getMetrics } from '../api/endpoints/service.js';
-import { configHandler } from '../api/config-answer.js';
+import { getReadiness } from '../api/endpoints/readiness.js';
+import { getLiveness, getMetrics } from '../api/endpoints/service.js';
 import { contractsHandler } from '../api/endpoints/wallet-contracts.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';
 import type { Config } from '../config.js';
-import { createApp } from '../http/app.js';
+import { createApp, type App } from '../http/app.js';
 import { docsPage } from '../http/docs.js';
 import { createLimiters } from '../http/limits.js';
 import { requestObserver } from '../http/observe.js';
 import type { Logger } from '../logger.js';
 import { createMetrics, type Figure, type Metrics } from '../metrics.js';
 import type { StopStep } from '../stop.js';
-import { allRoles } from '../roles/all-roles.js';
 import { machineClocks } from '../conditions/clock.js';
 import type { Machine } from '../conditions/conditions.js';
 import { freeBytesOf } from '../conditions/disk.js';
+import type { RoleName } from '../roles/role-names.js';
 import { bearerTokensFor } from './bearer-tokens.js';
+import { beginRoles, type Beginning, type Working } from './begin.js';
 import { mergeReadiness, type ReadinessParts } from './readiness.js';
-import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
-import type { RunningRole } from '../roles/role.js';
-import { serve, type Listener } from './serve.js';
-import { openSharedParts, type SharedParts, type Urls } from './shared-parts.js';
+import { serve } from './serve.js';
+import type { Urls } from './shared-parts.js';
+import { createWaits } from './waits.js';
 
 const VERSION = '0.1.0';
 /** How long a read waits for the position in X-Min-Log-Position. */
@@ -31,10 +32,19 @@ const READ_WAIT_MS = 2_000;
 
 export interface ExchangeProcess {
   readonly url: string;
-  /** The steps that stop the process, in order. */
+  /** Resolves when each role works. Rejects with the reason why the process cannot work. */
+  readonly started: Promise<void>;
+  /** The roles for which requests may be sent here, and those whose work another process does at the moment. */
+  takes(): Taken;
+  /** The steps that stop the process, in order, also before its start is over. */
   readonly stopSteps: readonly StopStep[];
   /** Rejects when a part has failed and the process should end. */
   readonly failed: Promise<never>;
+}
+
+export interface Taken {
+  readonly serves: readonly RoleName[];
+  readonly standsBy: readonly RoleName[];
 }
 
 /** The databases and chains of a process. */
@@ -53,76 +63,134 @@ export interface StartedHere {
 
 const THIS_MACHINE: Machine = { clocks: machineClocks, freeBytesOf };
 
+export interface OpeningProcess {
+  readonly config: Config;
+  readonly grounds: Grounds;
+  readonly logger: Logger;
+  readonly machine?: Machine | undefined;
+  /** Resolves when nobody sends requests here any more, now that this process has said that it leaves. */
+  readonly forgotten: () => Promise<void>;
+}
+
 /**
- * Starts the roles in their order, then listens. Resolves when each role works: the process has caught up with the history and, for each
- * chain that can be reached, with its final blocks. When the promise rejects, nothing is left running.
+ * Listens at once, and starts the roles in their order. Until each role works, `/health/ready` says what is waited for and every other
+ * endpoint answers 503. When the promise rejects, nothing is left running.
  */
-export async function startProcess(
-  config: Config, { urls, chains, started }: Grounds, logger: Logger, machine = THIS_MACHINE,
-): Promise<ExchangeProcess> {
+export async function openProcess({ config, grounds, logger, machine = THIS_MACHINE, forgotten }: OpeningProcess): Promise<ExchangeProcess> {
+  const { urls, chains, started: startedHere } = grounds;
   const roles = new Set(config.roles);
   const metrics = createMetrics();
-  const { parts, failed, leaveChains, stopSteps } = await openSharedParts({ config, roles, urls, chains, logger, metrics, machine });
-  const steps = [...stopSteps];
+  metrics.show(startedHere?.figures ?? []);
+  const ending = new AbortController();
+  const waits = createWaits({ logger, signal: ending.signal });
+  const leaving = { isSaid: false };
+  let beginning: Beginning | undefined;
+  const working = () => beginning?.working();
+  const { app, closeTokens } = appOf({ config, chains, urls, metrics, logger, working, readiness: async ({ role }) => {
+    const now = working();
+    const left = leaving.isSaid ? ['the service is stopping'] : [];
+    const own = startedHere === undefined ? [] : [startedHere.health()];
+    if (now === undefined) return readinessAnswer(config.roles, [{ reasons: [...left, ...waits.reasons()] }, ...own]);
+    return readinessAnswer(config.roles, [{ reasons: [...left, ...reasonsOf(now, role)] }, ...own, ...await healthOf(now, role)]);
+  } });
+  const { url, stop } = await serve(app, { config, metrics, logger, filesPerConnection: 1 });
+  const { started, failed, stopSteps } = beginning = beginRoles({
+    config, roles, urls, chains, logger, metrics, machine, waits, abort: (reason) => { ending.abort(reason); },
+  });
+  return {
+    url, started, failed,
+    takes: () => leaving.isSaid ? { serves: [], standsBy: [] } : takenBy(working()),
+    stopSteps: [
+      { what: 'say that this process leaves', async run() {
+        leaving.isSaid = true;
+        app.leave();
+        if (working() !== undefined) await forgotten();
+      } },
+      { what: 'stop taking requests', run: async () => {
+        await stop();
+        await closeTokens();
+      } },
+      ...stopSteps,
+    ],
+  };
+}
+
+/** Opens a process and waits until each role works, so that it has caught up with the history. When the promise rejects, nothing is left running. */
+export async function startProcess(config: Config, grounds: Grounds, logger: Logger, machine?: Machine): Promise<ExchangeProcess> {
+  const process = await openProcess({ config, grounds, logger, machine, forgotten: () => Promise.resolve() });
   try {
-    const running = new Map<RoleName, RunningRole>();
-    for (const name of ROLE_NAMES.filter((each) => roles.has(each))) {
-      const role = await allRoles[name].start(parts);
-      steps.unshift({ what: `stop the ${name} role`, run: () => role.stop() });
-      metrics.show(role.figures);
-      running.set(name, role);
-    }
-    metrics.show(started?.figures ?? []);
-    steps.unshift(leaveChains);
-    const { url, stop } = await listenFor({ config, parts, running, metrics, logger, started });
-    steps.unshift({ what: 'stop taking requests', run: stop });
-    return { url, stopSteps: steps, failed: Promise.race([failed, ...[...running.values()].map((role) => role.failed)]) };
+    await process.started;
+    return process;
   } catch (error) {
-    for (const { run } of [leaveChains, ...steps]) await run();
+    for (const { run } of process.stopSteps) await run();
     throw error;
   }
 }
 
-interface Started {
+interface AppParts {
   readonly config: Config;
-  readonly parts: SharedParts;
-  readonly running: ReadonlyMap<RoleName, RunningRole>;
+  readonly chains: readonly ConfiguredChain[];
+  readonly urls: Urls;
   readonly metrics: Metrics;
   readonly logger: Logger;
-  readonly started: Grounds['started'];
+  readonly working: () => Working | undefined;
+  readonly readiness: Handlers<{ getReadiness: typeof getReadiness }>['getReadiness'];
 }
 
-async function listenFor({ config, parts, running, metrics, logger, started }: Started): Promise<Listener> {
-  let stopping = false;
-  const routes: Route[] = [...running.values()].flatMap((role) => role.routes);
-  const reads = running.has('query') || running.has('api') ? await parts.readModels() : undefined;
+/** What tells of a process whose roles do not work yet. */
+const ALWAYS: ReadonlySet<Endpoint> = new Set<Endpoint>([getLiveness, getReadiness, getMetrics]);
+
+/** The application of the roles' endpoints, whose handlers come when the roles work. */
+function appOf({ config, chains, urls, metrics, logger, working, readiness }: AppParts): { readonly app: App; closeTokens(): Promise<void> } {
+  const works = (): Working => {
+    const now = working();
+    if (now === undefined) throw new RequestError('unavailable', 'the process is starting: /health/ready says what it waits for');
+    return now;
+  };
+  const roles = new Set<string>(config.roles);
+  const routes = allEndpoints.filter(({ role }) => roles.has(role)).map((endpoint): Route => (
+    { endpoint, handler: (request) => handlerOf(works(), endpoint)(request) }));
   const service = serviceEndpoints({
-    getContracts: contractsHandler([...parts.chains.values()].map(({ chain }) => chain)),
-    getConfig: configHandler({ config, chains: [...parts.chains.values()], now: parts.now }), getLiveness: () => ({ body: '{"live":true}' }), getMetrics: metrics.scrape,
-    getReadiness: async () => readinessAnswer([...running.keys()], [
-      { reasons: stopping ? ['the service is stopping'] : [] }, ...started === undefined ? [] : [started.health()],
-      ...await Promise.all([parts.conditions.health(), ...[...running.values()].map((role) => role.health())]),
-    ]),
+    getContracts: contractsHandler(chains.map(({ chain }) => chain)), getConfig: () => works().getConfig(), getLiveness: () => ({ body: '{"live":true}' }),
+    getMetrics: metrics.scrape, getReadiness: readiness,
   }, VERSION);
-  const tokens = bearerTokensFor(routes, { url: parts.urls.readModels, logger });
+  const tokens = bearerTokensFor(routes, { url: urls.readModels, logger });
   const app = createApp({
     ...tokens.lookUp,
     routes: [...routes, ...service.filter(({ endpoint }) => endpoint !== getMetrics || config.metricsPort === undefined)], endpoints: allEndpoints,
+    admit: (endpoint) => { if (!ALWAYS.has(endpoint)) works(); },
     ownPagesOnly: config.cancelAuth === 'open' ? [cancelOrder] : [],
-    pages: running.has('query') ? { '/docs': docsPage('/openapi.json') } : {}, trustProxy: config.trustProxy, now: () => performance.now(),
+    pages: roles.has('query') ? { '/docs': docsPage('/openapi.json') } : {}, trustProxy: config.trustProxy, now: () => performance.now(),
     limiters: createLimiters({ windowS: config.rateLimitWindowS, orders: config.rateLimitOrders, reads: config.rateLimitReads }),
-    waitForPosition: async (position, signal) => reads?.waitForPosition(position, { timeoutMs: READ_WAIT_MS, signal }),
+    waitForPosition: async (position, signal) => works().reads?.waitForPosition(position, { timeoutMs: READ_WAIT_MS, signal }),
     observer: requestObserver(metrics, logger),
   });
-  const { url, stop } = await serve(app, { config, metrics, logger, filesPerConnection: 1 });
-  return {
-    url,
-    stop: async () => {
-      stopping = true;
-      await stop();
-      await tokens.close();
-    },
-  };
+  return { app, closeTokens: () => tokens.close() };
+}
+
+function handlerOf({ handlers }: Working, endpoint: Endpoint): Route['handler'] {
+  const handler = handlers.get(endpoint);
+  if (handler === undefined) throw new TypeError(`the role ${endpoint.role} has no handler for ${endpoint.id}`);
+  return handler;
+}
+
+/** Why requests for the role should not be sent here, beside what the role reports; absent: for any role. */
+function reasonsOf({ roles }: Working, role: RoleName | undefined): string[] {
+  if (role === undefined) return [];
+  const running = roles.get(role);
+  if (running === undefined) return [`this process does not have the role ${role}`];
+  return running.standsBy?.() === true ? [`another process does the work of the role ${role}; this one stands by`] : [];
+}
+
+function healthOf({ parts, roles }: Working, role: RoleName | undefined): Promise<ReadinessParts[]> {
+  const asked = [...roles].filter(([name]) => role === undefined || name === role).map(([, running]) => running);
+  return Promise.all([parts.conditions.health(), ...asked.map((each) => each.health())]);
+}
+
+function takenBy(working: Working | undefined): Taken {
+  const roles = [...working?.roles ?? []];
+  const isStandby = ([, role]: (typeof roles)[number]): boolean => role.standsBy?.() === true;
+  return { serves: roles.filter((each) => !isStandby(each)).map(([name]) => name), standsBy: roles.filter(isStandby).map(([name]) => name) };
 }
 
 /** The answer to `/health/ready`: status 503 when there is a reason not to send requests to the process. */

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { createAdvanceRequests, type AdvanceRequests } from '../../command/indexer/advance-requests.js';
 import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
 import { prepareDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
-import type { Log } from '../../engine/log/log.js';
+import { LogUnavailable, type Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
 import { startReplica, type Replica } from '../../engine/run/replica.js';
-import { retrying } from '../../engine/waiting.js';
+import { orAborted } from '../../engine/waiting.js';
 import { openReadModels, type Database } from '../../query/database.js';
 import { orderDomains } from '../api/signing.js';
 import { openChain, type ChainAccess } from '../chains/chain-access.js';
@@ -16,13 +16,15 @@ import type { ConfiguredChain } from '../chains/configured-chain.js';
 import type { Config } from '../config.js';
 import { reportTo, type Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
-import type { StopStep } from '../stop.js';
-import { watchConditions, type Conditions, type Machine } from '../conditions/conditions.js';
+import { watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../conditions/conditions.js';
+import { placeOf, waitForDatabases } from './database-waits.js';
+import { openHandover } from './handover.js';
 import { checkHistory } from './history-check.js';
 import { lagReasons, type ReadinessParts } from './readiness.js';
 import { replicaFigures } from './replica-figures.js';
 import type { RoleName } from '../roles/role-names.js';
 import { neverFails } from './failure.js';
+import type { Waits } from './waits.js';
 
 /** The databases of a process. They may all be the same database. */
 export interface Urls {
@@ -42,6 +44,8 @@ export interface SharedParts {
   /** The trusted time of the process in milliseconds since the Unix epoch: what every command is stamped with. */
   readonly now: () => number;
   readonly conditions: Conditions;
+  /** Aborts when the process stops before its start is over: a start that waits for something ends then. */
+  readonly starting: AbortSignal;
   readonly log: Log;
   /** Number of commands in the log, at most about a second old. */
   logLength(): number;
@@ -66,9 +70,11 @@ export interface OpenedParts {
   /** Rejects when a shared part has failed. */
   readonly failed: Promise<never>;
   /** Cancels all requests to chains. Runs before the roles stop: a node may stay silent for longer than a stop may take. */
-  readonly leaveChains: StopStep;
-  /** The steps that close the other parts, in order, after the roles have stopped. */
-  readonly stopSteps: readonly StopStep[];
+  leaveChains(): Promise<void>;
+  /** The rest is closed in this order, after the roles have stopped. */
+  stopReplica(): Promise<void>;
+  closeReadModels(): Promise<void>;
+  closeLog(): Promise<void>;
 }
 
 export interface OpenOptions {
@@ -79,47 +85,51 @@ export interface OpenOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly machine: Machine;
+  readonly waits: Waits;
 }
 
-/** Time between two reads of the log's length, and the longest time between two attempts to open the read models. */
+/** Time between two reads of the log's length. */
 const LOOK_EVERY_MS = 1_000;
 
-export async function openSharedParts({ config, roles, urls, chains: configured, logger, metrics, machine }: OpenOptions): Promise<OpenedParts> {
+/** Waits for the databases that the roles use, then opens what is shared. Throws CannotStart, ClockDiffers, the reason of `waits.signal`. */
+export async function openSharedParts(options: OpenOptions): Promise<OpenedParts> {
+  const { config, roles, urls, chains: configured, logger, metrics, machine, waits } = options;
   const keccak256 = await createKeccak256();
-  const log = await openLog(urls.log);
+  await waitForDatabases({ urls, roles, waits });
+  const theLog = `the log at ${placeOf(urls.log)}`;
+  const log = await waits.until(theLog, () => openLog(urls.log), isUnavailable);
   let known: Replica | undefined;
-  const watching = watchConditions({ config, roles, urls, logger, machine, historyMs: () => known?.view.time });
-  const conditions = await watching.catch(async (error: unknown) => {
-    await log.close();
-    throw error;
-  });
+  const conditions = await conditionsOf({ config, roles, urls, logger, machine, signal: waits.signal, historyMs: () => known?.view.time }, waits, log);
   metrics.show(conditions.figures);
   const stopping = new AbortController();
   const writerId = randomUUID();
   const chains = new Map(configured.map((each) => [each.chain.chainId, openChain(each, { keccak256, report: reportTo(logger) })]));
   const domains = new Map(orderDomains(config, configured).map((domain) => [domain.chainId, prepareDomain(keccak256, domain)]));
   const advance = createAdvanceRequests({ url: urls.outbox });
-  const length = await watchLength(log);
+  const handover = openHandover({ url: urls.outbox });
+  const length = watchLength(log);
   const failure = rejection();
 
   const replica = once(async () => {
-    const started = await startReplica({
+    const started = await waits.until(theLog, () => startReplica({
       log, signal: stopping.signal, snapshotDirectory: join(config.dataDir, 'snapshots'), snapshotEvery: config.snapshotEvery,
       report: (message, details) => { logger.info(details, message); }, ...roles.has('engine') ? { record: { writerId } } : {},
-    });
+    }), isUnavailable);
     started.done.then(() => undefined, failure.reject);
-    await started.caughtUp;
+    const doing = () => `reading the history: at command ${started.view.position} of ${Math.max(started.view.position, length.current())}`;
+    await waits.during(doing, orAborted(started.caughtUp, waits.signal));
     await checkHistory({ view: started.view, log, domains: [...domains.values()], settles: chains.size > 0 });
     metrics.show(replicaFigures(started, length.current));
+    if (roles.has('engine')) handover.listen(() => { started.recording?.takeOver(); });
     known = started;
     return started;
   });
-  const readModels = once(() => openWhenThere(urls.readModels, { logger, signal: stopping.signal }));
+  const readModels = once(() => openWhenThere(urls.readModels, { logger, waits }));
   const watches = new Map<ChainAccess, Promise<ChainWatch>>();
 
   const parts: SharedParts = {
     config, logger, metrics, urls, writerId, log, keccak256, chains, domains, advance, replica: replica.get, readModels: readModels.get,
-    now: conditions.clock.now, conditions,
+    now: conditions.clock.now, conditions, starting: waits.signal,
     logLength: length.current,
     replicaHealth: () => replicaHealth(replica.current(), { logLength: length.current(), maxLag: config.readyMaxLag }),
     watch(access) {
@@ -135,40 +145,64 @@ export async function openSharedParts({ config, roles, urls, chains: configured,
   };
   return {
     parts, failed: failure.promise,
-    leaveChains: { what: 'stop asking the chains', run: () => Promise.all([...chains.values()].map((access) => access.stop())) },
-    stopSteps: [
-      { what: 'stop the replica', run: async () => {
-        stopping.abort(new Error('the process stops'));
-        await (await replica.settled())?.done;
-      } },
-      { what: 'close the read models', run: async () => { await (await readModels.settled())?.close(); } },
-      { what: 'close the log', run: async () => {
-        length.stop();
-        await conditions.stop();
-        await advance.close();
-        await log.close();
-      } },
-    ],
+    async leaveChains() { await Promise.all([...chains.values()].map((access) => access.stop())); },
+    async stopReplica() {
+      stopping.abort(new Error('the process stops'));
+      const stopped = await replica.settled();
+      await stopped?.done;
+      // Everything that this engine will write is written.
+      if (stopped?.recording?.standby === false) await handover.tell();
+    },
+    async closeReadModels() { await (await readModels.settled())?.close(); },
+    async closeLog() {
+      length.stop();
+      await conditions.stop();
+      await Promise.all([advance.close(), handover.close()]);
+      await log.close();
+    },
   };
 }
 
-/** Waits until the projections have made the read models. Their absence is logged once. */
-function openWhenThere(url: string, { logger, signal }: { logger: Logger; signal: AbortSignal }): Promise<Database> {
-  return retrying(async () => {
+/** Closes the log when the clock cannot be trusted. */
+async function conditionsOf(options: ConditionsOptions, waits: Waits, log: Log): Promise<Conditions> {
+  try {
+    return await waits.during(() => 'comparing the clocks of this machine and of the log\'s database', watchConditions(options));
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof LogUnavailable;
+}
+
+/** Waits until a process with the projections role has made the read models. */
+function openWhenThere(url: string, { logger, waits }: { logger: Logger; waits: Waits }): Promise<Database> {
+  return waits.until(`the read models at ${placeOf(url)}`, async () => {
     let there = false;
-    const models = await openReadModels({ url, onError: (error) => { if (there) logger.warn({ error: error.message }, 'read models'); } });
+    let why = new Error('no process with the projections role has made them yet');
+    const models = await openReadModels({
+      url,
+      onError(error) {
+        if (there) logger.warn({ error: error.message }, 'read models');
+        else if (!isMissing(error)) why = error;
+      },
+    });
     try {
       await models.position();
       there = true;
       return models;
-    } catch (error) {
+    } catch {
       await models.close();
-      throw error;
+      throw why;
     }
-  }, {
-    signal, backoff: { firstMs: 100, longestMs: LOOK_EVERY_MS }, canPass: () => true,
-    failed: (error, failures) => { if (failures === 1) logger.info({ error: (error as Error).message }, 'waiting for the read models'); },
-  });
+  }, () => true);
+}
+
+/** Whether a table or the schema is not there: SQLSTATE 42P01, 3F000. */
+function isMissing(error: Error): boolean {
+  return ['42P01', '3F000'].includes((error as { code?: string }).code ?? '');
 }
 
 function replicaHealth(replica: Replica | undefined, { logLength, maxLag }: { logLength: number; maxLag: number }): ReadinessParts {
@@ -203,11 +237,11 @@ function rejection(): { readonly promise: Promise<never>; readonly reject: (reas
   return { promise: Promise.race([promise, neverFails]), reject };
 }
 
-/** The number of commands in the log, read once per second. */
-async function watchLength(log: Log): Promise<{ readonly current: () => number; readonly stop: () => void }> {
-  let length = await log.length('commands');
-  const timer = setInterval(() => {
-    log.length('commands').then((current) => { length = current; }, () => undefined);
-  }, LOOK_EVERY_MS).unref();
+/** The number of commands in the log, read now and then once per second; 0 before the first answer. */
+function watchLength(log: Log): { readonly current: () => number; readonly stop: () => void } {
+  let length = 0;
+  const look = (): void => { log.length('commands').then((current) => { length = current; }, () => undefined); };
+  look();
+  const timer = setInterval(look, LOOK_EVERY_MS).unref();
   return { current: () => length, stop: () => { clearInterval(timer); } };
 }

@@ -1,4 +1,5 @@
 /** The projections role: folds command outcomes into the read models, in a separate thread, so that this work does not delay other roles. */
+import { orAborted } from '../../engine/waiting.js';
 import { startProjectionThread } from '../projection-thread/thread.js';
 import { lagReasons } from '../process/readiness.js';
 import { failureOf } from '../process/failure.js';
@@ -8,9 +9,12 @@ export const projections: Role = {
   name: 'projections',
   reads: 'outcomes',
   writes: 'the read models',
-  async start({ urls, logger, config, logLength }) {
+  async start({ urls, logger, config, logLength, starting }) {
     const thread = startProjectionThread({ logUrl: urls.log, url: urls.readModels }, (trouble) => { logger.warn({ trouble }, 'projections'); });
-    await Promise.race([thread.started, thread.ended]);
+    await orAborted(Promise.race([thread.started, thread.ended]), starting).catch(async (error: unknown) => {
+      await thread.stop();
+      throw error;
+    });
     const models = () => [...thread.positions].map(([name, position]) => ({ name, position, lag: Math.max(0, logLength() - position) }));
     return {
       routes: [], failed: failureOf(thread.ended), stop: () => thread.stop(),

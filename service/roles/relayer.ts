@@ -60,6 +60,7 @@ export const relayer: Role = {
         getUserNonces: createUserNonces({ view: replica.view, chains }),
       }),
       figures: relayerFigures(relays), failed: neverFails,
+      standsBy: () => running.size > 0 && relays().every(({ standby }) => standby),
       // A relayer that stands by or waits is not a reason: it answers repeats, and says what it waits for.
       health: () => ({ ...parts.replicaHealth(), relays: relays() }),
       async stop() { await Promise.all([...running.values()].map(({ stop }) => stop())); },

@@ -19,6 +19,8 @@ export interface RunningRole {
   readonly routes: readonly Route[];
   /** The role's part of `/health/ready`. */
   health(): ReadinessParts | Promise<ReadinessParts>;
+  /** Whether requests for this role should rather go to another process, which does the role's work at the moment. Absent: never. */
+  standsBy?(): boolean;
   /** The role's part of `/metrics`. */
   readonly figures: readonly Figure[];
   /** Rejects when the role cannot continue; the process should then end. Never resolves. */

@@ -2,7 +2,7 @@
  * The one address of a stack whose roles are processes of their own: passes each request to a process of the role that serves it, and answers
  * 503 when there is none at the moment.
  */
-import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ProxyServer } from 'httpxy';
 import { RequestError } from '../../engine/records/errors.js';
 import { bind, bindAll } from '../api/endpoint.js';
@@ -15,14 +15,15 @@ import { commonHeaders, type Observer } from '../http/shell.js';
 import { problems } from '../http/problems.js';
 import type { Metrics } from '../metrics.js';
 import type { RoleName } from '../roles/role-names.js';
+import { createLinks, type Links } from './links.js';
 
-/** The ports on this machine at which the processes of a role listen; empty when none runs. */
+/** The ports on this machine of the processes to which requests of a role may go; empty when there is none. */
 export type PortsOf = (role: RoleName) => readonly number[];
 
 export interface FrontOptions {
   readonly portsOf: PortsOf;
-  /** The answer to `/health/ready` for the whole stack. */
-  readonly readiness: () => Promise<{ readonly status: number; readonly body: string }>;
+  /** The answer to `/health/ready` for the whole stack, or for its processes of one role. */
+  readonly readiness: (role: RoleName | undefined) => Promise<{ readonly status: number; readonly body: string }>;
   readonly metrics: Metrics;
   /** Whether `/metrics` is served here; if not, it is nowhere: those of the processes are not passed on. */
   readonly showsMetrics: boolean;
@@ -33,19 +34,26 @@ export interface FrontOptions {
   readonly silenceMs?: number;
 }
 
+export interface Front extends App {
+  /** For a process that leaves: resolves when all that was sent to it is answered, at the latest after `withinMs`. Closes idle connections to it. */
+  forget(port: number, withinMs: number): Promise<void>;
+}
+
 /** Longer than a process waits for anything itself. */
 const SILENCE_MS = 60_000;
 
 /** The app answers health and metrics itself, and hands everything else on. */
-export function createFront({ portsOf, readiness, metrics, showsMetrics, observer, trustProxy, silenceMs = SILENCE_MS }: FrontOptions): App {
+export function createFront({ portsOf, readiness, metrics, showsMetrics, observer, trustProxy, silenceMs = SILENCE_MS }: FrontOptions): Front {
   const app = createApp({
     routes: [
-      ...bindAll({ getLiveness, getReadiness }, { getLiveness: () => ({ body: '{"live":true}' }), getReadiness: readiness }),
+      ...bindAll({ getLiveness, getReadiness }, { getLiveness: () => ({ body: '{"live":true}' }), getReadiness: ({ role }) => readiness(role) }),
       ...showsMetrics ? [bind(getMetrics, metrics.scrape)] : [],
     ],
     pages: {}, limiters: {}, trustProxy, observer, now: () => performance.now(), waitForPosition: () => Promise.resolve(),
   });
-  const pass = createPass(portsOf, silenceMs);
+  const links = createLinks(portsOf);
+  let isLeaving = false;
+  const pass = createPass({ portsOf, links, silenceMs, isLeaving: () => isLeaving });
   const own = new Set<string>([getLiveness.path, getReadiness.path, getMetrics.path]);
   const streams = new Set<ServerResponse>();
   return {
@@ -54,14 +62,21 @@ export function createFront({ portsOf, readiness, metrics, showsMetrics, observe
       const [path = ''] = (request.url ?? '').split('?', 1);
       if (own.has(path)) app.handle(request, response);
       else {
-        if (endpointAt(request.method ?? '', path)?.answer.stream === true) {
+        const isStream = endpointAt(request.method ?? '', path)?.answer.stream === true;
+        if (isStream) {
           streams.add(response);
           response.once('close', () => { streams.delete(response); });
         }
-        pass(request, response, servedBy(roleOf(request.method ?? '', path)));
+        pass(request, response, { role: servedBy(roleOf(request.method ?? '', path)), isStream });
       }
     },
+    forget: (port, withinMs) => links.forget(port, withinMs),
+    leave() {
+      isLeaving = true;
+      app.leave();
+    },
     closeConnections() {
+      isLeaving = true;
       app.closeConnections();
       // A stream does not end by itself. Its client connects again.
       for (const stream of streams) stream.destroy();
@@ -74,22 +89,36 @@ function servedBy(role: ReturnType<typeof roleOf>): RoleName {
   return role === 'every' ? 'query' : role;
 }
 
-type Pass = (request: IncomingMessage, response: ServerResponse, role: RoleName) => void;
+interface Passed {
+  readonly role: RoleName;
+  /** A stream does not end by itself: a process that leaves ends it, and its client asks again. */
+  readonly isStream: boolean;
+}
 
-function createPass(portsOf: PortsOf, silenceMs: number): Pass {
-  const proxy = new ProxyServer({
-    proxyTimeout: silenceMs, agent: new Agent({ keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 256, scheduling: 'fifo' }),
-  });
+type Pass = (request: IncomingMessage, response: ServerResponse, passed: Passed) => void;
+
+interface Passing {
+  readonly portsOf: PortsOf;
+  readonly links: Links;
+  readonly silenceMs: number;
+  readonly isLeaving: () => boolean;
+}
+
+function createPass({ portsOf, links, silenceMs, isLeaving }: Passing): Pass {
+  const proxy = new ProxyServer({ proxyTimeout: silenceMs });
+  // `Connection: close` of a process is about its connection to the front: the client's connection outlives the process.
+  proxy.on('proxyRes', ({ headers }) => { if (isLeaving()) headers.connection = 'close'; else delete headers.connection; });
   // A turn per role: with one for all, a client that reads after every order would read from the same process each time.
   const turns = new Map<RoleName, number>();
-  return (request, response, role) => {
+  return (request, response, { role, isStream }) => {
     const ports = portsOf(role);
     const turn = turns.get(role) ?? 0;
     turns.set(role, turn + 1);
     const port = ports[turn % ports.length];
     if (port === undefined) return refuse(request, response, new RequestError('unavailable', `no ${role} process runs at the moment`));
+    if (!isStream) response.once('close', links.began(port));
     appendAddress(request);
-    proxy.web(request, response, { target: { host: '127.0.0.1', port } }).catch((error: unknown) => {
+    proxy.web(request, response, { agent: links.agentOf(role), target: { host: '127.0.0.1', port } }).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else refuse(request, response, failureOf(request, role, error));
     });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { LiveProcess } from './supervisor.js';
 
 export interface RolesFile {
-  write(live: readonly Omit<LiveProcess, 'serves'>[]): void;
+  write(live: readonly Pick<LiveProcess, 'role' | 'pid' | 'port'>[]): void;
   remove(): void;
 }
 

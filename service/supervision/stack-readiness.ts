@@ -1,6 +1,7 @@
 /** The readiness of a whole stack: what each of its processes reports, and which processes are missing. */
 import { readinessAnswer } from '../process/process.js';
 import type { ReadinessParts } from '../process/readiness.js';
+import type { RoleName } from '../roles/role-names.js';
 import type { LiveProcess } from './supervisor.js';
 
 /** Longer than a process waits for a silent database (2 s): its answer names the database. */
@@ -12,6 +13,13 @@ export interface Stack {
   readonly live: readonly Pick<LiveProcess, 'role' | 'port'>[];
   /** What the supervisor itself reports, of what it has started for all processes. */
   readonly own?: ReadinessParts | undefined;
+}
+
+/** The same for one role. */
+export function ofRole({ wanted, live, own }: Stack, role: RoleName | undefined): Stack {
+  if (role === undefined) return { wanted, live, own };
+  const has = (group: string): boolean => group.split('+').includes(role);
+  return { wanted: wanted.filter(has), live: live.filter((each) => has(each.role)), own };
 }
 
 /** The stack is ready when at least one process per role is ready: requests can be served without the second engine. */

@@ -1,7 +1,8 @@
-/** Keeps processes alive: starts each one, restarts it when it ends by itself, and stops all of them at the end. */
+/** Keeps processes alive: starts each one, starts it again when it ends by itself or is to be restarted, and stops all of them at the end. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { backoffMs, pause, within } from '../../engine/waiting.js';
+import { backoffMs, createBell, pause, within } from '../../engine/waiting.js';
+import { hear, tellForgotten } from './supervised.js';
 
 /** A process that the supervisor keeps running. */
 export interface Managed {
@@ -13,8 +14,10 @@ export interface Managed {
 
 export interface LiveProcess extends Managed {
   readonly pid: number;
-  /** Whether it has said that it listens, by a message to its parent. */
-  readonly serves: boolean;
+  /** The roles that it takes requests for, by its own word; empty until its start is over, and when it leaves. */
+  readonly serves: readonly string[];
+  /** Roles that it has, and whose work another process does. */
+  readonly standsBy: readonly string[];
 }
 
 export interface SupervisorOptions {
@@ -24,10 +27,12 @@ export interface SupervisorOptions {
   readonly spawn: (managed: Managed) => ChildProcess;
   /** Called with the live processes whenever one has started or ended. */
   readonly changed: (live: readonly LiveProcess[]) => void;
+  /** A process has said that it leaves and is not in the list any more by what it serves. Resolves when nothing that was sent to it is unanswered. */
+  readonly forget: (process: Managed) => Promise<void>;
   readonly report: (level: 'info' | 'warn' | 'error', line: { readonly role: string; readonly pid?: number; readonly what: string }) => void;
   /** The exit code that means that a restart would fail again. */
   readonly hopeless: number;
-  /** A process that does not end within this time after SIGTERM gets SIGKILL. */
+  /** A process that does not end within this time after SIGTERM is killed. */
   readonly stopTimeoutMs: number;
   /** Milliseconds, not going back. */
   readonly now: () => number;
@@ -37,6 +42,11 @@ export interface Supervisor {
   live(): readonly LiveProcess[];
   /** Rejects with HopelessProcess when a process ends with the exit code `hopeless`. */
   readonly failed: Promise<never>;
+  /**
+   * Restarts all processes, one after the other in their order, each when the one before works again. Resolves when all are done, or when the
+   * stop has begun. A second call joins the first.
+   */
+  restart(): Promise<void>;
   /** Ends all processes, one after the other. */
   stop(): Promise<void>;
 }
@@ -44,6 +54,9 @@ export interface Supervisor {
 const BACKOFF = { firstMs: 100, longestMs: 5_000 };
 /** A process that has lived this long is restarted at once when it ends. */
 const HEALTHY_AFTER_MS = 10_000;
+
+/** A restart looks so often whether the process that it waits for works. */
+const WORKS_LOOK_MS = 1_000;
 
 /** A process ended with the exit code that means that a restart would fail again. */
 export class HopelessProcess extends Error {
@@ -65,50 +78,82 @@ export function supervise(options: SupervisorOptions): Supervisor {
       live.set(managed, process);
       changed(listed());
     },
-    serving(process) { if (live.get(managed) === process) live.set(managed, { ...process, serves: true }); },
+    told(process) { if (live.get(managed)?.pid === process.pid) live.set(managed, process); },
     ended() {
       live.delete(managed);
       changed(listed());
     },
     hopeless: fail,
   }));
+  let restarting: Promise<void> | undefined;
+  const restart = async (): Promise<void> => { for (const keeper of keepers) await keeper.restart(); };
   return {
     live: listed, failed,
-    async stop() { for (const keeper of keepers.reverse()) await keeper.stop(); },
+    restart: () => restarting ??= restart().finally(() => { restarting = undefined; }),
+    async stop() {
+      for (const keeper of keepers) keeper.stopRestarting();
+      for (const keeper of keepers.toReversed()) await keeper.stop();
+    },
   };
 }
 
 interface Events {
   readonly started: (process: LiveProcess) => void;
-  readonly serving: (process: LiveProcess) => void;
+  readonly told: (process: LiveProcess) => void;
   readonly ended: () => void;
   readonly hopeless: (error: HopelessProcess) => void;
 }
 
-function keepAlive(managed: Managed, options: SupervisorOptions, events: Events): { readonly stop: () => Promise<void> } {
+interface Keeper {
+  /** Ends the process and resolves when its successor works, or when the stop has begun. */
+  restart(): Promise<void>;
+  stopRestarting(): void;
+  stop(): Promise<void>;
+}
+
+/** A child process, until it ends. */
+interface Current {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | string>;
+  works: boolean;
+  /** It was told to end, to be started again. */
+  isReplaced: boolean;
+}
+
+function keepAlive(managed: Managed, options: SupervisorOptions, events: Events): Keeper {
   const { role } = managed;
-  const { report, now, stopTimeoutMs } = options;
+  const { report, now, stopTimeoutMs, forget } = options;
   const stopping = new AbortController();
-  let current: { readonly child: ChildProcess; readonly ended: Promise<number | string> } | undefined;
+  const worksBell = createBell();
+  let current: Current | undefined;
+
+  function spawn(): Current {
+    const child = options.spawn(managed);
+    const spawned: Current = { child, ended: endOf(child), works: false, isReplaced: false };
+    const { pid } = child;
+    if (pid === undefined) return spawned;
+    events.started({ ...managed, pid, serves: [], standsBy: [] });
+    hear(child, ({ serves, standsBy, leaves }) => {
+      events.told({ ...managed, pid, serves, standsBy });
+      if (leaves) return void forget(managed).then(() => { tellForgotten(child); });
+      spawned.works = true;
+      worksBell.ring();
+    });
+    report('info', { role, pid, what: 'started' });
+    return spawned;
+  }
 
   async function live(): Promise<void> {
     for (let failures = 0; !stopping.signal.aborted;) {
       const startedMs = now();
-      const child = options.spawn(managed);
-      const ended = endOf(child);
-      current = { child, ended };
-      const { pid } = child;
-      if (pid !== undefined) {
-        const process = { ...managed, pid, serves: false };
-        events.started(process);
-        child.once('message', () => { events.serving(process); });
-        report('info', { role, pid, what: 'started' });
-      }
+      const { child: { pid }, ended } = current = spawn();
       const end = await ended;
+      const { isReplaced } = current;
       current = undefined;
       events.ended();
       if (stopping.signal.aborted) return;
       if (end === options.hopeless) return events.hopeless(new HopelessProcess(role, options.hopeless));
+      if (isReplaced) continue;
       failures = now() - startedMs >= HEALTHY_AFTER_MS ? 0 : failures + 1;
       const waitMs = failures <= 1 ? 0 : backoffMs(failures - 1, BACKOFF);
       report('warn', { role, ...pid === undefined ? {} : { pid }, what: `ended by itself (${end}); restarting${waitMs === 0 ? '' : ` in ${waitMs} ms`}` });
@@ -118,17 +163,29 @@ function keepAlive(managed: Managed, options: SupervisorOptions, events: Events)
   const done = live();
   done.catch((error: unknown) => { report('error', { role, what: `cannot be started: ${String(error)}` }); });
 
+  async function end({ child, ended }: Current): Promise<void> {
+    child.kill('SIGTERM');
+    if (await within(ended.then(() => true), stopTimeoutMs) !== undefined) return;
+    report('error', { role, what: `did not end within ${stopTimeoutMs} ms: killing it` });
+    child.kill('SIGKILL');
+    await ended;
+  }
+
   return {
+    async restart() {
+      const { signal } = stopping;
+      const before = current;
+      if (before !== undefined && !signal.aborted) {
+        report('info', { role, what: 'restarting it' });
+        before.isReplaced = true;
+        await end(before);
+      }
+      while ((current === before || current?.works !== true) && !signal.aborted) await worksBell.wait(signal, WORKS_LOOK_MS);
+    },
+    stopRestarting() { stopping.abort(); },
     async stop() {
       stopping.abort();
-      if (current !== undefined) {
-        const { child, ended } = current;
-        child.kill('SIGTERM');
-        if (await within(ended.then(() => true), stopTimeoutMs) === undefined) {
-          report('error', { role, what: `did not end within ${stopTimeoutMs} ms: killing it` });
-          child.kill('SIGKILL');
-        }
-      }
+      if (current !== undefined) await end(current);
       await done.catch(() => undefined);
     },
   };

@@ -101,6 +101,36 @@ describe('the outcome writer', () => {
     deepEqual(stored.map(({ id }) => id), [...outcomes(0, 5, { writerId: 'b' }), ...outcomes(5, 2)].map(({ id }) => id));
   });
 
+  it('takes over at once when the other engine has said that it leaves, as soon as it knows all that the other one wrote', async () => {
+    const store = createMemoryStore();
+    const other = createMemoryLog(store);
+    await other.append('outcomes', bare(outcomes(0, 5, { writerId: 'b' })));
+    const { writer, reports, add, log } = startWriter(createMemoryLog(store), undefined, { takeoverMs: 3_600_000 });
+    add(...outcomes(0, 3));
+    while (!writer.standby) await turn();
+    await other.append('outcomes', bare(outcomes(5, 1, { writerId: 'b' })));
+    writer.takeOver();
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    deepEqual([writer.written, writer.standby], [3, true], 'it does not know all yet');
+    add(...outcomes(3, 5));
+    await writer.drained();
+    deepEqual(reports, ['another engine writes the outcomes: standing by', 'the other engine has left: taking over']);
+    deepEqual((await readAll(log, 'outcomes')).map(({ id }) => id), [...outcomes(0, 6, { writerId: 'b' }), ...outcomes(6, 2)].map(({ id }) => id));
+  });
+
+  it('is not moved by what was said before it stood by', async () => {
+    const store = createMemoryStore();
+    const other = createMemoryLog(store);
+    await other.append('outcomes', bare(outcomes(0, 1, { writerId: 'b' })));
+    const { writer, add, stop } = startWriter(createMemoryLog(store), undefined, { takeoverMs: 3_600_000 });
+    writer.takeOver();
+    add(...outcomes(0, 1));
+    while (writer.written < 1) await turn();
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    equal(writer.standby, true);
+    stop.abort();
+  });
+
   it('stops at an outcome that differs from the other engine\'s', async () => {
     const log = createMemoryLog();
     const [mine] = outcomes(0, 1);

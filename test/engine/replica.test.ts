@@ -260,7 +260,7 @@ describe('replica', () => {
     await api.replica.caughtUp;
     let now = START_MS + 10_000;
     const stop = new AbortController();
-    const standingBy = { ...api.replica, view: api.replica.view, ready: true, recording: { standby: true, written: 0 } };
+    const standingBy = { ...api.replica, view: api.replica.view, ready: true, recording: { standby: true, written: 0, takeOver: () => undefined } };
     const looks: number[] = [];
     const clock = runClock({
       log, replica: standingBy, signal: stop.signal, tickMs: 1, standbyMs: 5_000,

@@ -3,11 +3,15 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connectEventStore } from '../../engine/log/eventstore/client.js';
 import { openEventStoreLog, type EventStoreLogOptions } from '../../engine/log/eventstore/eventstore-log.js';
 import { parseEventStoreUrl } from '../../engine/log/eventstore/url.js';
 import type { Log } from '../../engine/log/log.js';
-import { checkDatabases } from '../../service/process/database-check.js';
+import { parseConfig } from '../../service/config.js';
+import { createLogger } from '../../service/logger.js';
+import { waitForDatabases } from '../../service/process/database-waits.js';
+import { createWaits } from '../../service/process/waits.js';
 import { makeCertificate } from '../support/certificate.js';
 import { startEventStoreServer, type EventStoreServer, type EventStoreServerOptions } from '../support/eventstore-server.js';
 import { newRecords, placed, readAll, take } from '../support/log-records.js';
@@ -28,11 +32,24 @@ async function serve(options: EventStoreServerOptions = {}): Promise<EventStoreS
   return server;
 }
 
-/** What a process says that cannot start with this log. */
-async function startError(eventstoreUrl: string): Promise<string> {
-  const error: unknown = await checkDatabases({ databaseUrl: '', eventstoreUrl, logUrl: '', outboxUrl: '' }).then(() => 'none', (thrown: unknown) => thrown);
-  assert.ok(error instanceof Error, 'it can start');
-  return error.message;
+/** Starts as a process whose log this is; resolves once it can go on. `said` is why it cannot, or what it waits for. */
+function starting(url: string) {
+  const ending = new AbortController();
+  const waits = createWaits({ logger: createLogger(parseConfig({}), { write: () => undefined }), signal: ending.signal });
+  const reached = waitForDatabases({ urls: { log: url, readModels: '', outbox: '' }, roles: new Set(['engine']), waits });
+  const ended = reached.then(() => 'it can start', (error: unknown) => (error as Error).message);
+  return {
+    reached,
+    async said(): Promise<string> {
+      for (;;) {
+        const text = await Promise.race([ended, sleep(20).then(() => waits.reasons()[0])]);
+        if (text === undefined) continue;
+        ending.abort(new Error('the test has seen enough'));
+        await ended;
+        return text;
+      }
+    },
+  };
 }
 
 describe('log: EventStoreDB, one server and clusters', () => {
@@ -49,7 +66,7 @@ describe('log: EventStoreDB, one server and clusters', () => {
     await (await open({ url: leader.url })).append('commands', records.slice(0, 1));
     follower.fault = () => 'not-leader';
     follower.leader = leader.leader;
-    await checkDatabases({ databaseUrl: '', eventstoreUrl: follower.url, logUrl: '', outboxUrl: '' });
+    await starting(follower.url).reached;
     const log = await open({ url: follower.url });
     assert.deepEqual(await readAll(log, 'commands'), placed(0, records.slice(0, 1)));
     assert.equal(await log.append('commands', records.slice(1)), 1);
@@ -128,7 +145,7 @@ describe('log: EventStoreDB with TLS and users', () => {
 
   it('writes, reads and follows with the right user and the right certificate', async () => {
     const url = urlWith(login, `&tlsCAFile=${trusted}`);
-    await checkDatabases({ databaseUrl: '', eventstoreUrl: url, logUrl: '', outboxUrl: '' });
+    await starting(url).reached;
     const log = await open({ url });
     const abort = new AbortController();
     const records = newRecords(3);
@@ -147,7 +164,7 @@ describe('log: EventStoreDB with TLS and users', () => {
   it('a start says so when the user or the password is wrong, or there is none', async () => {
     for (const wrong of ['me:wrong@', 'you:p%40ss%20word@', '']) {
       const url = urlWith(wrong, `&tlsCAFile=${trusted}`);
-      assert.match(await startError(url), /^the EventStoreDB of EVENTSTORE_URL \(localhost:.+\) does not let this user in: correct user/);
+      assert.match(await starting(url).said(), /^the EventStoreDB of EVENTSTORE_URL \(localhost:.+\) does not let this user in: correct user/);
       await assert.rejects(openEventStoreLog({ url }), (error: Error) => !error.message.includes('wrong'));
     }
   });
@@ -162,10 +179,10 @@ describe('log: EventStoreDB with TLS and users', () => {
       [urlWith(login, ''), /has a certificate that is not trusted \(self-signed certificate\): correct tlsCAFile or the host$/],
       [urlWith(login, `&tlsCAFile=${file}`), /has a certificate that is not trusted \(self-signed certificate\): correct tlsCAFile or the host$/],
       [urlWith(login, `&tlsCAFile=${file}`, elsewhere.port), /has a certificate that is not trusted \(Hostname.+elsewhere\.test\): correct tlsCAFile or the host$/],
-      [`esdb://${login}localhost:${server.port}?tls=false`, /does not answer \(.+\): start it, or correct host, port and tls$/],
-      [urlWith(login, '', plain.port), /does not answer \(.+\): start it, or correct host, port and tls$/],
+      [`esdb://${login}localhost:${server.port}?tls=false`, /^waiting for the log at localhost:.+: it does not answer \(.+\)$/],
+      [urlWith(login, '', plain.port), /^waiting for the log at localhost:.+: it does not answer \(.+\)$/],
     ] as const) {
-      const said = await startError(url);
+      const said = await starting(url).said();
       assert.match(said, message);
       assert.equal(said.includes('p@ss') || said.includes('p%40ss'), false);
     }

@@ -17,7 +17,7 @@ describe('service: the settings of a stack\'s processes', () => {
     assert.deepEqual(childOf({ DATA_DIR: '/var/exchange' }, true), {
       HOST: '127.0.0.1', DATA_DIR: '/var/exchange', DATABASE_URL: urls.readModels, LOG_URL: urls.log, OUTBOX_URL: urls.outbox, CHAINS: DEV_CHAINS,
       CANCEL_AUTH: 'open', RATE_LIMIT_ORDERS: '0', RATE_LIMIT_READS: '0', MIN_FREE_DISK_MB: '512', TRUST_PROXY: '1',
-      MAX_CONNECTIONS_PER_ADDRESS: '0', MAX_PRICE_STREAMS_PER_ADDRESS: '0', PRICE_SOURCES: 'simulated',
+      STOP_GRACE_MS: '0', MAX_CONNECTIONS_PER_ADDRESS: '0', MAX_PRICE_STREAMS_PER_ADDRESS: '0', PRICE_SOURCES: 'simulated',
     });
   });
 

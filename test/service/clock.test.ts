@@ -16,9 +16,9 @@ function scene() {
       ? { answers: true, value: { databaseMs: NOW_MS + set.passedMs + set.databaseAheadMs, monotonicMs: set.passedMs } }
       : { answers: false, error: 'it is silent' });
   };
-  const start = () => startClock({
+  const start = (signal?: AbortSignal) => startClock({
     clocks: { wall: () => NOW_MS + set.passedMs + set.wallAheadMs, monotonic: () => set.passedMs, boot: () => set.passedMs },
-    bounds: { maxJumpMs: 10_000, acceptAfterMs: 600_000 }, ask, historyMs: () => set.historyMs,
+    bounds: { maxJumpMs: 10_000, acceptAfterMs: 600_000 }, ask, ...signal && { signal }, historyMs: () => set.historyMs,
     report: (level, _, message) => { lines.push(`${level} ${message.split(':')[0]}`); },
   });
   return { set, lines, start };
@@ -32,9 +32,19 @@ describe('service: the clock of a process', () => {
         Object.assign(set, { wallAheadMs: aheadMs, passPerAskMs: 40_000 });
         await assert.rejects(start(), (error: Error) => error instanceof ClockDiffers && error.message.startsWith(
           `the clock of this machine is ${how} the clock of the log's database (`) && error.message.endsWith('): set the wrong one right, then start again'));
-        assert.deepEqual(lines, []);
+        assert.deepEqual(lines.map((line) => line.split(' (')[0]), [`error the clock of this machine is ${how} the clock of the log's database`]);
       });
     }
+
+    it('waits for a database that does not answer, however long, until the start is ended', async () => {
+      const { set, start } = scene();
+      Object.assign(set, { databaseAnswers: false, passPerAskMs: 40_000 });
+      const ending = new AbortController();
+      const started = start(ending.signal);
+      while (set.passedMs < 80_000) await new Promise((resolve) => setTimeout(resolve, 20));
+      ending.abort(new Error('the process stops'));
+      await assert.rejects(started, /^Error: the process stops$/);
+    });
 
     it('starts on an old history, and on an empty one', async () => {
       for (const historyMs of [NOW_MS - 7 * DAY_MS, 0, undefined]) {

@@ -1,35 +1,16 @@
 /** The front over real HTTP servers that play the roles' processes: who gets a request, what passes through, what a failure is called. */
 import assert from 'node:assert/strict';
 import { once as event } from 'node:events';
-import { createServer as createHttpServer, get, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { createServer as createSocketServer, type AddressInfo } from 'node:net';
+import { get, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { App } from '../../service/http/app.js';
-import { createServer, listen } from '../../service/http/server.js';
-import { createMetrics } from '../../service/metrics.js';
 import type { RoleName } from '../../service/roles/role-names.js';
-import { createFront, type FrontOptions } from '../../service/supervision/front.js';
-import { once, Wire, type WireAnswer } from '../support/wire.js';
+import { closeServers, closedPort, codeOf, gotIn, inbox, ORDERS, servers, startFront, startProcess, startWith } from '../support/front-stage.js';
+import { once, Wire } from '../support/wire.js';
 
 const HASH = `0x${'ab'.repeat(32)}`;
-const ORDERS = '/api/v1/orders';
-const servers: Server[] = [];
-
-/** What a process got, as it tells in its answer. */
-interface Got {
-  readonly process: string;
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly bytes: number;
-  /** The front's end of the connection: the same for two requests on one connection. */
-  readonly connection: number;
-}
 
 describe('service: the front', () => {
-  afterEach(async () => {
-    for (const server of servers.splice(0)) await new Promise((resolve) => { server.close(resolve).closeAllConnections(); });
-  });
+  afterEach(closeServers);
 
   describe('sends a request to a process of its role', () => {
     const cases: [method: string, path: string, role: RoleName][] = [
@@ -75,24 +56,6 @@ describe('service: the front', () => {
       assert.deepEqual([options.status, options.headers['allow'], options.headers['x-process']], [204, 'GET, HEAD, OPTIONS', undefined]);
       const post = await once(front, 'POST', '/metrics');
       assert.deepEqual([post.status, codeOf(post)], [405, 'method_not_allowed']);
-    });
-  });
-
-  describe('with several processes of a role', () => {
-    it('lets them take turns, each role by itself', async () => {
-      const query = [await startProcess('query 1'), await startProcess('query 2')];
-      const front = await startFront({ api: [await startProcess('api 1')], query });
-      const answered: string[] = [];
-      for (const method of ['GET', 'POST', 'GET', 'POST', 'GET', 'GET', 'POST', 'GET']) answered.push(gotIn(await once(front, method, ORDERS)).process);
-      assert.deepEqual(answered, ['query 1', 'api 1', 'query 2', 'api 1', 'query 1', 'query 2', 'api 1', 'query 1']);
-    });
-
-    it('knows them anew for each request', async () => {
-      const processes: Processes = { query: [await startProcess('first')] };
-      const front = await startFront(processes);
-      assert.equal(gotIn(await once(front, 'GET', ORDERS)).process, 'first');
-      processes.query = [await startProcess('second')];
-      assert.equal(gotIn(await once(front, 'GET', ORDERS)).process, 'second');
     });
   });
 
@@ -291,70 +254,3 @@ describe('service: the front', () => {
     }
   });
 });
-
-type Processes = Partial<Record<RoleName, readonly number[]>>;
-
-/** A front for these processes on a free port, which it returns. */
-async function startFront(processes: Processes, options: Partial<FrontOptions> = {}): Promise<number> {
-  return (await startWith(processes, options)).port;
-}
-
-async function startWith(processes: Processes, options: Partial<FrontOptions> = {}): Promise<{ readonly app: App; readonly port: number }> {
-  const metrics = createMetrics();
-  const app = createFront({
-    portsOf: (role) => processes[role] ?? [], metrics, showsMetrics: true, trustProxy: 0, readiness: async () => ({ status: 200, body: '{}' }),
-    observer: { answered: (endpoint, status, seconds) => { metrics.answered(endpoint, status, seconds); }, failed: (error) => { throw error; } },
-    ...options,
-  });
-  const server = createServer(app, { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, maxConnectionsPerAddress: 0 });
-  servers.push(server);
-  return { app, port: await listen(server, { host: '127.0.0.1', port: 0 }) };
-}
-
-type Behaviour = (...of: Parameters<RequestListener>) => void | Promise<void>;
-
-/** A process of a role: answers with what it got, unless told how to behave. Returns its port. */
-async function startProcess(name: string, behave?: Behaviour, port = 0): Promise<number> {
-  const server = createHttpServer((request, response) => { void (behave ?? telling(name))(request, response); });
-  servers.push(server);
-  await event(server.listen(port, '127.0.0.1'), 'listening');
-  return (server.address() as AddressInfo).port;
-}
-
-function telling(process: string): Behaviour {
-  return async (request, response) => {
-    const { method = '', url = '', headers, socket } = request;
-    let bytes = 0;
-    for await (const piece of request as AsyncIterable<Buffer>) bytes += piece.length;
-    const body = JSON.stringify({ process, method, url, headers, bytes, connection: socket.remotePort });
-    response.writeHead(200, { 'X-Process': process, 'X-Asked': `${method} ${url}`, 'Content-Length': Buffer.byteLength(body) }).end(body);
-  };
-}
-
-/** A port on which nothing listens. */
-async function closedPort(): Promise<number> {
-  const server = createSocketServer().listen(0, '127.0.0.1');
-  await event(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => { server.close(resolve); });
-  return port;
-}
-
-const gotIn = ({ body }: WireAnswer): Got => JSON.parse(body) as Got;
-const codeOf = ({ body }: WireAnswer): string => (JSON.parse(body) as { code: string }).code;
-
-/** Values in the order of arrival; a taker waits for the next. */
-function inbox<T>(): { put(value: T): void; take(): Promise<T> } {
-  const values: T[] = [];
-  const takers: ((value: T) => void)[] = [];
-  return {
-    put(value) {
-      const taker = takers.shift();
-      if (taker === undefined) values.push(value); else taker(value);
-    },
-    take: () => new Promise((resolve) => {
-      const value = values.shift();
-      if (value === undefined) takers.push(resolve); else resolve(value);
-    }),
-  };
-}

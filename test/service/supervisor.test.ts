@@ -9,6 +9,10 @@ import { rolesFile } from '../../service/supervision/roles-file.js';
 import { supervise, type LiveProcess, type Managed, type Supervisor } from '../../service/supervision/supervisor.js';
 
 const FOREVER = 'setInterval(() => undefined, 1_000); process.stdout.write("up");';
+/** A process that tells what it serves, and waits to be forgotten before it ends. */
+const SERVING = `const tell = (told) => process.send({ serves: [], standsBy: [], leaves: false, ...told }); tell({ serves: ["engine"] });
+  process.on("SIGTERM", () => { tell({ leaves: true }); 
+    process.on("message", (said) => { if (said === "forgotten") process.exit(0); }); }); ${FOREVER}`;
 const STUBBORN = `process.on("SIGTERM", () => undefined); ${FOREVER}`;
 
 describe('service: the supervisor', () => {
@@ -19,10 +23,13 @@ describe('service: the supervisor', () => {
   let up: Set<number>;
   afterEach(() => running?.stop());
 
-  function start(managed: readonly Managed[], scripts: (role: string) => string, { stopTimeoutMs = 5_000 } = {}): Supervisor {
+  interface Options { readonly stopTimeoutMs?: number; readonly forget?: (process: Managed) => Promise<void> }
+
+  function start(managed: readonly Managed[], scripts: (role: string) => string, options: Options = {}): Supervisor {
+    const { stopTimeoutMs = 5_000, forget = async () => undefined } = options;
     [lists, said, up] = [[], [], new Set()];
     return running = supervise({
-      managed, stopTimeoutMs, hopeless: 78, now: () => performance.now(),
+      managed, stopTimeoutMs, forget, hopeless: 78, now: () => performance.now(),
       changed: (live) => { lists.push(live); },
       report: (level, { role, what }) => { said.push(`${level} ${role}: ${what}`); },
       spawn({ role }) {
@@ -50,19 +57,60 @@ describe('service: the supervisor', () => {
     const [first, second] = supervisor.live() as [LiveProcess, LiveProcess];
     process.kill(first.pid, 'SIGKILL');
     const reborn = await until('it lives again', () => supervisor.live().find(({ port, pid }) => port === 1 && pid !== first.pid));
-    assert.deepEqual(supervisor.live(), [{ role: 'engine', port: 1, pid: reborn.pid, serves: false }, second]);
+    assert.deepEqual(supervisor.live(), [{ role: 'engine', port: 1, pid: reborn.pid, serves: [], standsBy: [] }, second]);
     assert.ok(lists.some((live) => live.length === 1 && live[0]!.pid === second.pid), 'the list told of its death');
     assert.ok(said.includes('warn engine: ended by itself (SIGKILL); restarting'));
   });
 
-  it('knows which processes have said that they serve, and forgets it when they end', async () => {
-    const supervisor = start(engines, () => `process.send("serving"); ${FOREVER}`);
-    await until('both serve', () => supervisor.live().every(({ serves }) => serves) && supervisor.live().length === 2);
+  const serving = (supervisor: Supervisor): LiveProcess[] => supervisor.live().filter(({ serves }) => serves.includes('engine'));
+
+  it('knows for which roles each process takes requests, and forgets it when the process ends', async () => {
+    const supervisor = start(engines, () => SERVING);
+    await until('both serve', () => serving(supervisor).length === 2);
     const [first] = supervisor.live() as [LiveProcess, LiveProcess];
     process.kill(first.pid, 'SIGKILL');
     const reborn = await until('it lives again', () => supervisor.live().find(({ port, pid }) => port === 1 && pid !== first.pid));
-    assert.equal(reborn.serves, false);
-    await until('it serves again', () => supervisor.live().every(({ serves }) => serves));
+    assert.deepEqual(reborn.serves, []);
+    await until('it serves again', () => serving(supervisor).length === 2);
+  });
+
+  it('lets a process that leaves end only when nothing that was sent to it is unanswered', async () => {
+    const leaving: number[] = [];
+    let answered: () => void = () => undefined;
+    const supervisor = start(engines, () => SERVING, { forget: ({ port }) => new Promise((resolve) => {
+      leaving.push(port);
+      answered = resolve;
+    }) });
+    await until('both serve', () => serving(supervisor).length === 2);
+    const [first] = supervisor.live() as [LiveProcess, LiveProcess];
+    process.kill(first.pid, 'SIGTERM');
+    await until('it leaves', () => leaving.length === 1);
+    assert.deepEqual([leaving, serving(supervisor).map(({ port }) => port), supervisor.live().length], [[1], [2], 2]);
+    answered();
+    await until('it is started again', () => supervisor.live().some(({ port, pid }) => port === 1 && pid !== first.pid));
+    assert.ok(said.includes('warn engine: ended by itself (0); restarting'));
+  });
+
+  it('restarts one process after the other, each when the one before serves again', async () => {
+    let most = 0;
+    const supervisor = start(engines, () => SERVING, { forget: async () => { most = Math.max(most, 2 - serving(supervisor).length); } });
+    await until('both serve', () => serving(supervisor).length === 2);
+    const before = supervisor.live().map(({ pid }) => pid);
+    lists = [];
+    await supervisor.restart();
+    assert.deepEqual(lists.map((live) => live.map(({ port }) => port)), [[2], [1, 2], [1], [1, 2]]);
+    assert.deepEqual([most, serving(supervisor).length, supervisor.live().filter(({ pid }) => before.includes(pid))], [1, 2, []]);
+    assert.equal(said.some((line) => line.startsWith('warn')), false, 'none ended by itself');
+  });
+
+  it('gives up a restart when it is stopped', async () => {
+    const supervisor = start(engines, (role) => `${SERVING.replace('tell({ serves', 'if (process.env.NONE) tell({ serves')} // ${role}`);
+    await until('both live', () => up.size === 2);
+    const restarted = supervisor.restart();
+    await until('one has been restarted', () => said.filter((line) => line === 'info engine: started').length === 3);
+    await supervisor.stop();
+    await restarted;
+    assert.deepEqual(supervisor.live(), []);
   });
 
   it('waits ever longer before it starts again what ends at once', async () => {

@@ -3,8 +3,14 @@ import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, Asked } from './gasless-wallet.js';
 
-/** `url`: where the service is at present, or will be. */
-export function crashDelivery({ url }: { readonly url: () => Promise<string> }) {
+export interface DeliveryParts {
+  /** Where the service is at present, or will be. */
+  readonly url: () => Promise<string>;
+  /** Is told every answer, also those after which the request is sent again. */
+  readonly answered?: ((asked: Asked, answer: Answer) => void) | undefined;
+}
+
+export function crashDelivery({ url, answered }: DeliveryParts) {
   const agent = new Agent({ keepAlive: true });
   let repeats = 0;
   return {
@@ -14,6 +20,7 @@ export function crashDelivery({ url }: { readonly url: () => Promise<string> }) 
       for (;;) {
         try {
           const answer = await ask(agent, await url(), asked);
+          answered?.(asked, answer);
           if (answer.status !== 503) return answer;
         } catch (error) {
           // The connection's errors have codes.

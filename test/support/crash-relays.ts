@@ -5,7 +5,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { concat, keccak256 } from 'ethers';
-import { crashDelivery } from './crash-delivery.js';
+import { crashDelivery, type DeliveryParts } from './crash-delivery.js';
 import type { CrashChain, CrashTrader } from './crash-chain.js';
 import { MAX_UINT256, type DeployedMarket } from './deployed-chain.js';
 import type { SignedMessage } from '../../service/cli/demo/signed-requests.js';
@@ -39,10 +39,8 @@ export interface CrashRelays {
   repeat(relayed: Relayed): Promise<string>;
 }
 
-export interface CrashRelaysParts {
+export interface CrashRelaysParts extends DeliveryParts {
   readonly chain: CrashChain;
-  /** Where the service is at present, or will be. */
-  readonly url: () => Promise<string>;
   readonly token: string;
   readonly seed: number;
 }

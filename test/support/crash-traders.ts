@@ -3,7 +3,7 @@ import { equal } from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Signature, TypedDataEncoder, ZeroAddress } from 'ethers';
 import { cancelTypes, orderTypes, permitTypes } from '../../command/signing/typed-data.js';
-import { crashDelivery } from './crash-delivery.js';
+import { crashDelivery, type DeliveryParts } from './crash-delivery.js';
 import type { Answer } from './gasless-wallet.js';
 import { createRandom } from './random-commands.js';
 import type { CrashChain, CrashTrader, Means } from './crash-chain.js';
@@ -41,10 +41,8 @@ export interface SignedOrder {
   readonly body: string;
 }
 
-export interface CrashTradersParts {
+export interface CrashTradersParts extends DeliveryParts {
   readonly chain: CrashChain;
-  /** Where the service is at present, or will be. */
-  readonly url: () => Promise<string>;
   readonly seed: number;
   /** The longest pause between two requests of a trader. */
   readonly restMs?: number;

@@ -11,6 +11,8 @@ export interface SpawnedService {
   readonly child: ChildProcess;
   /** Where it listens, once it does. Rejects with its last lines when it ends before that. */
   readonly listening: Promise<string>;
+  /** The same, as soon as it answers at all: before its roles work. */
+  readonly answering: Promise<string>;
   /** Its exit code, null after a signal; resolves when it has ended. */
   readonly exited: Promise<number | null>;
   /** What it wrote last, to both outputs. */
@@ -57,23 +59,38 @@ export function spawnStack(environment: Readonly<Record<string, string>>): Spawn
 /** `says`: what its log line about its address has in it. */
 function spawnProgram({ program, says }: { program: string; says: string }, environment: Readonly<Record<string, string>>): SpawnedService {
   const child = fork(fileURLToPath(new URL(`../../service/${program}`, import.meta.url)), {
-    env: { PATH: process.env['PATH'] ?? '', PORT: '0', ...environment }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps'],
+    env: { PATH: process.env['PATH'] ?? '', PORT: '0', STOP_GRACE_MS: '0', ...environment }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps'],
   });
   // Not `exit`: output may come after it.
   const exited = once(child, 'close').then(([code]) => code as number | null);
   const lines: string[] = [];
-  const listening = new Promise<string>((resolve, reject) => {
-    const keep = (line: string): void => {
-      lines.push(line);
-      if (lines.length > LINES_KEPT) lines.shift();
-    };
-    createInterface(child.stderr!).on('line', keep);
-    createInterface(child.stdout!).on('line', (line) => {
-      keep(line);
-      if (line.includes(says)) resolve((JSON.parse(line) as { url: string }).url);
-    });
-    void exited.then(() => { reject(new Error(`the service ended before it listened:\n${lines.join('\n')}`)); });
+  const [answering, listening] = [deferred(), deferred()];
+  const keep = (line: string): void => {
+    lines.push(line);
+    if (lines.length > LINES_KEPT) lines.shift();
+  };
+  createInterface(child.stderr!).on('line', keep);
+  createInterface(child.stdout!).on('line', (line) => {
+    keep(line);
+    if (line.includes(says) || line.includes(ANSWERS)) answering.resolve(urlIn(line));
+    if (line.includes(says)) listening.resolve(urlIn(line));
   });
-  listening.catch(() => undefined);
-  return { child, listening, exited, lastLines: () => lines };
+  void exited.then(() => {
+    for (const { reject } of [answering, listening]) reject(new Error(`the service ended before it listened:\n${lines.join('\n')}`));
+  });
+  return { child, answering: answering.promise, listening: listening.promise, exited, lastLines: () => lines };
+}
+
+/** What the log line of a process that does not work yet has in it. */
+const ANSWERS = '"msg":"answering';
+
+function urlIn(line: string): string {
+  return (JSON.parse(line) as { url: string }).url;
+}
+
+function deferred() {
+  let settle!: { readonly resolve: (url: string) => void; readonly reject: (error: Error) => void };
+  const promise = new Promise<string>((resolve, reject) => { settle = { resolve, reject }; });
+  promise.catch(() => undefined);
+  return { promise, ...settle };
 }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { lockDirectory } from '../../service/embedded/directory-lock.js';
 import { testChain, type TestChain } from '../support/chain.js';
+import { until as untilDefined } from '../support/mortal-stack.js';
 import { testDatabase } from '../support/postgres.js';
 import { spawnService, spawnStack, type SpawnedService } from '../support/service-process.js';
 
@@ -85,10 +86,6 @@ describe('a start that cannot succeed', function () {
     }, 1, new RegExp(`is in use by process ${process.pid}: stop that process first, or use another directory \\(DATA_DIR\\)$`)],
     ['CHAIN_PORT is taken', () => withDatabase({ CHAINS: 'dev', CHAIN_PORT: portTaken() }), 1,
       /port \d+ of the development chain is in use: set CHAIN_PORT to another port, or to 0 for any free port$/],
-    ['Postgres is not there', () => withDatabase({ DATABASE_URL: 'postgres://me:hidden@127.0.0.1:1/x' }), 1,
-      /the Postgres of DATABASE_URL \(127\.0\.0\.1:1\/x\) refuses connections \(ECONNREFUSED\): start it, or correct host and port$/],
-    ['EventStoreDB is not there', () => withDatabase({ EVENTSTORE_URL: 'esdb://me:hidden@127.0.0.1:1?tls=false' }), 1,
-      /the EventStoreDB of EVENTSTORE_URL \(127\.0\.0\.1:1, streams exchange-\*\) does not answer \(.+\): start it, or correct host, port and tls$/],
     ['the certificate of EventStoreDB is not there', () => withDatabase({ EVENTSTORE_URL: 'esdb://me:hidden@127.0.0.1:1?tlsCAFile=absent.crt' }), 78,
       /EVENTSTORE_URL: the file of tlsCAFile \(absent\.crt\) cannot be read \(ENOENT\)/],
     ['Postgres refuses the password', () => {
@@ -163,6 +160,29 @@ describe('a start that cannot succeed', function () {
     assert.deepEqual(['CHAIN_PORT', 'SETTLEMENT_ADDRESS', 'PROCESSES'].map((name) => starting.includes(name)), [true, false, false]);
   });
 
+  it('is none with a Postgres that is not there: every endpoint says so at once, without the password, and SIGTERM ends it', async () => {
+    const service = spawnService(withDatabase({ DATABASE_URL: 'postgres://me:hidden@127.0.0.1:1/x', DATA_DIR: join(directory, 'absent') }));
+    const url = await service.answering;
+    const waits = 'waiting for the log and the read models and the outbox at 127.0.0.1:1/x: it refuses connections (ECONNREFUSED)';
+    const asked = async (path: string, method = 'GET') => {
+      const answer = await fetch(`${url}${path}`, { method, ...method === 'POST' ? { body: '{}' } : {} });
+      return { status: answer.status, retryAfter: answer.headers.get('retry-after'), body: await answer.json() as Record<string, unknown> };
+    };
+    assert.deepEqual(await asked('/health/live').then(({ status }) => status), 200);
+    await until(async () => (await asked('/health/ready')).body['reasons']?.toString() === waits);
+    const { status, body } = await asked('/health/ready');
+    assert.deepEqual([status, body['ready'], body['reasons']], [503, false, [waits]]);
+    for (const [path, method] of [['/api/v1/orders', 'POST'], ['/api/v1/markets', 'GET'], ['/api/v1/config', 'GET'], ['/api/v1/relayer/ctf-split', 'POST']] as const) {
+      const refused = await asked(path, method);
+      assert.deepEqual([refused.status, refused.retryAfter], [503, '1'], path);
+    }
+    service.child.kill('SIGTERM');
+    assert.equal(await service.exited, 0);
+    const lines = service.lastLines();
+    assert.equal(lines.filter((line) => line.includes(waits)).length, 1, 'told once');
+    assert.equal(lines.some((line) => line.includes('hidden')), false, 'a secret');
+  });
+
   it('is none with a chain that cannot be reached: orders are taken, and their fills wait', async () => {
     const { url } = await testDatabase();
     const service = spawnService({
@@ -174,3 +194,7 @@ describe('a start that cannot succeed', function () {
     assert.match(service.lastLines().join('\n'), /its fills wait until the chain can be reached/);
   });
 });
+
+function until(isSo: () => Promise<boolean>): Promise<true> {
+  return untilDefined('a state', async () => await isSo() || undefined);
+}

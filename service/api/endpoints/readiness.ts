@@ -1,9 +1,12 @@
 /** The endpoint that tells whether requests should be sent to a process. */
 import Type from 'typebox';
+import { oneOf, optional } from '../../../query/parameters.js';
 import { problems } from '../../http/problems.js';
+import { ROLE_NAMES } from '../../roles/role-names.js';
 import * as field from '../answer-fields.js';
 import { anybody } from '../authority.js';
 import { defineEndpoint } from '../endpoint.js';
+import { inQuery } from '../parameter.js';
 import * as example from '../examples.js';
 
 const Readiness = field.answer('Readiness', {
@@ -89,6 +92,10 @@ const Readiness = field.answer('Readiness', {
   })), { description: 'State of the indexer and settlement roles; each has its own fields.' })),
 });
 
+const role = inQuery('role', optional(oneOf(ROLE_NAMES)), {
+  description: 'Whether requests of this role should be sent here: not while another process does the role\'s work and this one stands by.', example: 'relayer',
+});
+
 const readiness = {
   ready: true, roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'prices', 'query', 'api'], reasons: [],
   engine: { position: 4_218, logLength: 4_218, standby: false }, projections: [{ name: 'orders', position: 4_218, lag: 0 }],
@@ -116,8 +123,8 @@ const readiness = {
 export const getReadiness = defineEndpoint({
   id: 'getReadiness', role: 'every', method: 'GET', path: '/health/ready', tag: 'Service', summary: 'Whether requests should be sent to the service',
   description: 'Ready when the engine has decided nearly all commands, every read model has nearly caught up, the databases answer, the clock is trusted and '
-    + 'the disk has space. Lags are in records.',
-  parameters: {}, authority: anybody, errorShape: problems,
+    + 'the disk has space. Lags are in records. A process that starts says what it waits for. A proxy that sends requests of one role here asks with `role`.',
+  parameters: { role }, authority: anybody, errorShape: problems,
   answer: {
     description: 'Ready.', schema: Readiness,
     examples: { ready: readiness, starting: { ...readiness, ready: false, reasons: ['the engine is 18 records behind'] } },

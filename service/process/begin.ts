@@ -1,0 +1,77 @@
+/** The start of a process's roles, and their end: waits for what the roles need, opens what they share, then starts one after the other. */
+import { configHandler } from '../api/config-answer.js';
+import type { Endpoint, Reply, Route } from '../api/endpoint.js';
+import type { Database } from '../../query/database.js';
+import type { StopStep } from '../stop.js';
+import { allRoles } from '../roles/all-roles.js';
+import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
+import type { RunningRole } from '../roles/role.js';
+import { neverFails } from './failure.js';
+import { openSharedParts, type OpenedParts, type OpenOptions, type SharedParts } from './shared-parts.js';
+
+/** A process whose roles all work. */
+export interface Working {
+  readonly parts: SharedParts;
+  readonly roles: ReadonlyMap<RoleName, RunningRole>;
+  readonly handlers: ReadonlyMap<Endpoint, Route['handler']>;
+  /** The read models, for the roles that answer from them. */
+  readonly reads: Database | undefined;
+  readonly getConfig: () => Reply;
+}
+
+export interface Beginning {
+  /** Undefined until the start is over. */
+  working(): Working | undefined;
+  /** Resolves when each role works. Rejects with the reason why the process cannot work. */
+  readonly started: Promise<void>;
+  /** Rejects when a part or a role has failed after the start. */
+  readonly failed: Promise<never>;
+  /** The steps that end everything that was started, in order, also before the start is over. */
+  readonly stopSteps: readonly StopStep[];
+}
+
+/** Begins the start. `abort` ends what it waits for. */
+export function beginRoles(options: OpenOptions & { readonly abort: (reason: Error) => void }): Beginning {
+  const { roles, metrics, waits, abort } = options;
+  const names = ROLE_NAMES.filter((name) => roles.has(name));
+  const running = new Map<RoleName, RunningRole>();
+  let opened: OpenedParts | undefined;
+  let working: Working | undefined;
+
+  async function start(): Promise<void> {
+    const { parts, failed } = opened = await openSharedParts(options);
+    for (const name of names) {
+      waits.signal.throwIfAborted();
+      const starting = allRoles[name].start(parts).then((role) => { running.set(name, role); });
+      await waits.during(() => `the ${name} role is starting`, Promise.race([starting, failed, ...failuresOf(running)]));
+    }
+    for (const role of running.values()) metrics.show(role.figures);
+    working = {
+      parts, roles: running, reads: running.has('query') || running.has('api') ? await parts.readModels() : undefined,
+      handlers: new Map([...running.values()].flatMap(({ routes }) => routes.map(({ endpoint, handler }) => [endpoint, handler] as const))),
+      getConfig: configHandler({ config: options.config, chains: [...parts.chains.values()], now: parts.now }),
+    };
+  }
+
+  const started = start();
+  started.catch(() => undefined);
+  return {
+    working: () => working, started,
+    failed: started.then(() => Promise.race([opened?.failed ?? neverFails, ...failuresOf(running)]), () => neverFails),
+    stopSteps: [
+      { what: 'stop asking the chains', async run() {
+        abort(new Error('the process stops'));
+        await opened?.leaveChains();
+        await started.catch(() => undefined);
+      } },
+      ...names.toReversed().map((name): StopStep => ({ what: `stop the ${name} role`, run: async () => { await running.get(name)?.stop(); } })),
+      { what: 'stop the replica', run: async () => { await opened?.stopReplica(); } },
+      { what: 'close the read models', run: async () => { await opened?.closeReadModels(); } },
+      { what: 'close the log', run: async () => { await opened?.closeLog(); } },
+    ],
+  };
+}
+
+function failuresOf(running: ReadonlyMap<RoleName, RunningRole>): Promise<never>[] {
+  return [...running.values()].map(({ failed }) => failed);
+}

@@ -1,0 +1,159 @@
+/**
+ * A rolling restart of every process of a stack, two of each role where two make sense, while traders trade on a real chain: no order is
+ * refused, no request fails that need not, no price is lost, and one of two engines takes over at once.
+ */
+import { deepEqual, equal, ok } from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { crashChain, type CrashChain } from '../support/crash-chain.js';
+import { eventsOf, isSettled, provesAnswers, provesFills, readHistory, replays, type History } from '../support/crash-checks.js';
+import { provesRelays } from '../support/crash-relay-checks.js';
+import { crashRelays, type CrashRelays } from '../support/crash-relays.js';
+import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
+import { bearerToken } from '../support/gasless-wallet.js';
+import { until, type StackProcess } from '../support/mortal-stack.js';
+import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { listenToPrices, type PriceListener } from '../support/price-listener.js';
+import { createRandom } from '../support/random-commands.js';
+import { spawnStack, type SpawnedService } from '../support/service-process.js';
+
+const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_122);
+const PROCESSES = ['api', 'api', 'query', 'query', 'engine', 'engine', 'lane+settlement', 'lane+settlement', 'relayer', 'relayer', 'indexer+projections', 'prices'];
+
+interface Told { readonly path: string; readonly status: number; readonly code: unknown }
+
+describe('a rolling restart under load', function () {
+  this.timeout(300_000);
+  const failures: Told[] = [];
+  let directory: string;
+  let database: TestDatabase;
+  let chain: CrashChain;
+  let stack: SpawnedService;
+  let url: string;
+  let traders: CrashTraders;
+  let relays: CrashRelays;
+  let prices: PriceListener;
+  let history: History;
+  let reads = 0;
+  /** What the processes said when they took over from another engine. */
+  const takeovers: string[] = [];
+  let earlier: readonly StackProcess[];
+
+  const processes = async () => JSON.parse(await readFile(join(directory, 'roles.json'), 'utf8')) as readonly StackProcess[];
+  const isReady = async (base: string) => (await fetch(`${base}/health/ready`).then(({ ok: is }) => is, () => false)) || undefined;
+
+  function note(path: string, status: number, body: unknown): void {
+    if (status >= 500) failures.push({ path, status, code: (body as Partial<Record<'code' | 'error', unknown>>).code ?? (body as { error?: unknown }).error });
+  }
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-rolling-'));
+    database = await testDatabase();
+    chain = await crashChain(createRandom(SEED), { means: ['gasless', 'rich', 'rich', 'permits'] });
+    await writeFile(join(directory, 'chains.json'), chain.file(chain.url));
+    stack = spawnStack({
+      DATABASE_URL: database.url, DATA_DIR: directory, CHAINS: join(directory, 'chains.json'), ...chain.keys, PROCESSES: PROCESSES.join(' '),
+      CANCEL_AUTH: 'required', PRICE_SOURCES: 'simulated', LOG_LEVEL: 'info',
+    });
+    createInterface(stack.child.stdout!).on('line', (line) => { takeovers.push(.../the other engine has [a-z ]+/.exec(line) ?? []); });
+    url = await stack.listening;
+    await until('the stack is ready', () => isReady(url), 120_000);
+    const parts = {
+      chain, url: () => Promise.resolve(url), seed: SEED,
+      answered: ({ path }: { path: string }, { status, body }: { status: number; body: unknown }) => { note(path, status, body); },
+    };
+    traders = crashTraders(parts);
+    relays = crashRelays({ ...parts, token: await bearerToken(database.url) });
+  });
+  before('restarts every process', async () => {
+    earlier = await processes();
+    const ending = new AbortController();
+    const loads = [traders.trade(ending.signal), read(ending.signal)];
+    const relaysEnd = new AbortController();
+    const relaying = relays.relay(relaysEnd.signal);
+    prices = listenToPrices(`${url}/api/v1/prices/BTC/stream`, ending.signal);
+    await until('prices come', () => prices.ids.length > 0 || undefined);
+    stack.child.kill('SIGUSR2');
+    const restarted = until('every process is another one', async () => {
+      const now = await processes();
+      return now.length === PROCESSES.length && now.every(({ pid }) => earlier.every((each) => each.pid !== pid)) ? true : undefined;
+    }, 180_000);
+    await Promise.race([restarted, ...loads.map((load) => load.then(() => { throw new Error('the load has ended'); }))]);
+    for (const { port } of await processes()) await until('each is ready', () => isReady(`http://127.0.0.1:${port}`), 60_000);
+    await sleep(500);
+    relaysEnd.abort();
+    ending.abort();
+    await Promise.all([...loads, prices.done, relaying]);
+    history = await until('every fill has ended', async () => {
+      const known = await readHistory(url);
+      return isSettled(known) ? known : undefined;
+    }, 60_000);
+  });
+  after(async () => {
+    stack.child.kill('SIGTERM');
+    const code = await stack.exited;
+    await chain.stop();
+    await database.drop();
+    await rm(directory, { recursive: true });
+    equal(code, 0, stack.lastLines().join('\n'));
+  });
+
+  async function read(signal: AbortSignal): Promise<void> {
+    const paths = ['/api/v1/markets', `/api/v1/orders?trader=${chain.traders[0]!.address}&marketId=${chain.markets[0]!.marketId}`, '/api/v1/config', '/api/v1/stats/platform'];
+    for (; !signal.aborted; reads++) {
+      const path = paths[reads % paths.length]!;
+      const answer = await fetch(`${url}${path}`);
+      note(path, answer.status, await answer.json());
+      await sleep(20);
+    }
+  }
+
+  it('refused no order, no cancel and no read: no answer of 500 or more, and no connection that broke', () => {
+    deepEqual(failures.filter(({ path }) => !path.startsWith('/api/v1/relayer/')), []);
+    equal(traders.repeats(), 0);
+    ok(traders.acknowledged.size > 50 && reads > 50, `${traders.acknowledged.size} orders, ${reads} reads`);
+    ok(traders.cancelled.size > 0);
+    equal(traders.refused.size, 0);
+  });
+
+  it('answered relayed requests, or said that the relayer is being handed over', () => {
+    const others = failures.filter(({ path, code }) => path.startsWith('/api/v1/relayer/') && !String(code).includes('the relayer cannot send at the moment'));
+    deepEqual(others, []);
+    ok(relays.relayed.size > 0);
+  });
+
+  it('has every acknowledged order once', () => { provesAnswers(history, traders); });
+
+  it('settled every fill once on the chain', async () => { await provesFills(history, chain); });
+
+  it('carried out every relayed request once', async () => { await provesRelays(history, relays, chain); });
+
+  it('streamed every price that was recorded meanwhile, once and in order', () => {
+    const [first = 0, last = 0] = [prices.ids[0], prices.ids.at(-1)];
+    const recorded = history.entries.filter(({ position, outcome }) => (
+      position >= first && position <= last && outcome.events.some((event) => event.type === 'PriceRecorded' && event.asset === 'BTC')));
+    deepEqual(prices.ids, recorded.map(({ position }) => position));
+    ok(prices.streams() > 1, 'the stream was opened again');
+    deepEqual(prices.refusals, []);
+  });
+
+  it('let the engine that stood by take over when the other one said that it leaves', () => {
+    ok(takeovers.includes('the other engine has left'), takeovers.join());
+  });
+
+  it('replays to the same digests, and has outcomes for all commands', () => {
+    replays(history);
+    ok(eventsOf(history, 'FillSettled').length > 0);
+  });
+
+  it('has one process that relays, and sends requests only to it', async () => {
+    const relayers = (await processes()).filter(({ role }) => role === 'relayer');
+    const statuses = await Promise.all(relayers.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}/health/ready?role=relayer`)).status));
+    deepEqual(statuses.sort(), [200, 503]);
+    const nobody = { method: 'POST', headers: { 'Content-Type': 'application/json', 'Authorization': `Bearer ${await bearerToken(database.url)}` }, body: '{}' };
+    for (let i = 0; i < 4; i++) equal((await fetch(`${url}/api/v1/relayer/ctf-split`, nobody)).status, 400);
+  });
+});
