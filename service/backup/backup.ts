@@ -43,15 +43,16 @@ async function* recordsOf(log: Log, stream: Stream, length: number): AsyncGenera
 /** Replays a whole file. Throws BadBackup; HistoryDiffers when an outcome is not what this program computes from the commands. */
 export async function checkBackup(path: string): Promise<Replayed> {
   const engine = createEngine();
-  let outcomes = 0;
+  let [commands, outcomes] = [0, 0];
   for await (const { position, command, outcome } of readBackupFile(path)) {
     const { digest: computed } = engine.step(command.data);
+    commands = position + 1;
     if (outcome === undefined) continue;
     const { digest: recorded } = decodeOutcome(outcome.data);
     if (recorded !== computed) throw new HistoryDiffers({ position, recorded, computed });
     outcomes = position + 1;
   }
-  return { commands: engine.state.position, outcomes, digest: formatDigest(engine.digest) };
+  return { commands, outcomes, digest: formatDigest(engine.digest) };
 }
 
 /**
