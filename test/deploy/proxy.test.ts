@@ -5,8 +5,6 @@ import { streamPrices } from '../../service/api/endpoints/prices.js';
 import { getMetrics } from '../../service/api/endpoints/service.js';
 import { allEndpoints } from '../../service/api/endpoints.js';
 import { roleOf } from '../../service/api/role-of.js';
-import { problems } from '../../service/http/problems.js';
-import { relayerErrors } from '../../service/http/relayer-errors.js';
 import { textOf } from '../support/deploy-files.js';
 
 const routes = textOf('deploy/proxy/routes.conf');
@@ -29,13 +27,12 @@ describe('deploy: the proxy', () => {
   });
 
   it('answers as the exchange does when no process answers', () => {
-    for (const [method, code] of [['GET', 'unavailable'], ['POST', 'outcome_unknown'], ['DELETE', 'outcome_unknown']] as const) {
-      for (const [role, shape] of [['api', problems], ['relayer', relayerErrors]] as const) {
-        const { status, body } = shape.answer(new RequestError(code));
-        assert.deepEqual(JSON.parse(awayBody(method, role)), JSON.parse(body));
-        assert.equal(mapped('exchange_away_type', role), shape.contentType);
-        assert.equal(status, Number(/return (\d+) \$exchange_away;/.exec(server)?.[1]));
-      }
+    assert.match(server, /default_type "";\n\s+add_header Content-Type \$exchange_away_type always;/);
+    for (const { method, path, errorShape: shape } of allEndpoints) {
+      const { status, body } = shape.answer(new RequestError(method === 'GET' ? 'unavailable' : 'outcome_unknown'));
+      assert.deepEqual(JSON.parse(awayBody(method, path)), JSON.parse(body), path);
+      assert.equal(mapped('exchange_away_type', path), shape.contentType, path);
+      assert.equal(status, Number(/return (\d+) \$exchange_away;/.exec(server)?.[1]));
     }
   });
 
@@ -65,10 +62,10 @@ function mapped(variable: string, value: string): string {
   return row[1];
 }
 
-function awayBody(method: string, role: string): string {
+function awayBody(method: string, path: string): string {
   const code = mapped('exchange_away_code', method) as ErrorCode;
   assert.ok(code in errors);
-  return mapped('exchange_away', role).replaceAll('$exchange_away_code', code).replaceAll('$exchange_away_text', mapped('exchange_away_text', code));
+  return mapped('exchange_away', path).replaceAll('$exchange_away_code', code).replaceAll('$exchange_away_text', mapped('exchange_away_text', code));
 }
 
 function unquoted(text: string): string {
