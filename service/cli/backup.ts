@@ -1,0 +1,39 @@
+/** `npm run backup -- write FILE`: backs up the log while the exchange runs, checks a backup, and restores one into an empty log. */
+import { Command } from 'commander';
+import type { Log } from '../../engine/log/log.js';
+import { openLog } from '../../engine/log/open-log.js';
+import { checkBackup, restoreBackup, writeBackup, type Replayed } from '../backup/backup.js';
+import { parseConfig } from '../config.js';
+import { sharedDatabaseOf } from '../embedded/database-of.js';
+import { toolAction } from './tool.js';
+
+const program = new Command('backup').description('Backs up the log, which is all that cannot be computed anew. A FILE that ends in .gz is compressed.');
+
+program.command('write <FILE>').description('writes a backup, also of an exchange that runs')
+  .action(toolAction(async (file: string) => {
+    const { commands, outcomes } = await withLog((log) => writeBackup(log, file));
+    process.stdout.write(`${file}: ${commands} commands and ${outcomes} outcomes\n`);
+  }, process.env));
+program.command('check <FILE>').description('replays a backup, and compares every digest')
+  .action(toolAction(async (file: string) => { process.stdout.write(`${file} is whole: ${textOf(await checkBackup(file))}\n`); }, process.env));
+program.command('restore <FILE>').description('checks a backup, and appends it to the empty log of the settings')
+  .action(toolAction(async (file: string) => {
+    process.stdout.write(`restored ${textOf(await withLog((log) => restoreBackup(log, file)))}\n`);
+  }, process.env));
+await program.parseAsync();
+
+async function withLog<T>(work: (log: Log) => Promise<T>): Promise<T> {
+  const config = parseConfig(process.env);
+  const database = await sharedDatabaseOf(config);
+  const log = await openLog(config.logUrl || database.url);
+  try {
+    return await work(log);
+  } finally {
+    await log.close();
+    await database.close();
+  }
+}
+
+function textOf({ commands, outcomes, digest }: Replayed): string {
+  return `${commands} commands and ${outcomes} outcomes, digest ${digest}`;
+}

@@ -1,0 +1,114 @@
+/** The image and the compose file name settings, roles, ports and files that exist, and every role has a container. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { allEndpoints } from '../../service/api/endpoints.js';
+import { parseConfig } from '../../service/config.js';
+import { DEPLOYED_ROLES, SETTING_NAMES, environmentOf, imageEnvironment, instructions, isProgramRole, textOf, yamlOf } from '../support/deploy-files.js';
+
+interface Service {
+  readonly build?: object;
+  readonly image: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly restart?: string;
+  readonly healthcheck?: object;
+  readonly profiles?: readonly string[];
+  readonly stop_grace_period?: string;
+  readonly depends_on?: readonly string[] | Readonly<Record<string, object>>;
+  readonly volumes?: readonly string[];
+  readonly secrets?: readonly string[];
+  readonly networks?: readonly string[];
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes: object;
+  readonly networks: object;
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>;
+}
+
+const compose = yamlOf<Compose>('deploy/compose.yaml');
+const services = Object.entries(compose.services);
+const processes = services.filter(([, { build }]) => build !== undefined);
+const secretSettings = environmentOf(textOf('deploy/make-secrets').replaceAll(/\$\([^)]*\)/g, 'secret'));
+
+describe('deploy: the compose file', () => {
+  it('has a container for every role, with the role\'s name', () => {
+    assert.deepEqual(processes.map(([name]) => name).sort(), DEPLOYED_ROLES);
+    for (const [name, { environment }] of processes) assert.equal(environment?.['ROLES'], name);
+  });
+
+  it('gives every process settings that exist and that the program takes', () => {
+    for (const [name, { environment = {} }] of processes) {
+      assert.deepEqual(Object.keys({ ...environment, ...secretSettings }).filter((setting) => !SETTING_NAMES.includes(setting)), [], name);
+      if (!isProgramRole(name)) continue;
+      const own = Object.fromEntries(Object.entries(environment).map(([setting, value]) => [setting, byDefault(value)]));
+      const { roles, trustProxy, cancelAuth } = parseConfig({ ...imageEnvironment(), ...own, ...secretSettings });
+      assert.deepEqual({ roles, trustProxy, cancelAuth }, { roles: [name], trustProxy: 1, cancelAuth: 'required' });
+    }
+  });
+
+  it('keeps secrets in files: no setting that holds one is in the file itself', () => {
+    assert.doesNotMatch(textOf('deploy/compose.yaml'), /:\/\/[^\s/]*@|[A-Z]_(?:PASSWORD|KEY): /);
+    for (const [name, { environment = {} }] of processes) {
+      for (const secret of ['DATABASE_URL', 'LOG_URL', 'OUTBOX_URL', 'EVENTSTORE_URL', 'PYTH_API_KEY']) assert.ok(!(secret in environment), `${name} has ${secret}`);
+    }
+  });
+
+  it('lets a process stop in its own time', () => {
+    const { stopTimeoutMs } = parseConfig({});
+    for (const [name, { stop_grace_period: grace = '10s' }] of processes) assert.ok(Number.parseInt(grace, 10) * 1_000 > 2 * stopTimeoutMs, name);
+  });
+
+  it('restarts everything, and knows what is healthy', () => {
+    for (const [name, { restart, healthcheck, build, profiles }] of services) {
+      assert.equal(restart, 'unless-stopped', name);
+      assert.ok(build !== undefined || healthcheck !== undefined || profiles !== undefined, `${name} has no health check`);
+    }
+  });
+
+  it('refers to services, volumes, networks, secrets and files that are there', () => {
+    for (const [name, { depends_on: needed = [], volumes = [], secrets = [], networks = [] }] of services) {
+      for (const each of Array.isArray(needed) ? needed as string[] : Object.keys(needed)) assert.ok(each in compose.services, `${name} needs ${each}`);
+      for (const each of networks) assert.ok(each in compose.networks, `${name} is in ${each}`);
+      for (const each of secrets) assert.ok(each in compose.secrets, `${name} has ${each}`);
+      for (const [source = ''] of volumes.map((each) => each.split(':'))) {
+        assert.ok(source.startsWith('./') ? existsSync(`deploy/${source}`) : source in compose.volumes, `${name} mounts ${source}`);
+      }
+    }
+    const made = [...textOf('deploy/make-secrets').matchAll(/[\w-]+(?:\.\w+)?/g)].map(([word]) => word);
+    for (const [name, { file }] of Object.entries(compose.secrets)) assert.ok(file === `./secrets/${name}` && made.includes(name), `make-secrets does not know ${name}`);
+  });
+});
+
+describe('deploy: the image', () => {
+  const { PORT: port, METRICS_PORT: metricsPort } = imageEnvironment();
+
+  it('sets settings that exist', () => {
+    assert.deepEqual(Object.keys(imageEnvironment()).filter((name) => ![...SETTING_NAMES, 'NODE_ENV'].includes(name)), []);
+  });
+
+  it('is asked for its health where it answers, at the ports that the others use', () => {
+    assert.deepEqual(instructions('EXPOSE'), [`${port} ${metricsPort}`]);
+    const [health = ''] = instructions('HEALTHCHECK');
+    const path = /127\.0\.0\.1:\$\{process\.env\.PORT\}([\w/]+)/.exec(health)?.[1];
+    assert.deepEqual(allEndpoints.filter((endpoint) => endpoint.path === path).map(({ id }) => id), ['getLiveness']);
+    assert.match(textOf('deploy/proxy/compose.conf'), new RegExp(`default \\$exchange_role:${port};`));
+  });
+
+  it('runs as an ordinary user, with a Node that CI tries', () => {
+    assert.deepEqual(instructions('USER'), ['1000:1000']);
+    const version = /^ARG NODE_IMAGE=node:(\d+)-/m.exec(textOf('deploy/Dockerfile'))?.[1] ?? '';
+    assert.match(textOf('.ci/node24'), new RegExp(`"\\$package@${version}"`));
+  });
+
+  it('is built from every folder of sources but the tests', () => {
+    const { include } = JSON.parse(textOf('tsconfig.json')) as { include: string[] };
+    const taken = textOf('.dockerignore').split('\n').filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+    assert.deepEqual(taken.sort(), [...include.filter((folder) => folder !== 'test'), 'package.json', 'package-lock.json', 'tsconfig.json'].sort());
+  });
+});
+
+/** What `${NAME:-default}` is without NAME. */
+function byDefault(value: string): string {
+  return value.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
+}

@@ -1,0 +1,108 @@
+/** A backup has exactly the history, is refused when it is damaged or does not follow from its commands, and a restore can be interrupted. */
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { WrongPosition, type Log } from '../../engine/log/log.js';
+import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
+import { encodeOutcome } from '../../engine/records/codec.js';
+import { createEngine } from '../../engine/run/engine.js';
+import { HistoryDiffers } from '../../engine/run/history-differs.js';
+import { checkBackup, restoreBackup, writeBackup } from '../../service/backup/backup.js';
+import { BadBackup } from '../../service/backup/backup-file.js';
+import { appendAll, readAll } from '../support/log-records.js';
+import { crowd } from '../support/random-commands.js';
+import { history } from '../support/restarted-engines.js';
+
+const COMMANDS = 2_500;
+const OUTCOMES = 2_490;
+
+describe('service: a backup', () => {
+  let directory: string;
+  let log: Log;
+  let digests: readonly string[];
+  let file: string;
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'exchange-backup-'));
+    file = join(directory, 'log.backup');
+    log = createMemoryLog(createMemoryStore());
+    const engine = createEngine();
+    const commands = history(7, crowd, COMMANDS);
+    const steps = commands.map((data) => engine.step(data));
+    digests = steps.map(({ digest }) => digest);
+    await appendAll(log, 'commands', commands.map((data) => ({ id: randomUUID(), data })));
+    await appendAll(log, 'outcomes', steps.slice(0, OUTCOMES).map(({ text, digest }) => ({ id: randomUUID(), data: encodeOutcome(text, digest) })));
+    assert.deepEqual(await writeBackup(log, file), { commands: COMMANDS, outcomes: OUTCOMES });
+  });
+  after(() => rm(directory, { recursive: true }));
+
+  const both = async (of: Log) => [await readAll(of, 'commands'), await readAll(of, 'outcomes')];
+
+  it('has the history, record by record, also commands without an outcome yet', async () => {
+    const other = createMemoryLog(createMemoryStore());
+    assert.deepEqual(await restoreBackup(other, file), { commands: COMMANDS, outcomes: OUTCOMES, digest: digests.at(-1) });
+    assert.deepEqual(await both(other), await both(log));
+  });
+
+  it('has what the log had when it was asked, not what came meanwhile', async () => {
+    const growing = createMemoryLog(createMemoryStore());
+    await restoreBackup(growing, file);
+    const [first] = await readAll(growing, 'commands');
+    const reads = growing.read.bind(growing);
+    const appends: Log = { ...growing, read: async (...asked) => {
+      await growing.append('commands', [{ id: randomUUID(), data: first!.data }]);
+      return reads(...asked);
+    } };
+    const path = join(directory, 'growing.backup.gz');
+    assert.deepEqual(await writeBackup(appends, path), { commands: COMMANDS, outcomes: OUTCOMES });
+    assert.equal((await checkBackup(path)).commands, COMMANDS);
+  });
+
+  it('that is cut off, altered or continued is refused, and nothing of it is restored', async () => {
+    const text = await readFile(file, 'utf8');
+    const lines = text.split('\n');
+    const damages: readonly (readonly [string, string, RegExp])[] = [
+      ['cut', text.slice(0, text.length / 2), /a line is not JSON/], ['without its end', lines.slice(0, -2).join('\n'), /its end is missing/],
+      ['without a line', lines.toSpliced(40, 1).join('\n'), /position 39 is missing/], ['altered', text.replace('"position":9,', '"position": 9,'), /its checksum/],
+      ['continued', `${text}{}\n`, /something follows/], ['another file', '{}\n', /does not begin as a backup/], ['empty', '', /its end is missing/],
+    ];
+    for (const [what, damaged, said] of damages) {
+      const path = join(directory, 'damaged.backup');
+      await writeFile(path, damaged);
+      const other = createMemoryLog(createMemoryStore());
+      await assert.rejects(restoreBackup(other, path), (error) => error instanceof BadBackup && said.test(error.message), what);
+      assert.equal(await other.length('commands'), 0, what);
+    }
+    await writeFile(join(directory, 'damaged.backup.gz'), text);
+    await assert.rejects(checkBackup(join(directory, 'damaged.backup.gz')), BadBackup);
+  });
+
+  it('whose outcomes do not follow from its commands is refused with the position', async () => {
+    const forged = (await readFile(file, 'utf8')).split('\n').slice(0, -2).map((line, i) => i === 102 ? line.replace(digests[101]!, digests[100]!) : line);
+    const sha256 = createHash('sha256').update(`${forged.join('\n')}\n`).digest('hex');
+    const path = join(directory, 'forged.backup');
+    await writeFile(path, `${forged.join('\n')}\n${JSON.stringify({ sha256 })}\n`);
+    await assert.rejects(restoreBackup(createMemoryLog(createMemoryStore()), path), (error) => (
+      error instanceof HistoryDiffers && error.message.startsWith('at position 101 ')));
+  });
+
+  it('whose restore was interrupted is completed by another one', async () => {
+    const other = createMemoryLog(createMemoryStore());
+    let appends = 0;
+    const dying: Log = { ...other, append: (...asked) => ++appends > 3 ? Promise.reject(new Error('killed')) : other.append(...asked) };
+    await assert.rejects(restoreBackup(dying, file), /killed/);
+    assert.ok(await other.length('commands') > 0);
+    await restoreBackup(other, file);
+    assert.deepEqual(await both(other), await both(log));
+  });
+
+  it('is not restored into another history', async () => {
+    const other = createMemoryLog(createMemoryStore());
+    const [first] = await readAll(log, 'commands');
+    await other.append('commands', [{ id: randomUUID(), data: first!.data }]);
+    await assert.rejects(restoreBackup(other, file), WrongPosition);
+    assert.deepEqual([await other.length('commands'), await other.length('outcomes')], [1, 0]);
+  });
+});
