@@ -37,7 +37,8 @@ export const feed: Role = {
 
 function healthOf(publisher: Publisher, { config, logLength }: Pick<SharedParts, 'config' | 'logLength'>): FeedHealth {
   const { standby, position, trouble } = publisher.status();
-  return { topic: config.kafkaTopic, standby, position: position ?? null, lag: position === undefined ? null : Math.max(0, logLength() - position), trouble: trouble ?? null };
+  const lag = position === undefined ? null : Math.max(0, logLength() - position);
+  return { topic: config.kafkaTopic, standby, position: position ?? null, lag, trouble: trouble ?? null };
 }
 
 function feedFigures(publisher: Publisher, health: () => FeedHealth): readonly Figure[] {

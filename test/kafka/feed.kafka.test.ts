@@ -44,7 +44,8 @@ describe('kafka: the fill feed', () => {
       const of = half.filter((message) => message.partition === partition);
       const last = of.at(-1);
       if (last === undefined) return start;
-      return { nextSeq: last.seq + 1, position: last.message.position, done: of.filter(({ message }) => message.position === last.message.position).length };
+      const { position } = last.message;
+      return { nextSeq: last.seq + 1, position, done: of.filter(({ message }) => message.position === position).length };
     });
     const markets = new Map(half.flatMap(({ message }) => message.type === 'MarketOpened' ? [[message.marketId, message.chainId]] : []));
     const again = scene.follower({ from: { partitions, markets }, group: `${scene.topic.topic}-again` });

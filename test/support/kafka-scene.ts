@@ -68,15 +68,9 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
     return opened;
   };
   const task = (work: (signal: AbortSignal) => Promise<void>): Task => {
-    const stopping = new AbortController();
-    const done = work(stopping.signal).catch((error: unknown) => { if (!stopping.signal.aborted) throw error; });
-    done.catch(() => undefined);
-    const stop = async (): Promise<void> => {
-      stopping.abort(new Error('the test stops it'));
-      await done;
-    };
-    closing.push(() => stop().catch(() => undefined));
-    return { done, stop };
+    const started = startTask(work);
+    closing.push(() => started.stop().catch(() => undefined));
+    return started;
   };
 
   return {
@@ -121,6 +115,19 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
     async close() {
       for (const close of closing.splice(0).reverse()) await close();
       await log.close();
+    },
+  };
+}
+
+function startTask(work: (signal: AbortSignal) => Promise<void>): Task {
+  const stopping = new AbortController();
+  const done = work(stopping.signal).catch((error: unknown) => { if (!stopping.signal.aborted) throw error; });
+  done.catch(() => undefined);
+  return {
+    done,
+    async stop() {
+      stopping.abort(new Error('the test stops it'));
+      await done;
     },
   };
 }

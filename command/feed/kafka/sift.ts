@@ -51,7 +51,8 @@ export function sift(at: PartitionPosition, records: readonly TopicRecord[]): Si
 function readMessage(record: TopicRecord): SequencedMessage | Unusable {
   try {
     const message = decodeMessage(record);
-    if (record.partition >= PARTITIONS || 'marketId' in message.message && partitionOf(message.message.marketId) !== record.partition) {
+    const { partition } = record;
+    if (partition >= PARTITIONS || ('marketId' in message.message && partitionOf(message.message.marketId) !== partition)) {
       return { kind: 'elsewhere', what: `${placeOf(record)}: it is of another partition` };
     }
     return message;
