@@ -39,11 +39,11 @@ const ARROWS: readonly Arrow[] = [
   },
   { of: 'command/rounds', may: ['command/rounds/*', 'command/lane/*', 'command/chain/*', ...ENGINE], because: 'it serves those users of a lane who work in rounds' },
   ...['settlement', 'relayer', 'keeper', 'prices', 'quick'].map((user) => ({
-    of: `command/${user}`, may: [`command/${user}/*`, 'command/rounds/*', 'command/lane/*', 'command/chain/*', 'command/signing/*', 'command/orders/exact-json', 'contracts-abi/*', ...ENGINE],
+    of: `command/${user}`, may: [`command/${user}/*`, ...user === 'settlement' ? ['command/feed/*'] : [], 'command/rounds/*', 'command/lane/*', 'command/chain/*', 'command/signing/*', 'command/orders/exact-json', 'contracts-abi/*', ...ENGINE],
     because: 'the lane\'s users do not know each other',
   })),
   {
-    of: 'command/feed', may: ['command/feed/*', 'command/chain/report', 'command/lane/session', ...ENGINE],
+    of: 'command/feed', may: ['command/feed/*', 'command/chain/report', 'command/lane/requests', 'command/lane/session', ...ENGINE],
     because: 'the feed is made from the history alone and knows nobody who reads it',
   },
   { of: 'command', may: ['command/*', 'contracts-abi/*', ...ENGINE], because: 'command is below the service' },

@@ -1,12 +1,12 @@
 /** The settlement worker around its queue: its requests to the lane and their order, what it does with the answers, and failures. */
-import { deepEqual, equal, match, ok, throws } from 'node:assert/strict';
+import { deepEqual, equal, match, ok } from 'node:assert/strict';
 import { Interface } from 'ethers';
 import { ChainUnavailable } from '../../command/chain/chain.js';
 import {
   OutboxUnavailable, type Ending, type LaneRequest, type LaneState, type LaneUser, type RequestStatus, type TrackedRequest,
 } from '../../command/lane/requests.js';
 import { runSettlement, type Settlement, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
-import { submissionOf, type SettlementNote } from '../../command/settlement/submission.js';
+import type { SettlementNote } from '../../command/settlement/submission.js';
 import { settlement as artifact } from '../../contracts-abi/settlement.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
@@ -79,7 +79,7 @@ async function setScene(
     },
   };
   const settlement = runSettlement({
-    chain: CHAIN, now: Date.now, newId: () => `request ${++ids}`, signal: stopping.signal, lane: lane.userOf(scene),
+    chain: CHAIN, now: Date.now, newId: () => `request ${++ids}`, signal: stopping.signal, lane: lane.userOf(scene), checkOrder: () => undefined,
     report: (level, text) => { scene.reports.push(`${level}: ${text}`); },
     view: {
       nextFill: () => nextFill, nextBlock: () => scene.nextBlock,
@@ -198,16 +198,6 @@ describe('settlement: worker', () => {
     ok(gasLimit > 1_000_000n && gasLimit < 2n ** 24n);
   });
 
-  it('a submission names the fills of a request\'s note, and nothing else becomes one', async () => {
-    scene = await setScene();
-    deepEqual(submissionOf({ fills: [3, 4], permits: [0] }, { chainId: 5, txHash: bytes32('tx'), at: 9 }), {
-      kind: 'SubmitSettlement', v: 1, at: 9, chainId: 5, txHash: bytes32('tx'), fills: [3, 4],
-    });
-    for (const note of [null, {}, { fills: [] }, { fills: ['1'] }, 'fills']) {
-      throws(() => submissionOf(note, { chainId: 5, txHash: bytes32('tx'), at: 9 }), /is not a settlement: its note names no fills/);
-    }
-  });
-
   it('begins when the history has the final blocks, and tells what it waits for', async () => {
     scene = await setScene({ fault: { catchUp: new ChainUnavailable(5, 'connection refused') } });
     scene.match(2);
@@ -231,6 +221,16 @@ describe('settlement: worker', () => {
     deepEqual(scene.asked.length, 1);
     scene.fault = {};
     await request(2);
+  });
+
+  it('asks for nothing while the orders are not for the chain\'s contract, and does not look again once they were', async () => {
+    let seen = 0;
+    scene = await setScene({ options: { checkOrder: () => { if (++seen < 3) throw new Error('signed for another contract'); } } });
+    scene.match(2);
+    await request(1);
+    scene.match(50);
+    await request(2);
+    deepEqual([seen, scene.reports[0]], [3, 'trouble: settlement waits: signed for another contract']);
   });
 
   const outage = new OutboxUnavailable(new Error('cut'));
