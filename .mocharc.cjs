@@ -5,7 +5,7 @@
 const { readdirSync } = require('node:fs');
 const path = require('node:path');
 
-const KINDS = ['slow', 'services', 'chain', 'crash', 'geth'];
+const KINDS = ['slow', 'services', 'chain', 'kafka', 'crash', 'geth'];
 const { TESTS: wanted = 'all', GETH: geth = '' } = process.env;
 const isKind = ['unit', ...KINDS].includes(wanted);
 

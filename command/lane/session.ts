@@ -1,4 +1,4 @@
-/** A Postgres session for a lane or its user: it holds locks, receives notifications, and ends at the first failed statement. */
+/** A Postgres session of a worker on the outbox's database: it holds locks, receives notifications, and ends at the first failed statement. */
 import pg from 'pg';
 import { createBell, pause, within, type Bell } from '../../engine/waiting.js';
 import { OutboxUnavailable } from './requests.js';
@@ -11,8 +11,12 @@ export interface SessionOptions {
   readonly name: string;
   /** Advisory locks, taken in this order and held until the session ends. */
   readonly locks: readonly string[];
-  /** Notifications of this channel with this payload ring the bell. */
-  readonly hears: Wake;
+  /** Made when it is missing. Default: schema `lane`. */
+  readonly schema?: Schema;
+  /** Notifications of this channel with this payload ring the bell; absent: none does. */
+  readonly hears?: Wake;
+  /** Whether commits wait for the disk. Default true; false only for rows that can be made again. */
+  readonly durable?: boolean;
   readonly signal: AbortSignal;
   /** Called once when another session holds one of the locks. */
   readonly standingBy: () => void;
@@ -20,6 +24,12 @@ export interface SessionOptions {
   readonly standByMs?: number | undefined;
   /** The time limit of a statement; the session ends when a statement takes longer. Default 10 s. */
   readonly statementTimeoutMs?: number | undefined;
+}
+
+/** The statements of a schema: `isThere` gives one row with the boolean `there`; `create` may run while another process runs it. */
+export interface Schema {
+  readonly isThere: string;
+  readonly create: string;
 }
 
 export interface Wake {
@@ -43,17 +53,18 @@ export interface Session {
 }
 
 /** With these settings, Postgres releases the locks 25 s after this machine disappears. */
-const SETTINGS = ['synchronous_commit=on', 'tcp_keepalives_idle=10', 'tcp_keepalives_interval=5', 'tcp_keepalives_count=3'];
+const SETTINGS = ['tcp_keepalives_idle=10', 'tcp_keepalives_interval=5', 'tcp_keepalives_count=3'];
+const LANE: Schema = { isThere: SQL.hasSchema, create: CREATE_SCHEMA };
 /** How long to wait for the connection to close. */
 const GOODBYE_MS = 2_000;
 
-/** Resolves when the locks are held; creates schema `lane` when it is missing. Throws OutboxUnavailable, and the signal's reason. */
+/** Resolves when the locks are held; creates the schema when it is missing. Throws OutboxUnavailable, and the signal's reason. */
 export async function openSession(options: SessionOptions): Promise<Session> {
-  const { url, name, hears, signal, statementTimeoutMs = 10_000 } = options;
+  const { url, name, schema = LANE, hears, durable = true, signal, statementTimeoutMs = 10_000 } = options;
   const client = new pg.Client({
     connectionString: url, application_name: name, connectionTimeoutMillis: statementTimeoutMs, query_timeout: statementTimeoutMs,
     keepAlive: true, keepAliveInitialDelayMillis: 10_000,
-    options: [`statement_timeout=${statementTimeoutMs}`, ...SETTINGS].map((setting) => `-c ${setting}`).join(' '),
+    options: [`statement_timeout=${statementTimeoutMs}`, `synchronous_commit=${durable ? 'on' : 'off'}`, ...SETTINGS].map((setting) => `-c ${setting}`).join(' '),
   });
   const bell = createBell();
   let ended = false;
@@ -63,13 +74,13 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     ended = true;
     bell.ring();
   });
-  client.on('notification', ({ channel, payload }) => { if (channel === hears.channel && payload === hears.payload) bell.ring(); });
+  client.on('notification', ({ channel, payload }) => { if (channel === hears?.channel && payload === hears.payload) bell.ring(); });
   try {
     await client.connect();
-    const { rows: [schema] } = await client.query<{ there: boolean }>(SQL.hasSchema);
-    if (schema?.there !== true) await client.query(CREATE_SCHEMA);
+    const { rows: [made] } = await client.query<{ there: boolean }>(schema.isThere);
+    if (made?.there !== true) await client.query(schema.create);
     await takeLocks(client, options);
-    await client.query(`listen ${hears.channel}`);
+    if (hears !== undefined) await client.query(`listen ${hears.channel}`);
     signal.throwIfAborted();
   } catch (error) {
     void end(client);

@@ -4,7 +4,7 @@
  *
  * A fill is in hand from the request for its transaction until the transaction has ended and the history has recorded the transaction's
  * block. A fill that is still unsettled then becomes free again. Fills that were never in a transaction are not stored here: they are
- * read from the engine, from a fill number on, so an outage of the chain needs no memory.
+ * read from the intake, from a fill number on, so an outage of the chain needs no memory.
  */
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
 import { backoffMs } from '../../engine/waiting.js';
@@ -87,8 +87,12 @@ const COUNTED = 10_000;
 export class SettlementQueue {
   /** By request id. */
   readonly #hands = new Map<string, Hand>();
-  /** No fill with this number or a higher one has been in a transaction. */
+  /** No fill with this number or a higher one has been in a transaction, but for those in `#early`. */
   #untouched = 0;
+  /** Fills of requests found in the outbox that the history had not come to yet. */
+  readonly #early = new Set<number>();
+  /** All unsettled fills below this number are there to be read. */
+  #known = 0;
   /** Fills below `#untouched` that are free, with the time since when they wait. */
   readonly #returned = new Map<number, number>();
   readonly #troubles = new Map<number, Trouble>();
@@ -96,20 +100,26 @@ export class SettlementQueue {
   readonly #arrivals = createArrivals();
   readonly #pace: ReturnType<typeof createPace>;
 
-  /** `unsettled` gives the engine's unsettled fills of the chain with number `from` or higher, in ascending order. */
+  /** `unsettled` gives the chain's unsettled fills with number `from` or higher, in ascending order. */
   constructor(private readonly unsettled: (from: number) => Iterable<UnsettledFill>, private readonly rules: QueueRules = QUEUE_RULES) {
     this.#doubts = createDoubts(rules);
     this.#pace = createPace(rules);
   }
 
-  /** Replaces the requests in hand by those that the outbox has, whether an earlier process or this one asked for them. */
-  restore(found: readonly FoundRequest[], nowMs: number): void {
+  /**
+   * Replaces the requests in hand by those that the outbox has, whether an earlier process or this one asked for them. They may have fills
+   * that are still to come: `nextFill` is as in `observe`.
+   */
+  restore(found: readonly FoundRequest[], { nextFill, nowMs }: { readonly nextFill: number; readonly nowMs: number }): void {
+    this.observe(nextFill, nowMs);
+    this.#early.clear();
     const before = new Map(this.#hands);
     this.#hands.clear();
     for (const { id, note, askedAtMs } of found) this.#hands.set(id, { note, askedAtMs, sent: false, ending: before.get(id)?.ending });
     const held = new Set(found.flatMap(({ note }) => note.fills));
     for (const fill of held) {
-      this.#untouched = Math.max(this.#untouched, fill + 1);
+      if (fill < nextFill) this.#untouched = Math.max(this.#untouched, fill + 1);
+      else this.#early.add(fill);
       this.#returned.delete(fill);
       this.#doubts.forget(fill);
     }
@@ -119,8 +129,9 @@ export class SettlementQueue {
     }
   }
 
-  /** Notes the arrival of fills: the engine has given all numbers below `nextFill`. */
+  /** Notes the arrival of fills: all unsettled ones with numbers below `nextFill` are there to be read. */
   observe(nextFill: number, nowMs: number): void {
+    this.#known = nextFill;
     this.#arrivals.add(nextFill, nowMs);
   }
 
@@ -147,8 +158,7 @@ export class SettlementQueue {
   /** Notes that a request for the first of the due fills is made. */
   take({ id, note }: { id: string; note: SettlementNote }, nowMs: number): void {
     this.#hands.set(id, { note, askedAtMs: nowMs, sent: false });
-    for (const fill of note.fills) this.#returned.delete(fill);
-    this.#untouched = Math.max(this.#untouched, (note.fills.at(-1) ?? -1) + 1);
+    for (const fill of note.fills) if (!this.#returned.delete(fill)) this.#untouched = Math.max(this.#untouched, fill + 1);
     this.#arrivals.dropBelow(this.#untouched);
   }
 
@@ -177,8 +187,8 @@ export class SettlementQueue {
    */
   setAside({ due, unfit }: { due: readonly number[]; unfit: readonly number[] }, nowMs: number): readonly number[] {
     for (const fill of due) {
+      if (!this.#returned.has(fill)) this.#untouched = Math.max(this.#untouched, fill + 1);
       this.#returned.set(fill, nowMs);
-      this.#untouched = Math.max(this.#untouched, fill + 1);
     }
     this.#arrivals.dropBelow(this.#untouched);
     return unfit.filter((fill) => this.#comeBack(fill, 1, nowMs) === 1);
@@ -228,8 +238,10 @@ export class SettlementQueue {
   /** The number of waiting fills; counting stops at 10,000. */
   waiting(): number {
     let count = this.#returned.size;
-    const rest = this.unsettled(this.#untouched)[Symbol.iterator]();
-    while (count < COUNTED && rest.next().done !== true) count++;
+    for (const { fill } of this.unsettled(this.#untouched)) {
+      if (count >= COUNTED) break;
+      if (!this.#early.has(fill)) count++;
+    }
     return count;
   }
 
@@ -258,11 +270,12 @@ export class SettlementQueue {
   * #fresh(): Generator<UnsettledFill> {
     let first = true;
     for (const fill of this.unsettled(this.#untouched)) {
+      if (this.#early.has(fill.fill)) continue;
       if (first) this.#untouched = fill.fill;
       first = false;
       yield fill;
     }
-    if (first) this.#untouched = Math.max(this.#untouched, this.#arrivals.upTo());
+    if (first) this.#untouched = Math.max(this.#untouched, this.#known);
     this.#arrivals.dropBelow(this.#untouched);
   }
 
@@ -283,7 +296,7 @@ export class SettlementQueue {
     else if (succeeded) this.#pace.settled();
     if (succeeded) this.#doubts.add(left);
     for (const fill of left) {
-      if (ending.kind === 'lost' || (stopped && left.length > 1)) this.#returned.set(fill, nowMs);
+      if (ending.kind === 'lost' || (stopped && left.length > 1)) this.#giveBack(fill, nowMs);
       else alone = this.#comeBack(fill, note.fills.length, nowMs);
     }
     return { id, note, ending, left, alone };
@@ -293,9 +306,15 @@ export class SettlementQueue {
   #comeBack(fill: number, batchSize: number, nowMs: number): number {
     const alone = batchSize === 1 ? this.#aloneOf(fill) + 1 : 0;
     const pauseMs = batchSize === 1 ? backoffMs(alone, { firstMs: this.rules.pauseMs, longestMs: this.rules.maxPauseMs }) : 0;
-    this.#returned.set(fill, nowMs);
+    this.#giveBack(fill, nowMs);
     this.#troubles.set(fill, { limit: Math.max(1, Math.floor(batchSize / 2)), alone, notBeforeMs: nowMs + pauseMs });
     return alone;
+  }
+
+  /** Frees a fill. One whose turn is still to come among the new fills keeps it. */
+  #giveBack(fill: number, nowMs: number): void {
+    if (this.#early.delete(fill) && fill >= this.#untouched) return;
+    this.#returned.set(fill, nowMs);
   }
 
   #find(fill: number): UnsettledFill | undefined {
@@ -307,6 +326,7 @@ export class SettlementQueue {
     this.#returned.delete(fill);
     this.#troubles.delete(fill);
     this.#doubts.forget(fill);
+    this.#early.delete(fill);
   }
 
   #aloneOf(fill: number): number {
@@ -314,7 +334,7 @@ export class SettlementQueue {
   }
 
   #oldestUntouchedSince(): number {
-    for (const { fill } of this.unsettled(this.#untouched)) return this.#arrivals.at(fill, Infinity);
+    for (const { fill } of this.unsettled(this.#untouched)) if (!this.#early.has(fill)) return this.#arrivals.at(fill, Infinity);
     return Infinity;
   }
 }
@@ -324,7 +344,6 @@ function createArrivals() {
   const marks: { readonly upTo: number; readonly atMs: number }[] = [];
   let seen = 0;
   return {
-    upTo: () => seen,
     add(nextFill: number, atMs: number): void {
       if (nextFill <= seen) return;
       seen = nextFill;

@@ -15,15 +15,15 @@ import { QUEUE_RULES, SettlementQueue, type FoundRequest, type Passed, type Queu
 import { readNote, type SettlementNote } from './submission.js';
 import { tellOf } from './tell.js';
 
-/** What the worker reads of the running engine's state. Reads within one turn of the event loop see the same state. */
+/** What the worker reads of the history. Reads within one turn of the event loop see the same state. */
 export interface SettlementView {
-  /** The number that the next fill will get. */
+  /** All of the chain's unsettled fills below this number are in `unsettled`. */
   readonly nextFill: () => number;
-  /** The chain's unsettled fills with number `from` or higher, in ascending order. */
+  /** The chain's unsettled fills with number `from` or higher, in ascending order; not all of them while very many wait. */
   readonly unsettled: (from: number) => Iterable<UnsettledFill>;
   /** The history has every fact of the blocks below this one. */
   readonly nextBlock: () => number;
-  /** The latest log position and the digest up to it. The history is not empty. */
+  /** A recent log position and the digest up to it. There has been a fill. */
   readonly history: () => { readonly position: number; readonly digest: Uint8Array };
 }
 
@@ -192,13 +192,13 @@ class Worker {
 
   /** Takes the ownership and restores the open requests: those of an earlier process, or of this one before it lost the outbox. */
   private async hold(): Promise<HeldLaneUser> {
-    const { lane, signal, now } = this.options;
+    const { lane, view, signal, now } = this.options;
     const held = await lane.hold(signal);
     try {
       const requests = await held.changes();
       this.laneView.seen(await held.state());
       this.forgettable = [];
-      this.parts.queue.restore(requests.flatMap((request) => this.found(request)), now());
+      this.parts.queue.restore(requests.flatMap((request) => this.found(request)), { nextFill: view.nextFill(), nowMs: now() });
       this.hear(requests);
       return this.held = held;
     } catch (error) {

@@ -42,6 +42,6 @@ describe('architecture: the choice of tests', () => {
   });
 
   it('says so of a text that is in no test\'s path', () => {
-    assert.throws(() => chosen({ TESTS: 'nowhere' }), /^Error: TESTS is nowhere: expected all, unit, slow, services, chain, crash, geth, or a part/);
+    assert.throws(() => chosen({ TESTS: 'nowhere' }), /^Error: TESTS is nowhere: expected all, unit, slow, services, chain, kafka, crash, geth, or a part/);
   });
 });

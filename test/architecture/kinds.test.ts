@@ -5,6 +5,7 @@ import { accepts, finds } from './verdicts.js';
 const POSTGRES = 'import { testDatabase } from "../support/postgres.js";';
 const CHAIN = 'import { startAnvil } from "../../service/embedded/chain/anvil.js";';
 const GETH = 'import { startGeth } from "../support/geth.js";';
+const KAFKA = 'import { sharedBroker } from "../support/kafka-broker.js";';
 const SERVICE = 'import { startService } from "../support/service-process.js";';
 
 describe('architecture: kinds of tests can be wrong', () => {
@@ -32,13 +33,20 @@ describe('architecture: kinds of tests can be wrong', () => {
     finds(kinds, { 'test/lane/a.geth.test.ts': CHAIN }, /of kind geth, but starts no geth: name it a\.chain\.test\.ts$/);
   });
 
+  it('when one with Kafka is not named so, or has none', () => {
+    finds(kinds, { 'test/lane/a.services.test.ts': `${POSTGRES}${KAFKA}` }, /of kind services, but starts Kafka through test\/support\/kafka-broker: name it a\.kafka\.test\.ts, or do without$/);
+    finds(kinds, { 'test/lane/a.chain.test.ts': `${CHAIN}${KAFKA}` }, /starts Kafka .*: name it a\.kafka\.test\.ts/);
+    finds(kinds, { 'test/lane/a.kafka.test.ts': POSTGRES }, /of kind kafka, but starts no Kafka: name it a\.services\.test\.ts$/);
+  });
+
   it('when there is no such kind', () => {
-    finds(kinds, { 'test/lane/a.quick.test.ts': '' }, /of kind quick, which is none of unit, slow, services, chain, crash, geth: name it a\.test\.ts/);
+    finds(kinds, { 'test/lane/a.quick.test.ts': '' }, /of kind quick, which is none of unit, slow, services, chain, kafka, crash, geth: name it a\.test\.ts/);
   });
 
   it('and are right otherwise', () => {
     accepts(kinds, { 'test/lane/a.test.ts': '', 'test/lane/b.slow.test.ts': '', 'test/lane/a.services.test.ts': POSTGRES, 'test/lane/a.crash.test.ts': SERVICE });
     accepts(kinds, { 'test/lane/a.geth.test.ts': `${POSTGRES}${SERVICE}${GETH}` });
+    accepts(kinds, { 'test/lane/a.kafka.test.ts': `${POSTGRES}${CHAIN}${KAFKA}`, 'test/lane/a.crash.test.ts': `${SERVICE}${KAFKA}` });
     accepts(kinds, { 'test/lane/a.chain.test.ts': CHAIN, 'test/lane/b.chain.test.ts': `${POSTGRES}${CHAIN}` });
     accepts(kinds, { ...stack, 'test/lane/a.test.ts': 'import type { Stack } from "../support/stack.js";' });
   });

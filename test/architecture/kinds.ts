@@ -5,6 +5,7 @@ import { isOneOf, type Rule, type Source } from './project.js';
 const STARTERS = {
   Postgres: ['test/support/postgres', 'service/embedded/embedded-postgres'],
   chain: ['service/embedded/chain/anvil', 'service/embedded/chain/dev-chain', 'service/embedded/chain/held-chain', 'service/chains/chains-of'],
+  Kafka: ['test/support/kafka-broker'],
   service: ['test/support/service-process'],
   geth: ['test/support/geth'],
 } as const;
@@ -22,7 +23,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   slow: { needs: [], may: [] },
   services: { needs: ['Postgres'], may: ['Postgres'] },
   chain: { needs: ['chain'], may: ['Postgres', 'chain'] },
-  crash: { needs: ['service'], may: ['Postgres', 'chain', 'service'] },
+  kafka: { needs: ['Kafka'], may: ['Postgres', 'chain', 'Kafka'] },
+  crash: { needs: ['service'], may: ['Postgres', 'chain', 'Kafka', 'service'] },
   // What acts on a chain of geth's acts on the other one, too.
   geth: { needs: ['geth'], may: ['Postgres', 'chain', 'service', 'geth'] },
 };
@@ -68,10 +70,10 @@ function startedBy(source: Source, files: ReadonlyMap<string, Source>): Map<Star
 }
 
 function nameFor(stem: string, started: ReadonlyMap<Started, unknown>): string {
-  const kind = started.has('geth') ? '.geth' : started.has('service') ? '.crash' : started.has('chain') ? '.chain' : started.has('Postgres') ? '.services' : '';
+  const kind = started.has('geth') ? '.geth' : started.has('service') ? '.crash' : started.has('Kafka') ? '.kafka' : started.has('chain') ? '.chain' : started.has('Postgres') ? '.services' : '';
   return `${stem}${kind}.test.ts${kind === '' ? ` (or ${stem}.slow.test.ts when it takes more than a second)` : ''}`;
 }
 
 function article(what: Started): string {
-  return what === 'Postgres' || what === 'geth' ? what : `a ${what}`;
+  return what === 'Postgres' || what === 'Kafka' || what === 'geth' ? what : `a ${what}`;
 }

@@ -19,6 +19,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'hash-wasm': ['command/signing/keccak.ts'],
   'helmet': ['service/http/security.ts'],
   'httpxy': ['service/supervision/front.ts'],
+  'kafkajs': ['command/feed/kafka/client.ts'],
   'lru-cache': [
     'command/chain/holdings.ts', 'command/relayer/desk.ts', 'command/settlement/settled-orders.ts', 'projections/*', 'service/access/authenticate.ts',
   ],

@@ -62,7 +62,7 @@ describe('settlement: queue: doubts', () => {
 
   it('are none for a process that finds their transaction on its way again', () => {
     send([0, 1], 0);
-    queue.restore([{ id: 'found', note: { fills: [0], permits: [] }, askedAtMs: 0 }], 0);
+    queue.restore([{ id: 'found', note: { fills: [0], permits: [] }, askedAtMs: 0 }], { nextFill: 4, nowMs: 0 });
     deepEqual(queue.doubtful(0), [1]);
   });
 });

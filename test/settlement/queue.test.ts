@@ -187,7 +187,7 @@ describe('settlement: queue: in hand', () => {
     match(50, 0);
     take(range(0, 50), 3);
     deepEqual([due(3), queue.status()], [[], { transactions: 1, inHand: 50, troubled: 0, slow: false, askedSinceMs: 3 }]);
-    queue.restore([], 5);
+    queue.restore([], { nextFill: 50, nowMs: 5 });
     deepEqual([due(5), queue.status()], [range(0, 50), { transactions: 0, inHand: 0, troubled: 0, slow: false, oldestWaitingSinceMs: 5 }]);
   });
 
@@ -239,12 +239,40 @@ describe('settlement: queue: in hand', () => {
       { id: 'a', note: { fills: range(3, 50), permits: [] }, askedAtMs: 7 }, { id: 'b', note: { fills: range(70, 120), permits: [] }, askedAtMs: 8 },
     ];
     const later = new SettlementQueue((from) => [...unsettled].filter((each) => each >= from).map(fill), QUEUE_RULES);
-    later.restore(found, 1_000);
-    later.observe(200, 1_000);
+    later.restore(found, { nextFill: 200, nowMs: 1_000 });
     deepEqual(later.due(1_000).map((each) => each.fill), [...range(50, 60), ...range(61, 70), ...range(120, 151)]);
     deepEqual(later.status(), { transactions: 2, inHand: 97, troubled: 0, slow: false, askedSinceMs: 7, oldestWaitingSinceMs: 1_000 });
-    queue.restore([], 0);
+    queue.restore([], { nextFill: 200, nowMs: 0 });
     deepEqual(due(1_000), range(3, 53), 'nothing on its way: from the beginning');
+  });
+
+  it('what was asked for before the history came to it is not asked for again, and keeps its turn when it comes back', () => {
+    const unsettled = new Set<number>();
+    let known = 10;
+    const queue = new SettlementQueue((from) => [...unsettled].filter((each) => each >= from && each < known).map(fill), { ...QUEUE_RULES, maxFills: 4 });
+    const due = (at: number) => queue.due(at).map((each) => each.fill);
+    for (const each of range(9, 20)) unsettled.add(each);
+    const found = [{ id: 'a', note: { fills: [12, 14], permits: [] }, askedAtMs: 0 }, { id: 'b', note: { fills: [8], permits: [] }, askedAtMs: 0 }];
+    queue.restore(found, { nextFill: known, nowMs: 0 });
+    deepEqual([due(250), queue.waiting()], [[9], 1]);
+    known = 20;
+    queue.observe(known, 250);
+    deepEqual([due(500), queue.waiting()], [[9, 10, 11, 13], 9]);
+    queue.over('a', lost, 500);
+    deepEqual(queue.pass(0, 500).map(({ left }) => left), [[12, 14]]);
+    deepEqual([due(500), queue.waiting()], [[9, 10, 11, 12], 11]);
+  });
+
+  it('does not pass over fills when less is known than before', () => {
+    const { queue, match, take, due, unsettled } = story();
+    match(60, 0);
+    take(range(0, 50));
+    for (const each of range(0, 60)) unsettled.delete(each);
+    queue.observe(50, 1);
+    deepEqual(due(300), []);
+    for (const each of range(50, 60)) unsettled.add(each);
+    queue.observe(60, 300);
+    deepEqual(due(300), range(50, 60));
   });
 
   it('after the outbox was away, what it lists decides: a fill that came back meanwhile is in the hand of the request that is still listed', () => {
@@ -252,7 +280,7 @@ describe('settlement: queue: in hand', () => {
     match(2, 0);
     const id = send(250);
     deepEqual(conclude(id, 7, 300, false).map(({ left }) => left), [[0, 1]]);
-    queue.restore([{ id, note: { fills: [0, 1], permits: [] }, askedAtMs: 250 }], 400);
+    queue.restore([{ id, note: { fills: [0, 1], permits: [] }, askedAtMs: 250 }], { nextFill: 2, nowMs: 400 });
     deepEqual(due(400), [], 'it could not be forgotten');
     settle([0]);
     end(id, mined(7, false), 400);

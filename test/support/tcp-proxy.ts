@@ -22,7 +22,8 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
+/** Listens on `port`, by default on any free one. */
+export async function startTcpProxy(target: { host: string; port: number }, port = 0): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const withheld: (() => Promise<void>)[] = [];
   let refusing = false;
@@ -66,7 +67,7 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
     upstream.on('close', () => { client.destroy(); });
   });
 
-  server.listen(0, '127.0.0.1');
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const proxy: TcpProxy = {
     port: (server.address() as { port: number }).port,

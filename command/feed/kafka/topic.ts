@@ -1,0 +1,56 @@
+/** The topic of the fill feed: made with the shape that the feed needs, and refused with another one. */
+import { PARTITIONS } from '../messages.js';
+import type { KafkaClient } from './client.js';
+
+export interface TopicOptions {
+  /** As `fills.v1`. */
+  readonly topic: string;
+  /** How many brokers have a copy, when the topic is made here. */
+  readonly replication: number;
+  /** How many of them must have a message before it is acknowledged, when the topic is made here. */
+  readonly minInsync: number;
+}
+
+/** The topic is there, and the feed cannot use it. An operator must act. */
+export class TopicRefused extends Error {
+  constructor(topic: string, reason: string) {
+    super(`the Kafka topic ${topic} ${reason}`);
+    this.name = 'TopicRefused';
+  }
+}
+
+export const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
+
+const TOPIC = 2;
+
+/**
+ * Makes the topic where it is missing; says whether it did. Throws TopicRefused for a topic of another shape, and when the cluster has too
+ * few brokers.
+ */
+export async function ensureTopic(client: KafkaClient, { topic, replication, minInsync }: TopicOptions): Promise<boolean> {
+  return await client.administer(async (admin) => {
+    if ((await admin.listTopics()).includes(topic)) {
+      const { topics: [metadata] } = await admin.fetchTopicMetadata({ topics: [topic] });
+      const { resources: [config] } = await admin.describeConfigs({
+        resources: [{ type: TOPIC, name: topic, configNames: ['cleanup.policy', 'retention.ms'] }], includeSynonyms: false,
+      });
+      const entries = new Map(config?.configEntries.map(({ configName, configValue }) => [configName, configValue]));
+      checkShape(topic, { partitions: metadata?.partitions.length ?? 0, policy: entries.get('cleanup.policy') ?? '' });
+      return false;
+    }
+    const { brokers } = await admin.describeCluster();
+    if (brokers.length < replication) {
+      throw new TopicRefused(topic, `cannot have ${replication} copies on ${brokers.length} broker${brokers.length === 1 ? '' : 's'}: start more, or set KAFKA_REPLICATION`);
+    }
+    const configEntries = Object.entries({
+      'cleanup.policy': 'delete', 'retention.ms': String(RETENTION_MS), 'min.insync.replicas': String(minInsync), 'unclean.leader.election.enable': 'false',
+    }).map(([name, value]) => ({ name, value }));
+    return await admin.createTopics({ topics: [{ topic, numPartitions: PARTITIONS, replicationFactor: replication, configEntries }] });
+  });
+}
+
+/** Compaction would tear the sequences; another number of partitions would put markets elsewhere. */
+function checkShape(topic: string, { partitions, policy }: { partitions: number; policy: string }): void {
+  if (partitions !== PARTITIONS) throw new TopicRefused(topic, `has ${partitions} partitions, not ${PARTITIONS}: delete it, or name another one by KAFKA_TOPIC`);
+  if (policy !== 'delete') throw new TopicRefused(topic, `has cleanup.policy=${policy}, which loses messages of the feed: set it to delete`);
+}

@@ -1,0 +1,250 @@
+/**
+ * The settlement worker's side of the fill feed: it keeps the fills that are not settled in Postgres, and shows the worker those that come
+ * first. One process takes in; the others stand by.
+ */
+import { backoffMs, createBell, pause, type Backoff, type Bell } from '../../../engine/waiting.js';
+import { decodeOutcome } from '../../../engine/records/codec.js';
+import { LogUnavailable, type Log } from '../../../engine/log/log.js';
+import type { Report } from '../../chain/report.js';
+import type { FillFeed } from '../../feed/fill-feed.js';
+import { least, type FeedBatch } from '../../feed/sequence.js';
+import { OutboxUnavailable } from '../../lane/requests.js';
+import type { SettlementView } from '../settlement-worker.js';
+import { changesOf, leastBarrier, type Barrier, type Taken } from './changes.js';
+import { createMirror, WINDOW_FILLS, type Mirror } from './mirror.js';
+import { openStore, Overtaken, type IntakeStore, type StoreOptions } from './store.js';
+
+export interface IntakeOptions extends Pick<StoreOptions, 'url' | 'standByMs' | 'statementTimeoutMs'> {
+  readonly feed: FillFeed;
+  readonly log: Pick<Log, 'length' | 'read'>;
+  /** The chains whose fills the worker settles. Fills of other chains are kept, and not shown. */
+  readonly chains: readonly number[];
+  readonly signal: AbortSignal;
+  readonly report: Report;
+  /** The most fills per chain in memory. */
+  readonly windowFills?: number;
+  /** The pause after a small batch, so that the next one has more messages. Default 20 ms. */
+  readonly restMs?: number;
+  readonly backoff?: Backoff;
+}
+
+export interface IntakeStatus {
+  /** Whether another process takes in. */
+  readonly standby: boolean;
+  /** All messages of the outcomes below this log position have come; undefined before that is known. */
+  readonly position: number | undefined;
+  /** Why nothing can be taken in at present; undefined when nothing is wrong. */
+  readonly trouble: string | undefined;
+}
+
+export interface Intake {
+  /** Resolves when the intake has ended after `signal`. Rejects with an error that trying again cannot help: ForeignIntake among them. */
+  readonly done: Promise<void>;
+  /** Resolves when it is known whether this process takes in, stands by, or cannot reach what it needs. */
+  readonly begun: Promise<void>;
+  status(): IntakeStatus;
+  /** What the worker of a chain reads. It changes between turns of the event loop, and never goes back. */
+  view(chainId: number): SettlementView;
+  /** The last block up to which the chain's facts have come, in every partition; undefined before the first. */
+  barrier(chainId: number): Barrier | undefined;
+  /**
+   * Resolves when this process takes in and has caught up with the history as it was when it began. The function that it resolves with
+   * throws OutboxUnavailable from the moment on in which another process may take in. Rejects with the signal's reason.
+   */
+  held(signal: AbortSignal): Promise<() => void>;
+  /** Calls the listener after every change. */
+  onChange(listener: () => void): void;
+}
+
+/** What is stored was made from another log than this one. */
+export class ForeignIntake extends Error {
+  constructor(what: string) {
+    super(`${what}: the fills to settle were taken from another log; restore that log, or drop schema settlement, which the next start makes again`);
+    this.name = 'ForeignIntake';
+  }
+}
+
+const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
+/** A batch with this many messages is large enough. */
+const PLENTY = 500;
+/** Where there are no messages, the positions are written after this many outcomes, so that the next start need not read them again. */
+const UNWRITTEN_OUTCOMES = 50_000;
+
+/** What one session has loaded and followed. */
+interface Course {
+  readonly store: IntakeStore;
+  readonly mirrors: ReadonlyMap<number, Mirror>;
+  taken: Taken;
+  /** The outcomes that there were when it loaded. */
+  readonly length: number;
+}
+
+/** Starts the intake. Failures of Postgres and of the log are reported and retried. */
+export function runIntake(options: IntakeOptions): Intake {
+  const run = new IntakeRun(options);
+  const done = run.keepRunning();
+  const begun = Promise.race([done, run.begun]);
+  begun.catch(() => undefined);
+  return {
+    done, begun,
+    status: () => run.status(),
+    view: (chainId) => run.view(chainId),
+    barrier: (chainId) => leastBarrier(run.shown?.taken.barriers.get(chainId)),
+    held: (signal) => run.held(signal),
+    onChange: (listener) => { run.listeners.push(listener); },
+  };
+}
+
+class IntakeRun {
+  readonly listeners: (() => void)[] = [];
+  /** What the worker reads: the last course that has caught up. It stays when its session ends, so that the view never goes back. */
+  shown: Course | undefined;
+  private current: Course | undefined;
+  private standby = false;
+  private trouble: string | undefined;
+  private readonly bell: Bell = createBell();
+  /** Resolves at the first sign of what this process does. */
+  readonly begun: Promise<void>;
+  private begin: () => void = () => undefined;
+
+  constructor(private readonly options: IntakeOptions) {
+    this.begun = new Promise((resolve) => { this.begin = resolve; });
+  }
+
+  async keepRunning(): Promise<void> {
+    const { signal, report, backoff = BACKOFF } = this.options;
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        await this.runSession(() => { failures = 0; });
+      } catch (error) {
+        if (signal.aborted) break;
+        const passing = error instanceof OutboxUnavailable || error instanceof LogUnavailable || error instanceof Overtaken;
+        if (!passing) throw error;
+        if (this.trouble !== error.message) report('trouble', `the intake of fills waits: ${error.message}`);
+        this.trouble = error.message;
+        this.begin();
+        await pause(backoffMs(Math.max(1, failures), backoff), signal);
+      }
+    }
+  }
+
+  status(): IntakeStatus {
+    const taken = (this.current ?? this.shown)?.taken;
+    return { standby: this.standby, position: taken === undefined ? undefined : least(taken.partitions), trouble: this.trouble };
+  }
+
+  view(chainId: number): SettlementView {
+    const mirror = () => this.shown?.mirrors.get(chainId);
+    return {
+      nextFill: () => mirror()?.nextFill ?? 0,
+      unsettled: (from) => mirror()?.unsettled(from) ?? [],
+      nextBlock: () => (leastBarrier(this.shown?.taken.barriers.get(chainId))?.block ?? -1) + 1,
+      history: () => {
+        const newest = this.shown?.taken.newest;
+        if (newest === undefined) throw new Error('no message of the fill feed has come');
+        return { position: newest.position, digest: Buffer.from(newest.digest.slice(2), 'hex') };
+      },
+    };
+  }
+
+  async held(signal: AbortSignal): Promise<() => void> {
+    while (this.shown === undefined || this.shown !== this.current) {
+      signal.throwIfAborted();
+      await this.bell.wait(signal, 60_000);
+    }
+    const course = this.shown;
+    return () => { if (this.current !== course) throw new OutboxUnavailable('this process no longer takes in fills'); };
+  }
+
+  /** Follows the feed over one session, until the session ends or an error occurs. */
+  private async runSession(succeeded: () => void): Promise<void> {
+    const { url, standByMs, statementTimeoutMs, signal, feed, restMs = 20 } = this.options;
+    const store = await openStore({ url, signal, standByMs, statementTimeoutMs, standingBy: () => { this.standsBy(true); } });
+    const ending = new AbortController();
+    const either = AbortSignal.any([signal, ending.signal]);
+    try {
+      this.standsBy(false);
+      const { course, markets } = await this.load(store);
+      this.current = course;
+      void store.ended(either).then(() => { ending.abort(new OutboxUnavailable('the session of the intake has ended')); });
+      await this.progress(course);
+      this.goesOn();
+      let unwritten = 0;
+      for await (const batch of feed.follow({ partitions: course.taken.partitions, markets }, either)) {
+        unwritten = await takeIn(course, batch, unwritten);
+        await this.progress(course);
+        succeeded();
+        if (batch.messages.length < PLENTY) await pause(restMs, either);
+      }
+      throw ending.signal.aborted ? ending.signal.reason : new LogUnavailable(false);
+    } finally {
+      this.current = undefined;
+      ending.abort();
+      this.changed();
+      await store.close();
+    }
+  }
+
+  private standsBy(standby: boolean): void {
+    this.standby = standby;
+    if (standby) this.begin();
+  }
+
+  private goesOn(): void {
+    if (this.trouble !== undefined) this.options.report('note', 'the intake of fills goes on');
+    this.trouble = undefined;
+    this.begin();
+  }
+
+  private async load(store: IntakeStore): Promise<{ course: Course; markets: ReadonlyMap<string, number> }> {
+    const { log, chains, windowFills = WINDOW_FILLS } = this.options;
+    const { taken, markets } = await store.load();
+    await checkLog(log, taken);
+    const mirrors = new Map(chains.map((chainId) => [chainId, createMirror(chainId, taken.watermark, windowFills)]));
+    return { course: { store, taken, mirrors, length: await log.length('outcomes') }, markets };
+  }
+
+  /** Fills the windows, and shows the course once it has caught up. */
+  private async progress(course: Course): Promise<void> {
+    for (const [chainId, mirror] of course.mirrors) {
+      for (let wanted = mirror.wants(); wanted !== undefined; wanted = mirror.wants()) {
+        mirror.read(await course.store.page(chainId, wanted, course.taken.watermark), wanted);
+      }
+    }
+    if (least(course.taken.partitions) >= course.length) this.shown = course;
+    this.changed();
+  }
+
+  private changed(): void {
+    this.bell.ring();
+    for (const listener of this.listeners) listener();
+  }
+}
+
+/** Writes a batch and then takes it over. Returns the number of outcomes that are read and not written. */
+async function takeIn(course: Course, batch: FeedBatch, unwritten: number): Promise<number> {
+  const before = least(course.taken.partitions);
+  const changes = changesOf(course.taken, batch);
+  const read = unwritten + least(changes.after.partitions) - before;
+  const writes = batch.messages.length > 0 || read >= UNWRITTEN_OUTCOMES;
+  if (writes) await course.store.write(changes);
+  course.taken = changes.after;
+  const over = batch.messages.flatMap(({ message }) => message.type === 'FillSettled' || message.type === 'FillFailed' ? [message.fill] : []);
+  for (const mirror of course.mirrors.values()) {
+    mirror.passed(changes.passed, changes.after.watermark);
+    for (const fill of over) mirror.ended(fill);
+  }
+  return writes ? 0 : read;
+}
+
+/** Throws ForeignIntake unless the log has everything that was taken in, with the same digest. */
+async function checkLog(log: IntakeOptions['log'], { partitions, newest }: Taken): Promise<void> {
+  const needed = partitions.reduce((most, { position, done }) => Math.max(most, position + (done > 0 ? 1 : 0)), 0);
+  const length = await log.length('outcomes');
+  if (needed > length) throw new ForeignIntake(`${needed} outcomes have been taken in, but the log has ${length}`);
+  if (newest === undefined) return;
+  const [record] = await log.read('outcomes', newest.position, 1);
+  if (record !== undefined && decodeOutcome(record.data).digest !== newest.digest) {
+    throw new ForeignIntake(`outcome ${newest.position} has another digest than the one that was taken in`);
+  }
+}

@@ -1,0 +1,50 @@
+/** Clients of the tests' Kafka broker, each test's topic, and what a topic has. */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Report } from '../../command/chain/report.js';
+import { openKafka, type KafkaAccess, type KafkaClient, type TopicRecord } from '../../command/feed/kafka/client.js';
+
+export interface ToldClient extends KafkaClient {
+  /** What it has reported, as `level: text`. */
+  readonly told: readonly string[];
+}
+
+export function clientTo(access: KafkaAccess & { readonly requestTimeoutMs?: number }): ToldClient {
+  const told: string[] = [];
+  const report: Report = (level, text) => { told.push(`${level}: ${text}`); };
+  return Object.assign(openKafka({ ...access, clientId: 'test', report }), { told });
+}
+
+/** The name of a topic that nobody has used. */
+export function newTopic(): string {
+  return `fills.test-${randomBytes(6).toString('hex')}`;
+}
+
+/** Everything that the topic has, each partition's messages in order. */
+export async function contentOf(client: KafkaClient, topic: string): Promise<readonly TopicRecord[]> {
+  const ends = await client.administer((admin) => admin.fetchTopicOffsets(topic));
+  let missing = ends.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
+  const content: TopicRecord[] = [];
+  if (missing === 0) return content;
+  await new Promise<void>((resolve, reject) => {
+    client.read({
+      topic, group: `content-${randomBytes(6).toString('hex')}`,
+      handle: ({ records }) => {
+        content.push(...records);
+        missing -= records.length;
+        if (missing <= 0) resolve();
+        return Promise.resolve();
+      },
+    }).catch(reject);
+  });
+  return content;
+}
+
+/** Resolves once the condition holds. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + 60_000;
+  while (!await condition()) {
+    if (performance.now() > end) throw new Error(`never came: ${what}`);
+    await sleep(20);
+  }
+}
