@@ -1,5 +1,6 @@
 /** The AsyncAPI 3.0 document of the fill feed: its topic, its messages with headers and key, and what the publisher and consumers do. */
 import { BYTES32 } from '../../../engine/records/hex.js';
+import { RETENTION_MS } from '../kafka/topic.js';
 import { encodeMessage, messageSchemas, PARTITIONS } from '../messages.js';
 import { examples } from './examples.js';
 import { MESSAGE_TYPES, plainSchema, versionOf, type MessageType } from './schemas.js';
@@ -7,7 +8,6 @@ import { MESSAGE_TYPES, plainSchema, versionOf, type MessageType } from './schem
 type Json = Readonly<Record<string, unknown>>;
 
 const TOPIC = 'fills.v1';
-const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
 const KAFKA_BINDING = '0.5.0';
 
 const INTRODUCTION = 'Every fill of the exchange with what became of it, for settlement workers and anybody else. The messages, their partitions and their numbers are '
