@@ -17,9 +17,9 @@ async function take({ batch: { partition, messages }, heartbeat }) {
   let expected = next.get(partition) ?? 0;
   for (const { headers, value } of messages) {
     const seq = Number(headers.seq);
-    if (seq > expected) taken.push(...await fromHistory(partition, expected, seq, heartbeat));
-    if (seq >= expected) taken.push(JSON.parse(value));
-    expected = Math.max(expected, seq + 1);
+    if (!(seq >= expected)) continue; // It was taken before, or is not the exchange's.
+    taken.push(...seq > expected ? await fromHistory(partition, expected, seq, heartbeat) : [], JSON.parse(value));
+    expected = seq + 1;
   }
   const fills = taken.filter(({ type }) => type === 'FillMatched');
   if (taken.length > 0) appendFileSync(FILE, `${JSON.stringify({ partition, next: expected, fills })}\n`, { flush: true });

@@ -95,6 +95,19 @@ describe('the fill feed\'s documents', () => {
   });
 });
 
+describe('the fill feed\'s page', () => {
+  it('shows every message as it comes', () => {
+    const page = readFileSync(new URL('docs/events.md', root), 'utf8');
+    const shown = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => JSON.parse(text) as Json);
+    assert.deepEqual(shown, MESSAGE_TYPES.map((type) => {
+      const { key, headers, value } = encodeMessage(examples[type]);
+      return { partition: examples[type].partition, key, headers, value: JSON.parse(value.toString()) as Json };
+    }));
+  });
+
+  it('has an example of fifty lines', () => { assert.equal(committed('consumer.mjs').split('\n').length - 1, 50); });
+});
+
 describe('the fill feed\'s AsyncAPI document', () => {
   const document = JSON.parse(committed('asyncapi.json')) as AsyncapiDocument;
 
