@@ -71,7 +71,7 @@ describe('kafka: the example consumer', () => {
     assert.deepEqual(taken.toSorted((a, b) => a.fill - b.fill), fills);
   };
 
-  it('has each fill once, killed again and again while they come from two publishers, one of which repeats', async () => {
+  it('has each fill once, killed again and again while two publishers send, one of which repeats, and a stranger', async () => {
     assert.ok(fills.length > 300, String(fills.length));
     let consumer = start();
     let kills = 0;
@@ -79,6 +79,7 @@ describe('kafka: the example consumer', () => {
       for (let i = 0; i < messages.length; i += 100) {
         await send(messages.slice(i, i + 100));
         await send(messages.slice(Math.max(0, i - 350), Math.max(0, i - 150)));
+        await client.send(options.topic, [{ partition: i / 100 % 8, key: null, value: Buffer.from('not ours'), headers: {} }]);
         await until('the consumer is killed as often as it should be by now', () => kills >= Math.floor(6 * i / messages.length));
       }
     })();
