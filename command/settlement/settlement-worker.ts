@@ -2,6 +2,7 @@
  * The settlement worker: puts fills that the chain has not settled yet into transactions, in order, and asks a lane to send them. It never
  * marks a fill as settled: only the indexer does, from the chain's events.
  */
+import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { Log } from '../../engine/log/log.js';
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
 import { backoffMs, orAborted, pause } from '../../engine/waiting.js';
@@ -39,6 +40,8 @@ export interface SettlementOptions {
   readonly settledOnChain: (fills: readonly number[]) => Promise<ReadonlySet<number>>;
   /** Resolves when the chain can be asked and is still the one that the history recorded. Awaited before every request to the lane. */
   readonly verify: () => Promise<void>;
+  /** Throws an error when the chain cannot settle the orders of this history at all. Called before each request until it has not thrown. */
+  readonly checkOrder: (order: PlaceOrder) => void;
   /** A new UUID. */
   readonly newId: () => string;
   /** Milliseconds since the Unix epoch. */
@@ -324,16 +327,25 @@ function createLaneView({ laneLookMs, laneSilentMs }: SettlementTimings, now: ()
   };
 }
 
-type BatchParts = Pick<SettlementOptions, 'chain' | 'view' | 'log' | 'now' | 'newId' | 'limits'>;
+type BatchParts = Pick<SettlementOptions, 'chain' | 'view' | 'log' | 'now' | 'newId' | 'limits' | 'checkOrder'>;
 
 /** Makes transactions of fills, and remembers which permits are already on the chain. */
-function createBatches({ chain, view, log, now, newId, limits = BATCH_LIMITS }: BatchParts) {
+function createBatches({ chain, view, log, now, newId, checkOrder, limits = BATCH_LIMITS }: BatchParts) {
   const settledOrders = createSettledOrders(log);
   const used = new Set<number>();
+  let checked = false;
+  const check = (orders: Iterable<PlaceOrder>): void => {
+    for (const order of orders) {
+      if (checked) return;
+      checkOrder(order);
+      checked = true;
+    }
+  };
   return {
-    /** A request for as many of the fills as fit. Throws LogUnavailable and NoSuchOrder. */
+    /** A request for as many of the fills as fit. Throws LogUnavailable, NoSuchOrder, and what `checkOrder` throws. */
     async prepare(due: readonly UnsettledFill[], blockGasLimit: bigint | undefined): Promise<LaneRequest & { readonly note: SettlementNote }> {
       const orders = await settledOrders.read(new Set(due.flatMap(({ buyNumber, sellNumber }) => [buyNumber, sellNumber])));
+      check(orders.values());
       const { fills, permits, gasLimit, content } = composeBatch({
         fills: due, orders, nowS: Math.floor(now() / 1_000), permitUsed: (number) => used.has(number),
         limits: blockGasLimit === undefined ? limits : limitsWithin(limits, blockGasLimit),

@@ -7,3 +7,11 @@ export const neverFails = new Promise<never>(() => undefined);
 export function failureOf(done: Promise<unknown>): Promise<never> {
   return done.then(() => neverFails);
 }
+
+/** A failure that its owner tells: rejects at the first call of `reject`, and never resolves. */
+export function rejection(): { readonly promise: Promise<never>; readonly reject: (reason: unknown) => void } {
+  let reject: (reason: unknown) => void = () => undefined;
+  const promise = new Promise<never>((_resolve, rejectPromise) => { reject = rejectPromise; });
+  promise.catch(() => undefined);
+  return { promise: Promise.race([promise, neverFails]), reject };
+}

@@ -2,6 +2,7 @@
 import { toHex } from '../../engine/records/hex.js';
 import type { PreparedDomain } from '../../command/signing/typed-data.js';
 import { decodeCommand } from '../../engine/records/codec.js';
+import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { Log } from '../../engine/log/log.js';
 import type { EngineView } from '../../engine/run/view.js';
 
@@ -28,12 +29,8 @@ export interface HistoryParts {
  * signing domain gives it (the order hash is the EIP-712 digest of domain and order).
  */
 export async function checkHistory({ view, log, domains, settles }: HistoryParts): Promise<void> {
-  const named = domains.map(({ domain }) => domain.chainId);
   const markets = [...view.markets()];
-  const foreign = markets.find(({ chainId }) => !named.includes(chainId));
-  if (foreign !== undefined) {
-    throw new ForeignHistory(`the history has markets on chain ${foreign.chainId}, but the settings (CHAINS, CHAIN_ID) name only ${named.join(', ')}`);
-  }
+  checkChains(markets.map(({ chainId }) => chainId), domains.map(({ domain }) => domain.chainId));
   // A market that was recorded from a chain has tokens; a market of the catalogue has none.
   const other = markets.find(({ tokens }) => (tokens !== undefined) !== settles);
   if (other !== undefined && settles) {
@@ -43,16 +40,29 @@ export async function checkHistory({ view, log, domains, settles }: HistoryParts
   if (other !== undefined || (!settles && settled.length > 0)) {
     throw new ForeignHistory(`CHAINS is none, but the history settles on chain ${other?.chainId ?? settled.join(', ')}`);
   }
-  for (const domain of domains) await checkOrder(domain, { view, log });
+  for (const domain of domains) await checkRemembered(domain, { view, log });
 }
 
-async function checkOrder(domain: PreparedDomain, { view, log }: Pick<HistoryParts, 'view' | 'log'>): Promise<void> {
+/** Throws ForeignHistory when there is a market on a chain that the settings do not name. */
+export function checkChains(ofMarkets: Iterable<number>, named: readonly number[]): void {
+  for (const chainId of ofMarkets) {
+    if (named.includes(chainId)) continue;
+    throw new ForeignHistory(`the history has markets on chain ${chainId}, but the settings (CHAINS, CHAIN_ID) name only ${named.join(', ')}`);
+  }
+}
+
+/** Throws ForeignHistory when an order of the domain's chain was signed for another domain: each of its fills would fail on the chain. */
+export function checkOrder(domain: PreparedDomain, order: PlaceOrder): void {
+  if (toHex(domain.orderDigest(order)) === order.orderHash) return;
   const { chainId, name, verifyingContract } = domain.domain;
-  const number = view.rememberedOrder(chainId);
+  throw new ForeignHistory(`the orders of the history were signed for another name or settlement contract on chain ${chainId} than `
+    + `${JSON.stringify(name)} and ${verifyingContract} (CHAINS; with CHAINS=none SETTLEMENT_DOMAIN_NAME and SETTLEMENT_ADDRESS)`);
+}
+
+async function checkRemembered(domain: PreparedDomain, { view, log }: Pick<HistoryParts, 'view' | 'log'>): Promise<void> {
+  const number = view.rememberedOrder(domain.domain.chainId);
   const [record] = number === undefined ? [] : await log.read('commands', number, 1);
   if (record === undefined) return;
   const command = decodeCommand(record.data);
-  if (command.kind !== 'PlaceOrder' || toHex(domain.orderDigest(command)) === command.orderHash) return;
-  throw new ForeignHistory(`the orders of the history were signed for another name or settlement contract on chain ${chainId} than `
-    + `${JSON.stringify(name)} and ${verifyingContract} (CHAINS; with CHAINS=none SETTLEMENT_DOMAIN_NAME and SETTLEMENT_ADDRESS)`);
+  if (command.kind === 'PlaceOrder') checkOrder(domain, command);
 }

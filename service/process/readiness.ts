@@ -51,6 +51,18 @@ export interface SettlementHealth {
   readonly settlementTrouble: string | null;
 }
 
+/** What a process with the settlement role takes in: the fills that are not settled. */
+export interface IntakeHealth {
+  /** Another process takes in, and settles. */
+  readonly standby: boolean;
+  /** Number of command outcomes that it includes; null while that is not known. */
+  readonly position: number | null;
+  /** Number of commands in the log that it does not include yet; null while that is not known. */
+  readonly lag: number | null;
+  /** Why nothing can be taken in; null when it can. */
+  readonly trouble: string | null;
+}
+
 /** A lane: the transactions of one key on one chain. */
 export interface LaneHealth {
   readonly chainId: number;
@@ -179,6 +191,7 @@ export interface ReadinessParts {
   /** Last log position that all reads include, and how many commands they are behind. */
   readonly readModels?: { readonly position: number; readonly lag: number };
   readonly chains?: readonly ChainHealth[];
+  readonly intakes?: readonly IntakeHealth[];
   readonly lanes?: readonly LaneHealth[];
   readonly clock?: ClockHealth;
   readonly databases?: readonly DatabaseHealth[];
@@ -197,6 +210,7 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
   const readModels = parts.flatMap((part) => part.readModels ?? []).sort((a, b) => b.lag - a.lag)[0];
   const projections = listOf(parts, 'projections');
   const chains = listOf(parts, 'chains');
+  const intakes = listOf(parts, 'intakes');
   const lanes = listOf(parts, 'lanes');
   const databases = listOf(parts, 'databases');
   const clock = parts.flatMap((part) => part.clock ?? []).sort((a, b) => b.doubts.length - a.doubts.length || largest(b) - largest(a))[0];
@@ -210,6 +224,7 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
     ...projections === undefined ? {} : { projections },
     ...readModels === undefined ? {} : { readModels },
     ...chains === undefined ? {} : { chains: mergeChains(chains) },
+    ...intakes === undefined ? {} : { intakes },
     ...lanes === undefined ? {} : { lanes },
     ...clock === undefined ? {} : { clock },
     ...databases === undefined ? {} : { databases: mergeDatabases(databases) },
@@ -232,7 +247,7 @@ function mergeDatabases(databases: readonly DatabaseHealth[]): DatabaseHealth[] 
 }
 
 /** The entries of all parts under the key, possibly none; undefined when no part has the key. */
-function listOf<K extends 'projections' | 'chains' | 'lanes' | 'relays' | 'databases' | 'prices' | 'quickMarkets'>(
+function listOf<K extends 'projections' | 'chains' | 'intakes' | 'lanes' | 'relays' | 'databases' | 'prices' | 'quickMarkets'>(
   parts: readonly ReadinessParts[], key: K,
 ): NonNullable<ReadinessParts[K]>[number][] | undefined {
   const lists = parts.flatMap((part) => part[key] === undefined ? [] : [part[key]]);

@@ -22,7 +22,7 @@ import { checkHistory } from './history-check.js';
 import { lagReasons, type ReadinessParts } from './readiness.js';
 import { replicaFigures } from './replica-figures.js';
 import type { RoleName } from '../roles/role-names.js';
-import { neverFails } from './failure.js';
+import { rejection } from './failure.js';
 
 /** The databases of a process. They may all be the same database. */
 export interface Urls {
@@ -194,13 +194,6 @@ function once<T>(work: () => Promise<T>) {
       return result;
     },
   };
-}
-
-function rejection(): { readonly promise: Promise<never>; readonly reject: (reason: unknown) => void } {
-  let reject: (reason: unknown) => void = () => undefined;
-  const promise = new Promise<never>((_resolve, rejectPromise) => { reject = rejectPromise; });
-  promise.catch(() => undefined);
-  return { promise: Promise.race([promise, neverFails]), reject };
 }
 
 /** The number of commands in the log, read once per second. */

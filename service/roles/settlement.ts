@@ -1,17 +1,26 @@
-/** The settlement role: puts fills into transactions, in order, and requests a lane to send them. The indexer records whether they settled. */
+/**
+ * The settlement role: takes in the fills of the feed, puts them into transactions, in order, and requests a lane to send them. The indexer
+ * records whether they settled.
+ */
 import { randomUUID } from 'node:crypto';
+import { createLogFeed } from '../../command/feed/log-feed.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
+import { runIntake, type Intake } from '../../command/settlement/intake/intake.js';
+import { laneOf } from '../../command/settlement/intake/owned-lane.js';
 import { createSettledOnChain } from '../../command/settlement/settled-on-chain.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
-import type { Replica } from '../../engine/run/replica.js';
+import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { ChainAccess } from '../chains/chain-access.js';
 import { createWaitingAlarm } from '../chains/chain-alarms.js';
+import { watchChain } from '../chains/chain-watch.js';
 import { createSettlementHealth } from '../chains/settlement-health.js';
+import { reportTo } from '../logger.js';
 import type { Figure } from '../metrics.js';
 import { OPERATOR } from './lane.js';
-import type { SettlementHealth } from '../process/readiness.js';
-import { neverFails } from '../process/failure.js';
+import type { IntakeHealth, SettlementHealth } from '../process/readiness.js';
+import { failureOf, neverFails, rejection } from '../process/failure.js';
+import { checkChains, checkOrder } from '../process/history-check.js';
 import type { Role } from './role.js';
 import type { SharedParts } from '../process/shared-parts.js';
 
@@ -19,53 +28,92 @@ const WATCH_MS = 5_000;
 
 export const settlement: Role = {
   name: 'settlement',
-  reads: 'unsettled fills, through the replica; commands, for the signed orders',
-  writes: 'requests to the lane',
+  reads: 'outcomes, as the fill feed; commands, for the signed orders; the chains',
+  writes: 'the fills that are not settled; requests to the lane',
   async start(parts) {
-    const replica = await parts.replica();
-    const running = await Promise.all([...parts.chains.values()].map((access) => startSettlement(access, replica, parts)));
+    const { chains: accesses, logger, urls, log } = parts;
+    // Orders that settle nowhere have nothing to take in.
+    if (accesses.size === 0) return { routes: [], figures: [], failed: neverFails, health: () => ({ reasons: [] }), stop: () => Promise.resolve() };
+    const stopping = new AbortController();
+    const foreign = rejection();
+    const intake = runIntake({
+      url: urls.outbox, feed: createLogFeed(log), log, chains: [...accesses.keys()], signal: stopping.signal, report: reportTo(logger),
+      checkChains: (ofMarkets) => { checkChains(ofMarkets, [...accesses.keys()]); },
+    });
+    await intake.begun;
+    const running = await Promise.all([...accesses.values()].map((access) => (
+      startSettlement(access, { intake, parts, stopping: stopping.signal, foreign: foreign.reject }))));
     const chains = () => running.map(({ health }) => health());
+    const intakes = () => [intakeHealth(intake, parts.logLength())];
     return {
-      routes: [], figures: settlementFigures(chains), failed: neverFails,
-      health: () => ({ ...parts.replicaHealth(), chains: chains() }),
-      async stop() { await Promise.all(running.map((each) => each.stop())); },
+      routes: [], figures: [...settlementFigures(chains), ...intakeFigures(intakes)], failed: failureOf(Promise.race([foreign.promise, intake.done])),
+      health: () => ({ reasons: [], intakes: intakes(), chains: chains() }),
+      async stop() {
+        stopping.abort(new Error('the process stops'));
+        await Promise.all([intake.done.catch(() => undefined), ...running.map((each) => each.stop())]);
+      },
     };
   },
 };
 
-async function startSettlement(access: ChainAccess, { view }: Replica, parts: SharedParts) {
-  const { log, now, urls } = parts;
+interface Surroundings {
+  readonly intake: Intake;
+  readonly parts: SharedParts;
+  readonly stopping: AbortSignal;
+  /** Called when the orders of the history are not for this chain's contract. */
+  readonly foreign: (error: unknown) => void;
+}
+
+async function startSettlement(access: ChainAccess, { intake, parts, stopping, foreign }: Surroundings) {
+  const { log, now, urls, advance, domains } = parts;
   const { chain, rpc, report } = access;
   const { chainId } = chain;
-  const stopping = new AbortController();
-  const signal = AbortSignal.any([stopping.signal, access.signal]);
-  const watch = await parts.watch(access);
+  const signal = AbortSignal.any([stopping, access.signal]);
+  const watch = watchChain({
+    access, view: { cursor: () => cursorOf(intake, chainId) }, askToAdvance: () => { advance.ask(chainId); }, now: () => performance.now(),
+  });
+  intake.onChange(() => { watch.stepped(); });
   const settledOnChain = createSettledOnChain(chain, createChainReads(chain, rpc));
+  const view = intake.view(chainId);
+  const lane = laneOf(intake, openLaneUser({ url: urls.outbox, chainId, key: OPERATOR, purpose: 'settlement' }));
+  const check = (order: PlaceOrder): void => {
+    const domain = domains.get(chainId);
+    try {
+      if (domain !== undefined) checkOrder(domain, order);
+    } catch (error) {
+      foreign(error);
+      throw error;
+    }
+  };
   let started: Settlement | undefined;
   await access.begin(async () => {
     await watch.verify();
     started ??= runSettlement({
       chain, log, report, now, signal, settledOnChain, catchUp: () => watch.catchUp(), verify: () => watch.verify(), newId: () => randomUUID(),
-      lane: openLaneUser({ url: urls.outbox, chainId, key: OPERATOR, purpose: 'settlement' }),
-      view: {
-        nextFill: () => view.nextFill, unsettled: (from) => view.unsettledFills({ chainId, from }),
-        nextBlock: () => view.cursor(chainId)?.nextBlock ?? 0, history: () => ({ position: view.position - 1, digest: view.digest }),
-      },
+      view, lane, checkOrder: check,
     });
   });
-  const health = createSettlementHealth({
-    chainId, now, settlement: () => started?.status(), unsettled: () => view.unsettledFills({ chainId, from: 0 }),
-  });
+  const health = createSettlementHealth({ chainId, now, settlement: () => started?.status(), unsettled: () => view.unsettled(0) });
   const look = createWaitingAlarm({ chainId, report });
   const timer = setInterval(() => { look(health()); }, WATCH_MS).unref();
   return {
     health,
     async stop() {
-      stopping.abort();
       clearInterval(timer);
       await started?.done;
     },
   };
+}
+
+/** How far a chain is recorded, as far as the fills have been taken in. */
+function cursorOf(intake: Intake, chainId: number) {
+  const barrier = intake.barrier(chainId);
+  return barrier === undefined ? undefined : { ...barrier, nextBlock: barrier.block + 1, nextLog: 0 };
+}
+
+function intakeHealth(intake: Intake, logLength: number): IntakeHealth {
+  const { standby, position, trouble } = intake.status();
+  return { standby, position: position ?? null, lag: position === undefined ? null : Math.max(0, logLength - position), trouble: trouble ?? null };
 }
 
 /** The metrics of the settlement workers. */
@@ -77,5 +125,16 @@ export function settlementFigures(chains: () => readonly SettlementHealth[]): re
     figure('exchange_settlement_sent_fills', 'Number of fills in transactions that are neither confirmed nor failed', ({ sentFills }) => sentFills),
     figure('exchange_settlement_oldest_waiting_seconds', 'How long the oldest waiting fill has waited', ({ oldestWaitingS }) => oldestWaitingS ?? 0),
     figure('exchange_settlement_troubled', '1 when something blocks settlement', ({ settlementTrouble }) => settlementTrouble === null ? 0 : 1),
+  ];
+}
+
+/** The metrics of the intake. */
+export function intakeFigures(intakes: () => readonly IntakeHealth[]): readonly Figure[] {
+  const figure = (name: string, help: string, value: (intake: IntakeHealth) => number): Figure => (
+    { name, help, read: () => intakes().map((each) => ({ labels: {}, value: value(each) })) });
+  return [
+    figure('exchange_intake_holds', '1 while this process takes in the fills to settle', ({ standby }) => standby ? 0 : 1),
+    figure('exchange_intake_lag_records', 'Number of records of the log that the intake does not include yet', ({ lag }) => lag ?? 0),
+    figure('exchange_intake_troubled', '1 when nothing can be taken in', ({ trouble }) => trouble === null ? 0 : 1),
   ];
 }

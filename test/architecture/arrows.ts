@@ -39,7 +39,7 @@ const ARROWS: readonly Arrow[] = [
   },
   { of: 'command/rounds', may: ['command/rounds/*', 'command/lane/*', 'command/chain/*', ...ENGINE], because: 'it serves those users of a lane who work in rounds' },
   ...['settlement', 'relayer', 'keeper', 'prices', 'quick'].map((user) => ({
-    of: `command/${user}`, may: [`command/${user}/*`, 'command/rounds/*', 'command/lane/*', 'command/chain/*', 'command/signing/*', 'command/orders/exact-json', 'contracts-abi/*', ...ENGINE],
+    of: `command/${user}`, may: [`command/${user}/*`, ...user === 'settlement' ? ['command/feed/*'] : [], 'command/rounds/*', 'command/lane/*', 'command/chain/*', 'command/signing/*', 'command/orders/exact-json', 'contracts-abi/*', ...ENGINE],
     because: 'the lane\'s users do not know each other',
   })),
   {

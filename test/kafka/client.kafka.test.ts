@@ -69,7 +69,7 @@ describe('kafka: the client', () => {
     const client = open();
     const topic = newTopic();
     await ensureTopic(client, { topic, ...ONE });
-    const read = client.read({ topic, group: topic, handle: () => Promise.resolve() });
+    const read = client.read({ topic, group: topic, handle: () => Promise.resolve(true) });
     await client.send(topic, [message(0, 'a')]);
     await broker.kill();
     const sent = client.send(topic, [message(0, 'b')]);

@@ -246,35 +246,6 @@ describe('settlement: queue: in hand', () => {
     deepEqual(due(1_000), range(3, 53), 'nothing on its way: from the beginning');
   });
 
-  it('what was asked for before the history came to it is not asked for again, and keeps its turn when it comes back', () => {
-    const unsettled = new Set<number>();
-    let known = 10;
-    const queue = new SettlementQueue((from) => [...unsettled].filter((each) => each >= from && each < known).map(fill), { ...QUEUE_RULES, maxFills: 4 });
-    const due = (at: number) => queue.due(at).map((each) => each.fill);
-    for (const each of range(9, 20)) unsettled.add(each);
-    const found = [{ id: 'a', note: { fills: [12, 14], permits: [] }, askedAtMs: 0 }, { id: 'b', note: { fills: [8], permits: [] }, askedAtMs: 0 }];
-    queue.restore(found, { nextFill: known, nowMs: 0 });
-    deepEqual([due(250), queue.waiting()], [[9], 1]);
-    known = 20;
-    queue.observe(known, 250);
-    deepEqual([due(500), queue.waiting()], [[9, 10, 11, 13], 9]);
-    queue.over('a', lost, 500);
-    deepEqual(queue.pass(0, 500).map(({ left }) => left), [[12, 14]]);
-    deepEqual([due(500), queue.waiting()], [[9, 10, 11, 12], 11]);
-  });
-
-  it('does not pass over fills when less is known than before', () => {
-    const { queue, match, take, due, unsettled } = story();
-    match(60, 0);
-    take(range(0, 50));
-    for (const each of range(0, 60)) unsettled.delete(each);
-    queue.observe(50, 1);
-    deepEqual(due(300), []);
-    for (const each of range(50, 60)) unsettled.add(each);
-    queue.observe(60, 300);
-    deepEqual(due(300), range(50, 60));
-  });
-
   it('after the outbox was away, what it lists decides: a fill that came back meanwhile is in the hand of the request that is still listed', () => {
     const { queue, match, send, conclude, end, due, settle } = story();
     match(2, 0);

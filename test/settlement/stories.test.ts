@@ -53,7 +53,6 @@ function playRandomly(steps: readonly Step[]): void {
   const finish = (which: string, kind: Step['kind']): void => {
     const note = open.get(which)!;
     open.delete(which);
-    // What the history has of a block it has of all fills before it.
     if (kind !== 'lost') learn();
     for (const each of note.fills.slice(0, kind === 'settled' ? undefined : kind === 'starved' ? 1 : 0)) unsettled.delete(each);
     queue.over(which, kind === 'lost' ? lost : mined(++block, kind !== 'reverted'), at);
@@ -72,24 +71,16 @@ function playRandomly(steps: readonly Step[]): void {
       if (id !== undefined) open.delete(id);
       restore();
     } else if (kind === 'unsendable') {
-      const id = ask(8);
-      if (id !== undefined) {
-        equal(queue.unsendable(id, at)! > 0, open.get(id)!.fills.length === 1);
-        open.delete(id);
-      }
+      const id = ask(8) ?? 'nothing';
+      equal((queue.unsendable(id, at) ?? 0) > 0, open.get(id)?.fills.length === 1);
+      open.delete(id);
     } else if (kind === 'aside') {
-      const due = queue.due(at).map((each) => each.fill);
-      const unfit = due.filter((each) => each % 3 === n % 3);
-      if (due.length > 0) {
-        ok(queue.setAside({ due, unfit }, at).every((each) => unfit.includes(each)));
-        ok(queue.due(at).every(({ fill: each }) => !unfit.includes(each)), 'what was set aside is due at once');
-      }
+      setAside(queue, { at, isUnfit: (each) => each % 3 === n % 3 });
     } else if (kind === 'restart') {
       // Another process may have asked for fills that this one has not come to.
       known = Math.max(0, known - 2 * n);
       queue = new SettlementQueue(source, rules);
       restore();
-      queue.observe(known, at - 500);
     } else if (open.size > 0) {
       finish([...open.keys()][n % open.size]!, kind);
     }
@@ -104,6 +95,15 @@ function playRandomly(steps: readonly Step[]): void {
     send(8);
     for (const which of [...open.keys()]) finish(which, 'settled');
   }
+}
+
+/** Sets aside some of the due fills, if any are due. */
+function setAside(queue: SettlementQueue, { at, isUnfit }: { readonly at: number; readonly isUnfit: (fill: number) => boolean }): void {
+  const due = queue.due(at).map((each) => each.fill);
+  if (due.length === 0) return;
+  const unfit = due.filter(isUnfit);
+  ok(queue.setAside({ due, unfit }, at).every((each) => unfit.includes(each)));
+  ok(queue.due(at).every(({ fill: each }) => !unfit.includes(each)), 'what was set aside is due at once');
 }
 
 interface DoubtfulLook { readonly at: number; readonly every?: number; readonly reorganised: Set<number> }

@@ -63,6 +63,7 @@ describe('settlement: worker: rounds', () => {
     settlement = runSettlement({
       chain: { chainId: 5, contracts }, lane, log: { read: () => Promise.resolve([]) }, newId: () => 'id', now: () => 0, signal: stopping.signal,
       report: () => undefined, catchUp: () => Promise.resolve(), verify: () => Promise.resolve(), settledOnChain: () => Promise.resolve(new Set()),
+      checkOrder: () => undefined,
       view: { nextFill: () => nextFill(), unsettled: () => [], nextBlock: () => 0, history: () => ({ position: 0, digest: new Uint8Array(32) }) },
       timings: { pollMs: POLL_MS, retryMs: 3_600_000, maxRetryMs: 3_600_000 },
     });

@@ -1,12 +1,12 @@
 /** The settlement worker around its queue: its requests to the lane and their order, what it does with the answers, and failures. */
-import { deepEqual, equal, match, ok, throws } from 'node:assert/strict';
+import { deepEqual, equal, match, ok } from 'node:assert/strict';
 import { Interface } from 'ethers';
 import { ChainUnavailable } from '../../command/chain/chain.js';
 import {
   OutboxUnavailable, type Ending, type LaneRequest, type LaneState, type LaneUser, type RequestStatus, type TrackedRequest,
 } from '../../command/lane/requests.js';
 import { runSettlement, type Settlement, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
-import { submissionOf, type SettlementNote } from '../../command/settlement/submission.js';
+import type { SettlementNote } from '../../command/settlement/submission.js';
 import { settlement as artifact } from '../../contracts-abi/settlement.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
@@ -94,7 +94,8 @@ async function setScene(
     },
     catchUp: () => scene.fault.catchUp === undefined ? Promise.resolve() : Promise.reject(scene.fault.catchUp),
     verify: () => scene.fault.verify === undefined ? Promise.resolve() : Promise.reject(scene.fault.verify),
-    rules: { maxFills: 4, gatherMs: 5 }, timings: { pollMs: 1, retryMs: 2, maxRetryMs: 5, maxAsked: 3 }, settledOnChain: none, ...options,
+    rules: { maxFills: 4, gatherMs: 5 }, timings: { pollMs: 1, retryMs: 2, maxRetryMs: 5, maxAsked: 3 }, settledOnChain: none,
+    checkOrder: () => undefined, ...options,
   });
   return Object.assign(scene, { settlement });
 }
@@ -198,16 +199,6 @@ describe('settlement: worker', () => {
     ok(gasLimit > 1_000_000n && gasLimit < 2n ** 24n);
   });
 
-  it('a submission names the fills of a request\'s note, and nothing else becomes one', async () => {
-    scene = await setScene();
-    deepEqual(submissionOf({ fills: [3, 4], permits: [0] }, { chainId: 5, txHash: bytes32('tx'), at: 9 }), {
-      kind: 'SubmitSettlement', v: 1, at: 9, chainId: 5, txHash: bytes32('tx'), fills: [3, 4],
-    });
-    for (const note of [null, {}, { fills: [] }, { fills: ['1'] }, 'fills']) {
-      throws(() => submissionOf(note, { chainId: 5, txHash: bytes32('tx'), at: 9 }), /is not a settlement: its note names no fills/);
-    }
-  });
-
   it('begins when the history has the final blocks, and tells what it waits for', async () => {
     scene = await setScene({ fault: { catchUp: new ChainUnavailable(5, 'connection refused') } });
     scene.match(2);
@@ -231,6 +222,18 @@ describe('settlement: worker', () => {
     deepEqual(scene.asked.length, 1);
     scene.fault = {};
     await request(2);
+  });
+
+  it('asks for nothing while the orders are not for the chain\'s contract, and does not look again once they were', async () => {
+    let seen = 0;
+    const foreign = new Error('signed for another contract');
+    scene = await setScene({ options: { checkOrder: () => { if (++seen < 3) throw foreign; } } });
+    scene.match(2);
+    await request(1);
+    deepEqual(scene.reports[0], 'trouble: settlement waits: signed for another contract');
+    scene.match(50);
+    await request(2);
+    equal(seen, 3);
   });
 
   const outage = new OutboxUnavailable(new Error('cut'));

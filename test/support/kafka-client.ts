@@ -33,7 +33,7 @@ export async function contentOf(client: KafkaClient, topic: string): Promise<rea
         content.push(...records);
         missing -= records.length;
         if (missing <= 0) resolve();
-        return Promise.resolve();
+        return Promise.resolve(true);
       },
     }).catch(reject);
   });

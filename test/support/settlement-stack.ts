@@ -2,6 +2,7 @@
 import { deepEqual, ok } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { HDNodeWallet, type Wallet } from 'ethers';
+import { createLogFeed } from '../../command/feed/log-feed.js';
 import { createOutbox } from '../../command/lane/outbox.js';
 import { runIndexer, type Indexer, type IndexerOptions } from '../../command/indexer/indexer.js';
 import type { Chain } from '../../command/chain/chain.js';
@@ -11,6 +12,8 @@ import type { Lane, LaneOptions } from '../../command/lane/lane-options.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import type { LaneRequest, LaneUser } from '../../command/lane/requests.js';
 import { submissionOf } from '../../command/settlement/submission.js';
+import { runIntake, type Intake } from '../../command/settlement/intake/intake.js';
+import { laneOf } from '../../command/settlement/intake/owned-lane.js';
 import { runSettlement, type Settlement, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
 import { createSettledOnChain } from '../../command/settlement/settled-on-chain.js';
@@ -60,6 +63,7 @@ export interface SettlementStack {
   readonly replica: Replica;
   readonly lane: Lane;
   readonly settlement: Settlement;
+  readonly intake: Intake;
   readonly indexer: Indexer | undefined;
   /** What was reported, `level: text`. */
   readonly reports: string[];
@@ -120,23 +124,22 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
     },
     ...laneOptions,
   });
+  const intake = runIntake({
+    url: world.databaseUrl, feed: createLogFeed(log), log, chains: [world.chain.chainId], checkChains: () => undefined, signal, report,
+    standByMs: 20, restMs: 1, backoff: { firstMs: 20, longestMs: 100 },
+  });
   const settlement = runSettlement({
-    chain: world.chain, log, now: Date.now, newId: randomUUID, report, signal,
+    chain: world.chain, log, now: Date.now, newId: randomUUID, report, signal, checkOrder: () => undefined,
     catchUp: () => indexer?.advanceNow() ?? Promise.resolve(), verify: () => Promise.resolve(),
     settledOnChain: createSettledOnChain(world.chain, createChainReads(world.chain, rpc)),
-    view: {
-      nextFill: () => view.nextFill,
-      unsettled: (from) => view.unsettledFills({ chainId: world.chain.chainId, from }),
-      nextBlock: () => view.cursor(world.chain.chainId)?.nextBlock ?? 0,
-      history: () => ({ position: view.position - 1, digest: view.digest }),
-    },
-    lane: altering(openLaneUser({
+    view: intake.view(world.chain.chainId),
+    lane: altering(laneOf(intake, openLaneUser({
       url: world.databaseUrl, chainId: world.chain.chainId, key: 'operator', purpose: 'settlement', standByMs: 20,
-    }), options.altered),
+    })), options.altered),
     ...options.settlement,
   });
   return {
-    log, replica, lane, settlement, indexer, reports, submit,
+    log, replica, lane, settlement, intake, indexer, reports, submit,
     place: (signed, permit) => submit(placeOrder(signed, permit)),
     async events(from = 0) {
       await until('the outcomes are recorded', () => replica.recording!.written === view.position, reports);
@@ -147,7 +150,7 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
     until: (what, condition) => until(what, condition, reports),
     async stop() {
       stopping.chain.abort(new Error('the test stops the stack'));
-      await Promise.all([settlement.done, lane.done, indexer?.done]);
+      await Promise.all([settlement.done, lane.done, indexer?.done, intake.done]);
       stopping.engine.abort();
       await replica.done;
       await log.close();

@@ -54,8 +54,11 @@ export interface Reading {
   readonly topic: string;
   /** The consumer group, whose committed offsets say where to begin. */
   readonly group: string;
-  /** The next batch is read once this one has been handled. `alive` must be called at least every few seconds meanwhile. */
-  readonly handle: (batch: TopicBatch, alive: () => Promise<void>) => Promise<void>;
+  /**
+   * The next batch is read once this one has been handled; with false it comes again. `alive` must be called at least every few seconds
+   * meanwhile.
+   */
+  readonly handle: (batch: TopicBatch, alive: () => Promise<void>) => Promise<boolean>;
 }
 
 export interface KafkaClient {
@@ -121,14 +124,20 @@ class OpenClient implements KafkaClient {
   }
 
   async administer<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
-    this.admin ??= this.openAdmin();
+    this.admin ??= this.openAdmin().catch((error: unknown) => {
+      this.admin = undefined;
+      throw error;
+    });
     const result = await work(await this.admin);
     this.answered();
     return result;
   }
 
   async send(topic: string, records: readonly OutgoingRecord[]): Promise<void> {
-    this.producer ??= this.openProducer();
+    this.producer ??= this.openProducer().catch((error: unknown) => {
+      this.producer = undefined;
+      throw error;
+    });
     const producer = await this.producer;
     const messages = records.map(({ headers, ...record }) => ({ ...record, headers: { ...headers } }));
     try {
@@ -231,7 +240,8 @@ async function handleBatch(
   if (last === undefined || !isRunning() || isStale()) return;
   const records = messages.map(({ offset, value, headers }): TopicRecord => (
     { partition, offset, value: value ?? Buffer.alloc(0), headers: (headers ?? {}) as TopicRecord['headers'] }));
-  await handle({ partition, records, behind: Math.max(0, Number(BigInt(highWatermark) - BigInt(last.offset)) - 1) }, heartbeat);
+  const behind = Math.max(0, Number(BigInt(highWatermark) - BigInt(last.offset)) - 1);
+  if (!await handle({ partition, records, behind }, heartbeat)) return;
   resolveOffset(last.offset);
   const nowMs = performance.now();
   if (nowMs - (committed.get(partition) ?? -Infinity) < COMMIT_EVERY_MS) return;

@@ -107,7 +107,8 @@ export function leastBarrier(barriers: readonly (Barrier | undefined)[] | undefi
   return barriers?.reduce((least, each) => least === undefined || each === undefined ? undefined : each.block < least.block ? each : least);
 }
 
-function unsettledFillOf({ fill, marketId, chainId, outcome, price, size, cost, takerSide, makerNumber, takerNumber, buyer, seller }: FillMatched): UnsettledFill {
+function unsettledFillOf(matched: FillMatched): UnsettledFill {
+  const { fill, marketId, chainId, outcome, price, size, cost, takerSide, makerNumber, takerNumber, buyer, seller } = matched;
   const [buyNumber, sellNumber] = takerSide === BUY ? [takerNumber, makerNumber] : [makerNumber, takerNumber];
   return { fill, marketId, chainId, outcome, price, size: BigInt(size), cost: BigInt(cost), buyNumber, sellNumber, buyer, seller };
 }

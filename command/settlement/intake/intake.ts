@@ -19,6 +19,8 @@ export interface IntakeOptions extends Pick<StoreOptions, 'url' | 'standByMs' | 
   readonly log: Pick<Log, 'length' | 'read'>;
   /** The chains whose fills the worker settles. Fills of other chains are kept, and not shown. */
   readonly chains: readonly number[];
+  /** Called with the chain of every market once the first of the history has been taken in. An error that it throws ends the intake. */
+  readonly checkChains: (ofMarkets: Iterable<number>) => void;
   readonly signal: AbortSignal;
   readonly report: Report;
   /** The most fills per chain in memory. */
@@ -75,6 +77,7 @@ interface Course {
   readonly store: IntakeStore;
   readonly mirrors: ReadonlyMap<number, Mirror>;
   taken: Taken;
+  readonly markets: Map<string, number>;
   /** The outcomes that there were when it loaded. */
   readonly length: number;
 }
@@ -164,13 +167,13 @@ class IntakeRun {
     const either = AbortSignal.any([signal, ending.signal]);
     try {
       this.standsBy(false);
-      const { course, markets } = await this.load(store);
+      const course = await this.load(store);
       this.current = course;
       void store.ended(either).then(() => { ending.abort(new OutboxUnavailable('the session of the intake has ended')); });
       await this.progress(course);
       this.goesOn();
       let unwritten = 0;
-      for await (const batch of feed.follow({ partitions: course.taken.partitions, markets }, either)) {
+      for await (const batch of feed.follow({ partitions: course.taken.partitions, markets: course.markets }, either)) {
         unwritten = await takeIn(course, batch, unwritten);
         await this.progress(course);
         succeeded();
@@ -196,12 +199,12 @@ class IntakeRun {
     this.begin();
   }
 
-  private async load(store: IntakeStore): Promise<{ course: Course; markets: ReadonlyMap<string, number> }> {
+  private async load(store: IntakeStore): Promise<Course> {
     const { log, chains, windowFills = WINDOW_FILLS } = this.options;
     const { taken, markets } = await store.load();
     await checkLog(log, taken);
     const mirrors = new Map(chains.map((chainId) => [chainId, createMirror(chainId, taken.watermark, windowFills)]));
-    return { course: { store, taken, mirrors, length: await log.length('outcomes') }, markets };
+    return { store, taken, mirrors, markets: new Map(markets), length: await log.length('outcomes') };
   }
 
   /** Fills the windows, and shows the course once it has caught up. */
@@ -211,7 +214,8 @@ class IntakeRun {
         mirror.read(await course.store.page(chainId, wanted, course.taken.watermark), wanted);
       }
     }
-    if (least(course.taken.partitions) >= course.length) this.shown = course;
+    if (this.shown === undefined && isCurrent(course)) this.options.checkChains(new Set(course.markets.values()));
+    if (isCurrent(course)) this.shown = course;
     this.changed();
   }
 
@@ -219,6 +223,11 @@ class IntakeRun {
     this.bell.ring();
     for (const listener of this.listeners) listener();
   }
+}
+
+/** Whether the course has everything that the history had when it loaded. */
+function isCurrent({ taken, length }: Course): boolean {
+  return least(taken.partitions) >= length;
 }
 
 /** Writes a batch and then takes it over. Returns the number of outcomes that are read and not written. */
@@ -229,6 +238,7 @@ async function takeIn(course: Course, batch: FeedBatch, unwritten: number): Prom
   const writes = batch.messages.length > 0 || read >= UNWRITTEN_OUTCOMES;
   if (writes) await course.store.write(changes);
   course.taken = changes.after;
+  for (const { marketId, chainId } of changes.opened) course.markets.set(marketId, chainId);
   const over = batch.messages.flatMap(({ message }) => message.type === 'FillSettled' || message.type === 'FillFailed' ? [message.fill] : []);
   for (const mirror of course.mirrors.values()) {
     mirror.passed(changes.passed, changes.after.watermark);

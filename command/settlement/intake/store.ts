@@ -138,7 +138,8 @@ function readFill({ fill, chain_id: chainId, market_id: marketId, outcome, price
 }
 
 /** Numerics as text, since JSON numbers would lose digits. */
-function fillRow({ fill: { fill, chainId, marketId, outcome, price, size, cost, buyNumber, sellNumber, buyer, seller }, ended }: MatchedFill): object {
+function fillRow({ fill: matched, ended }: MatchedFill): object {
+  const { fill, chainId, marketId, outcome, price, size, cost, buyNumber, sellNumber, buyer, seller } = matched;
   return {
     fill, chain_id: chainId, market_id: marketId, outcome, price, size: String(size), cost: String(cost), buy_number: buyNumber,
     sell_number: sellNumber, buyer, seller, ended,

@@ -37,6 +37,12 @@ const Readiness = field.answer('Readiness', {
   disk: Type.Optional(field.answer('DiskReadiness', {
     freeBytes: field.integer('Free space on the disk of DATA_DIR.'), minFreeBytes: field.integer('Below this, orders are refused; 0 means never.'),
   })),
+  intakes: Type.Optional(Type.Array(field.answer('IntakeReadiness', {
+    standby: Type.Boolean({ description: 'Another process takes in the fills, and settles them.' }),
+    position: field.orNull(field.integer('Number of command outcomes.'), 'Number of command outcomes that are taken in; null while that is not known.'),
+    lag: field.orNull(field.integer('Number of commands.'), 'Number of commands that are not taken in yet; null while that is not known.'),
+    trouble: field.orNull(Type.String(), 'Why nothing can be taken in; null when it can.'),
+  }), { description: 'State of the settlement role: how far the fills to settle have come in.' })),
   lanes: Type.Optional(Type.Array(field.answer('LaneReadiness', {
     chainId: field.ChainId, key: Type.String({ description: 'Name of the key in the settings.' }), address: field.Address,
     standby: Type.Boolean({ description: 'Another process sends with this key.' }), trouble: field.orNull(Type.String(), 'What blocks the lane; null when nothing does.'),
@@ -95,7 +101,8 @@ const readiness = {
   clock: { trusted: true, doubts: [], time: '2026-11-22T07:30:00.000Z', wallAheadMs: 1, databaseAheadMs: 0, historyAheadMs: -412 },
   databases: [{ name: 'log', answers: true, lastError: null }, { name: 'read models', answers: true, lastError: null }],
   disk: { freeBytes: 84_825_690_112, minFreeBytes: 512_000_000 },
-  readModels: { position: 4_217, lag: 0 }, lanes: [{ chainId: 31_337, key: 'operator', address: example.bob, standby: false, trouble: null }],
+  readModels: { position: 4_217, lag: 0 }, intakes: [{ standby: false, position: 4_217, lag: 1, trouble: null }],
+  lanes: [{ chainId: 31_337, key: 'operator', address: example.bob, standby: false, trouble: null }],
   relays: [{
     chainId: 31_337, address: example.maker, standby: false, openRelays: 1, trouble: null,
     keeper: { standby: false, dueProposals: 2, overdueProposals: 0, trouble: null },

@@ -1,0 +1,237 @@
+/** The fill feed by Kafka. What does not come that way, or not whole, comes from the log: its follower sees neither gaps nor repeats. */
+import { LogUnavailable, type Log } from '../../../engine/log/log.js';
+import { decodeOutcome } from '../../../engine/records/codec.js';
+import { backoffMs, createBell, pause, retrying, type Backoff } from '../../../engine/waiting.js';
+import type { Report } from '../../chain/report.js';
+import type { FillFeed } from '../fill-feed.js';
+import type { SequencedMessage } from '../messages.js';
+import { least, partitionsAfter, type FeedBatch, type FeedPosition, type PartitionPosition } from '../sequence.js';
+import type { KafkaClient, Reading, TopicBatch } from './client.js';
+import { sift } from './sift.js';
+
+export interface KafkaFeedOptions {
+  /** A client of the follower's own, which is closed when it ends. */
+  readonly open: () => KafkaClient;
+  readonly topic: string;
+  /** The consumer group, whose offsets say where to begin looking. */
+  readonly group: string;
+  /** The same feed from the log. */
+  readonly logFeed: FillFeed;
+  readonly log: Pick<Log, 'length' | 'read'>;
+  readonly report: Report;
+  /** When nothing has come for so long, the log is asked whether there is something. Default 2 s. */
+  readonly idleMs?: number;
+}
+
+export interface KafkaFeedStatus {
+  /** Why messages do not come by Kafka at present; undefined while they do, or there are none. */
+  readonly trouble: string | undefined;
+  /** How many messages were taken from the log, and how many came again and were dropped. */
+  readonly fromLog: number;
+  readonly repeats: number;
+  /** How many gaps, and messages that could not be used, were found in the topic. */
+  readonly alarms: number;
+}
+
+export interface KafkaFeed extends FillFeed {
+  status(): KafkaFeedStatus;
+}
+
+const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
+const IDLE_MS = 2_000;
+/** How often a member of the group tells that it lives while its batch waits. */
+const ALIVE_MS = 1_000;
+const ALARM_EVERY_MS = 60_000;
+
+export function createKafkaFeed(options: KafkaFeedOptions): KafkaFeed {
+  const figures = { fromLog: 0, repeats: 0, alarms: 0, trouble: undefined as string | undefined };
+  return {
+    status: () => ({ ...figures }),
+    async* follow(from, signal) {
+      const client = options.open();
+      const course = new Course(options, { from, signal, figures, troubleOfKafka: () => client.trouble() });
+      const arrivals = createArrivals();
+      const reading = keepReading(client, options, { signal, arrived: arrivals.put });
+      try {
+        while (!signal.aborted) {
+          const arrived = await arrivals.next(signal, options.idleMs ?? IDLE_MS);
+          yield* arrived === undefined ? course.whenIdle() : course.take(arrived.batch);
+          arrived?.handled();
+        }
+      } finally {
+        arrivals.leave();
+        await client.close();
+        await reading;
+      }
+    },
+  };
+}
+
+interface Following {
+  readonly from: FeedPosition;
+  readonly signal: AbortSignal;
+  readonly figures: { fromLog: number; repeats: number; alarms: number; trouble: string | undefined };
+  readonly troubleOfKafka: () => string | undefined;
+}
+
+/** How far one follower has got, and what it does with what arrives. */
+class Course {
+  private partitions: readonly PartitionPosition[];
+  private readonly markets: Map<string, number>;
+  /** How many outcomes there were at the last look while nothing came. */
+  private seen = 0;
+  private readonly told = new Map<string, number>();
+
+  constructor(private readonly options: KafkaFeedOptions, private readonly following: Following) {
+    this.partitions = following.from.partitions;
+    this.markets = new Map(following.from.markets);
+  }
+
+  async* take({ partition, records }: TopicBatch): AsyncGenerator<FeedBatch> {
+    for (let rest = records; rest.length > 0 && !this.following.signal.aborted;) {
+      const { messages, repeats, unusable, gap } = sift(this.at(partition), rest);
+      this.following.figures.repeats += repeats;
+      for (const what of unusable) this.alarm('unusable', `a message is left out, ${what}`);
+      yield* this.takeNext(partition, messages);
+      if (gap === undefined) return;
+      const { nextSeq } = this.at(partition);
+      if (nextSeq < gap.seq) {
+        this.alarm('gap', `messages ${nextSeq} to ${gap.seq - 1} of partition ${partition} are missing, and are taken from the log`);
+        yield* this.fromLog();
+      }
+      const surplus = this.at(partition).nextSeq < gap.seq;
+      if (surplus) this.alarm('surplus', `message ${gap.seq} of partition ${partition} is left out: the history does not have it`);
+      rest = rest.slice(gap.from + (surplus ? 1 : 0));
+    }
+  }
+
+  private async* takeNext(partition: number, messages: readonly SequencedMessage[]): AsyncGenerator<FeedBatch> {
+    if (messages.length === 0) return;
+    const known = await this.areOfThisHistory(messages);
+    if (known === undefined) return;
+    if (known) {
+      yield this.given({ messages });
+      if (this.following.figures.trouble !== undefined) this.options.report('note', 'messages of the fill feed come by Kafka again');
+      this.following.figures.trouble = undefined;
+      return;
+    }
+    this.alarm('foreign', `messages of another history are in partition ${partition}, and the log's are taken`);
+    yield* this.fromLog();
+  }
+
+  /** Whatever the reason is why nothing comes: a broker or a publisher that is away, a topic that is gone, or nothing to tell. */
+  async* whenIdle(): AsyncGenerator<FeedBatch> {
+    const { options: { log, report }, following: { signal, figures, troubleOfKafka } } = this;
+    // What was there at the last look has had its time to come.
+    const due = this.seen;
+    this.seen = await waitForLog(() => log.length('outcomes'), signal) ?? 0;
+    const before = figures.fromLog;
+    yield* this.fromLog(due);
+    if (figures.fromLog === before) return;
+    const why = troubleOfKafka() ?? 'they have not come';
+    if (figures.trouble === undefined) report('trouble', `messages of the fill feed are taken from the log, not from Kafka: ${why}`);
+    figures.trouble = why;
+  }
+
+  /** What was not given of the outcomes below a length; by default of all that there are now. */
+  private async* fromLog(length?: number): AsyncGenerator<FeedBatch> {
+    const { options: { log, logFeed }, following: { signal, figures } } = this;
+    const end = length ?? await waitForLog(() => log.length('outcomes'), signal);
+    if (end === undefined || least(this.partitions) >= end) return;
+    for await (const batch of logFeed.follow({ partitions: this.partitions, markets: this.markets }, signal)) {
+      figures.fromLog += batch.messages.length;
+      yield this.given(batch);
+      if (least(this.partitions) >= end) return;
+    }
+  }
+
+  /** A digest covers everything before it, so the last message speaks for all. Undefined when the signal has aborted. */
+  private async areOfThisHistory(messages: readonly SequencedMessage[]): Promise<boolean | undefined> {
+    const last = messages.at(-1);
+    if (last === undefined) return true;
+    const found = await waitForLog(() => this.options.log.read('outcomes', last.message.position, 1), this.following.signal);
+    if (found === undefined) return undefined;
+    const [record] = found;
+    return record !== undefined && decodeOutcome(record.data).digest === last.digest;
+  }
+
+  private given(batch: FeedBatch): FeedBatch {
+    this.partitions = partitionsAfter(this.partitions, batch);
+    for (const { message } of batch.messages) if (message.type === 'MarketOpened') this.markets.set(message.marketId, message.chainId);
+    return batch;
+  }
+
+  private at(partition: number): PartitionPosition {
+    const at = this.partitions[partition];
+    if (at === undefined) return { nextSeq: 0, position: 0, done: 0 };
+    return at;
+  }
+
+  /** A kind of alarm is told once per minute, however many messages it is about. */
+  private alarm(kind: string, text: string): void {
+    const nowMs = performance.now();
+    this.following.figures.alarms += 1;
+    if (nowMs - (this.told.get(kind) ?? -Infinity) < ALARM_EVERY_MS) return;
+    this.told.set(kind, nowMs);
+    this.options.report('alarm', `the Kafka topic ${this.options.topic}: ${text}`);
+  }
+}
+
+/** Undefined when the signal has aborted. While the log is away, it waits. */
+async function waitForLog<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  try {
+    return await retrying(ask, { backoff: BACKOFF, signal, canPass: (error) => error instanceof LogUnavailable });
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
+}
+
+/** Reads the topic until the client is closed; a consumer that has ended otherwise is begun again. */
+async function keepReading(
+  client: KafkaClient, { topic, group, report }: KafkaFeedOptions,
+  { signal, arrived }: { signal: AbortSignal; arrived: Reading['handle'] },
+): Promise<void> {
+  for (let failures = 1; !signal.aborted; failures++) {
+    try {
+      await client.read({ topic, group, handle: arrived });
+      return;
+    } catch (error) {
+      // One or two are normal while a group's coordinator is loading or changing.
+      if (failures === 3) report('trouble', `the Kafka consumer ends again and again: ${(error as Error).message}`);
+    }
+    await pause(backoffMs(failures, BACKOFF), signal);
+  }
+}
+
+interface Arrived {
+  readonly batch: TopicBatch;
+  readonly handled: () => void;
+}
+
+/** Batches on their way from the consumer, which waits for each, to the follower. */
+function createArrivals() {
+  const waiting: Arrived[] = [];
+  const bell = createBell();
+  const left = new AbortController();
+  return {
+    /** Resolves with whether the follower has handled the batch; if not, it has left. */
+    async put(batch: TopicBatch, alive: () => Promise<void>): Promise<boolean> {
+      const handled = new AbortController();
+      waiting.push({ batch, handled: () => { handled.abort(); } });
+      bell.ring();
+      const either = AbortSignal.any([handled.signal, left.signal]);
+      for (;;) {
+        await pause(ALIVE_MS, either);
+        if (either.aborted) return handled.signal.aborted;
+        await alive();
+      }
+    },
+    /** The next batch; undefined when none has come for so long, or the signal has aborted. */
+    async next(signal: AbortSignal, idleMs: number): Promise<Arrived | undefined> {
+      if (waiting.length === 0) await bell.wait(signal, idleMs);
+      return signal.aborted ? undefined : waiting.shift();
+    },
+    leave(): void { left.abort(); },
+  };
+}

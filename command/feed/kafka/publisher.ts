@@ -1,0 +1,144 @@
+/** Publishes the fill feed in a Kafka topic: one send in flight, a checkpoint after its acknowledgement, so that a crash only repeats messages. */
+import { LogUnavailable, type Log } from '../../../engine/log/log.js';
+import { decodeOutcome } from '../../../engine/records/codec.js';
+import { backoffMs, orAborted, pause, retrying, within, type Backoff } from '../../../engine/waiting.js';
+import type { Report } from '../../chain/report.js';
+import { ForeignFeed, type FillFeed } from '../fill-feed.js';
+import { encodeMessage, type MarketOpened, type SequencedMessage } from '../messages.js';
+import { least, partitionsAfter, type FeedBatch, type FeedPosition, type PartitionPosition } from '../sequence.js';
+import type { KafkaClient, OutgoingRecord } from './client.js';
+import { ensureTopic, TopicRefused, type TopicOptions } from './topic.js';
+
+/** A message's outcome. */
+export interface Newest {
+  readonly position: number;
+  readonly digest: string;
+}
+
+export interface Checkpoint {
+  readonly position: FeedPosition;
+  /** The newest message that is published; undefined before the first. */
+  readonly newest: Newest | undefined;
+}
+
+export interface CheckpointChange {
+  readonly partitions: readonly PartitionPosition[];
+  readonly newest: Newest | undefined;
+  /** Markets whose MarketOpened is published now. */
+  readonly opened: readonly MarketOpened[];
+}
+
+export interface Checkpoints {
+  load(): Promise<Checkpoint>;
+  save(change: CheckpointChange): Promise<void>;
+}
+
+export interface PublishOptions {
+  readonly client: KafkaClient;
+  readonly topic: TopicOptions;
+  readonly checkpoints: Checkpoints;
+  /** The feed from the log. */
+  readonly logFeed: FillFeed;
+  readonly log: Pick<Log, 'read'>;
+  readonly report: Report;
+  readonly signal: AbortSignal;
+  /** Called with every step: how many outcomes are published, and why nothing can be at present. */
+  readonly progress: (progress: Progress) => void;
+}
+
+export interface Progress {
+  /** All messages of the outcomes below this log position are in the topic. */
+  readonly position: number;
+  /** How many messages were sent with this step. */
+  readonly sent: number;
+}
+
+/** More per send are slower to be acknowledged, and not many more per second. */
+export const SEND_MESSAGES = 200;
+/** A send that takes longer may wait for a topic that is gone. */
+const LOOK_MS = 1_000;
+/** How often a checkpoint is saved while there are no messages. */
+const QUIET_SAVE_MS = 5_000;
+const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
+
+/** Publishes until the signal aborts. Throws ForeignFeed, TopicRefused, MalformedRecord, and what `checkpoints` throws. */
+export async function publish(options: PublishOptions): Promise<void> {
+  const { client, topic, checkpoints, logFeed, report, signal, progress } = options;
+  const { position, newest: last } = await checkpoints.load();
+  await checkHistory(options, last);
+  if (signal.aborted) return;
+  if (await orAborted(ensureTopic(client, topic), signal)) report('note', `the Kafka topic ${topic.topic} is made`);
+  let { partitions } = position;
+  let newest = last;
+  let savedMs = performance.now();
+  progress({ position: least(partitions), sent: 0 });
+  for await (const batch of logFeed.follow(position, signal)) {
+    for (const part of partsOf(batch)) {
+      await send(options, part.messages);
+      partitions = partitionsAfter(partitions, part);
+      newest = newestOf(part.messages) ?? newest;
+      if (part.messages.length > 0 || performance.now() - savedMs > QUIET_SAVE_MS) {
+        await checkpoints.save({ partitions, newest, opened: openedIn(part.messages) });
+        savedMs = performance.now();
+      }
+      progress({ position: least(partitions), sent: part.messages.length });
+    }
+  }
+}
+
+/** The batch in parts that are sent at once; only the last one reaches as far as the batch. */
+export function partsOf({ messages, reached }: FeedBatch): FeedBatch[] {
+  const parts: FeedBatch[] = [];
+  for (let from = 0; from < messages.length; from += SEND_MESSAGES) parts.push({ messages: messages.slice(from, from + SEND_MESSAGES) });
+  const last = parts.pop() ?? { messages: [] };
+  return [...parts, reached === undefined ? last : { ...last, reached }];
+}
+
+function newestOf(messages: readonly SequencedMessage[]): Newest | undefined {
+  const last = messages.at(-1);
+  return last === undefined ? undefined : { position: last.message.position, digest: last.digest };
+}
+
+function openedIn(messages: readonly SequencedMessage[]): MarketOpened[] {
+  return messages.flatMap(({ message }) => message.type === 'MarketOpened' ? [message] : []);
+}
+
+/** Resolves when the brokers have the messages. Throws the signal's reason, and TopicRefused. */
+async function send({ client, topic, report, signal }: PublishOptions, messages: readonly SequencedMessage[]): Promise<void> {
+  if (messages.length === 0) return;
+  const records = messages.map((message) => ({ partition: message.partition, ...encodeMessage(message) }));
+  for (let failures = 1; ; failures++) {
+    try {
+      await orAborted(sendWhere({ client, topic, report }, records), signal);
+      return;
+    } catch (error) {
+      if (signal.aborted || error instanceof TopicRefused) throw error;
+      report('trouble', `Kafka refuses messages of the fill feed: ${(error as Error).message}`);
+    }
+    await pause(backoffMs(failures, BACKOFF), signal);
+  }
+}
+
+/** kafkajs waits for a topic that is gone as it waits for a broker; so the topic is looked for while a send takes long. */
+async function sendWhere({ client, topic, report }: Pick<PublishOptions, 'client' | 'topic' | 'report'>, records: readonly OutgoingRecord[]): Promise<void> {
+  const sending = client.send(topic.topic, records).then(() => true);
+  sending.catch(() => undefined);
+  while (await within(sending, LOOK_MS) === undefined) {
+    const looking = ensureTopic(client, topic).then((made) => {
+      if (made) report('alarm', `the Kafka topic ${topic.topic} was gone and is made again: what it had is lost to those who had not read it`);
+      return false;
+    });
+    looking.catch(() => undefined);
+    if (await Promise.race([sending, looking])) return;
+  }
+}
+
+/** Throws ForeignFeed when the log does not have the newest message's outcome. */
+async function checkHistory({ log, signal }: Pick<PublishOptions, 'log' | 'signal'>, newest: Newest | undefined): Promise<void> {
+  if (newest === undefined) return;
+  const [record] = await retrying(() => log.read('outcomes', newest.position, 1), { backoff: BACKOFF, signal, canPass: (error) => error instanceof LogUnavailable });
+  if (record === undefined) throw new ForeignFeed(`the fill feed is published up to outcome ${newest.position}, which the log does not have`);
+  if (decodeOutcome(record.data).digest !== newest.digest) {
+    throw new ForeignFeed(`the fill feed is published up to outcome ${newest.position}, which has another digest in the log`);
+  }
+}

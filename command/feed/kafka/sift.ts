@@ -1,0 +1,59 @@
+/** What of a topic's messages is new: decides, without input or output, which to give, which to drop, and where some are missing. */
+import { MalformedRecord } from '../../../engine/records/codec.js';
+import { PARTITIONS, decodeMessage, partitionOf, type SequencedMessage } from '../messages.js';
+import type { PartitionPosition } from '../sequence.js';
+import type { TopicRecord } from './client.js';
+
+export interface Sifted {
+  /** The partition's next ones, in order and without a gap. */
+  readonly messages: readonly SequencedMessage[];
+  /** Messages that have been given before: a publisher repeats itself after a crash, and two at once each other. */
+  readonly repeats: number;
+  /** Why messages were left out that are not this partition's; what they stood for shows as a gap. */
+  readonly unusable: readonly string[];
+  /** The messages before number `seq` are missing. `from` is the index of its record, which is to be sifted again once they are here. */
+  readonly gap?: { readonly from: number; readonly seq: number };
+}
+
+/** Sifts part of a partition, in the order of its offsets, up to the first gap. */
+export function sift(at: PartitionPosition, records: readonly TopicRecord[]): Sifted {
+  const messages: SequencedMessage[] = [];
+  const unusable: string[] = [];
+  let repeats = 0;
+  let { nextSeq, position } = at;
+  for (const [index, record] of records.entries()) {
+    const message = readMessage(record);
+    if (typeof message === 'string') {
+      unusable.push(message);
+    } else if (message.seq < nextSeq) {
+      repeats += 1;
+    } else if (message.seq > nextSeq) {
+      return { messages, repeats, unusable, gap: { from: index, seq: message.seq } };
+    } else if (message.message.position < position) {
+      unusable.push(`${placeOf(record)}: message ${message.seq} is of outcome ${message.message.position}, but the one before it of ${position} or later`);
+    } else {
+      messages.push(message);
+      nextSeq += 1;
+      ({ message: { position } } = message);
+    }
+  }
+  return { messages, repeats, unusable };
+}
+
+/** The message; a text that says why there is none. */
+function readMessage(record: TopicRecord): SequencedMessage | string {
+  try {
+    const message = decodeMessage(record);
+    if (record.partition >= PARTITIONS || 'marketId' in message.message && partitionOf(message.message.marketId) !== record.partition) {
+      return `${placeOf(record)}: a message of another partition`;
+    }
+    return message;
+  } catch (error) {
+    if (error instanceof MalformedRecord) return `${placeOf(record)}: ${error.message}`;
+    throw error;
+  }
+}
+
+function placeOf({ partition, offset }: TopicRecord): string {
+  return `offset ${offset} of partition ${partition}`;
+}

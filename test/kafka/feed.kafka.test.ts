@@ -1,0 +1,234 @@
+/** The fill feed by Kafka: whatever happens to topic, broker and publishers, a follower gets the same messages as from the log, each once. */
+import assert from 'node:assert/strict';
+import type { KafkaClient } from '../../command/feed/kafka/client.js';
+import { encodeMessage, partitionOf } from '../../command/feed/messages.js';
+import type { Checkpoints } from '../../command/feed/kafka/publisher.js';
+import { FEED_START } from '../../command/feed/sequence.js';
+import { sharedBroker, type KafkaBroker } from '../support/kafka-broker.js';
+import { until } from '../support/kafka-client.js';
+import { kafkaScene, memoryCheckpoints, type KafkaScene } from '../support/kafka-scene.js';
+import { startTcpProxy } from '../support/tcp-proxy.js';
+
+describe('kafka: the fill feed', () => {
+  let broker: KafkaBroker;
+  let scene: KafkaScene;
+  let admin: KafkaClient;
+  const stage = (seed: number, outcomes: number): void => {
+    scene = kafkaScene({ seed, outcomes, brokers: () => [broker.address] });
+    admin = scene.client();
+  };
+  /** How many messages the topic has had. A new topic has no leaders for a moment. */
+  const published = async (): Promise<number> => {
+    const offsets = await admin.administer((kafka) => kafka.fetchTopicOffsets(scene.topic.topic)).catch(() => []);
+    return offsets.reduce((sum, { high }) => sum + Number(high), 0);
+  };
+  const isPublished = () => until('everything is published', async () => await published() >= scene.expected().length);
+
+  before(async () => { broker = await sharedBroker(); });
+  afterEach(async () => { await scene.close(); });
+
+  it('gives the log\'s messages, all of them by Kafka, from the start and from any place', async () => {
+    stage(1, 3_000);
+    await scene.grow(1_500);
+    scene.publisher();
+    await isPublished();
+    const follower = scene.follower({ idleMs: 60_000 });
+    await follower.hasAll();
+    await scene.grow(1_500);
+    await follower.hasAll();
+    assert.deepEqual(follower.told, []);
+    assert.deepEqual({ ...follower.feed.status(), fromLog: 0 }, { trouble: undefined, fromLog: 0, repeats: 0, alarms: 0 });
+    await follower.stop();
+    const half = follower.messages.slice(0, follower.messages.length / 2);
+    const partitions = FEED_START.partitions.map((start, partition) => {
+      const of = half.filter((message) => message.partition === partition);
+      const last = of.at(-1);
+      if (last === undefined) return start;
+      return { nextSeq: last.seq + 1, position: last.message.position, done: of.filter(({ message }) => message.position === last.message.position).length };
+    });
+    const markets = new Map(half.flatMap(({ message }) => message.type === 'MarketOpened' ? [[message.marketId, message.chainId]] : []));
+    const again = scene.follower({ from: { partitions, markets }, group: `${scene.topic.topic}-again` });
+    await again.hasAll();
+    assert.equal(again.feed.status().repeats, half.length);
+  });
+
+  it('gives each message once when two publishers at once die between acknowledgement and checkpoint, again and again', async () => {
+    stage(2, 4_000);
+    await scene.grow(200);
+    const shared = memoryCheckpoints();
+    let deaths = 0;
+    const keepPublishing = async (saves: number): Promise<void> => {
+      for (let left = 12; left > 0; left--) {
+        let before = saves;
+        const dying: Checkpoints = { ...shared, save: async (change) => {
+          if (before-- === 0) throw new Error('killed');
+          await shared.save(change);
+          await scene.grow(60);
+        } };
+        await assert.rejects(scene.publisher(dying).done, /killed/);
+        deaths += 1;
+      }
+      scene.publisher(shared);
+    };
+    const follower = scene.follower();
+    await Promise.all([keepPublishing(1), keepPublishing(2)]);
+    await follower.hasAll();
+    await isPublished();
+    assert.equal(deaths, 24);
+    assert.ok(await published() > scene.expected().length, 'the publishers have repeated themselves');
+    assert.ok(follower.feed.status().repeats > 0);
+    assert.equal(follower.feed.status().alarms, 0);
+  });
+
+  it('loses and doubles nothing when the broker is killed while it is written and read', async () => {
+    stage(3, 3_000);
+    await scene.grow(500);
+    const publisher = scene.publisher();
+    const follower = scene.follower({ idleMs: 60_000 });
+    await until('some have come', () => follower.messages.length > 0);
+    const growing = scene.grow(1_000);
+    await broker.kill();
+    await growing;
+    await broker.start();
+    await scene.grow(1_500);
+    await follower.hasAll();
+    assert.equal(follower.feed.status().alarms, 0);
+    assert.equal(follower.feed.status().fromLog, 0);
+    await publisher.stop();
+    assert.equal(await published(), scene.expected().length);
+  });
+
+  it('goes on by the log while the broker is away, says so, and by Kafka when it is back', async () => {
+    stage(4, 1_500);
+    await scene.grow(500);
+    scene.publisher();
+    const follower = scene.follower();
+    await follower.hasAll();
+    await broker.kill();
+    await scene.grow(500);
+    await follower.hasAll();
+    assert.match(follower.told[0] ?? '', /^trouble: messages of the fill feed are taken from the log, not from Kafka: /);
+    assert.notEqual(follower.feed.status().trouble, undefined);
+    await broker.start();
+    await isPublished();
+    await scene.grow(500);
+    await follower.hasAll();
+    await until('Kafka is used again', () => follower.feed.status().trouble === undefined);
+    assert.equal(follower.told.at(-1), 'note: messages of the fill feed come by Kafka again');
+    assert.equal(follower.feed.status().alarms, 0);
+  });
+
+  it('heals from the log what retention has taken', async () => {
+    stage(5, 2_000);
+    await scene.grow(1_000);
+    scene.publisher();
+    const early = scene.follower();
+    await early.hasAll();
+    await until('its offsets are committed', async () => (await offsetsOf(scene)).every((offset) => offset > 0));
+    await early.stop();
+    await scene.grow(500);
+    await isPublished();
+    // Both somebody who comes back, whose offsets are gone, and somebody new.
+    await forget(scene);
+    await scene.grow(500);
+    await isPublished();
+    for (const follower of [scene.follower({ from: FEED_START }), scene.follower({ from: FEED_START, group: `${scene.topic.topic}-new` })]) {
+      await follower.hasAll();
+      assert.match(follower.told.find((line) => line.startsWith('alarm')) ?? '', /: messages \d+ to \d+ of partition \d are missing, and are taken from the log$/);
+    }
+  });
+
+  it('heals when the topic is deleted, which the publisher makes again', async () => {
+    stage(6, 2_000);
+    await scene.grow(1_000);
+    const publisher = scene.publisher();
+    const follower = scene.follower({ idleMs: 60_000 });
+    await follower.hasAll();
+    await admin.administer((kafka) => kafka.deleteTopics({ topics: [scene.topic.topic] }));
+    await scene.grow(500);
+    await until('it is made again', () => publisher.told.some((line) => line.includes('was gone and is made again')));
+    await scene.grow(500);
+    await follower.hasAll();
+    assert.ok(await published() > 0);
+  });
+
+  it('leaves out what is not the partition\'s next message, tells it, and takes that one from the log', async () => {
+    stage(7, 1_200);
+    await scene.grow(1_000);
+    const publisher = scene.publisher();
+    const follower = scene.follower({ idleMs: 60_000 });
+    await follower.hasAll();
+    await publisher.stop();
+    await scene.grow(200);
+    const next = scene.expected().slice(follower.messages.length);
+    const wanted = next.find(({ partition }) => next.filter((each) => each.partition === partition).length >= 4);
+    assert.ok(wanted);
+    const { partition } = wanted;
+    const [first, second, third, fourth] = next.filter((each) => each.partition === partition);
+    assert.ok(first !== undefined && second !== undefined && third !== undefined && fourth !== undefined);
+    const record = (message: typeof first) => ({ partition, ...encodeMessage(message) });
+    const client = scene.client();
+    await client.send(scene.topic.topic, [
+      { ...record(first), value: Buffer.from('not JSON') }, { ...record(second), headers: { ...record(second).headers, seq: '7' } },
+      record({ ...third, message: { ...third.message, position: 0 } }), { partition, key: null, value: Buffer.alloc(0), headers: {} },
+      // It has the right number, and a digest that the log does not have.
+      record({ ...first, digest: `0x${'12'.repeat(32)}` }),
+    ]);
+    await until('all of it is told', () => follower.feed.status().alarms >= 5);
+    await follower.hasAll();
+    await client.send(scene.topic.topic, [record({ ...fourth, seq: 1_000_000 })]);
+    await until('the surplus is told', () => follower.told.some((line) => line.endsWith(`message 1000000 of partition ${partition} is left out: the history does not have it`)));
+    assert.equal(partitionOf(`0x${'0'.repeat(63)}9`), 1);
+  });
+
+  it('shares the group with another member for a while, and misses nothing', async () => {
+    stage(8, 2_000);
+    await scene.grow(1_000);
+    scene.publisher();
+    const follower = scene.follower();
+    await follower.hasAll();
+    const other = scene.follower();
+    await until('the other one has some partitions', () => other.messages.length > 0 || other.feed.status().fromLog > 0);
+    await scene.grow(500);
+    await follower.hasAll();
+    await other.stop();
+    await scene.grow(500);
+    await follower.hasAll();
+    assert.equal(follower.feed.status().alarms, 0);
+  });
+
+  it('notices that its connection is dead, half-open, and goes on by another one', async () => {
+    const proxy = await startTcpProxy({ host: '127.0.0.1', port: broker.proxied.port }, broker.proxied.via);
+    try {
+      scene = kafkaScene({ seed: 9, outcomes: 1_500, brokers: () => [`127.0.0.1:${broker.proxied.via}`] });
+      await scene.grow(500);
+      scene.publisher();
+      const follower = scene.follower({ idleMs: 60_000 });
+      await follower.hasAll();
+      proxy.fate = () => 'withhold';
+      await scene.grow(500);
+      const before = follower.messages.length;
+      await until('both have noticed', () => follower.messages.length === before && proxy.fate(Buffer.alloc(0)) === 'withhold');
+      proxy.fate = () => 'pass';
+      await scene.grow(500);
+      await follower.hasAll();
+    } finally {
+      await scene.close();
+      await proxy.close();
+    }
+  });
+});
+
+async function offsetsOf(scene: KafkaScene): Promise<number[]> {
+  const [topic] = await scene.client().administer((admin) => admin.fetchOffsets({ groupId: scene.topic.topic, topics: [scene.topic.topic] }));
+  return topic?.partitions.map(({ offset }) => Number(offset)) ?? [];
+}
+
+/** As when the retention's time has run out: everything that the topic has is deleted. */
+async function forget(scene: KafkaScene): Promise<void> {
+  const { topic } = scene.topic;
+  await scene.client().administer(async (admin) => {
+    const offsets = await admin.fetchTopicOffsets(topic);
+    await admin.deleteTopicRecords({ topic, partitions: offsets.map(({ partition, high }) => ({ partition, offset: high })) });
+  });
+}

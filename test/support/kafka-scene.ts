@@ -1,0 +1,145 @@
+/** A random history in a log that grows, published in a topic of its own, and followed by Kafka: what has come is compared with the sequence. */
+import assert from 'node:assert/strict';
+import { createKafkaFeed, type KafkaFeed, type KafkaFeedOptions } from '../../command/feed/kafka/kafka-feed.js';
+import type { KafkaClient } from '../../command/feed/kafka/client.js';
+import { publish, type Checkpoint, type Checkpoints, type Progress } from '../../command/feed/kafka/publisher.js';
+import { createLogFeed } from '../../command/feed/log-feed.js';
+import type { SequencedMessage } from '../../command/feed/messages.js';
+import { createSequencer, FEED_START, partitionsAfter, type FeedPosition } from '../../command/feed/sequence.js';
+import type { Log } from '../../engine/log/log.js';
+import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
+import { feedHistory } from './feed-history.js';
+import { clientTo, newTopic, until, type ToldClient } from './kafka-client.js';
+import { appendAll } from './log-records.js';
+
+export interface KafkaScene {
+  readonly topic: { readonly topic: string; readonly replication: 1; readonly minInsync: 1 };
+  readonly log: Log;
+  /** Appends so many outcomes more, at most those that the history has. */
+  grow(outcomes: number): Promise<void>;
+  /** The messages of the outcomes that the log has. */
+  expected(): readonly SequencedMessage[];
+  /** A new client of the cluster. It is closed with the scene. */
+  client(): ToldClient;
+  /** Publishes until `stop`, or until the checkpoints throw. */
+  publisher(checkpoints?: Checkpoints): Task & { readonly progress: readonly Progress[]; readonly told: readonly string[] };
+  /** Follows the topic from a position on. */
+  follower(options?: Partial<KafkaFeedOptions> & { readonly from?: FeedPosition }): Follower;
+  close(): Promise<void>;
+}
+
+export interface Task {
+  /** Rejects with the error that has ended it. */
+  readonly done: Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Follower extends Task {
+  readonly feed: KafkaFeed;
+  readonly told: readonly string[];
+  /** In the order in which they came; a message out of its place ends the follower with an error. */
+  readonly messages: readonly SequencedMessage[];
+  /** Resolves when everything that the log has now has come, and checks it. */
+  hasAll(): Promise<void>;
+}
+
+export interface SceneOptions {
+  readonly seed: number;
+  readonly outcomes: number;
+  /** Where clients connect. */
+  readonly brokers: () => readonly string[];
+}
+
+export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScene {
+  const { outcomes: all, records } = feedHistory(seed, outcomes);
+  const log = createMemoryLog();
+  const logFeed = createLogFeed(log);
+  const topic = { topic: newTopic(), replication: 1, minInsync: 1 } as const;
+  const closing: (() => Promise<void>)[] = [];
+  let length = 0;
+
+  const expected = (): SequencedMessage[] => {
+    const sequencer = createSequencer(FEED_START);
+    return all.slice(0, length).flatMap((outcome) => sequencer.take(outcome));
+  };
+  const client = (): ToldClient => {
+    const opened = clientTo({ brokers: brokers(), requestTimeoutMs: 1_000 });
+    closing.push(() => opened.close());
+    return opened;
+  };
+  const task = (work: (signal: AbortSignal) => Promise<void>): Task => {
+    const stopping = new AbortController();
+    const done = work(stopping.signal).catch((error: unknown) => { if (!stopping.signal.aborted) throw error; });
+    done.catch(() => undefined);
+    const stop = async (): Promise<void> => {
+      stopping.abort(new Error('the test stops it'));
+      await done;
+    };
+    closing.push(() => stop().catch(() => undefined));
+    return { done, stop };
+  };
+
+  return {
+    topic, log, expected, client,
+    async grow(more) {
+      await appendAll(log, 'outcomes', records.slice(length, length + more));
+      length = Math.min(records.length, length + more);
+    },
+    publisher(checkpoints = memoryCheckpoints()) {
+      const progress: Progress[] = [];
+      const told: string[] = [];
+      const own = client();
+      const running = task((signal) => publish({
+        client: own, topic, checkpoints, logFeed, log, signal, report: (level, text) => { told.push(`${level}: ${text}`); }, progress: (step) => { progress.push(step); },
+      }).finally(() => own.close()));
+      return { ...running, progress, told };
+    },
+    follower({ from = FEED_START, ...options } = {}) {
+      const messages: SequencedMessage[] = [];
+      const told: string[] = [];
+      const feed = createKafkaFeed({
+        open: (): KafkaClient => client(), topic: topic.topic, group: topic.topic, logFeed, log, report: (level, text) => { told.push(`${level}: ${text}`); },
+        idleMs: 1_000, ...options,
+      });
+      let { partitions } = from;
+      const running = task(async (signal) => {
+        for await (const batch of feed.follow(from, signal)) {
+          partitions = partitionsAfter(partitions, batch);
+          messages.push(...batch.messages);
+        }
+      });
+      return {
+        ...running, feed, messages, told,
+        async hasAll() {
+          const start = from.partitions.map(({ nextSeq }) => nextSeq);
+          const all = expected().filter(({ partition, seq }) => seq >= (start[partition] ?? 0));
+          await Promise.race([running.done, until(`${all.length} messages of ${topic.topic}`, () => messages.length >= all.length)]);
+          assert.deepEqual(inPlace(messages), inPlace(all));
+        },
+      };
+    },
+    async close() {
+      for (const close of closing.splice(0).reverse()) await close();
+      await log.close();
+    },
+  };
+}
+
+/** Checkpoints as a publisher keeps them, in memory. */
+export function memoryCheckpoints(): Checkpoints {
+  const markets = new Map<string, number>();
+  let checkpoint: Checkpoint = { position: FEED_START, newest: undefined };
+  return {
+    load: () => Promise.resolve(checkpoint),
+    save({ partitions, newest, opened }) {
+      for (const { marketId, chainId } of opened) markets.set(marketId, chainId);
+      checkpoint = { position: { partitions, markets: new Map(markets) }, newest };
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Each partition's messages, whatever the order between partitions. */
+function inPlace(messages: readonly SequencedMessage[]): readonly SequencedMessage[] {
+  return [...messages].sort((a, b) => a.partition - b.partition || a.seq - b.seq);
+}
