@@ -6,6 +6,7 @@ import Type from 'typebox';
 import { MalformedRecord, parseShape, recordId, shapes } from '../../engine/records/codec.js';
 import * as events from '../../engine/records/events.js';
 import { Address, Bytes32, ChainId, MarketKind, Milliseconds, Position, Seconds, record } from '../../engine/records/fields.js';
+import { described, type Described } from './message-fields.js';
 
 /**
  * For good: another number would give every message another place. A market's messages are all in partition `partitionOf(marketId)`; a
@@ -13,28 +14,31 @@ import { Address, Bytes32, ChainId, MarketKind, Milliseconds, Position, Seconds,
  */
 export const PARTITIONS = 8;
 
-/** Every message's fields: `position` is the log position of the outcome that it is made from, `at` the outcome's time in milliseconds. */
-const head = <T extends string>(type: T) => ({ type: Type.Literal(type), v: Type.Literal(1), position: Position, at: Milliseconds });
+/** A message's schema. Every message has these fields besides its own; the descriptions are in `message-fields.ts`. */
+function message<T extends string, P extends Described<P> & Type.TProperties>(type: T, description: string, properties: P) {
+  const head = { type: Type.Literal(type), v: Type.Literal(1), position: Position, at: Milliseconds };
+  return { ...record(described({ ...head, ...properties })), description };
+}
 
-/** A market takes orders. It comes before the market's fills, in the same partition. */
-export const MarketOpened = record({
-  ...head('MarketOpened'), chainId: ChainId, marketId: Bytes32, contractAddress: Address, maker: Address, expiration: Seconds, marketKind: MarketKind,
+export const MarketOpened = message('MarketOpened', 'A market takes orders. The message comes before the market\'s fills, in the same partition.', {
+  chainId: ChainId, marketId: Bytes32, contractAddress: Address, maker: Address, expiration: Seconds, marketKind: MarketKind,
 });
 
-/** Two orders matched: the fill waits for its settlement. */
-export const FillMatched = record({ ...head('FillMatched'), chainId: ChainId, ...Type.Omit(events.FillMatched, ['type', 'v']).properties });
+export const FillMatched = message('FillMatched', 'Two orders matched: the fill waits for its settlement.', {
+  chainId: ChainId, ...Type.Omit(events.FillMatched, ['type', 'v']).properties,
+});
 
-/** The chain settled the fill. */
-export const FillSettled = record({ ...head('FillSettled'), chainId: ChainId, ...Type.Omit(events.FillSettled, ['type', 'v']).properties });
+export const FillSettled = message('FillSettled', 'The chain settled the fill.', {
+  chainId: ChainId, ...Type.Omit(events.FillSettled, ['type', 'v']).properties,
+});
 
-/** The chain refused the fill: the trade never happened. */
-export const FillFailed = record({ ...head('FillFailed'), chainId: ChainId, ...Type.Omit(events.FillFailed, ['type', 'v']).properties });
+export const FillFailed = message('FillFailed', 'The chain refused the fill: the trade never happened.', {
+  chainId: ChainId, ...Type.Omit(events.FillFailed, ['type', 'v']).properties,
+});
 
-/**
- * A barrier: this partition has had every message about the chain up to and including this block. A chain has got as far as the least of
- * its barriers over all partitions.
- */
-export const ChainAdvanced = record({ ...head('ChainAdvanced'), ...Type.Omit(events.ChainAdvanced, ['type', 'v']).properties });
+export const ChainAdvanced = message('ChainAdvanced', 'A barrier: this partition has had every message about the chain up to and including this block. '
+  + 'The message is in every partition, and a chain has got as far as the least of its barriers over all partitions.',
+Type.Omit(events.ChainAdvanced, ['type', 'v']).properties);
 
 export const messageSchemas = { MarketOpened, FillMatched, FillSettled, FillFailed, ChainAdvanced } as const;
 

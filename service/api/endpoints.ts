@@ -1,4 +1,5 @@
 /** The table of all endpoints, in three groups by the role that serves them, and the binding of handlers to a group. */
+import { asyncapiDocument } from '../../command/feed/documents/asyncapi.js';
 import { bindAll, type Endpoint, type Handlers, type Role, type Route } from './endpoint.js';
 import { listFailedClaims, listPendingClaims } from './endpoints/claims.js';
 import { getContracts } from './endpoints/contracts.js';
@@ -10,7 +11,7 @@ import { cancelOrder, getOrder, listOrders, listUserOrders, placeOrder } from '.
 import { getPrice, getQuickMarket, listPrices, listQuickMarkets, streamPrices } from './endpoints/prices.js';
 import { getReadiness } from './endpoints/readiness.js';
 import { getUserNonces, relayEndpoints } from './endpoints/relayer.js';
-import { getConfig, getLiveness, getMetrics, getOpenapi } from './endpoints/service.js';
+import { getAsyncapi, getConfig, getLiveness, getMetrics, getOpenapi } from './endpoints/service.js';
 import { getSettlement, listFailedTrades, listPendingTrades } from './endpoints/settlements.js';
 import { syncHandler, syncPosition, type SyncPosition } from './endpoints/sync-position.js';
 import { getPosition, getUserActivity, listUserPositions } from './endpoints/users.js';
@@ -33,7 +34,7 @@ const readGroup = {
 const relayerGroup = { ...relayEndpoints, getUserNonces };
 
 /** Served by every process, about itself. */
-const serviceGroup = { getConfig, getContracts, getOpenapi, getLiveness, getReadiness, getMetrics };
+const serviceGroup = { getConfig, getContracts, getOpenapi, getAsyncapi, getLiveness, getReadiness, getMetrics };
 
 /** All endpoints of the service, of all roles. */
 export const allEndpoints: readonly Endpoint[] = [orderGroup, readGroup, relayerGroup, serviceGroup]
@@ -45,7 +46,7 @@ export const pages: Readonly<Record<string, Role>> = { '/docs': 'query' };
 export type OrderHandlers = Omit<Handlers<typeof orderGroup>, 'syncPosition'> & { readonly syncPosition: SyncPosition };
 /** Each handler returns complete JSON and the log position at which the answer is true. */
 export type ReadHandlers = Handlers<typeof readGroup>;
-export type ServiceHandlers = Omit<Handlers<typeof serviceGroup>, 'getOpenapi'>;
+export type ServiceHandlers = Omit<Handlers<typeof serviceGroup>, 'getOpenapi' | 'getAsyncapi'>;
 
 /** The routes of role `api`. */
 export function orderEndpoints({ syncPosition: sync, ...handlers }: OrderHandlers): Route[] {
@@ -59,6 +60,7 @@ export function readEndpoints(handlers: ReadHandlers): Route[] {
 
 /** The routes that every process serves; `version` is the service's version in the OpenAPI document. */
 export function serviceEndpoints(handlers: ServiceHandlers, version: string): Route[] {
-  const body = JSON.stringify(openapiDocument(allEndpoints, version));
-  return bindAll(serviceGroup, { ...handlers, getOpenapi: () => ({ body }) });
+  const openapi = JSON.stringify(openapiDocument(allEndpoints, version));
+  const asyncapi = JSON.stringify(asyncapiDocument());
+  return bindAll(serviceGroup, { ...handlers, getOpenapi: () => ({ body: openapi }), getAsyncapi: () => ({ body: asyncapi }) });
 }

@@ -49,16 +49,15 @@ const SILENT_AFTER_MS = 3_000;
 const CLOCK_RETRY_S = 5;
 const DISK_RETRY_S = 30;
 
-/** The roles that use each database. Every process has the log open. */
-const USERS: Readonly<Record<DatabaseName, readonly RoleName[]>> = {
-  'log': ['engine', 'api', 'query', 'projections', 'settlement', 'lane', 'indexer', 'prices', 'relayer'],
-  'read models': ['api', 'query', 'projections', 'relayer'],
-  'outbox': ['settlement', 'lane', 'prices', 'relayer'],
+/** The databases that each role uses. */
+const USES: Readonly<Record<RoleName, readonly DatabaseName[]>> = {
+  engine: ['log'], indexer: ['log'], projections: ['log', 'read models'], query: ['log', 'read models'], api: ['log', 'read models'],
+  lane: ['log', 'outbox'], feed: ['log', 'outbox'], settlement: ['log', 'outbox'], prices: ['log', 'outbox'], relayer: ['log', 'read models', 'outbox'],
 };
 
 /** The databases without which these roles cannot start. */
 export function databasesOf(roles: ReadonlySet<RoleName>): readonly DatabaseName[] {
-  return (Object.keys(USERS) as DatabaseName[]).filter((name) => USERS[name].some((role) => roles.has(role)));
+  return (['log', 'read models', 'outbox'] as const).filter((name) => [...roles].some((role) => USES[role].includes(name)));
 }
 
 const silentText: Readonly<Record<DatabaseName, string>> = {

@@ -1,6 +1,7 @@
 /** The OpenAPI document: the whole table and nothing else, with examples that match their schemas. */
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { asyncapiDocument } from '../../command/feed/documents/asyncapi.js';
 import { errors, RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import { Problem } from '../../service/api/answer-fields.js';
 import { errorsOf } from '../../service/api/endpoint.js';
@@ -45,7 +46,7 @@ describe('service: OpenAPI document', () => {
       'GET /api/v1/prices/{asset}', 'GET /api/v1/prices/{asset}/history', 'GET /api/v1/prices/{asset}/stream', 'GET /api/v1/quick-markets/{asset}',
       'GET /api/v1/quick-markets/{asset}/history', 'GET /api/v1/resolution/{marketId}',
       'GET /api/v1/settlements/{txHash}', 'GET /api/v1/stats/{marketId}', 'GET /api/v1/trades/{marketId}', 'GET /api/v1/users/{address}/activity',
-      'GET /api/v1/users/{address}/nonces', 'GET /api/v1/users/{address}/orders', 'GET /api/v1/users/{address}/positions', 'GET /health/live', 'GET /health/ready', 'GET /metrics',
+      'GET /api/v1/users/{address}/nonces', 'GET /api/v1/users/{address}/orders', 'GET /api/v1/users/{address}/positions', 'GET /asyncapi.json', 'GET /health/live', 'GET /health/ready', 'GET /metrics',
       'GET /openapi.json', 'POST /api/v1/orders', 'POST /api/v1/positions/{marketId}/sync',
       'POST /api/v1/relayer/batch-ctf-redemption', 'POST /api/v1/relayer/ctf-approval', 'POST /api/v1/relayer/ctf-merge',
       'POST /api/v1/relayer/ctf-redemption', 'POST /api/v1/relayer/ctf-split', 'POST /api/v1/relayer/propose-resolution',
@@ -59,6 +60,7 @@ describe('service: OpenAPI document', () => {
     const served = JSON.parse((await once(shell.port, 'GET', '/openapi.json')).body) as Document;
     assert.equal(served.openapi, '3.1.0');
     assert.deepEqual(served.paths, document.paths);
+    assert.deepEqual(JSON.parse((await once(shell.port, 'GET', '/asyncapi.json')).body), asyncapiDocument());
     for (const { path, method, operation } of operations) {
       const body = operation.requestBody === undefined ? {} : { body: '{}' };
       await once(shell.port, method.toUpperCase(), path.replaceAll(/\{\w+\}/g, 'x'), body);

@@ -37,8 +37,10 @@ const JSON_TYPE = /^application\/(problem\+)?json;/;
 
 export function documentedClient(url: string): DocumentedClient {
   const ajv = new Ajv2020({ strict: true, allErrors: true });
-  // The OpenAPI standard says what an OpenAPI document may have.
-  const validators = new Map(allEndpoints.map(({ id, answer: { schema } }) => [id, ajv.compile(id === 'getOpenapi' ? schema : closed(schema) as object)]));
+  // The standards say what their documents may have.
+  const documents = ['getOpenapi', 'getAsyncapi'];
+  const shapeOf = ({ id, answer: { schema } }: Endpoint) => documents.includes(id) ? schema : closed(schema) as object;
+  const validators = new Map(allEndpoints.map((endpoint) => [endpoint.id, ajv.compile(shapeOf(endpoint))]));
   const errorValidators = new Map(allEndpoints.map(({ id, errorShape: { schema } }) => [id, ajv.compile(schema)]));
   const succeeded = new Set<string>();
 

@@ -10,20 +10,25 @@ export interface FeedHistory {
   readonly outcomes: readonly PlacedOutcome[];
   /** Of the outcomes, in the same order. */
   readonly records: readonly NewRecord[];
+  /** Of the commands, in the same order. */
+  readonly commands: readonly NewRecord[];
 }
 
 /** The first `length` outcomes; by default of traders in few markets on several chains. */
 export function feedHistory(
-  seed: number, length: number, commands: RandomCommands = createChainCommands(seed, { ...crowd, markets: 9 }),
+  seed: number, length: number, source: RandomCommands = createChainCommands(seed, { ...crowd, markets: 9 }),
 ): FeedHistory {
   const engine = createEngine();
   const outcomes: PlacedOutcome[] = [];
   const records: NewRecord[] = [];
+  const commands: NewRecord[] = [];
   for (let i = 0; i < length; i++) {
-    const { position, outcome, text, digest } = engine.step(encodeCommand(commands.next()));
-    commands.learn(outcome);
+    const data = encodeCommand(source.next());
+    const { position, outcome, text, digest } = engine.step(data);
+    source.learn(outcome);
+    commands.push({ id: recordId(`command:${position}:test`), data });
     outcomes.push({ position, digest, ...outcome });
     records.push({ id: recordId(`outcome:${position}:test`), data: encodeOutcome(text, digest) });
   }
-  return { outcomes, records };
+  return { outcomes, records, commands };
 }

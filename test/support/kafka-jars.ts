@@ -1,11 +1,13 @@
 /** What the tests' Kafka broker needs: Java, and Apache Kafka's jars, which Maven copies once from Maven Central into `.build/kafka`. */
 import { execFile } from 'node:child_process';
-import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import { access, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const POM = join(ROOT, 'test', 'support', 'kafka-pom.xml');
 const COPY = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 const DEFAULT_VERSION = '3.9.1';
 
@@ -18,13 +20,14 @@ export function kafkaVersion(): string {
 
 /** The folder with all jars of that version; a folder that is there is complete. Throws Error that says what to install. */
 export async function kafkaJars(version: string, cache = join(ROOT, '.build', 'kafka')): Promise<string> {
-  const jars = join(cache, version);
+  // Another list of what is needed is another folder.
+  const jars = join(cache, `${version}-${hash('sha256', await readFile(POM)).slice(0, 8)}`);
   if (await isThere(jars)) return jars;
   await mkdir(cache, { recursive: true });
   const partial = await mkdtemp(join(cache, '.partial-'));
   try {
     await runProgram('mvn', [
-      '--batch-mode', '--quiet', '--file', join(ROOT, 'test', 'support', 'kafka-pom.xml'), `-Dkafka.version=${version}`, COPY,
+      '--batch-mode', '--quiet', '--file', POM, `-Dkafka.version=${version}`, COPY,
       '-DincludeScope=runtime', `-DoutputDirectory=${partial}`,
     ]);
     // Another run may have been faster.

@@ -15,7 +15,7 @@ import { appendAll } from './log-records.js';
 export interface KafkaScene {
   readonly topic: { readonly topic: string; readonly replication: 1; readonly minInsync: 1 };
   readonly log: Log;
-  /** Appends so many outcomes more, at most those that the history has. */
+  /** Appends so many commands with their outcomes more, at most those that the history has. */
   grow(outcomes: number): Promise<void>;
   /** The messages of the outcomes that the log has. */
   expected(): readonly SequencedMessage[];
@@ -51,7 +51,7 @@ export interface SceneOptions {
 }
 
 export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScene {
-  const { outcomes: all, records } = feedHistory(seed, outcomes);
+  const { outcomes: all, records, commands } = feedHistory(seed, outcomes);
   const log = createMemoryLog();
   const logFeed = createLogFeed(log);
   const topic = { topic: newTopic(), replication: 1, minInsync: 1 } as const;
@@ -76,6 +76,7 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
   return {
     topic, log, expected, client,
     async grow(more) {
+      await appendAll(log, 'commands', commands.slice(length, length + more));
       await appendAll(log, 'outcomes', records.slice(length, length + more));
       length = Math.min(records.length, length + more);
     },

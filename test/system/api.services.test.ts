@@ -258,6 +258,7 @@ describe('the exchange, end to end', () => {
     assert.match(text, new RegExp(`^exchange_engine_position ${last + 1}$`, 'm'));
     assert.deepEqual(await exchange.get('/api/v1/contracts'), { chains: [] });
     await exchange.get('/openapi.json');
+    await exchange.get('/asyncapi.json');
   });
 
   it('takes back fills that failed on the chain, and lists them for a day', async () => {

@@ -133,6 +133,16 @@ export const getOpenapi = defineEndpoint({
   limit: 'none',
 });
 
+export const getAsyncapi = defineEndpoint({
+  ...plain,
+  id: 'getAsyncapi', path: '/asyncapi.json', summary: 'The fill feed',
+  description: 'The fill feed as an AsyncAPI 3.0 document: a Kafka topic with every fill and what became of it. The feed is there where the operators run Kafka.',
+  answer: {
+    description: 'The document.', schema: Type.Object({ asyncapi: Type.String() }), examples: { document: { asyncapi: '3.0.0' } },
+  },
+  limit: 'none',
+});
+
 export const getLiveness = defineEndpoint({
   ...plain,
   id: 'getLiveness', path: '/health/live', summary: 'Whether the process answers', description: 'A process that does not answer should be restarted.',

@@ -1,0 +1,39 @@
+/** An example of each message, for the documents. They are of one short history, in which Alice buys YES from Bob twice, and a fill fails. */
+import type { SequencedMessage } from '../messages.js';
+import type { MessageType } from './schemas.js';
+
+const chainId = 31_337;
+const marketId = `0x${'4d'.repeat(32)}`;
+const txHash = `0x${'7e'.repeat(32)}`;
+const traders = { buyer: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', seller: '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc' };
+const trade = { marketId, outcome: 0, price: 520_000, takerSide: 0, makerNumber: 1, ...traders } as const;
+const first = { chainId, fill: 0, ...trade, size: '6000000', cost: '3120000', takerNumber: 2 } as const;
+const second = { chainId, fill: 1, ...trade, size: '4000000', cost: '2080000', takerNumber: 3 } as const;
+
+export const examples = {
+  MarketOpened: {
+    partition: 5, seq: 0, digest: '0xd648b3cf8d45247280d3616433757511c966fb70e17207349d859b522bc1bcaf',
+    message: {
+      type: 'MarketOpened', v: 1, position: 0, at: 1_790_000_000_000, chainId, marketId, contractAddress: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0',
+      maker: '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', expiration: 1_798_675_200, marketKind: 'standard',
+    },
+  },
+  FillMatched: {
+    partition: 5, seq: 1, digest: '0xf82356341ada9f81a12227e3304d7e464ee6ee9f74a9010bfb8a0dbb6a70a392',
+    message: { type: 'FillMatched', v: 1, position: 2, at: 1_790_000_004_000, ...first },
+  },
+  FillSettled: {
+    partition: 5, seq: 3, digest: '0x0bd3561f9f2b28b94dcadd83377cc10a7d178adca947da17547435c8fc05bc62',
+    message: { type: 'FillSettled', v: 1, position: 5, at: 1_790_000_009_000, ...first, txHash },
+  },
+  FillFailed: {
+    partition: 5, seq: 4, digest: '0x5a184b82589efd1ab4f11fd959c9771e68285cc48f358ab42a1016ba6c2b3dbf',
+    message: {
+      type: 'FillFailed', v: 1, position: 6, at: 1_790_000_009_000, ...second, txHash, reason: 'buyer_insufficient_balance', culprit: 'buyer',
+    },
+  },
+  ChainAdvanced: {
+    partition: 0, seq: 0, digest: '0x21fc9bf854475cb8387029bf015785bb4e6d67cdeac9371d4abef46a346eec92',
+    message: { type: 'ChainAdvanced', v: 1, position: 7, at: 1_790_000_010_000, chainId, block: 118, blockHash: `0x${'6b'.repeat(32)}` },
+  },
+} as const satisfies Record<MessageType, SequencedMessage>;

@@ -1,0 +1,166 @@
+/** The published documents of the fill feed: what the sources give, never changed within a version, and right by the rules of their formats. */
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { Ajv } from 'ajv';
+import { asyncapiDocument } from '../../command/feed/documents/asyncapi.js';
+import { examples } from '../../command/feed/documents/examples.js';
+import { MESSAGE_TYPES, publishedSchema } from '../../command/feed/documents/schemas.js';
+import { FOLDER, publishedFiles } from '../../command/feed/documents/write.js';
+import { decodeMessage, encodeMessage, type SequencedMessage } from '../../command/feed/messages.js';
+import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
+import { asyncapiFaults } from '../support/asyncapi.js';
+import { documentedMessages } from '../support/documented-history.js';
+import { feedHistory } from '../support/feed-history.js';
+
+type Json = Record<string, unknown>;
+
+/**
+ * SHA-256 of each committed schema without its texts. For good: consumers check messages by these files. Another shape of a message is a new
+ * version of it, in a new file with a line of its own here, and in a new topic.
+ */
+const SHAPES: Readonly<Record<string, string>> = {
+  'ChainAdvanced.v1.schema.json': '8d0798757d85350d72972f2a3c4cee6be7bacd2753945a3fe8a4c93e0fab8df6',
+  'FillFailed.v1.schema.json': '75364954dff7b9f08662a5dbbc82161973837247aa3777425eb6cc77e345f102',
+  'FillMatched.v1.schema.json': '85238fe486e2b377c8817d42adb7f31025ce059d2e00aab8141e52b83055cbc8',
+  'FillSettled.v1.schema.json': '56a539eb8084151c979ee960ef4980e302b3374275e3b4c45344b878a4cb0267',
+  'MarketOpened.v1.schema.json': 'f1a2f58687ff322101f1e5e111a5fbb7c5bbe78a9b39a180aafcb4b55e856116',
+};
+
+interface AsyncapiDocument {
+  readonly channels: { readonly fills: { readonly messages: Json } };
+  readonly components: {
+    readonly messages: Readonly<Record<string, {
+      readonly headers: { readonly properties: Json };
+      readonly bindings: { readonly kafka: { readonly key: object } };
+      readonly examples: readonly { readonly headers: Json; readonly payload: Json }[];
+    }>>;
+    readonly schemas: Json;
+  };
+}
+
+const root = new URL('../../../', import.meta.url);
+const committed = (name: string) => readFileSync(new URL(`${FOLDER}/${name}`, root), 'utf8');
+const schemaFiles = readdirSync(new URL(FOLDER, root)).filter((name) => name.endsWith('.schema.json'));
+
+describe('the fill feed\'s documents', () => {
+  it('are what the sources give', () => {
+    for (const [name, text] of Object.entries(publishedFiles())) assert.equal(committed(name), text, `${FOLDER}/${name} is out of date: npm run events`);
+  });
+
+  it('have not changed the shape of a published version', () => {
+    const shapes = Object.fromEntries(schemaFiles.map((name) => [name, shapeOf(JSON.parse(committed(name)))]));
+    assert.deepEqual(shapes, SHAPES, 'a published version of a message is for good: make version 2 of the message beside it');
+  });
+
+  it('would have been found to change it, and may get better texts', () => {
+    const schema = publishedSchema('FillFailed') as unknown as { properties: Record<string, Json>; required: string[]; description: string };
+    const { properties, required } = schema;
+    assert.equal(shapeOf({ ...schema, description: 'Another text.' }), SHAPES['FillFailed.v1.schema.json']);
+    for (const changed of [
+      { required: required.slice(1) }, { properties: { ...properties, more: {} } }, { additionalProperties: true },
+      { properties: { ...properties, price: { ...properties['price'], minimum: 0 } } },
+    ]) assert.notEqual(shapeOf({ ...schema, ...changed }), SHAPES['FillFailed.v1.schema.json']);
+  });
+
+  it('describe every message and every field', () => {
+    for (const type of MESSAGE_TYPES) {
+      const { title, description, properties, $id } = publishedSchema(type) as { [name: string]: unknown; properties: Record<string, Json> };
+      assert.equal(title, `${type}, version 1`);
+      assert.equal($id, `urn:prediction-exchange:fill-feed:${type}:1`);
+      for (const text of [description, ...Object.values(properties).map((field) => field['description'])]) assert.match(String(text), /^[A-Z`].+\.$/s, type);
+    }
+  });
+
+  it('have schemas by which a strict validator takes every message, and no other', () => {
+    const ajv = new Ajv({ strict: true });
+    const validators = new Map(MESSAGE_TYPES.map((type) => [type, ajv.compile(JSON.parse(committed(`${type}.v1.schema.json`)) as object)]));
+    for (const { message } of allMessages()) {
+      const validate = validators.get(message.type)!;
+      assert.ok(validate(message), `${message.type}: ${ajv.errorsText(validate.errors)}`);
+      assert.ok(!validate({ ...message, v: 2 }) && !validate({ ...message, more: 1 }) && !validate({ ...message, at: undefined }));
+      if ('size' in message) for (const size of [1, '01', '-1', '1e3', '1'.repeat(21), '']) assert.ok(!validate({ ...message, size }), String(size));
+      if ('reason' in message) assert.ok(!validate({ ...message, reason: 'bad_luck' }));
+    }
+  });
+
+  it('have examples that are messages of a real history', () => {
+    const documented = documentedMessages();
+    for (const type of MESSAGE_TYPES) {
+      const example: SequencedMessage = examples[type];
+      assert.deepEqual(example, documented.find(({ seq, message }) => message.type === type && seq === example.seq), type);
+      const { value, headers } = encodeMessage(example);
+      assert.deepEqual(decodeMessage({ partition: example.partition, value, headers }), example);
+    }
+  });
+});
+
+describe('the fill feed\'s page', () => {
+  it('shows every message as it comes', () => {
+    const page = readFileSync(new URL('docs/events.md', root), 'utf8');
+    const shown = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => JSON.parse(text) as Json);
+    assert.deepEqual(shown, MESSAGE_TYPES.map((type) => {
+      const { key, headers, value } = encodeMessage(examples[type]);
+      return { partition: examples[type].partition, key, headers, value: JSON.parse(value.toString()) as Json };
+    }));
+  });
+
+  it('has an example of fifty lines', () => { assert.equal(committed('consumer.mjs').split('\n').length - 1, 50); });
+});
+
+describe('the fill feed\'s AsyncAPI document', () => {
+  const document = JSON.parse(committed('asyncapi.json')) as AsyncapiDocument;
+
+  it('keeps the rules of AsyncAPI 3.0', () => { assert.deepEqual(asyncapiFaults(document), []); });
+
+  it('would be found out', () => {
+    const text = JSON.stringify(asyncapiDocument());
+    for (const [right, wrong, fault] of [
+      ['"asyncapi":"3.0.0",', '', /^: must have required property 'asyncapi'$/],
+      ['"action":"send"', '"action":"publish"', /^\/operations\/publish\/action: must be equal to one of the allowed values$/],
+      ['"partitions":8', '"partitions":"8"', /^\/channels\/fills\/bindings\/kafka\/partitions: must be integer$/],
+      ['"$ref":"#/components/schemas/FillFailed"', '"$ref":"#/components/schema/FillFailed"', /^#\/components\/schema\/FillFailed leads nowhere$/],
+    ] as const) {
+      assert.ok(text.includes(right));
+      const faults = asyncapiFaults(JSON.parse(text.replace(right, wrong)) as object);
+      assert.ok(faults.some((each) => fault.test(each)), faults.join('\n'));
+    }
+  });
+
+  it('has headers and a key by which every message passes', () => {
+    const ajv = new Ajv({ strict: true, formats: { uuid: /^[0-9a-f-]{36}$/ } });
+    for (const each of allMessages()) {
+      const { headers, bindings } = document.components.messages[each.message.type]!;
+      const encoded = encodeMessage(each);
+      assert.ok(ajv.validate(headers, encoded.headers), ajv.errorsText());
+      assert.deepEqual(Object.keys(headers.properties).sort(), Object.keys(encoded.headers).sort());
+      assert.ok(ajv.validate(bindings.kafka.key, encoded.key), ajv.errorsText());
+    }
+  });
+
+  it('has every message in its channel, with the committed schema and an example', () => {
+    assert.deepEqual(Object.keys(document.channels.fills.messages), MESSAGE_TYPES);
+    for (const type of MESSAGE_TYPES) {
+      const schema = JSON.parse(committed(`${type}.v1.schema.json`)) as Json;
+      assert.deepEqual({ $schema: schema['$schema'], $id: schema['$id'], ...document.components.schemas[type] as Json }, schema);
+      const { message } = examples[type];
+      const [example] = document.components.messages[type]!.examples;
+      assert.deepEqual([example?.headers, example?.payload], [encodeMessage(examples[type]).headers, message]);
+    }
+  });
+});
+
+/** Of the documented history and of a random one with every kind of message. */
+function allMessages(): SequencedMessage[] {
+  const sequencer = createSequencer(FEED_START);
+  return [...documentedMessages(), ...feedHistory(2, 1_000).outcomes.flatMap((outcome) => sequencer.take(outcome))];
+}
+
+/** Neither texts nor order are part of a shape. */
+function shapeOf(schema: unknown): string {
+  return hash('sha256', JSON.stringify(schema, (key, value: unknown) => {
+    if (Array.isArray(value)) return [...value as unknown[]].sort();
+    if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1));
+    return key === 'description' || key === 'title' ? undefined : value;
+  }));
+}

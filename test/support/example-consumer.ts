@@ -1,0 +1,63 @@
+/** The documented example of a consumer of the fill feed, as a process of its own that tests kill. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { FillMatched } from '../../command/feed/messages.js';
+
+const PROGRAM = fileURLToPath(new URL('../../../docs/events/consumer.mjs', import.meta.url));
+
+export interface ExampleOptions {
+  /** `host:port` of the broker. */
+  readonly broker: string;
+  readonly topic: string;
+  readonly group: string;
+  /** The URL of the API, for the history. */
+  readonly api: string;
+  /** Where it keeps what it has taken. */
+  readonly file: string;
+}
+
+export interface ExampleConsumer {
+  /** `kill -9`; resolves when the process has ended. */
+  kill(): Promise<void>;
+  /** Resolves when it has ended, with its exit code, null after a signal, and with what it wrote. */
+  readonly ended: Promise<{ readonly code: number | null; readonly output: string }>;
+}
+
+export function startExampleConsumer({ broker, topic, group, api, file }: ExampleOptions): ExampleConsumer {
+  const child = spawn(process.execPath, [PROGRAM], {
+    env: { PATH: process.env['PATH'] ?? '', KAFKA_BROKERS: broker, KAFKA_TOPIC: topic, GROUP: group, API: api, FILE: file }, stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { output += text; });
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, output }));
+  const leave = (): void => { child.kill('SIGKILL'); };
+  process.once('exit', leave);
+  void ended.then(() => { process.off('exit', leave); });
+  return {
+    ended,
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** What one line of the consumer's file has. */
+interface Taken {
+  readonly partition: number;
+  readonly next: number;
+  readonly fills: readonly FillMatched[];
+}
+
+/** The whole lines of the consumer's file, in order. */
+export function takenBy(file: string): Taken[] {
+  if (!existsSync(file)) return [];
+  const text = readFileSync(file, 'utf8');
+  return text.slice(0, text.lastIndexOf('\n') + 1).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Taken);
+}
+
+export function sizeOf(file: string): number {
+  return existsSync(file) ? statSync(file).size : 0;
+}
