@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
 import { checkBackup, restoreBackup, writeBackup, type Replayed } from '../backup/backup.js';
-import { parseConfig } from '../config.js';
+import { parseConfig, logUrlOf } from '../config.js';
 import { sharedDatabaseOf } from '../embedded/database-of.js';
 import { toolAction } from './tool.js';
 
@@ -25,7 +25,7 @@ await program.parseAsync();
 async function withLog<T>(work: (log: Log) => Promise<T>): Promise<T> {
   const config = parseConfig(process.env);
   const database = await sharedDatabaseOf(config);
-  const log = await openLog(config.logUrl || database.url);
+  const log = await openLog(logUrlOf(config, database.url));
   try {
     return await work(log);
   } finally {

@@ -75,7 +75,7 @@ export async function onKafka({ databaseUrl, awayMs }: TopologyOptions, log: 'Po
     questions: QUESTIONS,
     disasters: disasters.of(scene),
     settings: {
-      KAFKA_BROKERS: `127.0.0.1:${broker.proxied.via}`, KAFKA_TOPIC: topic,
+      KAFKA_BROKERS: `127.0.0.1:${broker.proxied.via}`, KAFKA_TOPIC: topic, KAFKA_REPLICATION: '1', KAFKA_MIN_INSYNC: '1',
       ...door === undefined ? {} : { EVENTSTORE_URL: `esdb://127.0.0.1:${door.port}?tls=false` },
     },
     doors: { kafka, ...door === undefined ? {} : { log: door } },

@@ -4,14 +4,11 @@ import { parse } from 'yaml';
 import { settingsHelp } from '../../service/config.js';
 import { ROLE_NAMES } from '../../service/roles/role-names.js';
 
-/** What deploy/ names already, and the program gets with the log in EventStoreDB and the fill feed. */
-const COMING: readonly string[] = ['EVENTSTORE_URL', 'KAFKA_BROKERS', 'feed'];
-
 /** The names of all settings. */
-export const SETTING_NAMES: readonly string[] = [...settingsHelp().split('\n').map((line) => line.split(' ')[0] ?? ''), ...COMING];
+export const SETTING_NAMES: readonly string[] = settingsHelp().split('\n').map((line) => line.split(' ')[0] ?? '');
 
 /** The roles that must have a process, in alphabetical order. */
-export const DEPLOYED_ROLES: readonly string[] = [...new Set([...ROLE_NAMES, ...COMING.filter((name) => name === name.toLowerCase())])].sort();
+export const DEPLOYED_ROLES: readonly string[] = [...ROLE_NAMES].sort();
 
 export function isProgramRole(name: string): boolean {
   return (ROLE_NAMES as readonly string[]).includes(name);

@@ -34,11 +34,10 @@ export async function startTcpProxy(target: { host: string; port: number }, port
   const sockets = new Set<Socket>();
   const clients = new Set<Socket>();
   const withheld: (() => Promise<void>)[] = [];
-  let refusing = false;
-  let frozen = false;
+  const state = { refusing: false, frozen: false };
 
   const server = createServer((client) => {
-    if (refusing) {
+    if (state.refusing) {
       client.destroy();
       return;
     }
@@ -74,7 +73,7 @@ export async function startTcpProxy(target: { host: string; port: number }, port
         upstream.destroy();
       });
     });
-    if (frozen) for (const socket of [client, upstream]) socket.pause();
+    if (state.frozen) for (const socket of [client, upstream]) socket.pause();
     client.on('close', () => { if (fate !== 'withhold') upstream.destroy(); });
     upstream.on('close', () => { client.destroy(); });
   });
@@ -85,21 +84,8 @@ export async function startTcpProxy(target: { host: string; port: number }, port
     port: (server.address() as { port: number }).port,
     fate: () => 'pass',
     replied: async () => undefined,
-    refuse() {
-      refusing = true;
-      proxy.cut();
-    },
     connections: () => clients.size,
-    cut() { for (const socket of sockets) socket.destroy(); },
-    accept() { refusing = false; },
-    freeze() {
-      frozen = true;
-      for (const socket of sockets) socket.pause();
-    },
-    thaw() {
-      frozen = false;
-      for (const socket of sockets) socket.resume();
-    },
+    ...network(sockets, state),
     async release() { await Promise.all(withheld.splice(0).map((send) => send())); },
     async close() {
       for (const socket of sockets) socket.destroy();
@@ -108,4 +94,25 @@ export async function startTcpProxy(target: { host: string; port: number }, port
     },
   };
   return proxy;
+}
+
+/** What happens to the connections as a whole. */
+function network(sockets: ReadonlySet<Socket>, state: { refusing: boolean; frozen: boolean }) {
+  const cut = (): void => { for (const socket of sockets) socket.destroy(); };
+  return {
+    cut,
+    refuse(): void {
+      state.refusing = true;
+      cut();
+    },
+    accept(): void { state.refusing = false; },
+    freeze(): void {
+      state.frozen = true;
+      for (const socket of sockets) socket.pause();
+    },
+    thaw(): void {
+      state.frozen = false;
+      for (const socket of sockets) socket.resume();
+    },
+  };
 }
