@@ -1,4 +1,4 @@
-/** A start waits for the databases and the EventStoreDB that its roles use, and ends where waiting cannot help, with an error that names the setting. */
+/** A start waits for the databases that its roles use, and ends where waiting cannot help, with an error that names the setting. */
 import { isAccessDenied, reasonOf } from '../../engine/log/eventstore/faults.js';
 import { createEventStoreProbe, type EventStoreProbe } from '../../engine/log/eventstore/probe.js';
 import { BadEventStoreUrl, namesEventStore, parseEventStoreUrl, placeOfEventStore } from '../../engine/log/eventstore/url.js';
@@ -28,8 +28,8 @@ interface Wanted {
 class NotThere extends Error {}
 
 /**
- * Resolves when each Postgres that the roles use takes a connection, and the EventStoreDB answers. Throws CannotStart for what waiting cannot mend: a refused user, a
- * missing database. No text has a user or a password.
+ * Resolves when each Postgres that the roles use takes a connection, and the EventStoreDB answers. Throws CannotStart for what waiting
+ * cannot mend: a refused user, a missing database, a certificate that is not trusted. No text has a user or a password.
  */
 export async function waitForDatabases({ urls, roles, waits }: Wanted): Promise<void> {
   const byUrl = new Map<string, DatabaseName[]>();

@@ -99,7 +99,8 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const theLog = `the log at ${placeOf(urls.log)}`;
   const log = await waits.until(theLog, () => openLog(urls.log), isUnavailable);
   let known: Replica | undefined;
-  const conditions = await conditionsOf({ config, roles, urls, logger, machine, signal: waits.signal, historyMs: () => known?.view.time }, waits, log);
+  const historyMs = () => known?.view.time;
+  const conditions = await conditionsOf({ config, roles, urls, logger, machine, signal: waits.signal, historyMs }, waits, log);
   metrics.show(conditions.figures);
   const stopping = new AbortController();
   const writerId = randomUUID();
