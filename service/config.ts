@@ -1,9 +1,10 @@
 /** The settings: one table with the name, parser, default and description of each. No other module reads the environment. */
 import { SOURCE_NAMES, checkNames, type SourceName } from '../command/prices/observation.js';
 import { PUBLIC_URLS, isAsset } from '../command/prices/price-sources.js';
+import { KAFKA_DETAILS, broker, kafkaName, kafkaProblems } from './feed/kafka-settings.js';
 import { MAX_QUICK_S, MIN_QUICK_S } from '../engine/rules/limits.js';
 import { ROLE_NAMES } from './roles/role-names.js';
-import { processesOf, rolesOf } from './roles/role-settings.js';
+import { processesOf, rolesOf } from './role-settings.js';
 import {
   SettingError, address, databaseUrl, flag, host, httpUrl, integer, isLoopback, list, logUrl, oneOf, proxies, text, webSocketUrl, type Parse,
 } from './settings.js';
@@ -64,6 +65,19 @@ const settings = {
   DATABASE_URL: setting(databaseUrl, '', 'Postgres of the read models; empty starts an embedded Postgres in DATA_DIR.', { shown: '(embedded)', secret: true }),
   LOG_URL: setting(logUrl, '', 'Postgres of the log; empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
   OUTBOX_URL: setting(databaseUrl, '', 'Postgres of the outbox (requests to lanes, messages between roles); empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
+  KAFKA_BROKERS: setting<readonly string[]>(list(broker), [],
+    'Some brokers of the Kafka cluster that carries the fill feed, as host:port, separated by commas or spaces; without any, settlement follows the log.', { shown: '(none)' }),
+  KAFKA_TOPIC: setting(kafkaName, 'fills.v1', 'Topic of the fill feed, which the feed role makes where it is missing.'),
+  KAFKA_GROUP: setting(kafkaName, 'settlement', 'Consumer group of the settlement role.'),
+  KAFKA_SSL_CA: setting(text(1_000), '', 'File with the certificates that the brokers\' are checked by, in PEM; empty: the usual ones.', { shown: '(those of Node)' }),
+  KAFKA_SSL: setting(flag, (above) => above['kafkaSslCa'] !== '', 'Whether the brokers are reached by TLS.', { shown: 'false (true with KAFKA_SSL_CA)' }),
+  KAFKA_USERNAME: setting(text(1_000), '', 'User at the brokers, with SASL.', { shown: '(none)' }),
+  KAFKA_PASSWORD: setting(text(1_000), '', 'The user\'s password.', { shown: '(none)', secret: true }),
+  KAFKA_PASSWORD_FILE: setting(text(1_000), '', 'File with the password, in place of KAFKA_PASSWORD.', { shown: '(none)' }),
+  KAFKA_MECHANISM: setting(oneOf('scram-sha-512', 'scram-sha-256', 'plain'), 'scram-sha-512', 'How the password is shown to the brokers.'),
+  KAFKA_REPLICATION: setting(integer(1, 100), 3, 'How many brokers have a copy of the topic, when the feed role makes it.'),
+  KAFKA_MIN_INSYNC: setting(integer(1, 100), (above) => Math.max(1, above['kafkaReplication'] as number - 1),
+    'How many of them must have a message before it counts as published, when the feed role makes the topic.', { shown: 'one less than KAFKA_REPLICATION, at least 1' }),
   PROCESSES: setting(processesOf, ROLE_NAMES.map((name) => [name]),
     'For npm run start:roles: the processes. Each is one role, or several joined by +. Name a process twice to run two of it.', { shown: ROLE_NAMES.join(' ') }),
   LOG_LEVEL: setting(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'Least serious level of log lines to write; debug writes one line per request.'),
@@ -173,6 +187,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     problems.push(`CANCEL_AUTH: open lets anybody cancel any order, so it needs a loopback HOST, not ${JSON.stringify(parsed.host)}`);
   }
   if (parsed.metricsPort === undefined && isGiven('METRICS_HOST')) problems.push('METRICS_HOST: has no effect without METRICS_PORT: unset it, or set METRICS_PORT');
+  if (parsed.kafkaBrokers !== undefined) problems.push(...kafkaProblems(parsed, isGiven));
   problems.push(...withoutEffect(parsed.chains as string | undefined, isGiven));
   if (problems.length > 0) throw new ConfigError(problems);
   return parsed;
@@ -207,7 +222,7 @@ function withoutEffect(chains: string | undefined, isGiven: (name: string) => bo
 /** The settings that count, as they may be logged. A secret that is given is shown as `(secret)`. `unused` are settings that the program ignores. */
 export function publicConfig(config: Config, unused: readonly SettingName[] = []): Record<string, unknown> {
   const { ignored, alsoUnused } = CHAIN_SETTINGS[modeOf(config.chains)];
-  const left = new Set<string>([...ignored, ...alsoUnused, ...unused]);
+  const left = new Set<string>([...ignored, ...alsoUnused, ...config.kafkaBrokers.length === 0 ? KAFKA_DETAILS : [], ...unused]);
   return Object.fromEntries(Object.entries(settings).filter(([name]) => !left.has(name)).map(([name, each]) => {
     const value = config[camelCase(name) as keyof Config];
     return [name, each.secret && value !== each.fallback ? '(secret)' : value];

@@ -63,6 +63,19 @@ export interface IntakeHealth {
   readonly trouble: string | null;
 }
 
+/** The fill feed in Kafka, at a process that may publish it. */
+export interface FeedHealth {
+  readonly topic: string;
+  /** Another process publishes. */
+  readonly standby: boolean;
+  /** Number of command outcomes whose messages are published; null while that is not known. */
+  readonly position: number | null;
+  /** Number of commands in the log that are not; null while that is not known. */
+  readonly lag: number | null;
+  /** Why nothing can be published; null when it can. */
+  readonly trouble: string | null;
+}
+
 /** A lane: the transactions of one key on one chain. */
 export interface LaneHealth {
   readonly chainId: number;
@@ -191,6 +204,7 @@ export interface ReadinessParts {
   /** Last log position that all reads include, and how many commands they are behind. */
   readonly readModels?: { readonly position: number; readonly lag: number };
   readonly chains?: readonly ChainHealth[];
+  readonly feeds?: readonly FeedHealth[];
   readonly intakes?: readonly IntakeHealth[];
   readonly lanes?: readonly LaneHealth[];
   readonly clock?: ClockHealth;
@@ -210,6 +224,7 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
   const readModels = parts.flatMap((part) => part.readModels ?? []).sort((a, b) => b.lag - a.lag)[0];
   const projections = listOf(parts, 'projections');
   const chains = listOf(parts, 'chains');
+  const feeds = listOf(parts, 'feeds');
   const intakes = listOf(parts, 'intakes');
   const lanes = listOf(parts, 'lanes');
   const databases = listOf(parts, 'databases');
@@ -224,6 +239,7 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
     ...projections === undefined ? {} : { projections },
     ...readModels === undefined ? {} : { readModels },
     ...chains === undefined ? {} : { chains: mergeChains(chains) },
+    ...feeds === undefined ? {} : { feeds },
     ...intakes === undefined ? {} : { intakes },
     ...lanes === undefined ? {} : { lanes },
     ...clock === undefined ? {} : { clock },
@@ -247,7 +263,7 @@ function mergeDatabases(databases: readonly DatabaseHealth[]): DatabaseHealth[] 
 }
 
 /** The entries of all parts under the key, possibly none; undefined when no part has the key. */
-function listOf<K extends 'projections' | 'chains' | 'intakes' | 'lanes' | 'relays' | 'databases' | 'prices' | 'quickMarkets'>(
+function listOf<K extends 'projections' | 'chains' | 'feeds' | 'intakes' | 'lanes' | 'relays' | 'databases' | 'prices' | 'quickMarkets'>(
   parts: readonly ReadinessParts[], key: K,
 ): NonNullable<ReadinessParts[K]>[number][] | undefined {
   const lists = parts.flatMap((part) => part[key] === undefined ? [] : [part[key]]);

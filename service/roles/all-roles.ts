@@ -1,6 +1,7 @@
 /** Every role by its name. */
 import { api } from './api.js';
 import { engine } from './engine.js';
+import { feed } from './feed.js';
 import { indexer } from './indexer.js';
 import { lane } from './lane.js';
 import { prices } from './prices.js';
@@ -11,4 +12,4 @@ import type { RoleName } from './role-names.js';
 import type { Role } from './role.js';
 import { settlement } from './settlement.js';
 
-export const allRoles: Readonly<Record<RoleName, Role>> = { projections, engine, indexer, lane, settlement, relayer, prices, query, api };
+export const allRoles: Readonly<Record<RoleName, Role>> = { projections, engine, indexer, lane, feed, settlement, relayer, prices, query, api };

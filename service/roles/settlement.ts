@@ -3,7 +3,6 @@
  * records whether they settled.
  */
 import { randomUUID } from 'node:crypto';
-import { createLogFeed } from '../../command/feed/log-feed.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
 import { runIntake, type Intake } from '../../command/settlement/intake/intake.js';
@@ -12,6 +11,7 @@ import { createSettledOnChain } from '../../command/settlement/settled-on-chain.
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { ChainAccess } from '../chains/chain-access.js';
+import { openFillFeed } from '../feed/fill-feed.js';
 import { createWaitingAlarm } from '../chains/chain-alarms.js';
 import { watchChain } from '../chains/chain-watch.js';
 import { createSettlementHealth } from '../chains/settlement-health.js';
@@ -28,16 +28,17 @@ const WATCH_MS = 5_000;
 
 export const settlement: Role = {
   name: 'settlement',
-  reads: 'outcomes, as the fill feed; commands, for the signed orders; the chains',
+  reads: 'the fill feed, from Kafka and the outcomes; commands, for the signed orders; the chains',
   writes: 'the fills that are not settled; requests to the lane',
   async start(parts) {
     const { chains: accesses, logger, urls, log } = parts;
     // Orders that settle nowhere have nothing to take in.
     if (accesses.size === 0) return { routes: [], figures: [], failed: neverFails, health: () => ({ reasons: [] }), stop: () => Promise.resolve() };
     const stopping = new AbortController();
+    const { feed } = await openFillFeed(parts);
     const foreign = rejection();
     const intake = runIntake({
-      url: urls.outbox, feed: createLogFeed(log), log, chains: [...accesses.keys()], signal: stopping.signal, report: reportTo(logger),
+      url: urls.outbox, feed, log, chains: [...accesses.keys()], signal: stopping.signal, report: reportTo(logger),
       checkChains: (ofMarkets) => { checkChains(ofMarkets, [...accesses.keys()]); },
     });
     await intake.begun;

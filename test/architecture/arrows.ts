@@ -43,7 +43,7 @@ const ARROWS: readonly Arrow[] = [
     because: 'the lane\'s users do not know each other',
   })),
   {
-    of: 'command/feed', may: ['command/feed/*', 'command/chain/report', 'command/lane/session', ...ENGINE],
+    of: 'command/feed', may: ['command/feed/*', 'command/chain/report', 'command/lane/requests', 'command/lane/session', ...ENGINE],
     because: 'the feed is made from the history alone and knows nobody who reads it',
   },
   { of: 'command', may: ['command/*', 'contracts-abi/*', ...ENGINE], because: 'command is below the service' },

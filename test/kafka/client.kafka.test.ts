@@ -1,4 +1,4 @@
-/** The Kafka client against a real broker: a message comes back as it was sent, an outage is waited for and told once, and closing ends everything. */
+/** The Kafka client against a real broker: a message comes back as it was sent, an outage is waited for, and closing ends all. */
 import assert from 'node:assert/strict';
 import type { OutgoingRecord } from '../../command/feed/kafka/client.js';
 import { ensureTopic } from '../../command/feed/kafka/topic.js';

@@ -5,7 +5,7 @@ import { parseConfig, publicConfig, settingsHelp, settingsMarkdown } from '../..
 import { isLoopback } from '../../service/settings.js';
 
 describe('service: configuration', () => {
-  const roles = ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'prices', 'query', 'api'];
+  const roles = ['projections', 'engine', 'indexer', 'lane', 'feed', 'settlement', 'relayer', 'prices', 'query', 'api'];
 
   it('is the development stack on loopback when the environment says nothing', () => {
     const config = parseConfig({});
@@ -22,7 +22,9 @@ describe('service: configuration', () => {
       coinbaseUrl: 'https://api.exchange.coinbase.com', coinbaseStreamUrl: 'wss://ws-feed.exchange.coinbase.com',
       binanceUrl: 'https://data-api.binance.vision', binanceStreamUrl: 'wss://data-stream.binance.vision', quickIntervalS: 900, quickAhead: 2,
       keepAliveTimeoutMs: 65_000, clockMaxJumpS: 10, clockAcceptAfterS: 600, minFreeDiskMb: 512,
-      stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '', roles, processes: roles.map((role) => [role]),
+      stopTimeoutMs: 10_000, readyMaxLag: 10_000, logUrl: '', outboxUrl: '',
+      kafkaBrokers: [], kafkaTopic: 'fills.v1', kafkaGroup: 'settlement', kafkaSslCa: '', kafkaSsl: false, kafkaUsername: '', kafkaPassword: '', kafkaPasswordFile: '',
+      kafkaMechanism: 'scram-sha-512', kafkaReplication: 3, kafkaMinInsync: 2, roles, processes: roles.map((role) => [role]),
     });
     assert.deepEqual(parseConfig({ PORT: '', HOST: ' ' }), config, 'an empty variable is an absent one');
   });

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { processesOf, rolesOf } from '../../service/roles/role-settings.js';
+import { processesOf, rolesOf } from '../../service/role-settings.js';
 import { rolesFile } from '../../service/supervision/roles-file.js';
 import { supervise, type LiveProcess, type Managed, type Supervisor } from '../../service/supervision/supervisor.js';
 
@@ -116,7 +116,7 @@ describe('service: roles.json', () => {
 });
 
 describe('service: settings that name roles', () => {
-  const all = ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'prices', 'query', 'api'];
+  const all = ['projections', 'engine', 'indexer', 'lane', 'feed', 'settlement', 'relayer', 'prices', 'query', 'api'];
 
   it('are lists in any order, with commas or spaces', () => {
     assert.deepEqual(rolesOf('api query'), ['query', 'api']);
@@ -127,7 +127,7 @@ describe('service: settings that name roles', () => {
   });
 
   it('are refused with what would be right', () => {
-    assert.throws(() => rolesOf('api,baker'), /there is no role "baker"; the roles are projections, engine, indexer, lane, settlement, relayer, prices, query, api/);
+    assert.throws(() => rolesOf('api,baker'), /there is no role "baker"; the roles are projections, engine, indexer, lane, feed, settlement, relayer, prices, query, api/);
     assert.throws(() => rolesOf('api api'), /a process cannot have the role api twice/);
     assert.throws(() => rolesOf(','), /expected one or more of the roles/);
     assert.throws(() => processesOf('api engine+engine'), /a process cannot have the role engine twice/);

@@ -1,5 +1,6 @@
 /** Settlement where the process or the chain ends at the worst moment: after every step the next start goes on, and nothing settles twice. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
+import pg from 'pg';
 import { LogUnavailable } from '../../engine/log/log.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { answering, startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
@@ -108,17 +109,27 @@ describe('settlement after a restart', function () {
     deepEqual(await finish(), [numbers(3)]);
   });
 
-  for (const [what, memory] of [['', 'kept'], [', even when the outbox is lost', 'lost']] as const) {
+  /** As after a version that had no intake. */
+  async function forgetIntake(): Promise<void> {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    await client.query('drop schema settlement cascade');
+    await client.end();
+  }
+
+  const memories = [['', 'kept'], [', even when the outbox is lost', 'lost'], [', also at the first start with an intake', 'without intake']] as const;
+  for (const [what, memory] of memories) {
     it(`mined and over, but the history does not have it: nothing is sent again${what}`, async () => {
       const before = await shares();
       await start({ indexer: false });
       await match(3);
       await stack.until('it is mined', async () => await shares() === before + 3n * USDC);
       await stack.stop();
+      if (memory === 'without intake') await forgetIntake();
       // The indexer comes late: the lane has looked at the chain many times before.
       proxy.fate = ({ method }) => method === 'eth_getLogs' ? 'hang' : 'pass';
       proxy.calls.length = 0;
-      await start({}, memory === 'kept' ? world : { ...world, databaseUrl: (await testDatabase()).url });
+      await start({}, memory !== 'lost' ? world : { ...world, databaseUrl: (await testDatabase()).url });
       await stack.until('the lane has looked', () => proxy.calls.filter((method) => method === 'eth_getTransactionCount').length > 20);
       proxy.fate = () => 'pass';
       proxy.release();
@@ -126,6 +137,18 @@ describe('settlement after a restart', function () {
       ok(!proxy.calls.includes('eth_sendRawTransaction'));
     });
   }
+
+  it('requests in hand at the first start with an intake are followed, and what waited beside them is sent', async () => {
+    let asked = 0;
+    await start({ lane: { announce: () => { asked++; return Promise.reject(new LogUnavailable(true)); } }, settlement: { rules: { gatherMs: 1, maxFills: 2 } } });
+    await match(3);
+    await stack.until('the history is asked', () => asked > 1 && stack.settlement.status().inHand > 0);
+    await stack.stop();
+    await forgetIntake();
+    await start();
+    const submitted = await finish();
+    deepEqual(submitted.flat().sort((a, b) => a - b), numbers(3));
+  });
 
   it('a transaction with higher fees is recorded like the first one', async () => {
     const { chain } = world.contracts;

@@ -62,13 +62,12 @@ function playRandomly(steps: readonly Step[]): void {
   for (const { kind, n } of [...steps]) {
     at += 1_000_000;
     if (kind === 'match') {
-      for (let i = 0; i < n; i++) unsettled.add(nextFill++);
+      for (const each of Array.from({ length: n }, () => nextFill++)) unsettled.add(each);
       learn();
     } else if (kind === 'send') send(n);
     else if (kind === 'unasked') {
       // The outbox breaks off, and what was asked last did not get there.
-      const id = ask(3);
-      if (id !== undefined) open.delete(id);
+      open.delete(ask(3) ?? 'nothing');
       restore();
     } else if (kind === 'unsendable') {
       const id = ask(8) ?? 'nothing';

@@ -57,6 +57,8 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
   const topic = { topic: newTopic(), replication: 1, minInsync: 1 } as const;
   const closing: (() => Promise<void>)[] = [];
   let length = 0;
+  // Several may let it grow at once.
+  let appended: Promise<unknown> = Promise.resolve();
 
   const expected = (): SequencedMessage[] => {
     const sequencer = createSequencer(FEED_START);
@@ -68,23 +70,19 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
     return opened;
   };
   const task = (work: (signal: AbortSignal) => Promise<void>): Task => {
-    const stopping = new AbortController();
-    const done = work(stopping.signal).catch((error: unknown) => { if (!stopping.signal.aborted) throw error; });
-    done.catch(() => undefined);
-    const stop = async (): Promise<void> => {
-      stopping.abort(new Error('the test stops it'));
-      await done;
-    };
-    closing.push(() => stop().catch(() => undefined));
-    return { done, stop };
+    const started = startTask(work);
+    closing.push(() => started.stop().catch(() => undefined));
+    return started;
   };
 
   return {
     topic, log, expected, client,
     async grow(more) {
-      await appendAll(log, 'commands', commands.slice(length, length + more));
-      await appendAll(log, 'outcomes', records.slice(length, length + more));
+      const from = length;
       length = Math.min(records.length, length + more);
+      const [asked, next] = [commands.slice(from, length), records.slice(from, length)];
+      appended = appended.then(() => appendAll(log, 'commands', asked)).then(() => appendAll(log, 'outcomes', next));
+      await appended;
     },
     publisher(checkpoints = memoryCheckpoints()) {
       const progress: Progress[] = [];
@@ -122,6 +120,19 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
     async close() {
       for (const close of closing.splice(0).reverse()) await close();
       await log.close();
+    },
+  };
+}
+
+function startTask(work: (signal: AbortSignal) => Promise<void>): Task {
+  const stopping = new AbortController();
+  const done = work(stopping.signal).catch((error: unknown) => { if (!stopping.signal.aborted) throw error; });
+  done.catch(() => undefined);
+  return {
+    done,
+    async stop() {
+      stopping.abort(new Error('the test stops it'));
+      await done;
     },
   };
 }

@@ -130,7 +130,12 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
   });
   const settlement = runSettlement({
     chain: world.chain, log, now: Date.now, newId: randomUUID, report, signal, checkOrder: () => undefined,
-    catchUp: () => indexer?.advanceNow() ?? Promise.resolve(), verify: () => Promise.resolve(),
+    async catchUp() {
+      await indexer?.advanceNow();
+      const { block = -1 } = view.cursor(world.chain.chainId) ?? {};
+      while (!signal.aborted && (intake.barrier(world.chain.chainId)?.block ?? -1) < block) await new Promise((resolve) => setTimeout(resolve, 2));
+    },
+    verify: () => Promise.resolve(),
     settledOnChain: createSettledOnChain(world.chain, createChainReads(world.chain, rpc)),
     view: intake.view(world.chain.chainId),
     lane: altering(laneOf(intake, openLaneUser({

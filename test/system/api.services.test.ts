@@ -251,7 +251,7 @@ describe('the exchange, end to end', () => {
     assert.deepEqual(databases, ['log', 'read models', 'outbox'].map((name) => ({ name, answers: true, lastError: null })));
     assert.deepEqual(shown, {
       ready: true, reasons: [], engine: { position: last + 1, logLength: last + 1, standby: false }, chains: [], lanes: [], relays: [], prices: [],
-      quickMarkets: [], roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'prices', 'query', 'api'], readModels: { position: last, lag: 0 },
+      quickMarkets: [], roles: ['projections', 'engine', 'indexer', 'lane', 'feed', 'settlement', 'relayer', 'prices', 'query', 'api'], readModels: { position: last, lag: 0 },
       projections: projections.map(({ name }) => ({ name, ...progress })),
     });
     const { text } = await exchange.request('GET', '/metrics');

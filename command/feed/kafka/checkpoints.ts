@@ -54,7 +54,7 @@ export async function openCheckpoints({ topic, locks = [`feed:${topic}`], ...opt
   const session = await openSession({ ...options, name: 'feed', locks, schema: SCHEMA });
   return {
     async load(): Promise<Checkpoint> {
-      const [row] = await session.query<{ partitions: readonly PartitionPosition[]; position: string | null; digest: string | null }>(SQL.load, [topic]);
+      const [row] = await session.query<Row>(SQL.load, [topic]);
       if (row === undefined) return { position: FEED_START, newest: undefined };
       const markets = await session.query<{ market_id: string; chain_id: string }>(SQL.markets, [topic]);
       return {
@@ -68,6 +68,12 @@ export async function openCheckpoints({ topic, locks = [`feed:${topic}`], ...opt
     },
     close: () => session.close(),
   };
+}
+
+interface Row {
+  readonly partitions: readonly PartitionPosition[];
+  readonly position: string | null;
+  readonly digest: string | null;
 }
 
 function positionOf(partitions: readonly PartitionPosition[], markets: ReadonlyMap<string, number>): FeedPosition {

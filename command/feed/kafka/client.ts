@@ -163,7 +163,9 @@ class OpenClient implements KafkaClient {
     const committed = new Map<number, number>();
     const running = consumer.connect()
       .then(() => consumer.subscribe({ topics: [topic], fromBeginning: true }))
-      .then(() => consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: (payload) => handleBatch(payload, { handle, committed }) }));
+      .then(() => consumer.run({
+        autoCommit: false, eachBatchAutoResolve: false, eachBatch: (payload) => handleBatch(payload, { handle, committed }),
+      }));
     try {
       await Promise.race([this.ended, crashed, running.then(() => this.ended)]);
     } finally {

@@ -91,7 +91,7 @@ class Course {
     for (let rest = records; rest.length > 0 && !this.following.signal.aborted;) {
       const { messages, repeats, unusable, gap } = sift(this.at(partition), rest);
       this.following.figures.repeats += repeats;
-      for (const what of unusable) this.alarm('unusable', `a message is left out, ${what}`);
+      for (const { kind, what } of unusable) this.alarm(kind, `a message is left out, ${what}`);
       yield* this.takeNext(partition, messages);
       if (gap === undefined) return;
       const { nextSeq } = this.at(partition);

@@ -9,28 +9,36 @@ export interface Sifted {
   readonly messages: readonly SequencedMessage[];
   /** Messages that have been given before: a publisher repeats itself after a crash, and two at once each other. */
   readonly repeats: number;
-  /** Why messages were left out that are not this partition's; what they stood for shows as a gap. */
-  readonly unusable: readonly string[];
+  /** Messages that were left out, since they are not this partition's; what they stood for shows as a gap. */
+  readonly unusable: readonly Unusable[];
   /** The messages before number `seq` are missing. `from` is the index of its record, which is to be sifted again once they are here. */
   readonly gap?: { readonly from: number; readonly seq: number };
+}
+
+export interface Unusable {
+  readonly kind: 'unreadable' | 'elsewhere' | 'backwards';
+  /** Where it is, and why. */
+  readonly what: string;
 }
 
 /** Sifts part of a partition, in the order of its offsets, up to the first gap. */
 export function sift(at: PartitionPosition, records: readonly TopicRecord[]): Sifted {
   const messages: SequencedMessage[] = [];
-  const unusable: string[] = [];
+  const unusable: Unusable[] = [];
   let repeats = 0;
   let { nextSeq, position } = at;
   for (const [index, record] of records.entries()) {
     const message = readMessage(record);
-    if (typeof message === 'string') {
+    if ('kind' in message) {
       unusable.push(message);
     } else if (message.seq < nextSeq) {
       repeats += 1;
     } else if (message.seq > nextSeq) {
       return { messages, repeats, unusable, gap: { from: index, seq: message.seq } };
     } else if (message.message.position < position) {
-      unusable.push(`${placeOf(record)}: message ${message.seq} is of outcome ${message.message.position}, but the one before it of ${position} or later`);
+      unusable.push({
+        kind: 'backwards', what: `${placeOf(record)}: message ${message.seq} is of outcome ${message.message.position}, but the one before it of ${position} or later`,
+      });
     } else {
       messages.push(message);
       nextSeq += 1;
@@ -40,16 +48,16 @@ export function sift(at: PartitionPosition, records: readonly TopicRecord[]): Si
   return { messages, repeats, unusable };
 }
 
-/** The message; a text that says why there is none. */
-function readMessage(record: TopicRecord): SequencedMessage | string {
+function readMessage(record: TopicRecord): SequencedMessage | Unusable {
   try {
     const message = decodeMessage(record);
-    if (record.partition >= PARTITIONS || 'marketId' in message.message && partitionOf(message.message.marketId) !== record.partition) {
-      return `${placeOf(record)}: a message of another partition`;
+    const { partition } = record;
+    if (partition >= PARTITIONS || ('marketId' in message.message && partitionOf(message.message.marketId) !== partition)) {
+      return { kind: 'elsewhere', what: `${placeOf(record)}: it is of another partition` };
     }
     return message;
   } catch (error) {
-    if (error instanceof MalformedRecord) return `${placeOf(record)}: ${error.message}`;
+    if (error instanceof MalformedRecord) return { kind: 'unreadable', what: `${placeOf(record)}: ${error.message}` };
     throw error;
   }
 }

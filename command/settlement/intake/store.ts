@@ -33,7 +33,10 @@ export interface IntakeStore {
   close(): Promise<void>;
 }
 
-export type StoreOptions = Pick<SessionOptions, 'url' | 'signal' | 'standingBy' | 'standByMs' | 'statementTimeoutMs'>;
+export interface StoreOptions extends Pick<SessionOptions, 'url' | 'signal' | 'standingBy' | 'standByMs' | 'statementTimeoutMs'> {
+  /** Who has another lock is kept off by the positions alone. Default: one for all processes. */
+  readonly lock?: string;
+}
 
 /** How often a session that nothing is asked of is checked. */
 const LOOK_MS = 60_000;
@@ -42,8 +45,8 @@ const LOOK_MS = 60_000;
  * Resolves when this process alone has the intake; stands by while another one does. Commits do not wait for the disk: Postgres keeps them
  * in their order before any later commit, so a crash loses the last batches together, and the feed gives them again.
  */
-export async function openStore(options: StoreOptions): Promise<IntakeStore> {
-  const session = await openSession({ ...options, name: 'settlement intake', locks: ['settlement:intake'], schema: SETTLEMENT_SCHEMA, durable: false });
+export async function openStore({ lock = 'settlement:intake', ...options }: StoreOptions): Promise<IntakeStore> {
+  const session = await openSession({ ...options, name: 'settlement intake', locks: [lock], schema: SETTLEMENT_SCHEMA, durable: false });
   return {
     load: () => load(session),
     async page(chainId, { from, limit }, watermark) {

@@ -37,6 +37,12 @@ const Readiness = field.answer('Readiness', {
   disk: Type.Optional(field.answer('DiskReadiness', {
     freeBytes: field.integer('Free space on the disk of DATA_DIR.'), minFreeBytes: field.integer('Below this, orders are refused; 0 means never.'),
   })),
+  feeds: Type.Optional(Type.Array(field.answer('FeedReadiness', {
+    topic: Type.String({ description: 'Kafka\'s topic.' }), standby: Type.Boolean({ description: 'Another process publishes the fill feed.' }),
+    position: field.orNull(field.integer('Number of command outcomes.'), 'Number of command outcomes whose messages are published; null while that is not known.'),
+    lag: field.orNull(field.integer('Number of commands.'), 'Number of commands whose messages are not published yet; null while that is not known.'),
+    trouble: field.orNull(Type.String(), 'Why nothing can be published; null when it can.'),
+  }), { description: 'State of the feed role, with KAFKA_BROKERS: how far the fill feed is published.' })),
   intakes: Type.Optional(Type.Array(field.answer('IntakeReadiness', {
     standby: Type.Boolean({ description: 'Another process takes in the fills, and settles them.' }),
     position: field.orNull(field.integer('Number of command outcomes.'), 'Number of command outcomes that are taken in; null while that is not known.'),
@@ -96,12 +102,13 @@ const Readiness = field.answer('Readiness', {
 });
 
 const readiness = {
-  ready: true, roles: ['projections', 'engine', 'indexer', 'lane', 'settlement', 'relayer', 'prices', 'query', 'api'], reasons: [],
+  ready: true, roles: ['projections', 'engine', 'indexer', 'lane', 'feed', 'settlement', 'relayer', 'prices', 'query', 'api'], reasons: [],
   engine: { position: 4_218, logLength: 4_218, standby: false }, projections: [{ name: 'orders', position: 4_218, lag: 0 }],
   clock: { trusted: true, doubts: [], time: '2026-11-22T07:30:00.000Z', wallAheadMs: 1, databaseAheadMs: 0, historyAheadMs: -412 },
   databases: [{ name: 'log', answers: true, lastError: null }, { name: 'read models', answers: true, lastError: null }],
   disk: { freeBytes: 84_825_690_112, minFreeBytes: 512_000_000 },
-  readModels: { position: 4_217, lag: 0 }, intakes: [{ standby: false, position: 4_217, lag: 1, trouble: null }],
+  readModels: { position: 4_217, lag: 0 }, feeds: [{ topic: 'fills.v1', standby: false, position: 4_217, lag: 1, trouble: null }],
+  intakes: [{ standby: false, position: 4_217, lag: 1, trouble: null }],
   lanes: [{ chainId: 31_337, key: 'operator', address: example.bob, standby: false, trouble: null }],
   relays: [{
     chainId: 31_337, address: example.maker, standby: false, openRelays: 1, trouble: null,

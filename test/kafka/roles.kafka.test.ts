@@ -1,0 +1,92 @@
+/** The feed role in a process: it publishes where there are brokers, says how far it is, and does nothing without. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { decodeMessage } from '../../command/feed/messages.js';
+import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
+import { ConfigError, parseConfig } from '../../service/config.js';
+import { kafkaOf, openFillFeed } from '../../service/feed/fill-feed.js';
+import { createLogger } from '../../service/logger.js';
+import type { FeedHealth } from '../../service/process/readiness.js';
+import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
+import { sharedBroker, type KafkaBroker } from '../support/kafka-broker.js';
+import { clientTo, contentOf, newTopic, until } from '../support/kafka-client.js';
+import { testDatabase, type TestDatabase } from '../support/postgres.js';
+
+describe('kafka: the feed role', () => {
+  let broker: KafkaBroker;
+  let database: TestDatabase;
+  let directory: string;
+  let running: ExchangeProcess | undefined;
+  const lines: string[] = [];
+  const output = new Writable({ write: (chunk: Buffer, _encoding, written) => { lines.push(chunk.toString()); written(); } });
+
+  before(async () => {
+    [broker, database, directory] = await Promise.all([sharedBroker(), testDatabase(), mkdtemp(join(tmpdir(), 'prediction-exchange-feed-'))]);
+  });
+  afterEach(async () => {
+    for (const { run } of running?.stopSteps ?? []) await run();
+    running = undefined;
+    lines.splice(0);
+  });
+  after(async () => { await rm(directory, { recursive: true }); });
+
+  async function start(environment: Record<string, string>): Promise<void> {
+    const config = parseConfig({ ROLES: 'indexer engine feed', PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, ...environment });
+    const urls = { log: database.url, readModels: database.url, outbox: database.url };
+    running = await startProcess(config, { urls, chains: [] }, createLogger(config, output));
+  }
+
+  const health = async () => await (await fetch(`${running?.url}/health/ready`)).json() as { feeds?: readonly FeedHealth[] };
+
+  it('publishes the markets that the exchange has opened, and shows that it is done', async () => {
+    const topic = newTopic();
+    await start({ KAFKA_BROKERS: broker.address, KAFKA_TOPIC: topic, KAFKA_REPLICATION: '1' });
+    await until('everything is published', async () => {
+      const [feed] = (await health()).feeds ?? [];
+      return feed?.lag === 0 && feed.position !== 0;
+    });
+    const [feed] = (await health()).feeds ?? [];
+    assert.deepEqual({ ...feed, position: 0 }, { topic, standby: false, position: 0, lag: 0, trouble: null });
+    const client = clientTo({ brokers: [broker.address] });
+    const types = (await contentOf(client, topic)).map((record) => decodeMessage(record).message.type);
+    await client.close();
+    assert.deepEqual([types.length > 0, new Set(types)], [true, new Set(['MarketOpened'])]);
+    const metrics = await (await fetch(`${running?.url}/metrics`)).text();
+    assert.match(metrics, new RegExp(`^exchange_feed_sent_messages ${types.length}$`, 'm'));
+    assert.match(metrics, /^exchange_feed_lag_records 0$/m);
+    assert.match(metrics, /^exchange_feed_troubled 0$/m);
+  });
+
+  it('says in readiness why it cannot publish, while the rest of the process works', async () => {
+    await start({ KAFKA_BROKERS: '127.0.0.1:1', KAFKA_TOPIC: newTopic() });
+    await until('it is in trouble', async () => /ECONNREFUSED/.test((await health()).feeds?.[0]?.trouble ?? ''));
+    assert.equal((await fetch(`${running?.url}/health/ready`)).status, 200);
+  });
+
+  it('does nothing without brokers, and says so', async () => {
+    await start({});
+    assert.equal((await health()).feeds, undefined);
+    assert.ok(lines.some((line) => line.includes('KAFKA_BROKERS is not set')));
+  });
+
+  it('reaches a cluster by the certificates and the password of files, and names a file that cannot be read', async () => {
+    const { address, ca, username, password } = broker.secured;
+    const files = { KAFKA_SSL_CA: join(directory, 'ca.pem'), KAFKA_PASSWORD_FILE: join(directory, 'password') };
+    const parts = (environment: Record<string, string>) => {
+      const config = parseConfig({ KAFKA_BROKERS: address, KAFKA_USERNAME: username, ...environment });
+      return { config, logger: createLogger(config, output), log: createMemoryLog() };
+    };
+    await assert.rejects(openFillFeed(parts(files)), (error) => (
+      error instanceof ConfigError && /KAFKA_SSL_CA: .*ca\.pem cannot be read: ENOENT$/.test(error.message)));
+    await Promise.all([writeFile(files.KAFKA_SSL_CA, ca), writeFile(files.KAFKA_PASSWORD_FILE, `${password}\n`)]);
+    const client = (await kafkaOf(parts(files), 'test'))();
+    assert.equal((await client.administer((admin) => admin.describeCluster())).brokers.length, 1);
+    await client.close();
+    assert.equal((await openFillFeed(parts(files))).transport, 'kafka');
+    assert.equal((await openFillFeed({ ...parts(files), config: parseConfig({}) })).transport, 'log');
+    assert.ok(lines.every((line) => !line.includes(password)));
+  });
+});

@@ -1,0 +1,71 @@
+/** The settings about Kafka: brokers, TLS, users, and what has no effect or contradicts itself. */
+import assert from 'node:assert/strict';
+import { ConfigError, parseConfig, publicConfig } from '../../service/config.js';
+
+const BROKERS = { KAFKA_BROKERS: 'one.example:9092, two.example:9093' };
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    parseConfig(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+describe('service: settings of Kafka', () => {
+  it('name a cluster, its topic and its shape', () => {
+    const config = parseConfig({ ...BROKERS, KAFKA_TOPIC: 'fills.test', KAFKA_GROUP: 'mine', KAFKA_REPLICATION: '5' });
+    assert.deepEqual(config.kafkaBrokers, ['one.example:9092', 'two.example:9093']);
+    assert.deepEqual([config.kafkaTopic, config.kafkaGroup, config.kafkaReplication, config.kafkaMinInsync], ['fills.test', 'mine', 5, 4]);
+    assert.equal(parseConfig({ ...BROKERS, KAFKA_REPLICATION: '1' }).kafkaMinInsync, 1);
+    assert.deepEqual(parseConfig({ KAFKA_BROKERS: '[::1]:9092 127.0.0.1:65535' }).kafkaBrokers, ['[::1]:9092', '127.0.0.1:65535']);
+  });
+
+  it('refuse what is no broker, topic or group', () => {
+    for (const KAFKA_BROKERS of ['example', 'example:0', 'example:65536', 'kafka://example:9092', 'a:1,a:1', ':9092', 'user@example:9092', '-a:1']) {
+      assert.match(problemsOf({ KAFKA_BROKERS })[0] ?? '', /^KAFKA_BROKERS: expected /, KAFKA_BROKERS);
+    }
+    for (const name of ['.', '..', 'a b', 'a/b', 'x'.repeat(250)]) {
+      assert.match(problemsOf({ ...BROKERS, KAFKA_TOPIC: name })[0] ?? '', /^KAFKA_TOPIC: expected /, name);
+      assert.match(problemsOf({ ...BROKERS, KAFKA_GROUP: name })[0] ?? '', /^KAFKA_GROUP: expected /, name);
+    }
+  });
+
+  it('reach the brokers by TLS where it is asked for, or where there are certificates to check by', () => {
+    assert.equal(parseConfig(BROKERS).kafkaSsl, false);
+    assert.equal(parseConfig({ ...BROKERS, KAFKA_SSL: 'true' }).kafkaSsl, true);
+    assert.equal(parseConfig({ ...BROKERS, KAFKA_SSL_CA: 'ca.pem' }).kafkaSsl, true);
+  });
+
+  it('have a user with one password, which is shown to nobody', () => {
+    const user = { ...BROKERS, KAFKA_USERNAME: 'feed', KAFKA_PASSWORD: 'hunter2' };
+    const { kafkaUsername, kafkaPassword, kafkaMechanism } = parseConfig(user);
+    assert.deepEqual([kafkaUsername, kafkaPassword, kafkaMechanism], ['feed', 'hunter2', 'scram-sha-512']);
+    assert.equal(publicConfig(parseConfig(user))['KAFKA_PASSWORD'], '(secret)');
+    assert.deepEqual(problemsOf({ ...BROKERS, KAFKA_USERNAME: 'feed' }), ['KAFKA_USERNAME: needs KAFKA_PASSWORD or KAFKA_PASSWORD_FILE']);
+    assert.deepEqual(problemsOf({ ...BROKERS, KAFKA_USERNAME: 'feed', KAFKA_PASSWORD_FILE: 'password' }), []);
+    assert.deepEqual(problemsOf({ ...BROKERS, KAFKA_PASSWORD: 'hunter2' }), ['KAFKA_USERNAME: is missing, since there is a password']);
+    assert.deepEqual(problemsOf({ ...user, KAFKA_PASSWORD_FILE: 'password' }), ['KAFKA_PASSWORD_FILE: there is KAFKA_PASSWORD too: unset one of them']);
+    assert.deepEqual(problemsOf({ ...user, KAFKA_MECHANISM: 'gssapi' }), ['KAFKA_MECHANISM: expected one of scram-sha-512, scram-sha-256, plain, not "gssapi"']);
+  });
+
+  it('show a plain password only to brokers by TLS, or on this machine', () => {
+    const plain = { KAFKA_USERNAME: 'feed', KAFKA_PASSWORD: 'hunter2', KAFKA_MECHANISM: 'plain' };
+    assert.deepEqual(problemsOf({ ...BROKERS, ...plain }), ['KAFKA_MECHANISM: plain shows the password to the network without KAFKA_SSL']);
+    assert.deepEqual(problemsOf({ ...BROKERS, ...plain, KAFKA_SSL: 'true' }), []);
+    assert.deepEqual(problemsOf({ ...plain, KAFKA_BROKERS: '127.0.0.1:9092' }), []);
+  });
+
+  it('have no effect without brokers, and are then refused and not logged', () => {
+    assert.deepEqual(problemsOf({ KAFKA_TOPIC: 'fills.v1', KAFKA_PASSWORD: 'hunter2' }), ['KAFKA_TOPIC', 'KAFKA_PASSWORD'].map((name) => (
+      `${name}: has no effect without KAFKA_BROKERS: unset it, or set KAFKA_BROKERS`)));
+    assert.deepEqual(Object.keys(publicConfig(parseConfig({}))).filter((name) => name.startsWith('KAFKA')), ['KAFKA_BROKERS']);
+    assert.ok('KAFKA_TOPIC' in publicConfig(parseConfig(BROKERS)));
+  });
+
+  it('ask for no more copies in step than there are', () => {
+    assert.deepEqual(problemsOf({ ...BROKERS, KAFKA_REPLICATION: '2', KAFKA_MIN_INSYNC: '3' }), ['KAFKA_MIN_INSYNC: expected at most KAFKA_REPLICATION, 2, not "3"']);
+  });
+});
