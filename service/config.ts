@@ -1,4 +1,5 @@
 /** The settings: one table with the name, parser, default and description of each. No other module reads the environment. */
+import { TOPIC_NAME } from '../command/feed/kafka/topic.js';
 import { SOURCE_NAMES, checkNames, type SourceName } from '../command/prices/observation.js';
 import { PUBLIC_URLS, isAsset } from '../command/prices/price-sources.js';
 import { KAFKA_DETAILS, broker, kafkaName, kafkaProblems } from './feed/kafka-settings.js';
@@ -69,7 +70,7 @@ const settings = {
   OUTBOX_URL: setting(databaseUrl, '', 'Postgres of the outbox (requests to lanes, messages between roles); empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
   KAFKA_BROKERS: setting<readonly string[]>(list(broker), [],
     'Some brokers of the Kafka cluster that carries the fill feed, as host:port, separated by commas or spaces; without any, settlement follows the log.', { shown: '(none)' }),
-  KAFKA_TOPIC: setting(kafkaName, 'fills.v1', 'Topic of the fill feed, which the feed role makes where it is missing.'),
+  KAFKA_TOPIC: setting(kafkaName, TOPIC_NAME, 'Topic of the fill feed, which the feed role makes where it is missing.'),
   KAFKA_GROUP: setting(kafkaName, 'settlement', 'Consumer group of the settlement role.'),
   KAFKA_SSL_CA: setting(text(1_000), '', 'File with the certificates that the brokers\' are checked by, in PEM; empty: the usual ones.', { shown: '(those of Node)' }),
   KAFKA_SSL: setting(flag, (above) => above['kafkaSslCa'] !== '', 'Whether the brokers are reached by TLS.', { shown: 'false (true with KAFKA_SSL_CA)' }),

@@ -57,6 +57,8 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
   const topic = { topic: newTopic(), replication: 1, minInsync: 1 } as const;
   const closing: (() => Promise<void>)[] = [];
   let length = 0;
+  // Several may let it grow at once.
+  let appended: Promise<unknown> = Promise.resolve();
 
   const expected = (): SequencedMessage[] => {
     const sequencer = createSequencer(FEED_START);
@@ -76,9 +78,11 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
   return {
     topic, log, expected, client,
     async grow(more) {
-      await appendAll(log, 'commands', commands.slice(length, length + more));
-      await appendAll(log, 'outcomes', records.slice(length, length + more));
+      const from = length;
       length = Math.min(records.length, length + more);
+      const [asked, next] = [commands.slice(from, length), records.slice(from, length)];
+      appended = appended.then(() => appendAll(log, 'commands', asked)).then(() => appendAll(log, 'outcomes', next));
+      await appended;
     },
     publisher(checkpoints = memoryCheckpoints()) {
       const progress: Progress[] = [];

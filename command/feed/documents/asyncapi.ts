@@ -1,13 +1,12 @@
 /** The AsyncAPI 3.0 document of the fill feed: its topic, its messages with headers and key, and what the publisher and consumers do. */
 import { BYTES32 } from '../../../engine/records/hex.js';
-import { RETENTION_MS } from '../kafka/topic.js';
+import { RETENTION_MS, TOPIC_NAME } from '../kafka/topic.js';
 import { encodeMessage, messageSchemas, PARTITIONS } from '../messages.js';
 import { examples } from './examples.js';
 import { MESSAGE_TYPES, plainSchema, versionOf, type MessageType } from './schemas.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-const TOPIC = 'fills.v1';
 const KAFKA_BINDING = '0.5.0';
 
 const INTRODUCTION = 'Every fill of the exchange with what became of it, for settlement workers and anybody else. The messages, their partitions and their numbers are '
@@ -57,11 +56,11 @@ export function asyncapiDocument(): Json {
 
 function channel(): Json {
   return {
-    address: TOPIC, title: 'Fills', description: PARTITIONING,
+    address: TOPIC_NAME, title: 'Fills', description: PARTITIONING,
     messages: Object.fromEntries(MESSAGE_TYPES.map((type) => [type, { $ref: `#/components/messages/${type}` }])),
     bindings: {
       kafka: {
-        topic: TOPIC, partitions: PARTITIONS, topicConfiguration: { 'cleanup.policy': ['delete'], 'retention.ms': RETENTION_MS }, bindingVersion: KAFKA_BINDING,
+        topic: TOPIC_NAME, partitions: PARTITIONS, topicConfiguration: { 'cleanup.policy': ['delete'], 'retention.ms': RETENTION_MS }, bindingVersion: KAFKA_BINDING,
       },
     },
   };

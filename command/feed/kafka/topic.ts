@@ -19,6 +19,9 @@ export class TopicRefused extends Error {
   }
 }
 
+/** The name that the published documents give it. Operators may choose another. */
+export const TOPIC_NAME = 'fills.v1';
+
 export const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
 
 const TOPIC = 2;
