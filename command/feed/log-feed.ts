@@ -7,14 +7,16 @@ import { ForeignFeed, type FillFeed } from './fill-feed.js';
 import { messageSchemas, type SequencedMessage } from './messages.js';
 import { createSequencer, least, type FeedPosition, type PlacedOutcome } from './sequence.js';
 
-/** A batch ends with the message that makes it this long, or with the records that the log gave together. */
 const BATCH_MESSAGES = 1_000;
 /** Outcomes per turn of the event loop. */
 const SLICE = 256;
 const BACKOFF = { firstMs: 50, longestMs: 5_000 };
 
-/** Each follower reads the outcomes once, from the partition on that is furthest behind; what the others have had already is left out. */
-export function createLogFeed(log: Pick<Log, 'follow' | 'length'>): FillFeed {
+/**
+ * Each follower reads the outcomes once, from the partition on that is furthest behind; what the others have had already is left out. A batch
+ * ends with the message that makes it `batchMessages` long, or with the records that the log gave together.
+ */
+export function createLogFeed(log: Pick<Log, 'follow' | 'length'>, { batchMessages = BATCH_MESSAGES } = {}): FillFeed {
   return {
     async* follow(from, signal) {
       if (!await isWithin(log, from, signal)) return;
@@ -23,7 +25,7 @@ export function createLogFeed(log: Pick<Log, 'follow' | 'length'>): FillFeed {
         let messages: SequencedMessage[] = [];
         for (const [index, record] of records.entries()) {
           messages.push(...sequencer.take(outcomeIn(record)));
-          if (messages.length >= BATCH_MESSAGES) {
+          if (messages.length >= batchMessages) {
             yield { messages, reached: record.position + 1 };
             messages = [];
           }

@@ -2,7 +2,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { encodeOutcome, recordId } from '../../engine/records/codec.js';
 import type { Log, NewRecord } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
@@ -12,6 +11,7 @@ import { saveSnapshot } from '../../engine/run/snapshot-files.js';
 import { appendAll } from '../support/log-records.js';
 import { priceHistory } from '../support/price-history.js';
 import type { BenchLine } from './line.js';
+import { logBytesOf } from './log-bytes.js';
 import { restartS } from './restart.js';
 
 /** Two prices each. */
@@ -23,18 +23,9 @@ const PAGE = 2_000;
 export async function pricesBench(url: string): Promise<BenchLine[]> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-bench-'));
   const log = await openLog(url);
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const bytes = async () => {
-    const { rows: [row] } = await client.query<{ bytes: string }>(
-      `select sum(pg_total_relation_size(c.oid)) as bytes from pg_class c join pg_namespace n on n.oid = relnamespace where nspname = 'log' and relkind in ('r', 'p')`);
-    return Number(row?.bytes);
-  };
   try {
-    const before = await bytes();
-    const records = await fill(log, directory);
-    await client.query('checkpoint');
-    const perPrice = (await bytes() - before) / (2 * SECONDS);
+    let records = 0;
+    const perPrice = await logBytesOf(url, async () => { records = await fill(log, directory); }) / (2 * SECONDS);
     const fromSnapshotS = await restartS(log, directory);
     const replayS = await restartS(log, undefined);
     return [
@@ -46,7 +37,6 @@ export async function pricesBench(url: string): Promise<BenchLine[]> {
       },
     ];
   } finally {
-    await client.end();
     await log.close();
     await rm(directory, { recursive: true, force: true });
   }

@@ -12,6 +12,7 @@ import { saveSnapshot } from '../../engine/run/snapshot-files.js';
 import { appendAll } from '../support/log-records.js';
 import { marketCommands, mix } from './engine.js';
 import type { BenchLine } from './line.js';
+import { logBytesOf } from './log-bytes.js';
 
 const RECORDS = 1_000_000;
 /** What is left to replay after the newest snapshot, as on average between two of them. */
@@ -22,11 +23,12 @@ export async function restartBench(url: string): Promise<BenchLine[]> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-bench-'));
   const log = await openLog(url);
   try {
-    await fill(log, directory);
+    const bytes = await logBytesOf(url, () => fill(log, directory));
     const fromSnapshotS = await restartS(log, directory);
     const replayS = await restartS(log, undefined);
     const readS = await bareReadS(log);
     return [
+      { name: `log bytes per command of a mix of orders and cancels, with its outcome`, figure: bytes / RECORDS, unit: 'bytes', target: {} },
       { name: `restart with ${RECORDS} records, snapshot ${AFTER_SNAPSHOT} records old`, figure: fromSnapshotS, unit: 's', target: { atMost: 3 } },
       {
         name: `full replay of ${RECORDS} records`, figure: RECORDS / replayS, unit: 'records/s',

@@ -27,7 +27,8 @@ async function followed(log: Pick<Log, 'follow' | 'length'>, from: FeedPosition,
   const messages: SequencedMessage[] = [];
   const stop = new AbortController();
   let { partitions } = from;
-  for await (const batch of createLogFeed(log).follow(from, stop.signal)) {
+  for await (const batch of createLogFeed(log, { batchMessages: 40 }).follow(from, stop.signal)) {
+    assert.ok(batch.messages.length < 140);
     partitions = partitionsAfter(partitions, batch);
     messages.push(...batch.messages);
     if (least(partitions) >= reached) stop.abort();

@@ -140,7 +140,8 @@ describe('settlement after a restart', function () {
 
   it('requests in hand at the first start with an intake are followed, and what waited beside them is sent', async () => {
     let asked = 0;
-    await start({ lane: { announce: () => { asked++; return Promise.reject(new LogUnavailable(true)); } }, settlement: { rules: { gatherMs: 1, maxFills: 2 } } });
+    const announce = () => { asked++; return Promise.reject(new LogUnavailable(true)); };
+    await start({ lane: { announce }, settlement: { rules: { gatherMs: 1, maxFills: 2 } } });
     await match(3);
     await stack.until('the history is asked', () => asked > 1 && stack.settlement.status().inHand > 0);
     await stack.stop();

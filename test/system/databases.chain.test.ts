@@ -34,7 +34,7 @@ describe('the exchange on three databases', () => {
     assert.equal(body['matches'], 1);
     await settled(exchange, position);
     assert.deepEqual(await node.sharesOf(alice, rain), { yes: BigInt(ONE), no: 0n });
-    assert.deepEqual([await schemasOf(log.url), await schemasOf(outbox.url)], [['log'], ['lane']]);
+    assert.deepEqual([await schemasOf(log.url), await schemasOf(outbox.url)], [['log'], ['lane', 'settlement']]);
     await exchange.stop();
     assert.deepEqual(await schemasOf(exchange.databaseUrl), ['read_models']);
   });

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { id } from 'ethers';
 import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
 import type { DeployedChainOptions } from '../support/deployed-chain.js';
-import { caughtUp, eventsOf, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
+import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
 import { bearerToken } from '../support/gasless-wallet.js';
 
@@ -81,6 +81,15 @@ function longIntervalS(): number {
   return Array.from({ length: 2_000 }, (_, i) => 1_000 + i).find((each) => nowS % each < each / 4)!;
 }
 
+/** Every relayed action's end, once each has one: the demonstration ends with the payment, and the relayer records the action's end after that. */
+async function endedRelays({ node, exchange }: Scene) {
+  return await eventually('every relayed action has ended', async () => {
+    const position = await caughtUp(exchange, node);
+    const [asked, ended] = await Promise.all([eventsOf(exchange, 'RelayRequested', position), eventsOf(exchange, 'RelayEnded', position)]);
+    return ended.length === asked.length ? { position, ended } : undefined;
+  });
+}
+
 const questions = async (exchange: ExchangeStack, position?: number): Promise<string[]> => (
   (await exchange.get('/api/v1/markets', position)) as unknown as { markets: { question: string }[] }).markets.map(({ question }) => question);
 
@@ -127,8 +136,7 @@ describe('npm run demo: a market\'s whole life', function () {
     ]) assert.match(stdout, line);
     assert.equal(stdout.match(/^ {2}40\.00 USDC in the wallets \+ 0\.00 in the markets \+ 0\.00 at the oracle = 40\.00 minted$/mg)?.length, 2);
     assert.equal(await node.read('collateral', 'balanceOf', [node.chain.contracts.conditionalTokens]), 0n);
-    const position = await caughtUp(exchange, node);
-    const ended = await eventsOf(exchange, 'RelayEnded', position);
+    const { position, ended } = await endedRelays(at);
     assert.deepEqual(ended.map(({ action }) => action).sort(), [
       'batch-ctf-redemption', 'ctf-approval', 'ctf-redemption', 'ctf-split', 'ctf-split', 'propose-resolution', 'propose-resolution',
       'settle-market', 'settle-market', 'usdc-permit', 'usdc-permit',

@@ -43,6 +43,7 @@ const MODES: readonly ChainMode[] = [
 const QUESTIONS: readonly (readonly [role: string, at: 'database' | 'chain', text: string, of?: string])[] = [
   ['api', 'database', '"kind":"PlaceOrder"'],
   ['engine', 'database', '"type":"FillMatched"'],
+  ['lane+settlement', 'database', 'insert into settlement.fills'],
   ['lane+settlement', 'database', 'insert into lane.requests'],
   ['lane+settlement', 'database', 'insert into lane.transactions'],
   ['lane+settlement', 'database', '"kind":"SubmitSettlement"'],

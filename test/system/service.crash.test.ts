@@ -46,6 +46,7 @@ const RELAY = 'relay';
 const QUESTIONS: readonly (readonly ['database' | 'chain', text: string, of?: string])[] = [
   ['database', '"kind":"PlaceOrder"'],
   ['database', '"type":"FillMatched"'],
+  ['database', 'insert into settlement.fills'],
   ['database', 'insert into lane.requests'],
   ['database', 'insert into lane.transactions'],
   ['database', '"kind":"SubmitSettlement"'],
