@@ -78,16 +78,14 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
   return {
     topic, log, expected, client,
     async grow(more) {
-      const from = length;
-      length = Math.min(records.length, length + more);
-      const next = records.slice(from, length);
+      const next = records.slice(length, length + more);
+      length += next.length;
       appended = appended.then(() => appendAll(log, 'outcomes', next));
       await appended;
     },
     publisher(checkpoints = memoryCheckpoints()) {
       const progress: Progress[] = [];
-      const told: string[] = [];
-      const own = client();
+      const [told, own] = [new Array<string>(), client()];
       const running = task((signal) => publish({
         client: own, topic, checkpoints, logFeed, log, signal, report: (level, text) => { told.push(`${level}: ${text}`); }, progress: (step) => { progress.push(step); },
       }).finally(() => own.close()));
@@ -110,8 +108,7 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
       return {
         ...running, feed, messages, told,
         async hasAll() {
-          const start = from.partitions.map(({ nextSeq }) => nextSeq);
-          const all = expected().filter(({ partition, seq }) => seq >= (start[partition] ?? 0));
+          const all = expected().filter(({ partition, seq }) => seq >= (from.partitions[partition]?.nextSeq ?? 0));
           await Promise.race([running.done, until(`${all.length} messages of ${topic.topic}`, () => messages.length >= all.length)]);
           assert.deepEqual(inPlace(messages), inPlace(all));
         },
