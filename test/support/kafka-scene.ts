@@ -6,7 +6,7 @@ import { publish, type Checkpoint, type Checkpoints, type Progress } from '../..
 import { createLogFeed } from '../../command/feed/log-feed.js';
 import type { SequencedMessage } from '../../command/feed/messages.js';
 import { createSequencer, FEED_START, partitionsAfter, type FeedPosition } from '../../command/feed/sequence.js';
-import type { Log } from '../../engine/log/log.js';
+import type { Log, NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { feedHistory } from './feed-history.js';
 import { clientTo, newTopic, until, type ToldClient } from './kafka-client.js';
@@ -56,13 +56,11 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
   const logFeed = createLogFeed(log);
   const topic = { topic: newTopic(), replication: 1, minInsync: 1 } as const;
   const closing: (() => Promise<void>)[] = [];
-  let length = 0;
-  // Several may let it grow at once.
-  let appended: Promise<unknown> = Promise.resolve();
+  const history = growing({ log, records, commands });
 
   const expected = (): SequencedMessage[] => {
     const sequencer = createSequencer(FEED_START);
-    return all.slice(0, length).flatMap((outcome) => sequencer.take(outcome));
+    return all.slice(0, history.length()).flatMap((outcome) => sequencer.take(outcome));
   };
   const client = (): ToldClient => {
     const opened = clientTo({ brokers: brokers(), requestTimeoutMs: 1_000 });
@@ -77,17 +75,10 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
 
   return {
     topic, log, expected, client,
-    async grow(more) {
-      const from = length;
-      length = Math.min(records.length, length + more);
-      const [asked, next] = [commands.slice(from, length), records.slice(from, length)];
-      appended = appended.then(() => appendAll(log, 'commands', asked)).then(() => appendAll(log, 'outcomes', next));
-      await appended;
-    },
+    grow: (more) => history.grow(more),
     publisher(checkpoints = memoryCheckpoints()) {
       const progress: Progress[] = [];
-      const told: string[] = [];
-      const own = client();
+      const [told, own] = [new Array<string>(), client()];
       const running = task((signal) => publish({
         client: own, topic, checkpoints, logFeed, log, signal, report: (level, text) => { told.push(`${level}: ${text}`); }, progress: (step) => { progress.push(step); },
       }).finally(() => own.close()));
@@ -110,8 +101,7 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
       return {
         ...running, feed, messages, told,
         async hasAll() {
-          const start = from.partitions.map(({ nextSeq }) => nextSeq);
-          const all = expected().filter(({ partition, seq }) => seq >= (start[partition] ?? 0));
+          const all = expected().filter(({ partition, seq }) => seq >= (from.partitions[partition]?.nextSeq ?? 0));
           await Promise.race([running.done, until(`${all.length} messages of ${topic.topic}`, () => messages.length >= all.length)]);
           assert.deepEqual(inPlace(messages), inPlace(all));
         },
@@ -120,6 +110,22 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
     async close() {
       for (const close of closing.splice(0).reverse()) await close();
       await log.close();
+    },
+  };
+}
+
+/** Several may let it grow at once. */
+function growing({ log, records, commands }: { log: Log; records: readonly NewRecord[]; commands: readonly NewRecord[] }) {
+  let length = 0;
+  let appended: Promise<unknown> = Promise.resolve();
+  return {
+    length: () => length,
+    async grow(more: number): Promise<void> {
+      const from = length;
+      length = Math.min(records.length, length + more);
+      const [asked, next] = [commands.slice(from, length), records.slice(from, length)];
+      appended = appended.then(() => appendAll(log, 'commands', asked)).then(() => appendAll(log, 'outcomes', next));
+      await appended;
     },
   };
 }
