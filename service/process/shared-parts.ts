@@ -93,14 +93,13 @@ const LOOK_EVERY_MS = 1_000;
 
 /** Waits for the databases that the roles use, then opens what is shared. Throws CannotStart, ClockDiffers, the reason of `waits.signal`. */
 export async function openSharedParts(options: OpenOptions): Promise<OpenedParts> {
-  const { config, roles, urls, chains: configured, logger, metrics, machine, waits } = options;
+  const { config, roles, urls, chains: configured, logger, metrics, waits } = options;
   const keccak256 = await createKeccak256();
   await waitForDatabases({ urls, roles, waits });
   const theLog = `the log at ${placeOf(urls.log)}`;
   const log = await waits.until(theLog, () => openLog(urls.log), isUnavailable);
   let known: Replica | undefined;
-  const historyMs = () => known?.view.time;
-  const conditions = await conditionsOf({ config, roles, urls, logger, machine, signal: waits.signal, historyMs }, waits, log);
+  const conditions = await conditionsOf({ ...options, signal: waits.signal, historyMs: () => known?.view.time }, waits, log);
   metrics.show(conditions.figures);
   const stopping = new AbortController();
   const writerId = randomUUID();
