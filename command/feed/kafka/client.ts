@@ -182,7 +182,8 @@ class OpenClient implements KafkaClient {
     for (const each of [...leaving, ...parting]) each.catch(() => undefined);
     this.closed = true;
     this.end();
-    for (const socket of this.sockets.keys()) socket.destroy();
+    // With an error: kafkajs does not hear of a socket that only closes, and would wait for its answers for ever.
+    for (const socket of this.sockets.keys()) socket.destroy(new Error('the client is closed'));
   }
 
   private async openAdmin(): Promise<Admin> {
