@@ -99,10 +99,10 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const theLog = `the log at ${placeOf(urls.log)}`;
   const log = await waits.until(theLog, () => openLog(urls.log), isUnavailable);
   let known: Replica | undefined;
-  const conditions = await conditionsOf({ config, roles, urls, logger, machine, signal: waits.signal, historyMs: () => known?.view.time }, waits, log);
+  const historyMs = (): number | undefined => known?.view.time;
+  const conditions = await conditionsOf({ config, roles, urls, logger, machine, signal: waits.signal, historyMs }, waits, log);
   metrics.show(conditions.figures);
-  const stopping = new AbortController();
-  const writerId = randomUUID();
+  const [stopping, writerId] = [new AbortController(), randomUUID()];
   const chains = new Map(configured.map((each) => [each.chain.chainId, openChain(each, { keccak256, report: reportTo(logger) })]));
   const domains = new Map(orderDomains(config, configured).map((domain) => [domain.chainId, prepareDomain(keccak256, domain)]));
   const advance = createAdvanceRequests({ url: urls.outbox });
