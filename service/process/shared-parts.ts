@@ -101,8 +101,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   let known: Replica | undefined;
   const conditions = await conditionsOf({ ...options, signal: waits.signal, historyMs: () => known?.view.time }, waits, log);
   metrics.show(conditions.figures);
-  const stopping = new AbortController();
-  const writerId = randomUUID();
+  const [stopping, writerId] = [new AbortController(), randomUUID()];
   const chains = new Map(configured.map((each) => [each.chain.chainId, openChain(each, { keccak256, report: reportTo(logger) })]));
   const domains = new Map(orderDomains(config, configured).map((domain) => [domain.chainId, prepareDomain(keccak256, domain)]));
   const advance = createAdvanceRequests({ url: urls.outbox });

@@ -28,8 +28,7 @@ export function childEnvironment(config: Config, { environment, urls, hasDevChai
     CANCEL_AUTH: config.cancelAuth, RATE_LIMIT_ORDERS: String(config.rateLimitOrders), RATE_LIMIT_READS: String(config.rateLimitReads),
     MIN_FREE_DISK_MB: String(config.minFreeDiskMb), MAX_PRICE_STREAMS_PER_ADDRESS: String(config.maxPriceStreamsPerAddress),
     PRICE_SOURCES: config.priceSources.length === 0 ? 'none' : config.priceSources.join(),
-    // The front is told when a process leaves.
-    STOP_GRACE_MS: '0',
+    STOP_GRACE_MS: String(config.stopGraceMs),
     // Every connection of a process comes from the front.
     MAX_CONNECTIONS_PER_ADDRESS: '0',
     // The front adds the client's address to X-Forwarded-For.
