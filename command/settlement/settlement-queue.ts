@@ -93,7 +93,7 @@ export class SettlementQueue {
   readonly #early = new Set<number>();
   /** All unsettled fills below this number are there to be read. */
   #known = 0;
-  /** Fills below `#untouched` that are free, with the time since when they wait. */
+  /** Fills that are free after a transaction, with the time since when they wait: below `#untouched`, but for those that were in `#early`. */
   readonly #returned = new Map<number, number>();
   readonly #troubles = new Map<number, Trouble>();
   readonly #doubts: Doubts;
@@ -240,7 +240,7 @@ export class SettlementQueue {
     let count = this.#returned.size;
     for (const { fill } of this.unsettled(this.#untouched)) {
       if (count >= COUNTED) break;
-      if (!this.#early.has(fill)) count++;
+      if (this.#isNew(fill)) count++;
     }
     return count;
   }
@@ -256,21 +256,34 @@ export class SettlementQueue {
     };
   }
 
+  /** In ascending order, except that new fills wait while too many have returned. */
   * #candidates(nowMs: number): Generator<UnsettledFill> {
-    for (const fill of [...this.#returned.keys()].sort((a, b) => a - b)) {
+    const returned = [...this.#returned.keys()].sort((a, b) => a - b);
+    if (returned.length < this.rules.maxReturned) {
+      for (const fill of this.#fresh()) {
+        const later = returned.findIndex((each) => each > fill.fill);
+        yield* this.#ready(returned.splice(0, later === -1 ? returned.length : later), nowMs);
+        yield fill;
+      }
+    }
+    yield* this.#ready(returned, nowMs);
+  }
+
+  /** Those of the returned fills that are neither paused, nor in doubt, nor settled. */
+  * #ready(returned: readonly number[], nowMs: number): Generator<UnsettledFill> {
+    for (const fill of returned) {
       if ((this.#troubles.get(fill)?.notBeforeMs ?? 0) > nowMs || this.#doubts.has(fill)) continue;
       const found = this.#find(fill);
       if (found === undefined) this.#forget(fill);
       else yield found;
     }
-    if (this.#returned.size < this.rules.maxReturned) yield* this.#fresh();
   }
 
   /** Fills that were never in a transaction. Moves `#untouched` to the first of them, so that fills of other chains are read once only. */
   * #fresh(): Generator<UnsettledFill> {
     let first = true;
     for (const fill of this.unsettled(this.#untouched)) {
-      if (this.#early.has(fill.fill)) continue;
+      if (!this.#isNew(fill.fill)) continue;
       if (first) this.#untouched = fill.fill;
       first = false;
       yield fill;
@@ -311,9 +324,13 @@ export class SettlementQueue {
     return alone;
   }
 
-  /** Frees a fill. One whose turn is still to come among the new fills keeps it. */
+  /** Whether a fill that is not below `#untouched` was never in a transaction. */
+  #isNew(fill: number): boolean {
+    return !this.#early.has(fill) && !this.#returned.has(fill);
+  }
+
   #giveBack(fill: number, nowMs: number): void {
-    if (this.#early.delete(fill) && fill >= this.#untouched) return;
+    this.#early.delete(fill);
     this.#returned.set(fill, nowMs);
   }
 
@@ -334,7 +351,7 @@ export class SettlementQueue {
   }
 
   #oldestUntouchedSince(): number {
-    for (const { fill } of this.unsettled(this.#untouched)) if (!this.#early.has(fill)) return this.#arrivals.at(fill, Infinity);
+    for (const { fill } of this.unsettled(this.#untouched)) if (this.#isNew(fill)) return this.#arrivals.at(fill, Infinity);
     return Infinity;
   }
 }

@@ -107,7 +107,7 @@ describe('service: a process with some of the roles', () => {
   it('several roles: each of them', async () => {
     await start('settlement lane');
     const { roles, figures } = await told('settlement lane');
-    assert.deepEqual({ roles, figures }, { roles: ['lane', 'settlement'], figures: ['replica'] });
+    assert.deepEqual({ roles, figures }, { roles: ['lane', 'settlement'], figures: [] });
   });
 
   const elsewhere: [roles: string, method: string, path: string, detail?: string][] = [

@@ -10,9 +10,9 @@ import { supervise, type LiveProcess, type Managed, type Supervisor } from '../.
 
 const FOREVER = 'setInterval(() => undefined, 1_000); process.stdout.write("up");';
 /** A process that tells what it serves, and waits to be forgotten before it ends. */
-const SERVING = `const tell = (told) => process.send({ serves: [], standsBy: [], leaves: false, ...told }); tell({ serves: ["engine"] });
-  process.on("SIGTERM", () => { tell({ leaves: true }); 
-    process.on("message", (said) => { if (said === "forgotten") process.exit(0); }); }); ${FOREVER}`;
+const SERVING = `const tell = (told) => process.send({ serves: [], standsBy: [], leaves: false, ...told });
+  process.on("SIGTERM", () => { tell({ leaves: true });
+    process.on("message", (said) => { if (said === "forgotten") process.exit(0); }); }); tell({ serves: ["engine"] }); ${FOREVER}`;
 const STUBBORN = `process.on("SIGTERM", () => undefined); ${FOREVER}`;
 
 describe('service: the supervisor', () => {
