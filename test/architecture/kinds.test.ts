@@ -5,7 +5,7 @@ import { accepts, finds } from './verdicts.js';
 const POSTGRES = 'import { testDatabase } from "../support/postgres.js";';
 const CHAIN = 'import { startAnvil } from "../../service/embedded/chain/anvil.js";';
 const GETH = 'import { startGeth } from "../support/geth.js";';
-const KAFKA = 'import { sharedBroker } from "../support/kafka-broker.js";';
+const KAFKA = 'import { startBroker } from "../support/kafka-broker.js";';
 const SERVICE = 'import { startService } from "../support/service-process.js";';
 
 describe('architecture: kinds of tests can be wrong', () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
 import { bookBench } from './book.js';
 import { engineBench } from './engine.js';
+import { feedBench } from './feed.js';
 import { benchHttp } from './http.js';
 import type { BenchLine } from './line.js';
 import { logBench } from './log.js';
@@ -26,6 +27,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   http: () => benchHttp(),
   orders: ordersBench,
   log: async () => [...await onDatabase(logBench), ...await onDatabase(logsBench)],
+  feed: () => onDatabase(feedBench),
   projections: () => onDatabase(projectionsBench),
   reads: () => onDatabase((url) => readsBench(url)),
   restart: () => onDatabase(restartBench),

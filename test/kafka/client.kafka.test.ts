@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import type { OutgoingRecord } from '../../command/feed/kafka/client.js';
 import { ensureTopic } from '../../command/feed/kafka/topic.js';
-import { sharedBroker, type KafkaBroker } from '../support/kafka-broker.js';
+import type { KafkaBroker } from '../support/kafka-broker.js';
+import { sharedBroker } from '../support/shared-broker.js';
 import { clientTo, contentOf, newTopic, until } from '../support/kafka-client.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
 

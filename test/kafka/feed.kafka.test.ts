@@ -4,7 +4,8 @@ import type { KafkaClient, OutgoingRecord } from '../../command/feed/kafka/clien
 import { encodeMessage, type SequencedMessage } from '../../command/feed/messages.js';
 import type { Checkpoints } from '../../command/feed/kafka/publisher.js';
 import { FEED_START } from '../../command/feed/sequence.js';
-import { sharedBroker, type KafkaBroker } from '../support/kafka-broker.js';
+import type { KafkaBroker } from '../support/kafka-broker.js';
+import { sharedBroker } from '../support/shared-broker.js';
 import { until } from '../support/kafka-client.js';
 import { kafkaScene, memoryCheckpoints, type Follower, type KafkaScene } from '../support/kafka-scene.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';

@@ -6,7 +6,8 @@ import { runPublisher, type Publisher } from '../../command/feed/kafka/run-publi
 import { ensureTopic, RETENTION_MS } from '../../command/feed/kafka/topic.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
-import { sharedBroker, type KafkaBroker } from '../support/kafka-broker.js';
+import type { KafkaBroker } from '../support/kafka-broker.js';
+import { sharedBroker } from '../support/shared-broker.js';
 import { clientTo, contentOf, newTopic, until } from '../support/kafka-client.js';
 import { kafkaScene, type KafkaScene } from '../support/kafka-scene.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';

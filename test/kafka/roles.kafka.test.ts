@@ -11,7 +11,8 @@ import { kafkaOf, openFillFeed } from '../../service/feed/fill-feed.js';
 import { createLogger } from '../../service/logger.js';
 import type { FeedHealth } from '../../service/process/readiness.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
-import { sharedBroker, type KafkaBroker } from '../support/kafka-broker.js';
+import type { KafkaBroker } from '../support/kafka-broker.js';
+import { sharedBroker } from '../support/shared-broker.js';
 import { clientTo, contentOf, newTopic, until } from '../support/kafka-client.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 

@@ -36,20 +36,6 @@ const PREFIX = 'prediction-exchange-kafka-';
 const SECURED = { username: 'feed', password: 'a-password-of-tests' };
 const READY_MS = 120_000;
 
-let shared: Promise<KafkaBroker> | undefined;
-
-/** The broker of this mocha run, started by the first file that asks. Tests have topics of their own in it. */
-export function sharedBroker(): Promise<KafkaBroker> {
-  shared ??= startBroker();
-  return shared;
-}
-
-after('stop the Kafka broker', async () => {
-  const broker = await shared?.catch(() => undefined);
-  shared = undefined;
-  await broker?.stop();
-});
-
 /** A broker of its own in a new folder. Call stop() in an `after` hook. */
 export async function startBroker(): Promise<KafkaBroker> {
   await removeLeftovers();

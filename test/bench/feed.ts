@@ -1,0 +1,175 @@
+/** The fill feed by Kafka and straight from the log: throughput beside the bare clients, and the delay from an outcome to the settlement's table. */
+import pg from 'pg';
+import { createKafkaFeed } from '../../command/feed/kafka/kafka-feed.js';
+import { SEND_MESSAGES, publish } from '../../command/feed/kafka/publisher.js';
+import { runPublisher } from '../../command/feed/kafka/run-publisher.js';
+import type { FillFeed } from '../../command/feed/fill-feed.js';
+import { createLogFeed } from '../../command/feed/log-feed.js';
+import { encodeMessage } from '../../command/feed/messages.js';
+import { FEED_START, createSequencer, least, partitionsAfter } from '../../command/feed/sequence.js';
+import { runIntake, type Intake } from '../../command/settlement/intake/intake.js';
+import type { Log } from '../../engine/log/log.js';
+import { openLog } from '../../engine/log/open-log.js';
+import { feedHistory, type FeedHistory } from '../support/feed-history.js';
+import { startBroker, type KafkaBroker } from '../support/kafka-broker.js';
+import { clientTo, newTopic, type ToldClient } from '../support/kafka-client.js';
+import { memoryCheckpoints } from '../support/kafka-scene.js';
+import { appendAll } from '../support/log-records.js';
+import { Latencies } from './latencies.js';
+import type { BenchLine } from './line.js';
+
+/** Outcomes that are there when the throughput is measured. */
+const BEHIND = 30_000;
+/** Outcomes that come one after the other when the delay is measured, for each transport. */
+const PACED = 2_000;
+const PACED_MS = 5;
+
+interface Scene {
+  readonly url: string;
+  readonly log: Log;
+  readonly history: FeedHistory;
+  readonly broker: KafkaBroker;
+  readonly client: ToldClient;
+}
+
+const silent = (): void => undefined;
+
+/** `url` names a Postgres database of its own, with fsync on. */
+export async function feedBench(url: string): Promise<BenchLine[]> {
+  const broker = await startBroker();
+  const log = await openLog(url);
+  const client = clientTo({ brokers: [broker.address] });
+  try {
+    const history = feedHistory(17, BEHIND + 2 * PACED);
+    await appendAll(log, 'outcomes', history.records.slice(0, BEHIND));
+    const scene = { url, log, history, broker, client };
+    return [...await throughput(scene), ...await delays(scene)];
+  } finally {
+    await client.close();
+    await log.close();
+    await broker.stop();
+  }
+}
+
+async function throughput({ log, history, broker, client }: Scene): Promise<BenchLine[]> {
+  const sequencer = createSequencer(FEED_START);
+  const messages = history.outcomes.slice(0, BEHIND).flatMap((outcome) => sequencer.take(outcome));
+  const [topic, bare] = [newTopic(), newTopic()];
+  const logFeed = createLogFeed(log);
+  const published = await perSecond(messages.length, async () => {
+    const done = new AbortController();
+    await publish({
+      client, topic: { topic, replication: 1, minInsync: 1 }, checkpoints: memoryCheckpoints(), logFeed, log, report: silent, signal: done.signal,
+      progress: ({ position }) => { if (position >= BEHIND) done.abort(); },
+    }).catch((error: unknown) => { if (!done.signal.aborted) throw error; });
+  });
+  await client.administer((admin) => admin.createTopics({ topics: [{ topic: bare, numPartitions: 8 }] }));
+  const records = messages.map((message) => ({ partition: message.partition, ...encodeMessage(message) }));
+  const sent = await perSecond(messages.length, async () => {
+    for (let from = 0; from < records.length; from += SEND_MESSAGES) await client.send(bare, records.slice(from, from + SEND_MESSAGES));
+  });
+  const open = () => clientTo({ brokers: [broker.address] });
+  const kafkaFeed = createKafkaFeed({ open, topic, group: topic, logFeed, log, report: silent });
+  const byKafka = await perSecond(messages.length, () => followed(kafkaFeed, messages.length));
+  const read = await perSecond(messages.length, () => readBare(open(), bare, messages.length));
+  const byLog = await perSecond(BEHIND, () => followed(logFeed, messages.length));
+  const pages = await perSecond(BEHIND, async () => { for (let from = 0; from < BEHIND;) from += (await log.read('outcomes', from, 5_000)).length; });
+  return [
+    { name: 'published in Kafka, from the log', figure: published, unit: 'messages/s', peer: { name: 'the same messages by the bare client', figure: sent }, target: { ratioAtLeast: 0.5 } },
+    { name: 'followed by Kafka', figure: byKafka, unit: 'messages/s', peer: { name: 'the bare client', figure: read }, target: { ratioAtLeast: 0.25 } },
+    { name: 'followed from the log', figure: byLog, unit: 'outcomes/s', peer: { name: 'reading the outcomes alone', figure: pages }, target: { ratioAtLeast: 0.3 } },
+  ];
+}
+
+async function perSecond(count: number, work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return count / (performance.now() - start) * 1_000;
+}
+
+async function followed(feed: FillFeed, messages: number): Promise<void> {
+  const done = new AbortController();
+  let { partitions } = FEED_START;
+  let left = messages;
+  for await (const batch of feed.follow(FEED_START, done.signal)) {
+    partitions = partitionsAfter(partitions, batch);
+    left -= batch.messages.length;
+    if (left <= 0) break;
+  }
+  done.abort(new Error('the bench has what it wants'));
+  if (least(partitions) > BEHIND) throw new Error('the feed has gone beyond the log');
+}
+
+async function readBare(client: ToldClient, topic: string, messages: number): Promise<void> {
+  let left = messages;
+  await new Promise<void>((resolve, reject) => {
+    client.read({ topic, group: topic, handle: ({ records }) => {
+      left -= records.length;
+      if (left <= 0) resolve();
+      return Promise.resolve(true);
+    } }).catch(reject);
+  });
+  await client.close();
+}
+
+async function delays(scene: Scene): Promise<BenchLine[]> {
+  const { log, broker } = scene;
+  const logFeed = createLogFeed(log);
+  const byLog = await delay(scene, logFeed, BEHIND);
+  const topic = newTopic();
+  const stop = new AbortController();
+  const open = () => clientTo({ brokers: [broker.address] });
+  const publisher = runPublisher({
+    open, topic: { topic, replication: 1, minInsync: 1 }, url: scene.url, logFeed, log, report: silent, signal: stop.signal,
+  });
+  const byKafka = await delay(scene, createKafkaFeed({ open, topic, group: topic, logFeed, log, report: silent }), BEHIND + PACED);
+  stop.abort(new Error('the bench is over'));
+  await publisher.done;
+  return (['p50', 'p99'] as const).flatMap((percentile): BenchLine[] => {
+    const [figure, floor] = [byKafka.summary()[percentile], byLog.summary()[percentile]];
+    return [
+      { name: `from the outcome's append to the settlement's table, by the log, ${percentile}`, figure: floor, unit: 'ms', target: {} },
+      { name: `the same by Kafka, ${percentile}`, figure, unit: 'ms', peer: { name: 'by the log', figure: floor }, target: {} },
+    ];
+  });
+}
+
+/** Appends PACED outcomes from `from` on, one every 5 ms, and measures when the worker sees each fill. */
+async function delay({ url, log, history }: Scene, feed: FillFeed, from: number): Promise<Latencies> {
+  await emptyIntake(url);
+  const stop = new AbortController();
+  const intake = runIntake({ url, feed, log, chains: [31_337], checkChains: silent, signal: stop.signal, report: silent });
+  await intake.held(stop.signal);
+  await reaches(intake, from);
+  const latencies = new Latencies();
+  const waiting: { fill: number; sinceMs: number }[] = [];
+  const view = intake.view(31_337);
+  intake.onChange(() => {
+    const nextFill = view.nextFill();
+    for (let first = waiting[0]; first !== undefined && first.fill < nextFill; first = waiting[0]) {
+      latencies.add(performance.now() - first.sinceMs);
+      waiting.shift();
+    }
+  });
+  for (let i = from; i < from + PACED; i++) {
+    const sinceMs = performance.now();
+    for (const event of history.outcomes[i]!.events) if (event.type === 'FillMatched') waiting.push({ fill: event.fill, sinceMs });
+    await log.append('outcomes', history.records.slice(i, i + 1));
+    await new Promise((resolve) => setTimeout(resolve, PACED_MS));
+  }
+  await reaches(intake, from + PACED);
+  stop.abort(new Error('the bench is over'));
+  await intake.done;
+  return latencies;
+}
+
+async function reaches(intake: Intake, position: number): Promise<void> {
+  while ((intake.status().position ?? 0) < position) await Promise.race([new Promise((resolve) => setTimeout(resolve, 20)), intake.done]);
+}
+
+async function emptyIntake(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query('drop schema if exists settlement cascade');
+  await client.end();
+}
