@@ -9,6 +9,7 @@
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
 import { backoffMs } from '../../engine/waiting.js';
 import type { Ending } from '../lane/requests.js';
+import { createArrivals } from './arrivals.js';
 import { createDoubts, type Doubts, type Look } from './doubts.js';
 import type { SettlementNote } from './submission.js';
 
@@ -354,25 +355,6 @@ export class SettlementQueue {
     for (const { fill } of this.unsettled(this.#untouched)) if (this.#isNew(fill)) return this.#arrivals.at(fill, Infinity);
     return Infinity;
   }
-}
-
-/** Approximate arrival times of fills (64 marks, the oldest two merged); never later than the true one. */
-function createArrivals() {
-  const marks: { readonly upTo: number; readonly atMs: number }[] = [];
-  let seen = 0;
-  return {
-    add(nextFill: number, atMs: number): void {
-      if (nextFill <= seen) return;
-      seen = nextFill;
-      marks.push({ upTo: nextFill, atMs });
-      const [oldest, second] = marks;
-      if (marks.length > 64 && oldest !== undefined && second !== undefined) marks.splice(0, 2, { upTo: second.upTo, atMs: oldest.atMs });
-    },
-    at: (fill: number, unseen: number): number => marks.find(({ upTo }) => fill < upTo)?.atMs ?? unseen,
-    dropBelow(fill: number): void {
-      while ((marks[0]?.upTo ?? Infinity) <= fill) marks.shift();
-    },
-  };
 }
 
 /**
