@@ -2,7 +2,7 @@
  * `kill -9` of single processes of a stack with one process per role, two engines among them, while traders trade on a real chain, with Kafka
  * between the engine and settlement and the log in Postgres, and then on an EventStoreDB; and what befalls Kafka, the log and the network
  * meanwhile: nothing acknowledged is lost, nothing is done twice, one process at a time writes, and in the end history, read models, clients
- * and chain say the same. `CRASH_SEED` chooses another run, `CRASH_ROLE_KILLS` (24 or more) how long it is, `CRASH_AWAY_S` how long Kafka is away.
+ * and chain say the same. `CRASH_SEED` chooses another run, `CRASH_ROLE_KILLS` (22 or more) how long it is, `CRASH_AWAY_S` how long Kafka is away.
  */
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
