@@ -38,7 +38,7 @@ const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_123);
 const ASSETS = ['BTC', 'ETH'];
 /** The shortest that the engine takes. */
 const INTERVAL_S = 20;
-const PROCESSES = ['api+query', 'engine', 'engine', 'projections', 'lane+settlement+relayer', 'indexer', 'prices', 'prices'];
+const PROCESSES = ['query+api', 'engine', 'engine', 'projections', 'lane+settlement+relayer', 'indexer', 'prices', 'prices'];
 const LANE = 'lane+settlement+relayer';
 /** A boundary comes within this time, and what follows from it. */
 const PATIENCE_MS = 30_000;
@@ -61,7 +61,7 @@ const SPOTS: readonly Spot[] = [
   { role: 'prices', part: 'prices', at: 'database', text: '"kind":"RecordPrice"', of: 'boundary' },
   { role: 'engine', part: 'engine', at: 'database', text: '"type":"EndPriceSet"' },
   // Whose trader has no answer yet.
-  { role: 'api+query', at: 'database', text: '"kind":"PlaceOrder"' },
+  { role: 'query+api', at: 'database', text: '"kind":"PlaceOrder"' },
   { role: 'prices', part: 'quickMarkets', at: 'database', text: 'insert into lane.requests', of: '"kind":"resolve"' },
   { role: LANE, at: 'database', text: 'insert into lane.transactions', of: QUICK },
   { role: 'indexer', at: 'database', text: '"kind":"ResolveMarket"' },
