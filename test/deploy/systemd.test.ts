@@ -39,7 +39,7 @@ describe('deploy: the systemd units', () => {
     const upstreams = [...proxy.matchAll(/upstream exchange_(\w+) \{([^}]*)\}/g)];
     assert.deepEqual(upstreams.map(([, role]) => role), ['api', 'query', 'relayer']);
     for (const [, role, body = ''] of upstreams) {
-      const named = [...body.matchAll(/server 127\.0\.0\.1:(\d+);/g)].map(([, port]) => port).sort();
+      const named = [...body.matchAll(/server 127\.0\.0\.1:(\d+) max_fails=0;/g)].map(([, port]) => port).sort();
       assert.deepEqual(named, instances.filter(({ given }) => given['ROLES'] === role).map(({ given }) => given['PORT']).sort(), role);
     }
   });
