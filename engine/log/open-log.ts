@@ -1,4 +1,4 @@
-/** Opens the log that a URL names. Only this module knows which adapters exist. */
+/** Opens the log that a URL names, and the probe of its store. */
 import { openEventStoreLog } from './eventstore/eventstore-log.js';
 import { createEventStoreProbe } from './eventstore/probe.js';
 import { BadEventStoreUrl, namesEventStore } from './eventstore/url.js';

@@ -45,7 +45,8 @@ describe('deploy: the systemd units', () => {
   });
 
   it('leave a process its time to stop, and do not start again what cannot work', () => {
-    assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) * 1_000 > 2 * parseConfig({}).stopTimeoutMs);
+    const { stopGraceMs, stopTimeoutMs } = parseConfig({ DATABASE_URL: 'postgresql://127.0.0.1/exchange' });
+    assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) * 1_000 > stopGraceMs + 2 * stopTimeoutMs);
     assert.match(unit, new RegExp(`^RestartPreventExitStatus=${BAD_CONFIGURATION}$`, 'm'));
   });
 
