@@ -251,7 +251,7 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
   };
 }
 
-/** Why a process whose roles do not all work yet is not ready: what it has to say of itself, and never nothing, also where it has just begun to ask. */
+/** Why a process whose roles do not all work yet is not ready. Never nothing, also while it has just begun to ask for what it needs. */
 export function startingReasons(said: readonly string[]): readonly string[] {
   return said.length === 0 ? ['the process is starting'] : said;
 }

@@ -16,10 +16,11 @@ describe('service: a process that starts', () => {
     const silent = createServer((socket) => { sockets.push(socket); }).listen(0, '127.0.0.1');
     await event(silent, 'listening');
     const url = `postgresql://127.0.0.1:${(silent.address() as AddressInfo).port}/exchange`;
-    const config = parseConfig({ PORT: '0', DATABASE_URL: url, DATA_DIR: directory, LOG_LEVEL: 'silent', ROLES: 'engine', STOP_GRACE_MS: '0' });
+    const config = parseConfig({ PORT: '0', DATABASE_URL: url, DATA_DIR: directory, LOG_LEVEL: 'silent', ROLES: 'engine' });
     const asked = event(silent, 'connection');
     const exchange = await openProcess({
-      config, grounds: { urls: { log: url, readModels: url, outbox: url }, chains: [] }, logger: createLogger(config), forgotten: () => Promise.resolve(),
+      config, grounds: { urls: { log: url, readModels: url, outbox: url }, chains: [] }, logger: createLogger(config),
+      forgotten: () => Promise.resolve(),
     });
     exchange.started.catch(() => undefined);
     await asked;
