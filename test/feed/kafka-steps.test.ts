@@ -1,7 +1,7 @@
 /** What waits in a Kafka consumer is taken in one step, whichever partitions it is from; the consumer goes on once all of it has been handled. */
 import assert from 'node:assert/strict';
 import type { KafkaClient, Reading, TopicRecord } from '../../command/feed/kafka/client.js';
-import { createKafkaFeed } from '../../command/feed/kafka/kafka-feed.js';
+import { createKafkaFeed, type KafkaFeedOptions } from '../../command/feed/kafka/kafka-feed.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
 import { PARTITIONS, encodeMessage, type SequencedMessage } from '../../command/feed/messages.js';
 import { FEED_START, createSequencer, partitionsAfter, type FeedBatch } from '../../command/feed/sequence.js';
@@ -56,14 +56,16 @@ function recordOf(message: SequencedMessage): TopicRecord {
 }
 
 /** A follower of which the test asks for one batch after the other. */
-async function follower() {
+async function follower(options: Partial<KafkaFeedOptions> & { readonly length?: () => number } = {}) {
+  const { length = () => records.length } = options;
   const log = createMemoryLog();
   await appendAll(log, 'outcomes', records);
   const kafka = consumer();
   const told: string[] = [];
   const feed = createKafkaFeed({
-    open: () => kafka.client, topic: 'fills', group: 'fills', logFeed: createLogFeed(log), log, report: (level, text) => { told.push(`${level}: ${text}`); },
-    idleMs: 3_600_000,
+    open: () => kafka.client, topic: 'fills', group: 'fills', logFeed: createLogFeed(log), report: (level, text) => { told.push(`${level}: ${text}`); },
+    log: { length: () => Promise.resolve(length()), read: (...where) => log.read(...where) },
+    idleMs: 3_600_000, silentMs: 3_600_000, ...options,
   });
   const stopping = new AbortController();
   const batches = feed.follow(FEED_START, stopping.signal)[Symbol.asyncIterator]();
@@ -74,6 +76,12 @@ async function follower() {
       const { value } = await batches.next() as { value: FeedBatch | undefined };
       if (value !== undefined) partitions = partitionsAfter(partitions, value);
       return value;
+    },
+    /** So many messages or more. */
+    async take(count: number): Promise<SequencedMessage[][]> {
+      const messages: SequencedMessage[] = [];
+      while (messages.length < count) messages.push(...(await this.next())?.messages ?? []);
+      return byPartition(messages);
     },
     /** The place of each partition's next message. */
     reached: () => partitions.map(({ nextSeq }) => nextSeq),
@@ -146,4 +154,71 @@ describe('the fill feed by Kafka: its steps', () => {
       assert.deepEqual(following.told, [`alarm: the Kafka topic fills: ${told}`]);
     });
   }
+
+  describe('a partition from which nothing comes', () => {
+    const SILENT = 2;
+    /** Each partition's messages of the outcomes from one position on, up to another. */
+    const between = (from: number, to: number) => byPartition(whole.filter(({ message: { position } }) => position >= from && position < to));
+    const others = (batches: readonly SequencedMessage[][]) => batches.map((messages, partition) => partition === SILENT ? [] : messages);
+    const alone = (messages: readonly SequencedMessage[]) => Array.from({ length: PARTITIONS }, (_, partition) => partition === SILENT ? messages : []);
+    const [old, fresh, newest, last] = [between(0, 2_000), between(2_000, 3_000), between(3_000, 3_500), between(3_500, 3_600)];
+
+    it('holds nothing up while the others go on: what is due comes from the log, and what is newer is waited for', async () => {
+      let length = 2_000;
+      const following = await follower({ silentMs: 0, length: () => length });
+      const next = async (batches: readonly (readonly SequencedMessage[])[], count = 1) => {
+        const taken = following.take(count);
+        await following.fetch(batches);
+        return await taken;
+      };
+      for (const batches of [old, fresh]) assert.deepEqual(await next(others(batches)), others(batches));
+      assert.equal(following.feed.status().trouble, undefined);
+      assert.deepEqual(await next(others(newest), old[SILENT]!.length), alone(old[SILENT]!));
+      length = 3_000;
+      assert.deepEqual(following.feed.status(), { fromLog: old[SILENT]!.length, repeats: 0, alarms: 0, trouble: `those of partition ${SILENT} have not come` });
+      assert.deepEqual(await following.take(1), others(newest));
+      assert.deepEqual(await following.take(fresh[SILENT]!.length), alone(fresh[SILENT]!));
+      assert.notEqual(following.feed.status().trouble, undefined, 'what the others bring does not end it');
+      // It is back, and brings what was taken from the log once more.
+      assert.deepEqual(await next(alone([...old[SILENT]!, ...newest[SILENT]!])), alone(newest[SILENT]!));
+      assert.deepEqual(await next(last), last);
+      assert.deepEqual(following.feed.status(),
+        { fromLog: old[SILENT]!.length + fresh[SILENT]!.length, repeats: old[SILENT]!.length, alarms: 0, trouble: undefined });
+      assert.deepEqual(following.told, [
+        `trouble: messages of the fill feed are taken from the log, not from Kafka: those of partition ${SILENT} have not come`,
+        'note: messages of the fill feed come by Kafka again',
+      ]);
+      await following.stop();
+    });
+
+    it('is not one that is behind and comes', async () => {
+      const following = await follower({ silentMs: 0, length: () => 500 });
+      const messages = between(0, 500)[SILENT]!;
+      assert.ok(messages.length > 9);
+      const some = (from: number, to: number) => alone(messages.slice(from, to));
+      const first = between(0, 1_000).map((each, partition) => partition === SILENT ? messages.slice(0, 3) : each);
+      for (const batches of [first, some(3, 6), some(6, 9), some(9, messages.length)]) {
+        const taken = following.take(1);
+        await following.fetch(batches);
+        assert.deepEqual(await taken, batches);
+      }
+      assert.deepEqual([following.feed.status().fromLog, following.told], [0, []]);
+      await following.stop();
+    });
+
+    it('and that has nothing to tell is no trouble', async () => {
+      const ofIt = byPartition(whole)[SILENT]!.map(({ message: { position } }) => position);
+      const before = ofIt.findIndex((position, index) => between(position + 1, ofIt[index + 1] ?? position).flat().length > 1);
+      const [from, to] = [ofIt[before]! + 1, ofIt[before + 1]!];
+      const [first, second] = [between(0, from), between(from, to)];
+      const following = await follower({ silentMs: 0, length: () => to });
+      for (const batches of [first, second, others(between(to, 1_000))]) {
+        const taken = following.take(1);
+        await following.fetch(batches);
+        assert.deepEqual(await taken, batches);
+      }
+      assert.deepEqual([following.feed.status().fromLog, following.told], [0, []]);
+      await following.stop();
+    });
+  });
 });

@@ -90,7 +90,7 @@ describe('kafka: the fill feed', () => {
     stage(3, 3_000);
     await scene.grow(500);
     const publisher = scene.publisher();
-    const follower = scene.follower({ idleMs: 60_000 });
+    const follower = scene.follower({ idleMs: 60_000, silentMs: 3_600_000 });
     await until('some have come', () => follower.messages.length > 0);
     const growing = scene.grow(1_000);
     await broker.kill();

@@ -21,6 +21,11 @@ export interface KafkaFeedOptions {
   readonly report: Report;
   /** When nothing has come for so long, the log is asked whether there is something. Default 2 s. */
   readonly idleMs?: number;
+  /**
+   * When nothing has come from a partition for so long, though other partitions go on, the log is asked whether there is something. Well above
+   * the time from one barrier to the next, and a message's normal delay. Default 30 s.
+   */
+  readonly silentMs?: number;
 }
 
 export interface KafkaFeedStatus {
@@ -39,6 +44,7 @@ export interface KafkaFeed extends FillFeed {
 
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 const IDLE_MS = 2_000;
+const SILENT_MS = 30_000;
 /** How often a member of the group tells that it lives while its batch waits. */
 const ALIVE_MS = 1_000;
 const ALARM_EVERY_MS = 60_000;
@@ -53,13 +59,25 @@ export function createKafkaFeed(options: KafkaFeedOptions): KafkaFeed {
       const client = options.open();
       const course = new Course(options, { from, signal, figures, troubleOfKafka: () => client.trouble() });
       const arrivals = createArrivals();
-      const reading = keepReading(client, options, { signal, arrived: arrivals.put });
+      const reading = keepReading(client, options, {
+        signal,
+        arrived(batch, alive) {
+          course.hears(batch.partition);
+          return arrivals.put(batch, alive);
+        },
+      });
       try {
         while (!signal.aborted) {
           const arrived = await arrivals.next(signal, options.idleMs ?? IDLE_MS);
           yield* arrived.length === 0 ? course.whenIdle() : course.take(arrived.map(({ batch }) => batch));
           // The signal may have cut it short.
-          if (!signal.aborted) for (const { handled } of arrived) handled();
+          if (!signal.aborted) {
+            for (const { batch, handled } of arrived) {
+              course.hears(batch.partition);
+              handled();
+            }
+          }
+          yield* course.whenSilent();
         }
       } finally {
         arrivals.leave();
@@ -90,10 +108,19 @@ class Course {
   /** How many outcomes there were at the last look while nothing came. */
   private seen = 0;
   private readonly told = new Map<string, number>();
+  /** The last look for silent partitions: when it was, how many outcomes there were, and from which partitions something has come since. */
+  private look = { atMs: -Infinity, length: 0 };
+  private readonly heard = new Set<number>();
+  /** Partitions whose messages were taken from the log, and from which nothing has come since. */
+  private readonly missed = new Set<number>();
 
   constructor(private readonly options: KafkaFeedOptions, private readonly following: Following) {
     this.partitions = following.from.partitions;
     this.markets = new Map(following.from.markets);
+  }
+
+  hears(partition: number): void {
+    this.heard.add(partition);
   }
 
   /** What is next in all partitions is one batch. */
@@ -106,6 +133,8 @@ class Course {
       }
       yield* this.takeNext(sifted);
       if (this.following.signal.aborted) return;
+      for (const { partition, messages, repeats } of sifted) if (messages.length + repeats > 0) this.missed.delete(partition);
+      this.mended();
       rest = [];
       for (const { partition, records, gap } of sifted) {
         if (gap === undefined) continue;
@@ -127,11 +156,7 @@ class Course {
     const known = await Promise.all(runs.map(({ messages }) => this.areOfThisHistory(messages)));
     if (known.includes(undefined)) return;
     const messages = runs.flatMap((run, index) => known[index] === true ? run.messages : []);
-    if (messages.length > 0) {
-      yield this.given({ messages });
-      if (this.following.figures.trouble !== undefined) this.options.report('note', 'messages of the fill feed come by Kafka again');
-      this.following.figures.trouble = undefined;
-    }
+    if (messages.length > 0) yield this.given({ messages });
     const foreign = runs.filter((_run, index) => known[index] === false);
     if (foreign.length === 0) return;
     this.alarm('foreign', `messages of another history are in partition ${foreign.map(({ partition }) => partition).join(', ')}, and the log's are taken`);
@@ -140,28 +165,75 @@ class Course {
 
   /** Whatever the reason is why nothing comes: a broker or a publisher that is away, a topic that is gone, or nothing to tell. */
   async* whenIdle(): AsyncGenerator<FeedBatch> {
-    const { options: { log, report }, following: { signal, figures, troubleOfKafka } } = this;
     // What was there at the last look has had its time to come.
     const due = this.seen;
-    this.seen = await waitForLog(() => log.length('outcomes'), signal) ?? 0;
-    const before = figures.fromLog;
-    yield* this.fromLog(due);
-    if (figures.fromLog === before) return;
-    const why = troubleOfKafka() ?? 'they have not come';
-    if (figures.trouble === undefined) report('trouble', `messages of the fill feed are taken from the log, not from Kafka: ${why}`);
-    figures.trouble = why;
+    this.seen = await this.length() ?? 0;
+    for await (const batch of this.fromLog(due)) {
+      this.misses(batch.messages);
+      yield batch;
+    }
   }
 
-  /** What was not given of the outcomes below a length; by default of all that there are now. */
-  private async* fromLog(length?: number): AsyncGenerator<FeedBatch> {
-    const { options: { log, logFeed }, following: { signal, figures } } = this;
-    const end = length ?? await waitForLog(() => log.length('outcomes'), signal);
+  /**
+   * A partition whose leader is away holds everything up, whatever comes from the others. One from which something comes is behind at most, and
+   * one that has nothing to tell is no trouble.
+   */
+  async* whenSilent(): AsyncGenerator<FeedBatch> {
+    const { look: { atMs, length: due }, options: { silentMs = SILENT_MS } } = this;
+    if (performance.now() - atMs < silentMs) return;
+    const silent = this.partitions.flatMap(({ position }, partition) => position < due && !this.heard.has(partition) ? [partition] : []);
+    const comes = this.heard.size > 0;
+    let found = false;
+    if (silent.length > 0) {
+      // Newer ones are on their way.
+      for await (const batch of this.fromLog(due, { newer: false })) {
+        found = this.misses(batch.messages.filter(({ partition }) => silent.includes(partition))) || found;
+        yield batch;
+      }
+    }
+    if (comes && !found) this.missed.clear();
+    this.mended();
+    this.heard.clear();
+    this.look = { length: await this.length() ?? 0, atMs: performance.now() };
+  }
+
+  /** Tells of messages that had to be taken from the log. Returns whether there are some. */
+  private misses(messages: readonly SequencedMessage[]): boolean {
+    if (messages.length === 0) return false;
+    const { options: { report }, following: { figures, troubleOfKafka } } = this;
+    for (const { partition } of messages) this.missed.add(partition);
+    // What came before says nothing about now.
+    this.heard.clear();
+    const kafka = troubleOfKafka();
+    const why = `those of partition ${[...this.missed].sort().join(', ')} have not come${kafka === undefined ? '' : `: ${kafka}`}`;
+    if (figures.trouble === undefined) report('trouble', `messages of the fill feed are taken from the log, not from Kafka: ${why}`);
+    figures.trouble = why;
+    return true;
+  }
+
+  private mended(): void {
+    const { options: { report }, following: { figures } } = this;
+    if (figures.trouble === undefined || this.missed.size > 0) return;
+    report('note', 'messages of the fill feed come by Kafka again');
+    figures.trouble = undefined;
+  }
+
+  /** What was not given of the outcomes below a length, by default of all that there are now, and without `newer: false` what comes with it. */
+  private async* fromLog(length?: number, { newer = true } = {}): AsyncGenerator<FeedBatch> {
+    const { options: { logFeed }, following: { signal, figures } } = this;
+    const end = length ?? await this.length();
     if (end === undefined || least(this.partitions) >= end) return;
-    for await (const batch of logFeed.follow({ partitions: this.partitions, markets: this.markets }, signal)) {
+    for await (const read of logFeed.follow({ partitions: this.partitions, markets: this.markets }, signal)) {
+      const batch = newer ? read : below(end, read);
       figures.fromLog += batch.messages.length;
       yield this.given(batch);
       if (least(this.partitions) >= end) return;
     }
+  }
+
+  /** How many outcomes there are. Undefined when the signal has aborted. */
+  private length(): Promise<number | undefined> {
+    return waitForLog(() => this.options.log.length('outcomes'), this.following.signal);
   }
 
   /** A digest covers everything before it, so the last message speaks for all. Undefined when the signal has aborted. */
@@ -194,6 +266,12 @@ class Course {
     this.told.set(kind, nowMs);
     this.options.report('alarm', `the Kafka topic ${this.options.topic}: ${text}`);
   }
+}
+
+/** The batch up to an outcome, where it says that it reaches beyond. */
+function below(end: number, batch: FeedBatch): FeedBatch {
+  if (batch.reached === undefined || batch.reached <= end) return batch;
+  return { messages: batch.messages.filter(({ message }) => message.position < end), reached: end };
 }
 
 /** Undefined when the signal has aborted. While the log is away, it waits. */
