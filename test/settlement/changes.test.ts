@@ -1,12 +1,12 @@
 /** What batches of the feed change, over random histories whose partitions come at different speeds. */
 import { deepEqual, equal, ok, throws } from 'node:assert/strict';
 import fc from 'fast-check';
-import { changesOf, leastBarrier, type Changes, type Taken } from '../../command/settlement/intake/changes.js';
+import { changesOf, leastBarrier, takenAfter, type Changes, type Taken } from '../../command/settlement/intake/changes.js';
 import { PARTITIONS, type SequencedMessage } from '../../command/feed/messages.js';
 import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
 import { feedHistory } from '../support/feed-history.js';
 
-const START: Taken = { partitions: FEED_START.partitions, watermark: 0, ahead: new Map(), barriers: new Map(), newest: undefined };
+const start = (ahead: Taken['ahead'] = new Map()): Taken => ({ partitions: FEED_START.partitions, watermark: 0, ahead, barriers: new Map(), newest: undefined });
 
 const sequencer = createSequencer(FEED_START);
 const messages = feedHistory(5, 1_500).outcomes.flatMap((outcome) => sequencer.take(outcome));
@@ -63,14 +63,14 @@ describe('settlement: what a batch of the feed changes', () => {
     fc.assert(fc.property(choices, (random) => {
       const rows = new Rows();
       const given: SequencedMessage[] = [];
-      let at = START;
+      let at = start();
       taken(random, (batch) => {
         const changes = changesOf(at, { messages: batch });
         given.push(...batch);
         rows.write(changes);
         const { watermark, unsettled, endedAhead } = known(given);
         const before = at;
-        at = changes.after;
+        at = takenAfter(at, changes);
         equal(at.watermark, watermark);
         const stored = [...rows.byFill].sort(([a], [b]) => a - b);
         deepEqual(stored.filter(([, ended]) => !ended).map(([fill]) => fill), unsettled);
@@ -91,9 +91,9 @@ describe('settlement: what a batch of the feed changes', () => {
     let differed = 0;
     fc.assert(fc.property(uneven, (random) => {
       const given: SequencedMessage[] = [];
-      let at = START;
+      let at = start();
       taken(random, (batch) => {
-        at = changesOf(at, { messages: batch }).after;
+        at = takenAfter(at, changesOf(at, { messages: batch }));
         given.push(...batch);
         for (const chainId of chains) {
           const blocks = Array.from({ length: PARTITIONS }, (_, partition) => given.findLast((each) => (
@@ -111,13 +111,28 @@ describe('settlement: what a batch of the feed changes', () => {
   });
 
   it('tells which number each partition must have had, and changes nothing that it was given', () => {
-    const first = changesOf(START, { messages: queues[3]!.slice(0, 5) });
+    const before = start();
+    const first = changesOf(before, { messages: queues[3]!.slice(0, 5) });
     deepEqual(first.moved, [{ partition: 3, expected: 0, ...first.after.partitions[3]! }]);
-    deepEqual(START.partitions, FEED_START.partitions);
-    deepEqual([START.ahead.size, START.barriers.size], [0, 0]);
-    const second = changesOf(first.after, { messages: queues[3]!.slice(5, 7), reached: 40 });
+    deepEqual(before, start());
+    const next = takenAfter(before, first);
+    const second = changesOf(next, { messages: queues[3]!.slice(5, 7), reached: 40 });
     deepEqual(second.moved.map(({ partition, expected, nextSeq }) => [partition, expected, nextSeq]), queues.map((_, partition) => (
       partition === 3 ? [3, 5, 7] : [partition, 0, 0])));
-    throws(() => changesOf(first.after, { messages: queues[3]!.slice(6, 7) }), /expected 5 of/);
+    throws(() => changesOf(next, { messages: queues[3]!.slice(6, 7) }), /expected 5 of/);
+  });
+
+  it('never goes through all fills that are ahead, of which there are very many while a partition is slow', () => {
+    let at = start(new Unwalked());
+    for (const queue of queues) at = takenAfter(at, changesOf(at, { messages: queue }));
+    deepEqual([at.watermark, at.ahead.size], [known(messages).watermark, 0]);
   });
 });
+
+class Unwalked extends Map<number, never> {
+  override [Symbol.iterator](): never { throw new Error('all of them are gone through'); }
+  override entries(): never { return this[Symbol.iterator](); }
+  override keys(): never { return this[Symbol.iterator](); }
+  override values(): never { return this[Symbol.iterator](); }
+  override forEach(): never { return this[Symbol.iterator](); }
+}

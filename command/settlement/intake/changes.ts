@@ -18,8 +18,11 @@ export interface Taken {
   readonly partitions: readonly PartitionPosition[];
   /** Fill numbers are dense over all markets and chains. All below this one have come, whichever partition is slow. */
   readonly watermark: number;
-  /** The fills from the watermark on that have come; undefined for one that has ended as well. */
-  readonly ahead: ReadonlyMap<number, UnsettledFill | undefined>;
+  /**
+   * The fills from the watermark on that have come; undefined for one that has ended as well. While a partition is slow there are very many,
+   * so a batch changes them in place.
+   */
+  readonly ahead: Map<number, UnsettledFill | undefined>;
   /** By chain id, then by partition. */
   readonly barriers: ReadonlyMap<number, readonly (Barrier | undefined)[]>;
   /** The place of the newest message; undefined before the first. */
@@ -34,7 +37,9 @@ export interface MatchedFill {
 
 /** What is written in one transaction. */
 export interface Changes {
-  readonly after: Taken;
+  readonly after: Omit<Taken, 'ahead'>;
+  /** What comes to those ahead, or changes there. */
+  readonly ahead: ReadonlyMap<number, UnsettledFill | undefined>;
   readonly moved: readonly (PartitionPosition & { readonly partition: number; readonly expected: number })[];
   readonly opened: readonly { readonly marketId: string; readonly chainId: number }[];
   readonly matched: readonly MatchedFill[];
@@ -47,7 +52,7 @@ export interface Changes {
   readonly passed: readonly UnsettledFill[];
 }
 
-/** Throws an error when the batch is not what follows in each partition. */
+/** Changes nothing that it is given. Throws an error when the batch is not what follows in each partition. */
 export function changesOf(before: Taken, batch: FeedBatch): Changes {
   const partitions = partitionsAfter(before.partitions, batch);
   const came = new Map<number, UnsettledFill>();
@@ -76,7 +81,7 @@ export function changesOf(before: Taken, batch: FeedBatch): Changes {
   const isAhead = (fill: number): boolean => fill >= watermark;
   const earlier = [...ended].filter((fill) => !came.has(fill));
   return {
-    after: { partitions, watermark, ahead, barriers, newest },
+    after: { partitions, watermark, barriers, newest }, ahead,
     moved: partitions.flatMap((at, partition) => {
       const expected = before.partitions[partition]?.nextSeq ?? 0;
       return at === before.partitions[partition] ? [] : [{ ...at, partition, expected }];
@@ -86,15 +91,22 @@ export function changesOf(before: Taken, batch: FeedBatch): Changes {
   };
 }
 
+/** What has come after the changes to `before`, which is not to be used any more. */
+export function takenAfter({ ahead, ...before }: Taken, { after, ...changes }: Changes): Taken {
+  for (let fill = before.watermark; fill < after.watermark; fill++) ahead.delete(fill);
+  for (const [fill, each] of changes.ahead) ahead.set(fill, each);
+  return { ...after, ahead };
+}
+
 /** Moves the watermark over all fills that have come without a gap; `over` are those of them that had ended in an earlier batch. */
 function passOn(before: Taken, { came, ended }: { came: ReadonlyMap<number, UnsettledFill>; ended: ReadonlySet<number> }) {
-  const ahead = new Map([...before.ahead, ...came]);
-  for (const fill of ended) if (ahead.has(fill)) ahead.set(fill, undefined);
+  const ahead = new Map<number, UnsettledFill | undefined>(came);
+  for (const fill of ended) if (came.has(fill) || before.ahead.has(fill)) ahead.set(fill, undefined);
   const passed: UnsettledFill[] = [];
   const over: number[] = [];
   let { watermark } = before;
-  for (; ahead.has(watermark); watermark++) {
-    const fill = ahead.get(watermark);
+  for (; ahead.has(watermark) || before.ahead.has(watermark); watermark++) {
+    const fill = (ahead.has(watermark) ? ahead : before.ahead).get(watermark);
     if (fill !== undefined) passed.push(fill);
     else if (before.ahead.has(watermark) && before.ahead.get(watermark) === undefined) over.push(watermark);
     ahead.delete(watermark);

@@ -10,7 +10,7 @@ import type { FillFeed } from '../../feed/fill-feed.js';
 import { least, type FeedBatch } from '../../feed/sequence.js';
 import { OutboxUnavailable } from '../../lane/requests.js';
 import type { SettlementView } from '../settlement-worker.js';
-import { changesOf, leastBarrier, type Barrier, type Taken } from './changes.js';
+import { changesOf, leastBarrier, takenAfter, type Barrier, type Taken } from './changes.js';
 import { createMirror, WINDOW_FILLS, type Mirror } from './mirror.js';
 import { openStore, Overtaken, type IntakeStore, type StoreOptions } from './store.js';
 
@@ -239,7 +239,7 @@ async function takeIn(course: Course, batch: FeedBatch, unwritten: number): Prom
   const read = unwritten + least(changes.after.partitions) - before;
   const writes = batch.messages.length > 0 || read >= UNWRITTEN_OUTCOMES;
   if (writes) await course.store.write(changes);
-  course.taken = changes.after;
+  course.taken = takenAfter(course.taken, changes);
   for (const { marketId, chainId } of changes.opened) course.markets.set(marketId, chainId);
   const over = batch.messages.flatMap(({ message }) => message.type === 'FillSettled' || message.type === 'FillFailed' ? [message.fill] : []);
   for (const mirror of course.mirrors.values()) {
