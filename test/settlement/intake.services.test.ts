@@ -340,6 +340,28 @@ describe('settlement: the intake', () => {
       match(reports.join('\n'), /^trouble: the intake of fills waits: the outbox is not available: .*\n[^]*note: the intake of fills goes on$/);
     });
 
+    it('who stands by after a trouble has none, and no position that another one has left behind; what is wrong then is told', async () => {
+      const feed = spokenFeed();
+      const history = createHistory();
+      const running = await start(feed, { url: through });
+      feed.say([history.opened(red), history.matched(red)], 2);
+      await shows(running, { nextFill: 1, fills: [0], nextBlock: 0 });
+      proxy.refuse();
+      await until('the trouble is told', () => running.intake.status().trouble !== undefined);
+      equal(running.intake.status().position, 2);
+      const other = await start(feed);
+      await until('the other one takes in', () => other.intake.status().position === 2);
+      proxy.accept();
+      await until('it stands by', () => running.intake.status().standby);
+      deepEqual(running.intake.status(), { standby: true, position: undefined, trouble: undefined });
+      proxy.refuse();
+      await until('it does not stand by any more', () => !running.intake.status().standby);
+      const { position, trouble } = running.intake.status();
+      equal(position, 2);
+      match(trouble ?? '', /^the outbox is not available: /);
+      match(reports.join('\n'), /^(?:trouble: .*\n)+note: another process takes in fills, and this one stands by\ntrouble: /);
+    });
+
     it('a session that ends while nothing comes is noticed, and another one is opened', async () => {
       const feed = spokenFeed();
       const running = await start(feed);

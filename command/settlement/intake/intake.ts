@@ -33,7 +33,7 @@ export interface IntakeOptions extends Pick<StoreOptions, 'url' | 'standByMs' | 
 export interface IntakeStatus {
   /** Whether another process takes in. */
   readonly standby: boolean;
-  /** All messages of the outcomes below this log position have come; undefined before that is known. */
+  /** All messages of the outcomes below this log position have come; undefined before that is known, and while another process takes in. */
   readonly position: number | undefined;
   /** Why nothing can be taken in at present; undefined when nothing is wrong. */
   readonly trouble: string | undefined;
@@ -125,6 +125,8 @@ class IntakeRun {
         if (!passing) throw error;
         if (this.trouble !== error.message) report('trouble', `the intake of fills waits: ${error.message}`);
         this.trouble = error.message;
+        // Whether another one takes in is not known any more.
+        this.standby = false;
         this.begin();
         await pause(backoffMs(Math.max(1, failures), backoff), signal);
       }
@@ -132,8 +134,9 @@ class IntakeRun {
   }
 
   status(): IntakeStatus {
-    const taken = (this.current ?? this.shown)?.taken;
-    return { standby: this.standby, position: taken === undefined ? undefined : least(taken.partitions), trouble: this.trouble };
+    const { standby, trouble } = this;
+    const taken = standby ? undefined : (this.current ?? this.shown)?.taken;
+    return { standby, position: taken === undefined ? undefined : least(taken.partitions), trouble };
   }
 
   view(chainId: number): SettlementView {
@@ -171,7 +174,7 @@ class IntakeRun {
       this.current = course;
       void store.ended(either).then(() => { ending.abort(new OutboxUnavailable('the session of the intake has ended')); });
       await this.progress(course);
-      this.goesOn();
+      this.isWell('the intake of fills goes on');
       let unwritten = 0;
       for await (const batch of feed.follow({ partitions: course.taken.partitions, markets: course.markets }, either)) {
         const restUntilMs = performance.now() + restMs;
@@ -192,11 +195,11 @@ class IntakeRun {
 
   private standsBy(standby: boolean): void {
     this.standby = standby;
-    if (standby) this.begin();
+    if (standby) this.isWell('another process takes in fills, and this one stands by');
   }
 
-  private goesOn(): void {
-    if (this.trouble !== undefined) this.options.report('note', 'the intake of fills goes on');
+  private isWell(note: string): void {
+    if (this.trouble !== undefined) this.options.report('note', note);
     this.trouble = undefined;
     this.begin();
   }
