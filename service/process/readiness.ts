@@ -61,6 +61,8 @@ export interface IntakeHealth {
   readonly lag: number | null;
   /** Why nothing can be taken in; null when it can. */
   readonly trouble: string | null;
+  /** Why fills are taken from the log, and not from Kafka; null while they come by Kafka, or are not to. */
+  readonly kafkaTrouble: string | null;
 }
 
 /** The fill feed in Kafka, at a process that may publish it. */

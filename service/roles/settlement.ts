@@ -11,7 +11,7 @@ import { createSettledOnChain } from '../../command/settlement/settled-on-chain.
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { ChainAccess } from '../chains/chain-access.js';
-import { openFillFeed } from '../feed/fill-feed.js';
+import { openFillFeed, type OpenFeed } from '../feed/fill-feed.js';
 import { createWaitingAlarm } from '../chains/chain-alarms.js';
 import { watchChain } from '../chains/chain-watch.js';
 import { createSettlementHealth } from '../chains/settlement-health.js';
@@ -35,19 +35,20 @@ export const settlement: Role = {
     // Orders that settle nowhere have nothing to take in.
     if (accesses.size === 0) return { routes: [], figures: [], failed: neverFails, health: () => ({ reasons: [] }), stop: () => Promise.resolve() };
     const stopping = new AbortController();
-    const { feed } = await openFillFeed(parts);
+    const open = await openFillFeed(parts);
     const foreign = rejection();
     const intake = runIntake({
-      url: urls.outbox, feed, log, chains: [...accesses.keys()], signal: stopping.signal, report: reportTo(logger),
+      url: urls.outbox, feed: open.feed, log, chains: [...accesses.keys()], signal: stopping.signal, report: reportTo(logger),
       checkChains: (ofMarkets) => { checkChains(ofMarkets, [...accesses.keys()]); },
     });
     await intake.begun;
     const running = await Promise.all([...accesses.values()].map((access) => (
       startSettlement(access, { intake, parts, stopping: stopping.signal, foreign: foreign.reject }))));
     const chains = () => running.map(({ health }) => health());
-    const intakes = () => [intakeHealth(intake, parts.logLength())];
+    const intakes = () => [intakeHealth(intake, open, parts.logLength())];
     return {
-      routes: [], figures: [...settlementFigures(chains), ...intakeFigures(intakes)], failed: failureOf(Promise.race([foreign.promise, intake.done])),
+      routes: [], figures: [...settlementFigures(chains), ...intakeFigures(intakes), ...kafkaFigures(open)],
+      failed: failureOf(Promise.race([foreign.promise, intake.done])),
       health: () => ({ reasons: [], intakes: intakes(), chains: chains() }),
       async stop() {
         stopping.abort(new Error('the process stops'));
@@ -112,9 +113,11 @@ function cursorOf(intake: Intake, chainId: number) {
   return barrier === undefined ? undefined : { ...barrier, nextBlock: barrier.block + 1, nextLog: 0 };
 }
 
-function intakeHealth(intake: Intake, logLength: number): IntakeHealth {
+/** What Kafka does says nothing about a process that stands by. */
+export function intakeHealth(intake: Pick<Intake, 'status'>, feed: Pick<OpenFeed, 'status'>, logLength: number): IntakeHealth {
   const { standby, position, trouble } = intake.status();
-  return { standby, position: position ?? null, lag: position === undefined ? null : Math.max(0, logLength - position), trouble: trouble ?? null };
+  const lag = position === undefined ? null : Math.max(0, logLength - position);
+  return { standby, position: position ?? null, lag, trouble: trouble ?? null, kafkaTrouble: standby ? null : feed.status()?.trouble ?? null };
 }
 
 /** The metrics of the settlement workers. */
@@ -137,5 +140,20 @@ export function intakeFigures(intakes: () => readonly IntakeHealth[]): readonly 
     figure('exchange_intake_holds', '1 while this process takes in the fills to settle', ({ standby }) => standby ? 0 : 1),
     figure('exchange_intake_lag_records', 'Number of records of the log that the intake does not include yet', ({ lag }) => lag ?? 0),
     figure('exchange_intake_troubled', '1 when nothing can be taken in', ({ trouble }) => trouble === null ? 0 : 1),
+  ];
+}
+
+/** The metrics of what comes by Kafka; without values where the feed is straight from the log. */
+export function kafkaFigures(feed: Pick<OpenFeed, 'status'>): readonly Figure[] {
+  const figure = (name: string, help: string, key: 'fromLog' | 'alarms'): Figure => ({
+    name, help,
+    read() {
+      const status = feed.status();
+      return status === undefined ? [] : status[key];
+    },
+  });
+  return [
+    figure('exchange_intake_from_log_messages', 'Number of messages that did not come by Kafka and were taken from the log', 'fromLog'),
+    figure('exchange_intake_alarms', 'Number of gaps and of messages that cannot be used that were found in the Kafka topic', 'alarms'),
   ];
 }

@@ -51,6 +51,7 @@ const Readiness = field.answer('Readiness', {
     position: field.orNull(field.integer('Number of command outcomes.'), 'Number of command outcomes that are taken in; null while that is not known.'),
     lag: field.orNull(field.integer('Number of commands.'), 'Number of commands that are not taken in yet; null while that is not known.'),
     trouble: field.orNull(Type.String(), 'Why nothing can be taken in; null when it can.'),
+    kafkaTrouble: field.orNull(Type.String(), 'Why fills are taken from the log, and not from Kafka; null while they come by Kafka, or are not to.'),
   }), { description: 'State of the settlement role: how far the fills to settle have come in.' })),
   lanes: Type.Optional(Type.Array(field.answer('LaneReadiness', {
     chainId: field.ChainId, key: Type.String({ description: 'Name of the key in the settings.' }), address: field.Address,
@@ -115,7 +116,7 @@ const readiness = {
   databases: [{ name: 'log', answers: true, lastError: null }, { name: 'read models', answers: true, lastError: null }],
   disk: { freeBytes: 84_825_690_112, minFreeBytes: 512_000_000 },
   readModels: { position: 4_217, lag: 0 }, feeds: [{ topic: 'fills.v1', standby: false, position: 4_217, lag: 1, trouble: null }],
-  intakes: [{ standby: false, position: 4_217, lag: 1, trouble: null }],
+  intakes: [{ standby: false, position: 4_217, lag: 1, trouble: null, kafkaTrouble: null }],
   lanes: [{ chainId: 31_337, key: 'operator', address: example.bob, standby: false, trouble: null }],
   relays: [{
     chainId: 31_337, address: example.maker, standby: false, openRelays: 1, trouble: null,
