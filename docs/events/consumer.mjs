@@ -6,7 +6,7 @@ import { appendFileSync, readFileSync, truncateSync } from 'node:fs';
 import { Kafka, logLevel } from 'kafkajs';
 
 const { KAFKA_BROKERS = '127.0.0.1:9092', KAFKA_TOPIC = 'fills.v1', GROUP = 'example', API = 'http://127.0.0.1:8080', FILE = 'fills.ndjson' } = process.env;
-const next = new Map();
+const next = new Map(), TYPES = ['MarketOpened', 'FillMatched', 'FillSettled', 'FillFailed', 'ChainAdvanced'];
 const kept = readFileSync(FILE, { encoding: 'utf8', flag: 'a+' });
 const end = kept.lastIndexOf('\n') + 1; // What follows was being written when the process was killed.
 truncateSync(FILE, end);
@@ -14,16 +14,16 @@ for (const line of kept.slice(0, end).split('\n').filter(Boolean)) next.set(JSON
 
 async function take({ batch: { partition, messages }, heartbeat }) {
   const taken = [];
-  let expected = next.get(partition) ?? 0;
   for (const { headers, value } of messages) {
-    const seq = Number(headers.seq);
+    const seq = Number(headers.seq), expected = next.get(partition) ?? 0;
     if (!(seq >= expected)) continue; // It was taken before, or is not the exchange's.
-    taken.push(...seq > expected ? await fromHistory(partition, expected, seq, heartbeat) : [], JSON.parse(value));
-    expected = seq + 1;
+    const message = TYPES.some((type) => `${headers.schema}` === `${type}/1`) ? JSON.parse(value) : {};
+    if (message.v !== 1) throw new Error(`message ${seq} of partition ${partition} is ${headers.schema}, v ${message.v}: another version`);
+    taken.push(...seq > expected ? await fromHistory(partition, expected, seq, heartbeat) : [], message);
+    next.set(partition, seq + 1);
   }
   const fills = taken.filter(({ type }) => type === 'FillMatched');
-  if (taken.length > 0) appendFileSync(FILE, `${JSON.stringify({ partition, next: expected, fills })}\n`, { flush: true });
-  next.set(partition, expected);
+  if (taken.length > 0) appendFileSync(FILE, `${JSON.stringify({ partition, next: next.get(partition), fills })}\n`, { flush: true });
 }
 
 /** A partition's messages from number `first` to the one before `beyond`, made from the history as the publisher makes them. */
@@ -34,7 +34,7 @@ async function fromHistory(partition, first, beyond, heartbeat) {
     if (!page.events?.length) throw new Error(page.error ?? `the history has no message ${seq} of partition ${partition}`);
     for (const { position, outcome: { at, events } } of page.events) for (const event of events) {
       if (event.type === 'MarketOpened') chains.set(event.marketId, event.chainId);
-      if (!['MarketOpened', 'FillMatched', 'FillSettled', 'FillFailed', 'ChainAdvanced'].includes(event.type)) continue;
+      if (!TYPES.includes(event.type)) continue;
       if (event.type !== 'ChainAdvanced' && Number.parseInt(event.marketId.slice(-8), 16) % 8 !== partition) continue;
       if (seq >= first && seq < beyond) messages.push({ chainId: chains.get(event.marketId), ...event, v: 1, position, at });
       seq++;

@@ -135,6 +135,25 @@ describe('kafka: the example consumer', () => {
     await takesAll();
   });
 
+  for (const [where, spoilt] of [['schema', 'FillMatched/2, v undefined'], ['v', 'MarketOpened/1, v 2']] as const) {
+    it(`ends at a message of another version, by its ${where}, and takes neither it nor what is behind it`, async () => {
+      await stage(3_000);
+      await scene.grow(3_000);
+      const [partition, type] = [3, spoilt.slice(0, spoilt.indexOf('/'))];
+      const unknown = scene.expected().find((each) => each.partition === partition && each.message.type === type)!;
+      const records = scene.expected().filter((each) => each.partition === partition).map((each) => ({ partition, ...encodeMessage(each) }));
+      await client.send(options.topic, records.map((record, seq) => {
+        if (seq !== unknown.seq) return record;
+        if (where === 'schema') return { ...record, headers: { ...record.headers, schema: `${type}/2` } };
+        return { ...record, value: Buffer.from(JSON.stringify({ ...unknown.message, v: 2 })) };
+      }));
+      const { code, output } = await start().ended;
+      assert.equal(code, 1, output);
+      assert.ok(output.includes(`message ${unknown.seq} of partition ${partition} is ${spoilt}: another version`), output);
+      assert.ok(takenBy(options.file).every(({ next }) => next <= unknown.seq));
+    });
+  }
+
   it('ends when the history has not got as far as the messages', async () => {
     await stage(3_000);
     await scene.grow(3_000);
