@@ -42,7 +42,7 @@ export interface PublishOptions {
   readonly log: Pick<Log, 'read'>;
   readonly report: Report;
   readonly signal: AbortSignal;
-  /** Called with every step: how many outcomes are published, and why nothing can be at present. */
+  /** Called at the start, and with every step that has succeeded. */
   readonly progress: (progress: Progress) => void;
 }
 
