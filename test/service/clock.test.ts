@@ -31,8 +31,8 @@ describe('service: the clock of a process', () => {
         const { set, start, lines } = scene();
         Object.assign(set, { wallAheadMs: aheadMs, passPerAskMs: 40_000 });
         await assert.rejects(start(), (error: Error) => error instanceof ClockDiffers && error.message.startsWith(
-          `the clock of this machine is ${how} the clock of the log's database (`) && error.message.endsWith('): set the wrong one right, then start again'));
-        assert.deepEqual(lines.map((line) => line.split(' (')[0]), [`error the clock of this machine is ${how} the clock of the log's database`]);
+          `the clock of this machine is ${how} the database's clock (`) && error.message.endsWith('): set the wrong one right, then start again'));
+        assert.deepEqual(lines.map((line) => line.split(' (')[0]), [`error the clock of this machine is ${how} the database's clock`]);
       });
     }
 
