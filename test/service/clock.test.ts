@@ -104,7 +104,7 @@ describe('service: the clock of a process', () => {
     assert.deepEqual([clock.now() - NOW_MS, clock.doubt()], [14_000, undefined]);
     set.passedMs = 100 * DAY_MS;
     await clock.look();
-    assert.deepEqual([clock.now() - NOW_MS, clock.doubt()], [25_000, 'the log\'s database has not confirmed the time for 100 days']);
+    assert.deepEqual([clock.now() - NOW_MS, clock.doubt()], [25_000, 'the database has not confirmed the time for 100 days']);
     set.databaseAnswers = true;
     await clock.look();
     assert.deepEqual([clock.now() - NOW_MS, clock.doubt()], [100 * DAY_MS, undefined]);
@@ -115,6 +115,6 @@ describe('service: the clock of a process', () => {
     const clock = await start();
     set.databaseAheadMs = -DAY_MS;
     await clock.look();
-    assert.equal(clock.doubt(), 'the clock of the log\'s database is 1 day behind this process');
+    assert.equal(clock.doubt(), 'the database\'s clock is 1 day behind this process');
   });
 });
