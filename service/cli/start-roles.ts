@@ -33,7 +33,7 @@ const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 await runProgram({
   name: 'prediction-exchange start:roles', what: 'the stack',
   description: 'Runs every role in a process of its own, starts again what dies, and serves clients at PORT.', unused: ['ROLES'],
-  stopWithinMs: ({ stopTimeoutMs, stopGraceMs, processes }) => stopGraceMs + stopTimeoutMs * (processes.length + 2),
+  stopWithinMs: ({ stopTimeoutMs, stopGraceMs, processes }) => stopGraceMs + stopTimeoutMs * 2 * (processes.length + 1),
   run,
 }, process.env);
 
