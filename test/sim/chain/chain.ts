@@ -1,5 +1,6 @@
 /** The simulated chain: blocks on a tree of branches, one pool of transactions with fee rules, reorganisations, and who may see what. */
-import { Transaction, getBytes, id } from 'ethers';
+import { createHash } from 'node:crypto';
+import { Transaction, getBytes } from 'ethers';
 import type { SignerRecovery } from '../../../command/signing/recover.js';
 import type { VirtualTime } from '../world/time.js';
 import { START_MS } from '../world/time.js';
@@ -46,6 +47,9 @@ export interface SimBlock {
 }
 
 export type PoolAnswer = 'taken' | 'already known' | 'nonce too low' | 'replacement transaction underpriced' | 'max fee per gas less than block base fee';
+
+/** 32 bytes for a name. */
+const id = (name: string): string => `0x${createHash('sha256').update(name).digest('hex')}`;
 
 export const BLOCK_GAS_LIMIT = 30_000_000n;
 const FIRST_BASE_FEE = 1_000_000_000n;

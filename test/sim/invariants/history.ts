@@ -43,6 +43,7 @@ export function watchHistory({ store, chain, markets, broken }: {
   const cancelledByClients = new Set<number>();
   const ids = new Set<string>();
   const ledger = createLedger({ chain, markets, broken });
+  const checked = new WeakMap<Running, number>();
   let recorded = 0;
 
   function takeCommand(data: Uint8Array, id: string): void {
@@ -78,9 +79,11 @@ export function watchHistory({ store, chain, markets, broken }: {
         if (digest !== digests[recorded]) broken('one digest', `outcome ${recorded} was recorded with digest ${digest}, and is ${digests[recorded]}`);
       }
     },
-    checkReplica({ process, replica, differs }) {
-      if (replica === undefined || differs || replica.view.position === 0) return;
+    checkReplica(run) {
+      const { process, replica, differs } = run;
+      if (replica === undefined || differs || replica.view.position === (checked.get(run) ?? 0)) return;
       const { position, digest } = replica.view;
+      checked.set(run, position);
       if (formatDigest(digest) !== digests[position - 1]) broken('one digest', `${process.name} has another at position ${position}`);
     },
     outcome: (position) => outcomes[position],
