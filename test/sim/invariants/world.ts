@@ -1,10 +1,11 @@
 /** What must be true of the world after every step: what clients were told, what the chain holds, what the outbox records. */
 import type { SimBlock } from '../chain/chain.js';
-import { emptyContracts } from '../chain/contracts.js';
-import { beginning, MARKETS, TRADERS } from '../story/traders.js';
+import { CHAIN, emptyContracts } from '../chain/contracts.js';
+import { beginning, MARKETS } from '../story/traders.js';
 import { decodeCommand } from '../../../engine/records/codec.js';
 import type { ClientWatch } from '../story/clients.js';
 import type { SignedOrder } from '../story/traders.js';
+import type { TransactionRow } from '../stores/outbox.js';
 import type { Exchange } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';
 import { watchHistory, type Broken, type HistoryWatch } from './history.js';
@@ -28,7 +29,7 @@ export interface Inspector extends ClientWatch {
 }
 
 export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
-  const { store, chain, outbox, watch, tools } = parts;
+  const { store, chain, outbox, watch } = parts;
   let found: InvariantBroken | undefined;
   const broken: Broken = (invariant, detail) => {
     found ??= new InvariantBroken(invariant, detail);
@@ -41,6 +42,7 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
   const first = emptyContracts();
   beginning(first, 0);
   const totals = { collateral: total(first.collateral), shares: total(first.shares) };
+  const ended = new Set<TransactionRow>();
   let outboxSeen = -1;
 
   function checkBlock({ number, state, transactions }: SimBlock): void {
@@ -83,6 +85,11 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
     outboxSeen = seen;
     const nonces = [...new Set(outbox.transactions.map(({ nonce }) => nonce))].sort((a, b) => a - b);
     nonces.forEach((nonce, i) => { if (nonce !== i) broken('no nonce gap', `nonce ${i} was never recorded, and ${nonce} was`); });
+    for (const transaction of outbox.transactions) {
+      if (transaction.ending === undefined || ended.has(transaction)) continue;
+      ended.add(transaction);
+      checkEnding(transaction);
+    }
     const asked = new Map<number, string>();
     for (const { id, note, status, forgotten } of outbox.requests.values()) {
       if (forgotten || status.kind === 'ended' || status.kind === 'refused') continue;
@@ -91,6 +98,15 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
         asked.set(fill, id);
       }
     }
+  }
+
+  /** What the lane tells of a transaction is final: no reorganisation takes it back. */
+  function checkEnding({ nonce, ending }: TransactionRow): void {
+    if (ending?.kind !== 'mined') return;
+    const { txHash, block, succeeded } = ending;
+    const receipt = chain.blocks[block]?.receipts.get(txHash);
+    if (receipt?.succeeded !== succeeded) broken('an ending is final', `nonce ${nonce}: ${txHash} is told to be mined in block ${block}, and is not`);
+    if (block > chain.head.number - CHAIN.confirmations) broken('an ending is final', `nonce ${nonce}: block ${block} is told of while the head is ${chain.head.number}`);
   }
 
   function checkAcknowledged(hash: string, position: number): void {
@@ -134,8 +150,6 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
       const operator = [...chain.head.counts].reduce((sum, [, count]) => sum + count, 0);
       const recorded = new Set(outbox.transactions.map(({ nonce }) => nonce)).size;
       if (operator !== recorded) broken('no nonce gap', `${operator} transactions are mined, ${recorded} nonces recorded`);
-      if (TRADERS.some(({ address }) => (chain.head.state.collateral.get(address) ?? 0n) < 0n)) broken('conservation', 'a trader owes collateral');
-      if (tools.domain.domain.chainId !== 31_337) broken('conservation', 'another chain');
     },
   };
 }
@@ -152,7 +166,7 @@ function unfinished({ store, outbox, chain }: WorldParts, exchange: Exchange, hi
   if (open.length > 0) found.push(`nonces ${open.slice(0, 5).map(({ nonce }) => nonce).join(', ')} are open`);
   const waiting = [...outbox.requests.values()].filter(({ status: { kind } }) => kind === 'waiting' || kind === 'sent');
   if (waiting.length > 0) found.push(`${waiting.length} requests wait`);
-  const block = history.view.cursor(31_337)?.block ?? -1;
+  const block = history.view.cursor(CHAIN.chainId)?.block ?? -1;
   const final = chain.final?.number ?? 0;
   if (block < final - 20) found.push(`block ${block} is recorded, ${final} is final`);
   return found;
