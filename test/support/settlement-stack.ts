@@ -127,7 +127,8 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
   });
   const intake = runIntake({
     openStore: (session) => openStore({ url: world.databaseUrl, standByMs: 20, ...session }),
-    feed: createLogFeed(log), log, chains: [world.chain.chainId], checkChains: () => undefined, signal, report, restMs: 1, backoff: { firstMs: 20, longestMs: 100 },
+    feed: createLogFeed(log), log, chains: [world.chain.chainId], checkChains: () => undefined, signal, report,
+    restMs: 1, backoff: { firstMs: 20, longestMs: 100 },
   });
   const settlement = runSettlement({
     chain: world.chain, log, now: Date.now, newId: randomUUID, report, signal, checkOrder: () => undefined,

@@ -4,7 +4,9 @@ import { Transaction, getBytes } from 'ethers';
 import type { SignerRecovery } from '../../../command/signing/recover.js';
 import type { VirtualTime } from '../world/time.js';
 import { START_MS } from '../world/time.js';
-import { CHAIN, copyContracts, emptyContracts, settleBatch, type Batch, type BatchReader, type ContractEvents, type ContractState, type SimLog, type SimMarket } from './contracts.js';
+import {
+  CHAIN, copyContracts, emptyContracts, settleBatch, type Batch, type BatchReader, type ContractEvents, type ContractState, type SimLog, type SimMarket,
+} from './contracts.js';
 
 /** A transaction that was signed and sent. */
 export interface SimTransaction {
@@ -118,7 +120,8 @@ export class SimChain {
     const signer = this.parts.recovery.recover(getBytes(unsignedHash), getBytes(signature.serialized));
     if (!signer.ok) throw new Error('a transaction without a signer');
     const transaction = {
-      hash, from: signer.signer, nonce, to: to.toLowerCase(), gasLimit, maxFeePerGas: maxFeePerGas ?? 0n, maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n,
+      hash, from: signer.signer, nonce, to: to.toLowerCase(), gasLimit,
+      maxFeePerGas: maxFeePerGas ?? 0n, maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n,
       batch: to.toLowerCase() === CHAIN.contracts.settlement ? this.parts.batches.read(data) : undefined,
     };
     this.read.set(raw, transaction);

@@ -20,7 +20,9 @@ export const CHAIN: Chain = {
     oracleResolver: address(0xc006), quickResolver: address(0xc007), multicall: address(0xc008),
   },
 };
-export const ORDER_DOMAIN: OrderDomain = { name: CHAIN.domainName, version: '1', chainId: CHAIN.chainId, verifyingContract: CHAIN.contracts.settlement };
+export const ORDER_DOMAIN: OrderDomain = {
+  name: CHAIN.domainName, version: '1', chainId: CHAIN.chainId, verifyingContract: CHAIN.contracts.settlement,
+};
 
 export const abi = {
   settlement: new Interface(settlement.abi as InterfaceAbi), tokens: new Interface(conditionalTokens.abi as InterfaceAbi),
@@ -55,7 +57,8 @@ export interface ContractState {
 
 export function emptyContracts(): ContractState {
   return {
-    collateral: new Map(), spent: new Map(), allowance: new Map(), shares: new Map(), approved: new Set(), settled: new Set(), filled: new Map(), cancelAt: new Map(),
+    collateral: new Map(), spent: new Map(), allowance: new Map(), shares: new Map(), approved: new Set(), settled: new Set(),
+    filled: new Map(), cancelAt: new Map(),
     floors: new Map(), resolved: new Set(),
   };
 }
@@ -63,7 +66,8 @@ export function emptyContracts(): ContractState {
 export function copyContracts(state: ContractState): ContractState {
   const { collateral, spent, allowance, shares, approved, settled, filled, cancelAt, floors, resolved } = state;
   return {
-    collateral: new Map(collateral), spent: new Map(spent), allowance: new Map(allowance), shares: new Map(shares), approved: new Set(approved), settled: new Set(settled),
+    collateral: new Map(collateral), spent: new Map(spent), allowance: new Map(allowance), shares: new Map(shares),
+    approved: new Set(approved), settled: new Set(settled),
     filled: new Map(filled), cancelAt: new Map(cancelAt), floors: new Map(floors), resolved: new Set(resolved),
   };
 }
@@ -121,12 +125,14 @@ export function createBatchReader({ keccak256, recovery }: { keccak256: Keccak25
           const { marketId, side, outcome, price, size, nonce, expiration } = order;
           const trader = order.trader.toLowerCase();
           const fields = {
-            marketId, trader, side: Number(side) as 0 | 1, outcome: Number(outcome) as 0 | 1, price: Number(price), size: String(size), nonce: String(nonce),
+            marketId, trader, side: Number(side) as 0 | 1, outcome: Number(outcome) as 0 | 1, price: Number(price),
+            size: String(size), nonce: String(nonce),
             expiration: String(expiration),
           };
           const hash = domain.orderDigest(fields);
           const recovered = recovery.recover(hash, Buffer.from((signatures[i] ?? '0x').slice(2), 'hex'));
-          return { marketId, trader, side, outcome, price, size, nonce, expiration, hash: toHex(hash), signed: recovered.ok && recovered.signer === trader };
+          const signed = recovered.ok && recovered.signer === trader;
+          return { marketId, trader, side, outcome, price, size, nonce, expiration, hash: toHex(hash), signed };
         }),
       };
     },

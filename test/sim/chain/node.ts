@@ -107,7 +107,9 @@ function resultOf(blocks: readonly SimBlock[], { node, parts, method, params }: 
     case 'eth_maxPriorityFeePerGas': return hex(1_000_000n);
     case 'eth_getBlockByNumber': {
       const block = params[0] === 'latest' ? head : blocks[Number(params[0])];
-      return block === undefined ? null : { number: hex(block.number), hash: block.hash, baseFeePerGas: hex(block.baseFeePerGas), gasLimit: hex(BLOCK_GAS_LIMIT) };
+      if (block === undefined) return null;
+      const { number, hash, baseFeePerGas } = block;
+      return { number: hex(number), hash, baseFeePerGas: hex(baseFeePerGas), gasLimit: hex(BLOCK_GAS_LIMIT) };
     }
     case 'eth_getTransactionCount': {
       const block = params[1] === 'latest' ? head : blocks[Number(params[1])];

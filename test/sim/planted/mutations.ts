@@ -31,10 +31,6 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'if (view.head - block >= confirmations)', to: 'if (view.head - block >= 0)',
   },
   {
-    name: 'a transaction that a reorganisation has removed is not sent again', file: 'command/lane/flights.js',
-    from: 'flight = { ...flight, minedIn: undefined, broadcastAtMs: nowMs,', to: 'flight = { ...flight, minedIn: undefined, broadcastAtMs: Infinity,',
-  },
-  {
     name: 'one node\'s transaction count is believed at once', file: 'command/lane/nonces.js',
     from: 'if (seconded || counted.looks >= policy.looks) {', to: 'if (true) {',
   },

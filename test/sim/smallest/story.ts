@@ -2,7 +2,9 @@
 import type { Happening } from '../story/happenings.js';
 
 /** `breaks` tells whether a story still breaks it. The result is a part of the story, in its order; none of its happenings can be left out alone. */
-export async function smallestStory(story: readonly Happening[], breaks: (story: readonly Happening[]) => Promise<boolean>): Promise<readonly Happening[]> {
+export async function smallestStory(
+  story: readonly Happening[], breaks: (story: readonly Happening[]) => Promise<boolean>,
+): Promise<readonly Happening[]> {
   let rest = story;
   for (let parts = 2; rest.length > 0;) {
     const size = Math.ceil(rest.length / parts);

@@ -46,7 +46,8 @@ export async function openMemoryStore(
   return {
     load: () => session.query('load intake', () => {
       const { partitions, watermark, newest, barriers, markets, fills } = tables.rows;
-      const ahead = new Map([...fills].filter(([fill]) => fill >= watermark).map(([fill, each]) => [fill, each.ended ? undefined : each.fill] as const));
+      const kept = [...fills].filter(([fill]) => fill >= watermark);
+      const ahead = new Map(kept.map(([fill, each]) => [fill, each.ended ? undefined : each.fill] as const));
       return { taken: { partitions, watermark, ahead, barriers, newest }, markets };
     }),
     page: (chainId, { from, limit }, watermark) => session.query('page', () => [...tables.rows.fills.values()]

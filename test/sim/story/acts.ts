@@ -52,7 +52,8 @@ const ACTS: Readonly<Record<HappeningKind, Act>> = {
   'order twice': (scene, dice, seed) => { scene.clients.placeTwice(newOrder(scene, dice), seed); },
   'cancel': ({ orders, clients }, dice, seed) => { if (orders.length > 0) clients.cancel(dice.pick(orders.slice(-8)), seed); },
   'transfer': ({ parts }, dice) => {
-    parts.chain.act(transfer(dice.pick(TRADERS), dice.pick(TRADERS), dice.pick([...MARKETS.values()].flatMap(({ tokens }) => tokens)), BigInt(dice.below(200_000_000))));
+    const tokens = [...MARKETS.values()].flatMap((market) => market.tokens);
+    parts.chain.act(transfer(dice.pick(TRADERS), dice.pick(TRADERS), dice.pick(tokens), BigInt(dice.below(200_000_000))));
   },
   'spend': ({ parts }, dice) => { parts.chain.act(spend(dice.pick(TRADERS), BigInt(1 + dice.below(3)))); },
   'cancel on chain': ({ parts, orders }, dice) => {
@@ -140,7 +141,8 @@ function newOrder({ orders, parts: { tools, time } }: Scene, dice: Dice): Signed
   const trader = dice.pick(TRADERS);
   const { marketId } = dice.pick([...MARKETS.values()]);
   const order = signOrder(trader, {
-    marketId, side: dice.pick([BUY, SELL]), outcome: dice.pick([0, 0, 1] as const), price: 450_000 + 10_000 * dice.below(11), size: String(1_000_000 * (1 + dice.below(30))),
+    marketId, side: dice.pick([BUY, SELL]), outcome: dice.pick([0, 0, 1] as const), price: 450_000 + 10_000 * dice.below(11),
+    size: String(1_000_000 * (1 + dice.below(30))),
     nonce: String(orders.length + 1), expiration: String(Math.floor((START_MS + time.now()) / 1_000) + 90 + dice.below(3_600)),
   }, tools.domain);
   orders.push(order);
@@ -153,8 +155,8 @@ function differingAt(position: number): Alter {
     ...log,
     async* follow(stream, from, signal) {
       for await (const batch of log.follow(stream, from, signal)) {
-        yield stream === 'outcomes' ? batch : batch.map((record) => {
-          if (record.position !== position) return record;
+        yield batch.map((record) => {
+          if (stream === 'outcomes' || record.position !== position) return record;
           const command = decodeCommand(record.data);
           return { ...record, data: encodeCommand({ ...command, at: command.at + 1 }) };
         });

@@ -147,7 +147,8 @@ export class Exchange {
     const now = (): number => clock.now();
     run.orders = {
       place: admitted(clock, createPlaceOrder({
-        view, maxOpenOrders: 1_000, minSizeOf: () => 1, domainOf, permitDigestOf: () => undefined, exposureOf: () => undefined, recovery, submit, findOrder,
+        view, maxOpenOrders: 1_000, minSizeOf: () => 1, domainOf, permitDigestOf: () => undefined, exposureOf: () => undefined,
+        recovery, submit, findOrder,
         originalOutcome: outcomeOf, now,
       })),
       cancel: createCancelOrder({ auth: 'open', domainOf, recovery, submit, findOrder, now }),
@@ -177,7 +178,8 @@ export class Exchange {
 
   private accessTo(rpc: ChainRpc, { report, signal }: Pick<ChainAccess, 'report' | 'signal'>): ChainAccess {
     const access = {
-      chain: CHAIN, configured: { chain: CHAIN, rpcUrls: NODE_URLS, operatorKey: OPERATOR_KEY, pollMs: 1_000, stalledAfterMs: 120_000 }, rpc, clientRpc: rpc,
+      chain: CHAIN, configured: { chain: CHAIN, rpcUrls: NODE_URLS, operatorKey: OPERATOR_KEY, pollMs: 1_000, stalledAfterMs: 120_000 },
+      rpc, clientRpc: rpc,
       report, signal, collateral: () => undefined, permitDigest: () => undefined, beginning: () => ({ failures: 0 }), stop: () => Promise.resolve(),
       async begin(work: () => Promise<void>) {
         while (!signal.aborted) {
@@ -216,7 +218,10 @@ export class Exchange {
     intake.onChange(() => { watch.stepped(); });
     run.lane = await createLane({
       chain: CHAIN, rpc, key: KEY, privateKey: OPERATOR_KEY, outbox: memoryOutbox(outbox), now: () => Math.round(performance.now()), report, signal,
-      policy: { bumpAfterBlocks: 3, bumpAfterMs: 5_000, rebroadcastMs: 8_000, lostAfterMs: 20_000, gapAfterMs: 20_000, maxInFlight: 6, maxFeePerGas: 40_000_000_000n },
+      policy: {
+        bumpAfterBlocks: 3, bumpAfterMs: 5_000, rebroadcastMs: 8_000, lostAfterMs: 20_000, gapAfterMs: 20_000, maxInFlight: 6,
+        maxFeePerGas: 40_000_000_000n,
+      },
       async announce({ txHash }, { note }) {
         const command = submissionOf(note, { chainId: CHAIN.chainId, txHash, at: now() });
         await log.append('commands', [{ id: recordId(`settlement:${CHAIN.chainId}:${txHash}`), data: encodeCommand(command) }]);

@@ -91,7 +91,8 @@ export function createWorldParts(
     },
   });
   return {
-    tools, time, trace, strikes, markets, weather, database, chain, watch, store: createMemoryStore(), outbox: createOutboxTables(), intake: createIntakeTables(),
+    tools, time, trace, strikes, markets, weather, database, chain, watch,
+    store: createMemoryStore(), outbox: createOutboxTables(), intake: createIntakeTables(),
     advance: new Set(),
   };
 }

@@ -43,7 +43,8 @@ interface Timer {
 }
 
 const real = {
-  setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout, setInterval: globalThis.setInterval, clearInterval: globalThis.clearInterval,
+  setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout,
+  setInterval: globalThis.setInterval, clearInterval: globalThis.clearInterval,
   setImmediate: globalThis.setImmediate, clearImmediate: globalThis.clearImmediate, random: Math.random, dateNow: Date.now,
   sleep: timersPromises.setTimeout, immediate: timersPromises.setImmediate,
 };
@@ -65,7 +66,9 @@ export function installVirtualTime(seed: number): VirtualTime {
 
   Object.assign(globalThis, {
     setTimeout: (call: (...args: unknown[]) => void, ms = 1, ...args: unknown[]) => start(Math.max(1, ms), () => { call(...args); }),
-    setInterval: (call: (...args: unknown[]) => void, ms = 1, ...args: unknown[]) => start(Math.max(1, ms), () => { call(...args); }, Math.max(1, ms)),
+    setInterval(call: (...args: unknown[]) => void, ms = 1, ...args: unknown[]) {
+      return start(Math.max(1, ms), () => { call(...args); }, Math.max(1, ms));
+    },
     setImmediate: (call: (...args: unknown[]) => void, ...args: unknown[]) => start(0, () => { call(...args); }),
     clearTimeout: stop, clearInterval: stop, clearImmediate: stop,
   });
@@ -73,7 +76,9 @@ export function installVirtualTime(seed: number): VirtualTime {
   Date.now = () => Math.floor(START_MS + nowMs);
   Math.random = random;
   Object.assign(timersPromises, {
-    setTimeout: (ms = 1, value?: unknown, options: { signal?: AbortSignal } = {}) => promised(value, options.signal, (call) => start(Math.max(1, ms), call)),
+    setTimeout(ms = 1, value?: unknown, options: { signal?: AbortSignal } = {}) {
+      return promised(value, options.signal, (call) => start(Math.max(1, ms), call));
+    },
     setImmediate: (value?: unknown, options: { signal?: AbortSignal } = {}) => promised(value, options.signal, (call) => start(0, call)),
   });
   syncBuiltinESMExports();
@@ -190,7 +195,9 @@ function createTimerQueue() {
   }
 
   return {
-    add: (atMs: number, call: () => void, everyMs?: number): Timer => push({ atMs, number: started++, call, ...everyMs === undefined ? {} : { everyMs } }),
+    add(atMs: number, call: () => void, everyMs?: number): Timer {
+      return push({ atMs, number: started++, call, ...everyMs === undefined ? {} : { everyMs } });
+    },
     /** Starts an interval's next turn; it stays the same timer, so that it can be stopped. */
     again(timer: Timer, atMs: number): void { push(Object.assign(timer, { atMs, number: started++ })); },
     /** Removes the first timer that is due by `endMs` and was not stopped. */

@@ -43,10 +43,9 @@ export function goodWeather(nodes: number): Weather {
 
 /** Ends every fault that has not struck yet. */
 export function clearUp(weather: Weather): void {
-  const { nodes, ...fresh } = goodWeather(weather.nodes.length);
+  const { nodes, logAwayUntilMs, diskFullUntilMs, readersDelayedUntilMs, losesWakeUps } = goodWeather(weather.nodes.length);
   weather.logFates.length = 0;
   weather.outboxCuts.length = 0;
-  const { logFates: _fates, outboxCuts: _cuts, ...values } = fresh;
-  Object.assign(weather, values);
+  Object.assign(weather, { logAwayUntilMs, diskFullUntilMs, readersDelayedUntilMs, losesWakeUps });
   weather.nodes.forEach((node, i) => Object.assign(node, nodes[i]));
 }
