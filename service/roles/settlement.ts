@@ -39,7 +39,8 @@ export const settlement: Role = {
     const { feed } = await openFillFeed(parts);
     const foreign = rejection();
     const intake = runIntake({
-      openStore: (session) => openStore({ url: urls.outbox, ...session }), feed, log, chains: [...accesses.keys()], signal: stopping.signal, report: reportTo(logger),
+      openStore: (session) => openStore({ url: urls.outbox, ...session }),
+      feed, log, chains: [...accesses.keys()], signal: stopping.signal, report: reportTo(logger),
       checkChains: (ofMarkets) => { checkChains(ofMarkets, [...accesses.keys()]); },
     });
     await intake.begun;

@@ -139,7 +139,10 @@ async function delays(scene: Scene): Promise<BenchLine[]> {
 async function delay({ url, log, history }: Scene, feed: FillFeed, from: number): Promise<Latencies> {
   await emptyIntake(url);
   const stop = new AbortController();
-  const intake = runIntake({ openStore: (session) => openStore({ url, ...session }), feed, log, chains: [31_337], checkChains: silent, signal: stop.signal, report: silent });
+  const intake = runIntake({
+    openStore: (session) => openStore({ url, ...session }),
+    feed, log, chains: [31_337], checkChains: silent, signal: stop.signal, report: silent,
+  });
   await intake.held(stop.signal);
   await reaches(intake, from);
   const latencies = new Latencies();

@@ -5,7 +5,8 @@ import type { SignerRecovery } from '../../../command/signing/recover.js';
 import type { VirtualTime } from '../world/time.js';
 import { START_MS } from '../world/time.js';
 import {
-  CHAIN, copyContracts, emptyContracts, settleBatch, type Batch, type BatchReader, type ContractEvents, type ContractState, type SimLog, type SimMarket,
+  CHAIN, copyContracts, emptyContracts, settleBatch, type Batch, type BatchReader, type ContractEvents, type ContractState,
+  type SimLog, type SimMarket,
 } from './contracts.js';
 
 /** A transaction that was signed and sent. */

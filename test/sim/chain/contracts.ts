@@ -16,7 +16,8 @@ export const NOBODY = address(0);
 export const CHAIN: Chain = {
   chainId: 31_337, name: 'simulated', testnet: true, confirmations: 3, startBlock: 1, domainName: 'Prediction Exchange Settlement', exposureCheck: false,
   contracts: {
-    settlement: address(0xc001), conditionalTokens: address(0xc002), collateral: address(0xc003), marketFactory: address(0xc004), oracle: address(0xc005),
+    settlement: address(0xc001), conditionalTokens: address(0xc002), collateral: address(0xc003), marketFactory: address(0xc004),
+    oracle: address(0xc005),
     oracleResolver: address(0xc006), quickResolver: address(0xc007), multicall: address(0xc008),
   },
 };

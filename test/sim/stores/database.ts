@@ -84,21 +84,8 @@ export function createDatabase(): Database {
   const database: Database = {
     async open(options) {
       const session = begin(options);
-      let told = false;
       try {
-        for (const name of options.locks) {
-          const take = () => {
-            if (locks.has(name)) return false;
-            locks.set(name, session);
-            return true;
-          };
-          while (!await session.query('lock', take)) {
-            if (!told) options.standingBy();
-            told = true;
-            await pause(options.standByMs ?? 500, options.signal);
-            options.signal.throwIfAborted();
-          }
-        }
+        await takeLocks(session, locks, options);
         options.signal.throwIfAborted();
         return session;
       } catch (error) {
@@ -112,4 +99,23 @@ export function createDatabase(): Database {
     losesWakeUp: () => false,
   };
   return database;
+}
+
+async function takeLocks(
+  session: MemorySession, locks: Map<string, MemorySession>, { locks: names, signal, standingBy, standByMs = 500 }: SessionOptions,
+): Promise<void> {
+  let told = false;
+  for (const name of names) {
+    const take = (): boolean => {
+      if (locks.has(name)) return false;
+      locks.set(name, session);
+      return true;
+    };
+    while (!await session.query('lock', take)) {
+      if (!told) standingBy();
+      told = true;
+      await pause(standByMs, signal);
+      signal.throwIfAborted();
+    }
+  }
 }

@@ -84,9 +84,7 @@ function heldLane(session: MemorySession, { chainId, key, address }: LaneKey, pa
     check: () => { session.check(); },
     load: () => session.query('load', () => ({
       open: own().filter(open).sort((a, b) => a.nonce - b.nonce).map(readTransaction),
-      nextNonce: own().reduce((next, { nonce }) => Math.max(next, nonce + 1), 0), earlier: 0,
-      formerAddresses: [...new Set(tables.transactions.filter((each) => (
-        each.request?.chainId === chainId && each.request.key === key && each.address !== address && open(each))).map((each) => each.address))],
+      nextNonce: own().reduce((next, { nonce }) => Math.max(next, nonce + 1), 0), earlier: 0, formerAddresses: formersOf(tables, { chainId, key, address }),
     })),
     former: (other) => heldLane(session, { chainId, key, address: other }, parts),
     waiting: (limit) => session.query('waiting', () => [...tables.requests.values()]
@@ -96,9 +94,7 @@ function heldLane(session: MemorySession, { chainId, key, address }: LaneKey, pa
       await session.query('refuse', () => {
         for (const { request: { id }, reason } of refusals) {
           const row = tables.requests.get(id);
-          if (row?.status.kind !== 'waiting') continue;
-          row.status = { kind: 'refused', reason };
-          changed(row);
+          if (row?.status.kind === 'waiting') changed(Object.assign(row, { status: { kind: 'refused', reason } }));
         }
       });
       tell(new Set(refusals.map(({ request }) => request.purpose)));
@@ -131,12 +127,8 @@ function heldLane(session: MemorySession, { chainId, key, address }: LaneKey, pa
       await session.query('markOver', () => {
         for (const { nonce, ending } of endings) {
           const row = openAt(nonce);
-          if (row === undefined) continue;
-          row.ending = ending;
-          for (const attempt of row.attempts) attempt.raw = '';
-          if (row.request === undefined) continue;
-          Object.assign(row.request, { status: { kind: 'ended', ending }, data: '' });
-          changed(row.request);
+          if (row !== undefined) end(row, ending);
+          changed(row?.request);
         }
       });
       tell(purposes);
@@ -150,6 +142,18 @@ function heldLane(session: MemorySession, { chainId, key, address }: LaneKey, pa
     }),
     close: () => closed(session),
   };
+}
+
+function end(row: TransactionRow, ending: Ending): void {
+  row.ending = ending;
+  for (const attempt of row.attempts) attempt.raw = '';
+  if (row.request !== undefined) Object.assign(row.request, { status: { kind: 'ended', ending }, data: '' });
+}
+
+function formersOf({ transactions }: OutboxTables, { chainId, key, address }: LaneKey): string[] {
+  const former = transactions.filter((each) => (
+    each.request?.chainId === chainId && each.request.key === key && each.address !== address && open(each)));
+  return [...new Set(former.map((each) => each.address))];
 }
 
 function closed(session: MemorySession): Promise<void> {
