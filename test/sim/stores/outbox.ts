@@ -84,7 +84,8 @@ function heldLane(session: MemorySession, { chainId, key, address }: LaneKey, pa
     check: () => { session.check(); },
     load: () => session.query('load', () => ({
       open: own().filter(open).sort((a, b) => a.nonce - b.nonce).map(readTransaction),
-      nextNonce: own().reduce((next, { nonce }) => Math.max(next, nonce + 1), 0), earlier: 0, formerAddresses: formersOf(tables, { chainId, key, address }),
+      nextNonce: own().reduce((next, { nonce }) => Math.max(next, nonce + 1), 0), earlier: 0,
+      formerAddresses: formersOf(tables, { chainId, key, address }),
     })),
     former: (other) => heldLane(session, { chainId, key, address: other }, parts),
     waiting: (limit) => session.query('waiting', () => [...tables.requests.values()]
@@ -92,10 +93,7 @@ function heldLane(session: MemorySession, { chainId, key, address }: LaneKey, pa
       .sort((a, b) => (b.priority ?? 0) - (a.priority ?? 0) || a.number - b.number).slice(0, limit).map(readRequest)),
     async refuse(refusals) {
       await session.query('refuse', () => {
-        for (const { request: { id }, reason } of refusals) {
-          const row = tables.requests.get(id);
-          if (row?.status.kind === 'waiting') changed(Object.assign(row, { status: { kind: 'refused', reason } }));
-        }
+        for (const { request: { id }, reason } of refusals) changed(refused(tables.requests.get(id), reason));
       });
       tell(new Set(refusals.map(({ request }) => request.purpose)));
     },
@@ -142,6 +140,11 @@ function heldLane(session: MemorySession, { chainId, key, address }: LaneKey, pa
     }),
     close: () => closed(session),
   };
+}
+
+/** The row, refused; undefined when the lane has taken it. */
+function refused(row: RequestRow | undefined, reason: string): RequestRow | undefined {
+  return row?.status.kind === 'waiting' ? Object.assign(row, { status: { kind: 'refused', reason } as const }) : undefined;
 }
 
 function end(row: TransactionRow, ending: Ending): void {
