@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
 import { runIntake, type Intake } from '../../command/settlement/intake/intake.js';
+import { openStore } from '../../command/settlement/intake/store.js';
 import { laneOf } from '../../command/settlement/intake/owned-lane.js';
 import { createSettledOnChain } from '../../command/settlement/settled-on-chain.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
@@ -38,7 +39,8 @@ export const settlement: Role = {
     const open = await openFillFeed(parts);
     const foreign = rejection();
     const intake = runIntake({
-      url: urls.outbox, feed: open.feed, log, chains: [...accesses.keys()], signal: stopping.signal, report: reportTo(logger),
+      openStore: (session) => openStore({ url: urls.outbox, ...session }),
+      feed: open.feed, log, chains: [...accesses.keys()], signal: stopping.signal, report: reportTo(logger),
       checkChains: (ofMarkets) => { checkChains(ofMarkets, [...accesses.keys()]); },
     });
     await intake.begun;

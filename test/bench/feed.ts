@@ -9,6 +9,7 @@ import { createLogFeed } from '../../command/feed/log-feed.js';
 import { encodeMessage } from '../../command/feed/messages.js';
 import { FEED_START, createSequencer, least, partitionsAfter } from '../../command/feed/sequence.js';
 import { runIntake, type Intake } from '../../command/settlement/intake/intake.js';
+import { openStore } from '../../command/settlement/intake/store.js';
 import type { Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
 import { feedHistory, type FeedHistory } from '../support/feed-history.js';
@@ -143,7 +144,10 @@ async function delays(scene: Scene): Promise<BenchLine[]> {
 async function delay({ url, log, history }: Scene, feed: FillFeed, from: number): Promise<Latencies> {
   await emptyIntake(url);
   const stop = new AbortController();
-  const intake = runIntake({ url, feed, log, chains: [31_337], checkChains: silent, signal: stop.signal, report: silent });
+  const intake = runIntake({
+    openStore: (session) => openStore({ url, ...session }),
+    feed, log, chains: [31_337], checkChains: silent, signal: stop.signal, report: silent,
+  });
   await intake.held(stop.signal);
   await reaches(intake, from);
   const latencies = new Latencies();

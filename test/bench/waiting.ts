@@ -63,7 +63,10 @@ async function measure(url: string, fills: number): Promise<Figures> {
     end();
     await new Promise<void>((resolve) => { signal.addEventListener('abort', () => { resolve(); }); });
   } };
-  const intake = runIntake({ url, feed, log: anyLog, chains: [market.chainId], checkChains: silent, signal: stop.signal, report: silent });
+  const intake = runIntake({
+    openStore: (session) => openStore({ url, ...session }), feed, log: anyLog, chains: [market.chainId],
+    checkChains: silent, signal: stop.signal, report: silent,
+  });
   await intake.held(stop.signal);
   const startMs = performance.now() - start;
   await Promise.race([ended, intake.done]);

@@ -60,7 +60,8 @@ describe('settlement: the intake', () => {
   async function start(feed: IntakeOptions['feed'], options: Partial<IntakeOptions> = {}): Promise<Running> {
     const stopping = new AbortController();
     const intake = runIntake({
-      url, feed, log: anyLog, chains: [1], checkChains: () => undefined, signal: stopping.signal, standByMs: 5, restMs: 0, backoff: BACKOFF,
+      openStore: (session) => openStore({ url, standByMs: 5, ...session }), feed, log: anyLog, chains: [1], checkChains: () => undefined,
+      signal: stopping.signal, restMs: 0, backoff: BACKOFF,
       report: (level, text) => { reports.push(`${level}: ${text}`); }, ...options,
     });
     const stop = async () => {
@@ -293,7 +294,7 @@ describe('settlement: the intake', () => {
         it(`a connection that ends at "${statement}" (${fate}) loses nothing and doubles nothing`, async () => {
           const feed = spokenFeed();
           const history = createHistory();
-          const running = await start(feed, { url: through });
+          const running = await start(feed, { openStore: (session) => openStore({ url: through, standByMs: 5, ...session }) });
           feed.say([history.opened(red), history.opened(blue), history.matched(red), history.matched(red)]);
           await shows(running, { nextFill: 2, fills: [0, 1], nextBlock: 0 });
           const slow = history.matched(blue);
@@ -323,7 +324,7 @@ describe('settlement: the intake', () => {
     it('a database that goes away and comes back: what was shown stays, nothing is asked meanwhile, and it goes on', async () => {
       const feed = spokenFeed();
       const history = createHistory();
-      const running = await start(feed, { url: through });
+      const running = await start(feed, { openStore: (session) => openStore({ url: through, standByMs: 5, ...session }) });
       feed.say([history.opened(red), history.matched(red)]);
       await shows(running, { nextFill: 1, fills: [0], nextBlock: 0 });
       const check = await running.intake.held(AbortSignal.timeout(60_000));

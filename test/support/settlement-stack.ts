@@ -13,6 +13,7 @@ import { openLaneUser } from '../../command/lane/lane-user.js';
 import type { LaneRequest, LaneUser } from '../../command/lane/requests.js';
 import { submissionOf } from '../../command/settlement/submission.js';
 import { runIntake, type Intake } from '../../command/settlement/intake/intake.js';
+import { openStore } from '../../command/settlement/intake/store.js';
 import { laneOf } from '../../command/settlement/intake/owned-lane.js';
 import { runSettlement, type Settlement, type SettlementOptions } from '../../command/settlement/settlement-worker.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
@@ -125,8 +126,9 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
     ...laneOptions,
   });
   const intake = runIntake({
-    url: world.databaseUrl, feed: createLogFeed(log), log, chains: [world.chain.chainId], checkChains: () => undefined, signal, report,
-    standByMs: 20, restMs: 1, backoff: { firstMs: 20, longestMs: 100 },
+    openStore: (session) => openStore({ url: world.databaseUrl, standByMs: 20, ...session }),
+    feed: createLogFeed(log), log, chains: [world.chain.chainId], checkChains: () => undefined, signal, report,
+    restMs: 1, backoff: { firstMs: 20, longestMs: 100 },
   });
   const settlement = runSettlement({
     chain: world.chain, log, now: Date.now, newId: randomUUID, report, signal, checkOrder: () => undefined,

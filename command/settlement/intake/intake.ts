@@ -12,9 +12,11 @@ import { OutboxUnavailable } from '../../lane/requests.js';
 import type { SettlementView } from '../settlement-worker.js';
 import { changesOf, leastBarrier, takenAfter, type Barrier, type Taken } from './changes.js';
 import { createMirror, WINDOW_FILLS, type Mirror } from './mirror.js';
-import { openStore, Overtaken, type IntakeStore, type StoreOptions } from './store.js';
+import { Overtaken, type IntakeStore, type StoreOptions } from './store.js';
 
-export interface IntakeOptions extends Pick<StoreOptions, 'url' | 'standByMs' | 'statementTimeoutMs'> {
+export interface IntakeOptions {
+  /** Opens what the intake keeps, as `openStore` of a database does. */
+  readonly openStore: (session: Pick<StoreOptions, 'signal' | 'standingBy'>) => Promise<IntakeStore>;
   readonly feed: FillFeed;
   readonly log: Pick<Log, 'length' | 'read'>;
   /** The chains whose fills the worker settles. Fills of other chains are kept, and not shown. */
@@ -164,8 +166,8 @@ class IntakeRun {
 
   /** Follows the feed over one session, until the session ends or an error occurs. */
   private async runSession(succeeded: () => void): Promise<void> {
-    const { url, standByMs, statementTimeoutMs, signal, feed, restMs = 20 } = this.options;
-    const store = await openStore({ url, signal, standByMs, statementTimeoutMs, standingBy: () => { this.standsBy(true); } });
+    const { openStore, signal, feed, restMs = 20 } = this.options;
+    const store = await openStore({ signal, standingBy: () => { this.standsBy(true); } });
     const ending = new AbortController();
     const either = AbortSignal.any([signal, ending.signal]);
     try {

@@ -1,0 +1,167 @@
+/** What the log must be after every step: one engine's outcomes and digests, facts as the final chain has them, holdings as on the chain. */
+import { createEngine } from '../../../engine/run/engine.js';
+import { decodeCommand, decodeOutcome, type CommandOutcome } from '../../../engine/records/codec.js';
+import type { Command } from '../../../engine/records/commands.js';
+import type { Event } from '../../../engine/records/events.js';
+import { formatDigest } from '../../../engine/records/digest.js';
+import { viewOf, type EngineView } from '../../../engine/run/view.js';
+import type { MemoryStore } from '../../../engine/log/memory/memory-log.js';
+import type { Running } from '../world/exchange.js';
+import type { SimChain } from '../chain/chain.js';
+import { CHAIN, NOBODY, add, type SimMarket } from '../chain/contracts.js';
+import { FIRST_COLLATERAL, TRADERS } from '../story/traders.js';
+
+/** Throws an error that says what is broken. */
+export type Broken = (invariant: string, detail: string) => never;
+
+export interface HistoryWatch {
+  /** Looks at what the log has since the last look. */
+  look(): void;
+  /** Whether a replica's digest is the history's. */
+  checkReplica(run: Running): void;
+  outcome(position: number): CommandOutcome | undefined;
+  /** The digest up to and with a position. */
+  digest(position: number): string | undefined;
+  readonly announced: ReadonlySet<string>;
+  /** The numbers of orders whose cancel was answered. */
+  readonly cancelledByClients: Set<number>;
+  readonly view: EngineView;
+  /** Fills that were matched and have not ended. */
+  unended(): readonly number[];
+  /** How many fills were matched, settled and failed; how many commands there were. */
+  figures(): { readonly matched: number; readonly settled: number; readonly failed: number; readonly commands: number };
+}
+
+export function watchHistory({ store, chain, markets, broken }: {
+  store: MemoryStore; chain: SimChain; markets: ReadonlyMap<string, SimMarket>; broken: Broken;
+}): HistoryWatch {
+  const engine = createEngine();
+  const view = viewOf(engine);
+  const outcomes: CommandOutcome[] = [];
+  const digests: string[] = [];
+  const announced = new Set<string>();
+  const cancelledByClients = new Set<number>();
+  const ids = new Set<string>();
+  const ledger = createLedger({ chain, markets, broken });
+  const checked = new WeakMap<Running, number>();
+  let recorded = 0;
+
+  function takeCommand(data: Uint8Array, id: string): void {
+    const command = decodeCommand(data);
+    const isSubmission = command.kind === 'PlaceOrder' || (command.kind === 'CancelOrder' && command.fact === undefined);
+    if (isSubmission && ids.has(id)) broken('nothing is appended twice', `command ${outcomes.length} has the id of an earlier one: ${command.kind} ${command.orderHash}`);
+    ids.add(id);
+    checkFact(command, chain, broken);
+    if (command.kind === 'SubmitSettlement') announced.add(command.txHash);
+    const { outcome, digest } = engine.step(data, command);
+    outcomes.push(outcome);
+    digests.push(digest);
+    for (const event of outcome.events) {
+      if (event.type === 'FillMatched') {
+        const of = [event.makerNumber, event.takerNumber].find((number) => cancelledByClients.has(number));
+        if (of !== undefined) broken('a cancelled order is not filled', `order ${of} in fill ${event.fill}`);
+      }
+      ledger.take(event);
+    }
+  }
+
+  return {
+    announced, cancelledByClients, view,
+    look() {
+      const { commands, outcomes: written } = store.records;
+      while (outcomes.length < commands.length) {
+        const record = commands[outcomes.length];
+        if (record !== undefined) takeCommand(record.data, record.id);
+      }
+      if (written.length > commands.length) broken('outcomes follow commands', `${written.length} outcomes of ${commands.length} commands`);
+      for (; recorded < written.length; recorded++) {
+        const { digest } = decodeOutcome(written[recorded]?.data ?? new Uint8Array());
+        if (digest !== digests[recorded]) broken('one digest', `outcome ${recorded} was recorded with digest ${digest}, and is ${digests[recorded]}`);
+      }
+    },
+    checkReplica(run) {
+      const { process, replica, differs } = run;
+      if (replica === undefined || differs || replica.view.position === (checked.get(run) ?? 0)) return;
+      const { position, digest } = replica.view;
+      checked.set(run, position);
+      if (formatDigest(digest) !== digests[position - 1]) broken('one digest', `${process.name} has another at position ${position}`);
+    },
+    outcome: (position) => outcomes[position],
+    digest: (position) => digests[position],
+    unended: () => ledger.unended(),
+    figures: () => ({ ...ledger.figures(), commands: outcomes.length }),
+  };
+}
+
+/** A fact in the history is an event of a block that is final. */
+function checkFact(command: Command, { blocks, head }: SimChain, broken: Broken): void {
+  if (!('fact' in command) || command.fact === undefined) return;
+  const { block, logIndex } = command.fact;
+  const log = blocks[block]?.logs[logIndex];
+  if (log === undefined) broken('facts are on the chain', `${command.kind} of block ${block}, event ${logIndex}`);
+  if (block > head.number - CHAIN.confirmations) broken('facts are final', `${command.kind} of block ${block} while the head is ${head.number}`);
+  if ('txHash' in command && command.txHash !== log.txHash) broken('facts are on the chain', `${command.kind} of block ${block} names another transaction`);
+}
+
+/** Holdings by the history alone, compared with the chain whenever a block is recorded as a whole. */
+function createLedger({ chain, markets, broken }: { chain: SimChain; markets: ReadonlyMap<string, SimMarket>; broken: Broken }) {
+  const shares = new Map<string, bigint>();
+  const paid = new Map<string, bigint>();
+  const open = new Set<number>();
+  const figures = { matched: 0, settled: 0, failed: 0 };
+
+  function end(event: Extract<Event, { type: 'FillSettled' | 'FillFailed' }>): void {
+    if (!open.delete(event.fill)) broken('nothing is settled twice', `fill ${event.fill}: ${event.type}`);
+  }
+
+  function compare(number: number): void {
+    const state = chain.blocks[number]?.state;
+    if (state === undefined) return broken('positions equal the chain', `block ${number} is not there`);
+    for (const { address } of TRADERS) {
+      for (const { marketId, tokens } of markets.values()) {
+        for (const [outcome, token] of tokens.entries()) {
+          const [known, has] = [shares.get(`${address} ${marketId} ${outcome}`) ?? 0n, state.shares.get(`${address} ${token}`) ?? 0n];
+          if (known !== has) broken('positions equal the chain', `block ${number}: ${address} has ${has} of ${outcome} of ${marketId}, the history says ${known}`);
+        }
+      }
+      const has = (state.collateral.get(address) ?? 0n) + (state.spent.get(address) ?? 0n);
+      const known = FIRST_COLLATERAL + (paid.get(address) ?? 0n);
+      if (known !== has) broken('positions equal the chain', `block ${number}: ${address} has ${has} of the collateral, the history says ${known}`);
+    }
+  }
+
+  return {
+    take(event: Event): void {
+      switch (event.type) {
+        case 'FillMatched':
+          figures.matched += 1;
+          open.add(event.fill);
+          break;
+        case 'FillFailed':
+          figures.failed += 1;
+          end(event);
+          break;
+        case 'FillSettled': {
+          const { marketId, outcome, buyer, seller, size, cost } = event;
+          figures.settled += 1;
+          end(event);
+          add(shares, `${buyer} ${marketId} ${outcome}`, BigInt(size));
+          add(shares, `${seller} ${marketId} ${outcome}`, -BigInt(size));
+          add(paid, buyer, -BigInt(cost));
+          add(paid, seller, BigInt(cost));
+          break;
+        }
+        case 'SharesTransferred': {
+          const { marketId, outcome, from, to, amount } = event;
+          if (from !== NOBODY) add(shares, `${from} ${marketId} ${outcome}`, -BigInt(amount));
+          if (to !== NOBODY) add(shares, `${to} ${marketId} ${outcome}`, BigInt(amount));
+          break;
+        }
+        case 'ChainAdvanced': compare(event.block); break;
+        default:
+      }
+    },
+    unended: () => [...open],
+    figures: () => figures,
+  };
+}

@@ -1,0 +1,194 @@
+/** What must be true of the world after every step: what clients were told, what the chain holds, what the outbox records. */
+import type { SimBlock } from '../chain/chain.js';
+import { CHAIN, emptyContracts } from '../chain/contracts.js';
+import { beginning, MARKETS } from '../story/traders.js';
+import { decodeCommand } from '../../../engine/records/codec.js';
+import type { ClientWatch } from '../story/clients.js';
+import type { SignedOrder } from '../story/traders.js';
+import type { OutboxTables, TransactionRow } from '../stores/outbox.js';
+import type { Exchange } from '../world/exchange.js';
+import type { WorldParts } from '../world/parts.js';
+import { watchHistory, type Broken, type HistoryWatch } from './history.js';
+
+/** An invariant does not hold. */
+export class InvariantBroken extends Error {
+  constructor(readonly invariant: string, detail: string) {
+    super(`broken: ${invariant}: ${detail}`);
+    this.name = 'InvariantBroken';
+  }
+}
+
+export interface Inspector extends ClientWatch {
+  readonly history: HistoryWatch;
+  /** After every step. Throws InvariantBroken. */
+  look(): void;
+  /** What is not over yet; empty when the service has done everything. */
+  unfinished(): string[];
+  /** When everything is over. Throws InvariantBroken. */
+  lookAtEnd(): void;
+}
+
+export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
+  const { store, chain, outbox, watch } = parts;
+  let found: InvariantBroken | undefined;
+  const broken: Broken = (invariant, detail) => {
+    found ??= new InvariantBroken(invariant, detail);
+    throw found;
+  };
+  const history = watchHistory({ store, chain, markets: MARKETS, broken });
+  const acknowledged = new Map<string, number>();
+  const tries = new Map<string, { order: SignedOrder; perhaps: boolean }>();
+  const checkOutbox = outboxCheck(parts, broken);
+  const checkBlock = blockCheck(parts, broken);
+  const checkAcknowledged = acknowledgedCheck(parts, history, broken);
+
+  Object.assign(watch, {
+    mined: guarded(checkBlock),
+    anchored: guarded((position: number, digest: string) => {
+      if (history.digest(position) !== digest) broken('one digest', `the chain has ${digest} at position ${position}, the history ${history.digest(position)}`);
+    }),
+    broadcast: guarded((raw: string) => {
+      const { hash, batch } = chain.decode(raw);
+      history.look();
+      if (!isRecorded(outbox, hash)) broken('sign, store, then send', `${hash} is sent, and not in the outbox`);
+      if (batch !== undefined && !history.announced.has(hash)) broken('announced before it is sent', `${hash} is sent, and not in the history`);
+    }),
+  });
+
+  return {
+    history,
+    accepted: guarded(({ hash }: SignedOrder, position: number) => {
+      history.look();
+      const before = acknowledged.get(hash);
+      if (before !== undefined && before !== position) broken('an order is accepted once', `${hash} at positions ${before} and ${position}`);
+      acknowledged.set(hash, position);
+      checkAcknowledged(hash, position);
+    }),
+    refused(order, written) {
+      const known = tries.get(order.hash);
+      tries.set(order.hash, { order, perhaps: written === 'perhaps' || known?.perhaps === true });
+    },
+    cancelled: guarded(({ hash }: SignedOrder) => {
+      history.look();
+      const order = history.view.order(hash);
+      if (order?.status !== 'cancelled') broken('a cancelled order is not filled', `the cancel of ${hash} was answered, and the order is ${order?.status}`);
+      else history.cancelledByClients.add(order.orderNumber);
+    }),
+    look() {
+      history.look();
+      for (const run of exchange.living()) history.checkReplica(run);
+      checkOutbox();
+      if (found !== undefined) throw found;
+    },
+    unfinished: () => unfinished(parts, exchange, history),
+    lookAtEnd() {
+      for (const [hash, position] of acknowledged) checkAcknowledged(hash, position);
+      for (const { order: { hash }, perhaps } of tries.values()) {
+        if (!perhaps && !acknowledged.has(hash) && history.view.order(hash) !== undefined) broken('a refused order is not written', `${hash} is in the history`);
+      }
+      checkMined(parts, broken);
+    },
+  };
+}
+
+const isRecorded = ({ transactions }: OutboxTables, hash: string): boolean => (
+  transactions.some(({ attempts }) => attempts.some(({ txHash }) => txHash === hash)));
+
+/** The first break is kept, wherever it is noticed: the program under test may swallow errors. */
+function guarded<Args extends unknown[]>(check: (...args: Args) => void): (...args: Args) => void {
+  return (...args) => {
+    try {
+      check(...args);
+    } catch (error) {
+      if (!(error instanceof InvariantBroken)) throw error;
+    }
+  };
+}
+
+/** An order that was answered as accepted is in the log, where the client was told. */
+function acknowledgedCheck({ store }: WorldParts, history: HistoryWatch, broken: Broken): (hash: string, position: number) => void {
+  return (hash, position) => {
+    const record = store.records.commands[position];
+    const command = record === undefined ? undefined : decodeCommand(record.data);
+    if (command?.kind !== 'PlaceOrder' || command.orderHash !== hash) broken('no acknowledged order is lost', `${hash} was acknowledged at position ${position}, which has ${command?.kind}`);
+    if (history.outcome(position)?.events[0]?.type !== 'OrderAccepted') broken('no acknowledged order is lost', `${hash} was acknowledged, and the engine answers ${history.outcome(position)?.events[0]?.type}`);
+  };
+}
+
+/** Conservation in every block, and nothing of ours on the chain that the outbox does not have. */
+function blockCheck({ outbox }: WorldParts, broken: Broken): (block: SimBlock) => void {
+  const total = (of: ReadonlyMap<string, bigint>): bigint => [...of.values()].reduce((sum, each) => sum + each, 0n);
+  const first = emptyContracts();
+  beginning(first, 0);
+  const totals = { collateral: total(first.collateral), shares: total(first.shares) };
+  return ({ number, state, transactions }) => {
+    if (number === 0) return;
+    if (total(state.collateral) + total(state.spent) !== totals.collateral) broken('conservation', `collateral in block ${number}`);
+    if (total(state.shares) !== totals.shares) broken('conservation', `shares in block ${number}`);
+    for (const balances of [state.collateral, state.shares]) for (const [key, has] of balances) if (has < 0n) broken('conservation', `${key} has ${has}`);
+    for (const { hash, batch } of transactions) {
+      if (batch !== undefined && !isRecorded(outbox, hash)) broken('sign, store, then send', `${hash} is not in the outbox`);
+    }
+  };
+}
+
+/** What the outbox records: nonces without a gap, endings that are final, each fill in one request at a time. */
+function outboxCheck({ outbox, chain }: WorldParts, broken: Broken): () => void {
+  const ended = new Set<TransactionRow>();
+  let outboxSeen = -1;
+
+  /** What the lane tells of a transaction is final: no reorganisation takes it back. */
+  function checkEnding({ nonce, ending }: TransactionRow): void {
+    if (ending?.kind !== 'mined') return;
+    const { txHash, block, succeeded } = ending;
+    const receipt = chain.blocks[block]?.receipts.get(txHash);
+    if (receipt?.succeeded !== succeeded) broken('an ending is final', `nonce ${nonce}: ${txHash} is told to be mined in block ${block}, and is not`);
+    if (block > chain.head.number - CHAIN.confirmations) broken('an ending is final', `nonce ${nonce}: block ${block} is told of while the head is ${chain.head.number}`);
+  }
+
+  return () => {
+    const seen = outbox.changes + outbox.requests.size + outbox.transactions.length;
+    if (seen === outboxSeen) return;
+    outboxSeen = seen;
+    const nonces = [...new Set(outbox.transactions.map(({ nonce }) => nonce))].sort((a, b) => a - b);
+    nonces.forEach((nonce, i) => { if (nonce !== i) broken('no nonce gap', `nonce ${i} was never recorded, and ${nonce} was`); });
+    for (const transaction of outbox.transactions) {
+      if (transaction.ending === undefined || ended.has(transaction)) continue;
+      ended.add(transaction);
+      checkEnding(transaction);
+    }
+    const asked = new Map<number, string>();
+    for (const { id, note, status, forgotten } of outbox.requests.values()) {
+      if (forgotten || status.kind === 'ended' || status.kind === 'refused') continue;
+      for (const fill of (note as { fills: number[] }).fills) {
+        if (asked.has(fill)) broken('a fill is in one request at a time', `fill ${fill} is in ${asked.get(fill)} and ${id}`);
+        asked.set(fill, id);
+      }
+    }
+  };
+}
+
+/** At the end every recorded nonce is used. */
+function checkMined({ chain, outbox }: WorldParts, broken: Broken): void {
+  const mined = [...chain.head.counts].reduce((sum, [, count]) => sum + count, 0);
+  const recorded = new Set(outbox.transactions.map(({ nonce }) => nonce)).size;
+  if (mined !== recorded) broken('no nonce gap', `${mined} transactions are mined, ${recorded} nonces recorded`);
+}
+
+function unfinished({ store, outbox, chain }: WorldParts, exchange: Exchange, history: HistoryWatch): string[] {
+  const found: string[] = [];
+  const { commands, outcomes } = store.records;
+  if (exchange.living().length < exchange.running.size) found.push('a process is away');
+  if (outcomes.length < commands.length) found.push(`${commands.length - outcomes.length} outcomes are not recorded`);
+  for (const { process: { name }, replica } of exchange.living()) if (replica?.view.position !== commands.length) found.push(`${name} is at command ${replica?.view.position} of ${commands.length}`);
+  const fills = history.unended();
+  if (fills.length > 0) found.push(`fills ${fills.slice(0, 5).join(', ')} have not ended`);
+  const open = outbox.transactions.filter(({ ending }) => ending === undefined);
+  if (open.length > 0) found.push(`nonces ${open.slice(0, 5).map(({ nonce }) => nonce).join(', ')} are open`);
+  const waiting = [...outbox.requests.values()].filter(({ status: { kind } }) => kind === 'waiting' || kind === 'sent');
+  if (waiting.length > 0) found.push(`${waiting.length} requests wait`);
+  const block = history.view.cursor(CHAIN.chainId)?.block ?? -1;
+  const final = chain.final?.number ?? 0;
+  if (block < final - 20) found.push(`block ${block} is recorded, ${final} is final`);
+  return found;
+}

@@ -1,0 +1,90 @@
+/** The traders' programs: they send orders and cancels to a front, wait so long, and send the same again where they have no answer. */
+import { createRandom } from '../../support/random-commands.js';
+import { RequestError } from '../../../engine/records/errors.js';
+import type { Answer } from '../../../command/orders/answer.js';
+import type { Exchange, ProcessName, Running } from '../world/exchange.js';
+import type { WorldParts } from '../world/parts.js';
+import type { SignedOrder } from './traders.js';
+
+export interface ClientWatch {
+  /** An order was answered as accepted. */
+  accepted(order: SignedOrder, position: number): void;
+  /** A try ended: `written` tells whether the command may be in the log. */
+  refused(order: SignedOrder, written: 'no' | 'perhaps', code: string): void;
+  cancelled(order: SignedOrder, position: number | undefined): void;
+}
+
+const PATIENCE_MS = 12_000;
+const FRONTS: readonly ProcessName[] = ['front-0', 'front-1'];
+const TRIES = 6;
+
+type Heard = Answer | RequestError | 'no answer' | 'not reached';
+
+export function createClients({ time, trace, strikes }: WorldParts, exchange: Exchange, watch: ClientWatch) {
+  let underWay = 0;
+
+  /** What the client hears of one try. */
+  function ask(front: Running | undefined, work: (orders: NonNullable<Running['orders']>) => Promise<Answer>): Promise<Heard> {
+    return new Promise((resolve) => {
+      time.after(1 + 5 * time.random(), () => {
+        if (front?.process.alive !== true || front.orders === undefined) return resolve('not reached');
+        time.after(PATIENCE_MS, () => { resolve('no answer'); });
+        const heard = (answer: Answer | RequestError): void => {
+          if (front.process.alive) time.after(1 + 5 * time.random(), () => { if (front.process.alive) resolve(answer); });
+        };
+        work(front.orders).then(heard, (error: unknown) => {
+          if (!(error instanceof RequestError)) throw error;
+          heard(error);
+        });
+      });
+    });
+  }
+
+  async function untilKnown(order: SignedOrder, seed: number, firstTry: number): Promise<void> {
+    const random = createRandom(seed);
+    for (let tries = firstTry; tries < TRIES; tries++) {
+      if (tries > 0) strikes.struck('order sent again', order.hash.slice(0, 10));
+      const front = exchange.running.get(FRONTS[random() % 2] ?? 'front-0');
+      const heard = await ask(front, ({ place }) => place(order.body));
+      trace.note(`order ${order.hash.slice(0, 10)}: ${textOf(heard)}`);
+      if (typeof heard === 'object' && !(heard instanceof RequestError)) return watch.accepted(order, heard.position ?? -1);
+      const code = heard instanceof RequestError ? heard.code : heard;
+      const again = code === 'no answer' || code === 'not reached' || (heard instanceof RequestError && heard.kind.status === 503);
+      watch.refused(order, code === 'no answer' || code === 'outcome_unknown' ? 'perhaps' : 'no', code);
+      if (!again) return;
+      await time.sleep(300 + 2_000 * time.random());
+    }
+  }
+
+  async function carry(work: Promise<void>): Promise<void> {
+    underWay += 1;
+    await work;
+    underWay -= 1;
+  }
+
+  return {
+    /** How many requests have not ended. */
+    underWay: () => underWay,
+    place(order: SignedOrder, seed: number): void { void carry(untilKnown(order, seed, 0)); },
+    /** To both fronts at once. */
+    placeTwice(order: SignedOrder, seed: number): void {
+      strikes.struck('order sent twice', order.hash.slice(0, 10));
+      void carry(untilKnown(order, seed, 0));
+      void carry(untilKnown(order, seed + 1, 0));
+    },
+    cancel(order: SignedOrder, seed: number): void {
+      void carry((async () => {
+        const front = exchange.running.get(FRONTS[seed % 2] ?? 'front-0');
+        const request = { orderHash: order.hash, marketId: order.marketId, side: undefined, signature: undefined, deadline: undefined };
+        const heard = await ask(front, ({ cancel }) => cancel(request));
+        trace.note(`cancel ${order.hash.slice(0, 10)}: ${textOf(heard)}`);
+        if (typeof heard === 'object' && !(heard instanceof RequestError)) watch.cancelled(order, heard.position);
+      })());
+    },
+  };
+}
+
+function textOf(heard: Heard): string {
+  if (typeof heard === 'string') return heard;
+  return heard instanceof RequestError ? heard.code : heard.body;
+}

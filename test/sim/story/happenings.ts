@@ -1,0 +1,44 @@
+/** A story: what traders do and what goes wrong, one happening after the other, all of it from a seed. */
+import { createRandom } from '../../support/random-commands.js';
+
+/** How often each kind comes, relative to the others. */
+const WEIGHTS = {
+  'order': 40, 'order twice': 5, 'cancel': 6, 'transfer': 2, 'spend': 2, 'cancel on chain': 2, 'cancel all on chain': 1, 'resolve': 0.4,
+  'crash': 9, 'engine differs': 1, 'checker differs': 1, 'log outage': 2, 'log fate': 6, 'disk full': 1.5, 'slow readers': 2,
+  'node away': 2, 'all nodes away': 0.7, 'node loses requests': 2, 'node loses replies': 3, 'node lags': 2, 'node counts wrongly': 2, 'node hides receipts': 1.5, 'node on stale branch': 1.5,
+  'swallow broadcasts': 2, 'reorganisation': 5, 'drop transactions': 2, 'revert': 3, 'stop batch': 2, 'fees rise': 3, 'chain stalls': 1.5, 'clock jumps': 2, 'outbox cut': 6,
+  'cut at fee bump': 2, 'outbox restart': 1.5, 'lose wake-ups': 2,
+} as const;
+
+export type HappeningKind = keyof typeof WEIGHTS;
+export const HAPPENING_KINDS = Object.keys(WEIGHTS) as readonly HappeningKind[];
+
+export interface Happening {
+  readonly atMs: number;
+  readonly kind: HappeningKind;
+  /** Everything else about it comes from this number, so that it stays the same when others are left out. */
+  readonly seed: number;
+}
+
+/** The mean time between two happenings, in milliseconds. */
+const MEAN_GAP_MS = 900;
+/** The first order is sent when the processes have started. */
+const FIRST_MS = 6_000;
+
+export function storyOf(seed: number, steps: number): readonly Happening[] {
+  const random = createRandom(seed ^ 0x5eed);
+  const total = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0);
+  // Some stories have few kinds of faults: otherwise each hides the others.
+  const favoured = HAPPENING_KINDS.filter(() => random() % 3 === 0);
+  const isIn = (kind: HappeningKind): boolean => kind === 'order' || kind === 'order twice' || seed % 3 === 0 || favoured.includes(kind);
+  const choose = (): HappeningKind => {
+    let rest = (random() / 0x1_0000_0000) * total;
+    return HAPPENING_KINDS.find((kind) => (rest -= WEIGHTS[kind]) < 0) ?? 'order';
+  };
+  let atMs = FIRST_MS;
+  return Array.from({ length: steps }, () => {
+    atMs += (random() / 0x1_0000_0000) * 2 * MEAN_GAP_MS;
+    const kind = choose();
+    return { atMs, kind: isIn(kind) ? kind : 'order', seed: random() };
+  });
+}

@@ -1,0 +1,98 @@
+/** What outlives every process: the log's records, the outbox's database, the chain; and what all processes share as pure functions. */
+import { createKeccak256, type Keccak256 } from '../../../command/signing/keccak.js';
+import { createSignerRecovery, type SignerRecovery } from '../../../command/signing/recover.js';
+import { prepareDomain, type PreparedDomain } from '../../../command/signing/typed-data.js';
+import { createLane } from '../../../command/lane/lane.js';
+import { createMemoryStore, type MemoryStore } from '../../../engine/log/memory/memory-log.js';
+import { SimChain, type SimBlock } from '../chain/chain.js';
+import { createBatchReader, ORDER_DOMAIN, type BatchReader, type SimMarket } from '../chain/contracts.js';
+import { NODE_URLS } from '../chain/node.js';
+import { createDatabase, type Database } from '../stores/database.js';
+import { createIntakeTables, type IntakeTables } from '../stores/intake.js';
+import { createOutboxTables, memoryOutbox, type OutboxTables } from '../stores/outbox.js';
+import type { Strikes } from './faults.js';
+import type { SimProcess } from './process.js';
+import type { VirtualTime } from './time.js';
+import type { Trace } from './trace.js';
+import { goodWeather, type Weather } from './weather.js';
+
+/** Compiled WebAssembly and the like: made once per program, in real time. */
+export interface Tools {
+  readonly keccak256: Keccak256;
+  readonly recovery: SignerRecovery;
+  readonly domain: PreparedDomain;
+  readonly batches: BatchReader;
+}
+
+/** The operator's key: nobody's. */
+export const OPERATOR_KEY = `0x${'5e'.repeat(32)}`;
+
+export async function prepareTools(): Promise<Tools> {
+  const keccak256 = await createKeccak256();
+  const recovery = await createSignerRecovery(keccak256);
+  const tools = { keccak256, recovery, domain: prepareDomain(keccak256, ORDER_DOMAIN), batches: createBatchReader({ keccak256, recovery }) };
+  await warmUp();
+  return tools;
+}
+
+/** A lane compiles its hash function at its start: the first time takes real time. */
+async function warmUp(): Promise<void> {
+  const stopped = AbortSignal.abort();
+  const database = createDatabase();
+  const outbox = memoryOutbox({ database, tables: createOutboxTables(), carry: async (_, work) => work(), now: () => 0 });
+  const lane = await createLane({
+    chain: { chainId: 1, confirmations: 0 }, rpc: { chainId: 1, request: () => Promise.reject(new Error('none')) }, key: 'none', privateKey: OPERATOR_KEY,
+    outbox, announce: () => Promise.resolve(), now: () => 0, report: () => undefined, signal: stopped,
+  });
+  await lane.done;
+}
+
+export interface WorldParts {
+  readonly tools: Tools;
+  readonly time: VirtualTime;
+  readonly trace: Trace;
+  readonly strikes: Strikes;
+  readonly weather: Weather;
+  readonly store: MemoryStore;
+  readonly database: Database;
+  readonly outbox: OutboxTables;
+  readonly intake: IntakeTables;
+  readonly chain: SimChain;
+  readonly markets: ReadonlyMap<string, SimMarket>;
+  /** Requests to indexers to look at the chain now. */
+  readonly advance: Set<{ readonly process: SimProcess; readonly listener: (chainId: number) => void }>;
+  /** What watches the world; set once it is made. */
+  readonly watch: {
+    broadcast(raw: string): void;
+    mined(block: SimBlock): void;
+    anchored(position: number, digest: string): void;
+  };
+}
+
+export function createWorldParts(
+  { tools, time, trace, strikes, markets }: Pick<WorldParts, 'tools' | 'time' | 'trace' | 'strikes' | 'markets'>,
+): WorldParts {
+  const watch: WorldParts['watch'] = { broadcast: () => undefined, mined: () => undefined, anchored: () => undefined };
+  const weather = goodWeather(NODE_URLS.length);
+  const database = createDatabase();
+  database.losesWakeUp = () => {
+    if (weather.losesWakeUps <= 0) return false;
+    weather.losesWakeUps -= 1;
+    strikes.struck('wake-up lost');
+    return true;
+  };
+  const chain = new SimChain({
+    time, recovery: tools.recovery, batches: tools.batches, markets, events: {
+      fillFailed: (reason) => { strikes.struck('fill refused', reason); },
+      stopped: (seq) => { strikes.struck('batch stopped', `at fill ${seq}`); },
+      reverted: (txHash) => { strikes.struck('transaction reverted', txHash.slice(0, 10)); },
+      anchored: (position, digest) => { watch.anchored(position, digest); },
+      mined: (block) => { watch.mined(block); },
+    },
+  });
+  return {
+    tools, time, trace, strikes, markets, weather, database, chain, watch,
+    store: createMemoryStore(), outbox: createOutboxTables(), intake: createIntakeTables(),
+    advance: new Set(),
+  };
+}
