@@ -12,6 +12,9 @@ import {
 } from '../support/audited-history.js';
 import { createRandom } from '../support/random-commands.js';
 
+/** How many bytes are changed, one at a time: more, where somebody looks for longer. */
+const TAMPERED_BYTES = Number(process.env['AUDIT_TAMPERED_BYTES'] ?? 200);
+
 let history: AuditedHistory;
 before(async () => { history = await tradedHistory(); });
 
@@ -77,7 +80,7 @@ describe('an audit of an untouched history', () => {
 describe('an audit of a history that was tampered with', () => {
   it('finds any changed byte of any command, outcome or digest, at its position', async () => {
     const random = createRandom(20_261_122);
-    for (let n = 0; n < 600; n++) {
+    for (let n = 0; n < TAMPERED_BYTES; n++) {
       const lines = linesOfHistory(history.records);
       const position = random() % lines.length;
       const line = Buffer.from(lines[position]!);
@@ -170,7 +173,7 @@ describe('an audit of a history that its chain contradicts', () => {
   it('finds a fill on the chain that is not in the history', async () => {
     const settle = positionsOf('SettleFill')[3]!;
     const without = redecided(history.records.filter((_, position) => position !== settle));
-    const { check, place, what } = await differenceIn(without);
+    const { check, place, what } = await differenceIn(without, { threads: 0 });
     deepEqual([check, place], ['settledFills', { position: without.length - 1, ...placeOf(4, 4, 1, transaction(3)) }]);
     match(what, /the history does not have it/);
   });
@@ -179,21 +182,21 @@ describe('an audit of a history that its chain contradicts', () => {
     const foreign = { ...fillSettled(history, 4, transaction(8)), args: { ...fillSettled(history, 4, transaction(8)).args, seq: 99 } };
     const longer = await tradedHistory();
     longer.block(foreign);
-    const { check, place } = await differenceIn(longer.records, { events: longer.chainEvents, blocks: longer.blocks });
+    const { check, place } = await differenceIn(longer.records, { threads: 0, events: longer.chainEvents, blocks: longer.blocks });
     deepEqual([check, place], ['settledFills', { position: longer.records.length - 2, ...placeOf(99, 5, 0, transaction(8)) }]);
   });
 
   it('finds a fill that the history calls settled and the chain lacks, or failed where it calls it settled', async () => {
     const position = positionsOf('SettleFill')[1]!;
     const events = history.chainEvents.filter(({ block, logIndex }) => !(block === 2 && logIndex === 1));
-    const lacking = await differenceIn(history.records, { events });
+    const lacking = await differenceIn(history.records, { threads: 0, events });
     deepEqual([lacking.check, lacking.place], ['settledFills', { position, ...placeOf(1, 2, 1, transaction(1)) }]);
     const failed = positionsOf('FailFill')[0]!;
     const flipped = redecided(rewritten(failed, ({ ...command }) => {
       for (const field of ['reason', 'culprit']) delete (command as unknown as Record<string, unknown>)[field];
       return { ...command, kind: 'SettleFill' };
     }));
-    const otherwise = await differenceIn(flipped);
+    const otherwise = await differenceIn(flipped, { threads: 0 });
     deepEqual([otherwise.check, otherwise.place.fill, otherwise.place.position], ['failedFills', 2, failed]);
   });
 
@@ -201,7 +204,7 @@ describe('an audit of a history that its chain contradicts', () => {
     const events = history.chainEvents.map((raw) => raw.block === 4 && raw.logIndex === 0
       ? rawEvent({ ...fillSettled(history, 3, transaction(3)), args: { ...fillSettled(history, 3, transaction(3)).args, price: 1 } }, 4, 0)
       : raw);
-    const { check, place } = await differenceIn(history.records, { events });
+    const { check, place } = await differenceIn(history.records, { threads: 0, events });
     deepEqual([check, place.fill], ['settledFills', 3]);
   });
 
@@ -211,19 +214,19 @@ describe('an audit of a history that its chain contradicts', () => {
       delete (command as { fact?: unknown }).fact;
       return command;
     }));
-    const told = await differenceIn(untold);
+    const told = await differenceIn(untold, { threads: 0 });
     deepEqual([told.check, told.place], ['settledFills', { position, fill: 0, chainId: CHAIN_ID, txHash: transaction(1) }]);
     const last = positionsOf('AdvanceChain').at(-1)!;
     const elsewhere = redecided(history.records.map((record, at) => at === last
       ? { ...record, command: Buffer.from(JSON.stringify({ ...commandAt(at), blockHash: blockHash(99) })) }
       : record));
-    equal((await differenceIn(elsewhere)).check, 'ids', 'the id names the block');
+    equal((await differenceIn(elsewhere, { threads: 0 })).check, 'ids', 'the id names the block');
   });
 
   it('finds an anchor behind the audited end that contradicts the history before it', async () => {
     const anchor = { ...anchored(history, 5, transaction(7)), args: { position: 5, digest: blockHash(5) } };
     const events = [...history.chainEvents, rawEvent(anchor, history.blocks + 1, 0)];
-    const { check, place } = await differenceIn(history.records, { events, blocks: history.blocks + 1 });
+    const { check, place } = await differenceIn(history.records, { threads: 0, events, blocks: history.blocks + 1 });
     deepEqual([check, place.position, place.txHash], ['anchors', 5, transaction(7)]);
   });
 });
