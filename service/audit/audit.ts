@@ -76,18 +76,22 @@ async function run(options: AuditOptions, signatures: SignaturePool | undefined,
   }
   let chains: readonly ChainAudit[] = [];
   const replay = createReplay((view) => {
-    chains = store === undefined ? [] : compared.map(({ chain, rpc }) => createChainAudit({
-      chain, rpc, view, store, patienceMs, kept: kept?.chains.find(({ chainId }) => chainId === chain.chainId),
-    }));
+    chains = store === undefined
+      ? []
+      : compared.map(({ chain, rpc }) => createChainAudit({
+          chain, rpc, view, store, patienceMs, kept: kept?.chains.find(({ chainId }) => chainId === chain.chainId),
+        }));
     return {
       signatures, store, cancelsAreSigned: source.described?.cancelAuth === 'required' && !unsignedCancels,
       chainOf: (chainId) => chains.find((each) => each.chainId === chainId),
     };
   }, kept);
-  const save = checkpoint === undefined ? undefined : async (): Promise<void> => {
-    store?.flush();
-    await saveCheckpoint(checkpoint.path, replay.engine, { grounds, counts: replay.counts, chains: chains.map((chain) => chain.progress()) });
-  };
+  const save = checkpoint === undefined
+    ? undefined
+    : async (): Promise<void> => {
+      store?.flush();
+      await saveCheckpoint(checkpoint.path, replay.engine, { grounds, counts: replay.counts, chains: chains.map((chain) => chain.progress()) });
+    };
   const auditing: Auditing = { options, replay, chains, signatures, save, heads };
   return { ...await toTheEnd(auditing), replay, chains, resumedAt: kept?.position ?? 0 };
 }
@@ -224,6 +228,7 @@ function chainNamed({ name, described }: HistorySource, chainId: number) {
 function groundsOf({ source: { described }, rpcs, threads, unsignedCancels = false }: AuditOptions): string {
   return JSON.stringify({
     signatures: threads !== 0, unsignedCancels, cancelAuth: described?.cancelAuth, domains: described?.domains,
-    chains: described?.chains.filter(({ chainId }) => rpcs?.has(chainId) === true).map(({ chainId, contracts, startBlock }) => ({ chainId, contracts, startBlock })),
+    chains: described?.chains.filter(({ chainId }) => rpcs?.has(chainId) === true)
+      .map(({ chainId, contracts, startBlock }) => ({ chainId, contracts, startBlock })),
   });
 }

@@ -43,7 +43,8 @@ export function createProgress({ sink, nowMs, what, from = 0 }: {
 
 /** One line. `doneHere` were done in `seconds`: the time left is reckoned from that. */
 export function progressText({ what, done, total, doneHere, seconds, bar }: {
-  readonly what: string; readonly done: number; readonly total: number | undefined; readonly doneHere: number; readonly seconds: number; readonly bar: boolean;
+  readonly what: string; readonly done: number; readonly total: number | undefined; readonly doneHere: number; readonly seconds: number;
+  readonly bar: boolean;
 }): string {
   const rate = seconds > 0 ? doneHere / seconds : 0;
   const speed = `${Math.round(rate).toLocaleString('en-US')}/s`;

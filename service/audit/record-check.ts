@@ -25,9 +25,11 @@ export interface RecordCheck {
 }
 
 const ID_LENGTH = 36;
-const COMMAND = '","command":';
+const COMMAND_KEY = '","command":';
+const OUTCOME_KEY = ',"outcome":';
+const DIGEST_KEY = ',"digest":"';
 /** A command cannot contain this text: within a JSON string its quotes would be escaped. */
-const OUTCOME = ',"outcome":{"at":';
+const OUTCOME = Buffer.from(`${OUTCOME_KEY}{"at":`);
 
 export function createRecordCheck(engine: Engine, counted = { ids: 0, events: 0 }): RecordCheck {
   let { ids, events } = counted;
@@ -37,11 +39,9 @@ export function createRecordCheck(engine: Engine, counted = { ids: 0, events: 0 
     get events() { return events; },
     check(line) {
       const { position } = engine.state;
-      const text = line.toString();
-      const { id, bytes, cut } = partsOf(line, text, position);
+      const { id, bytes, cut } = partsOf(line, position);
       const { command, step } = decide(engine, bytes, position);
-      const tail = `,"outcome":${step.text},"digest":"${step.digest}"}`;
-      if (!endsWith(line, text, cut, tail)) throw new Differs(explain({ position, before, bytes, step, tail: line.subarray(cut).toString() }));
+      if (!hasTail(line, cut, step)) throw new Differs(explain({ position, before, bytes, step, tail: line.subarray(cut).toString() }));
       const due = idOf(command);
       if (due !== undefined) {
         if (due !== id) throw new Differs(otherId(position, command.kind, due, id));
@@ -56,29 +56,36 @@ export function createRecordCheck(engine: Engine, counted = { ids: 0, events: 0 
 
 /** The command's bytes, the outcome's text and the digest in a line that was checked before. Throws Differs for any other line. */
 export function splitLine(line: Buffer, position: number): { readonly bytes: Buffer; readonly outcome: string; readonly digest: string } {
-  const { bytes, cut } = partsOf(line, line.toString(), position);
+  const { bytes, cut } = partsOf(line, position);
   const tail = line.subarray(cut).toString();
   const [, outcome, digest] = TAIL.exec(tail) ?? [];
   if (outcome === undefined || digest === undefined) throw new Differs(malformed(position, tail, 'the line does not end with an outcome and its digest'));
   return { bytes, outcome, digest };
 }
 
-/** Of a line of ASCII, bytes and characters have the same places; in another one bytes are compared, since a text hides invalid UTF-8. */
-function endsWith(line: Buffer, text: string, cut: number, tail: string): boolean {
-  if (text.length !== line.length) return Buffer.from(tail).equals(line.subarray(cut));
-  return text.length === cut + tail.length && text.endsWith(tail);
+/** Whether the line ends with exactly the step's outcome and digest. */
+function hasTail(line: Buffer, cut: number, { text, digest }: Step): boolean {
+  const start = cut + OUTCOME_KEY.length;
+  const isAscii = Buffer.byteLength(text) === text.length;
+  // Only ASCII is compared as text: as text, other characters could stand for bytes that are not theirs.
+  if (!isAscii) return Buffer.from(`${OUTCOME_KEY}${text}${DIGEST_KEY}${digest}"}`).equals(line.subarray(cut));
+  const end = start + text.length + DIGEST_KEY.length;
+  return line.length === end + digest.length + 2 && line.toString('latin1', start, start + text.length) === text
+    && line.toString('latin1', start + text.length) === `${DIGEST_KEY}${digest}"}`;
 }
 
 /** Where the parts of a line are. Throws Differs when it is not the line of this position. */
-function partsOf(line: Buffer, text: string, position: number): { readonly id: string; readonly bytes: Buffer; readonly cut: number } {
+function partsOf(line: Buffer, position: number): { readonly id: string; readonly bytes: Buffer; readonly cut: number } {
   const head = `{"position":${position},"id":"`;
   const start = head.length + ID_LENGTH;
-  if (!text.startsWith(head) || !text.startsWith(COMMAND, start)) throw new Differs(misplaced(text, position));
-  const id = text.slice(head.length, start);
-  const cut = text.length === line.length ? text.indexOf(OUTCOME, start) : line.indexOf(OUTCOME, start);
-  if (cut < 0) throw new Differs(malformed(position, text, 'the record has no outcome'));
+  const commandStart = start + COMMAND_KEY.length;
+  const opening = line.toString('latin1', 0, commandStart);
+  if (!opening.startsWith(head) || !opening.endsWith(COMMAND_KEY)) throw new Differs(misplaced(line.toString(), position));
+  const id = opening.slice(head.length, start);
+  const cut = line.indexOf(OUTCOME, commandStart);
+  if (cut < 0) throw new Differs(malformed(position, line.toString(), 'the record has no outcome'));
   if (!isRecordId(id)) throw new Differs(otherId(position, 'the record', 'a UUID in lower case', id));
-  return { id, bytes: line.subarray(start + COMMAND.length, cut), cut };
+  return { id, bytes: line.subarray(commandStart, cut), cut };
 }
 
 function decide(engine: Engine, bytes: Buffer, position: number): { readonly command: Command; readonly step: Step } {
@@ -177,7 +184,8 @@ interface Decided {
 function firstDifference(expected: string, found: string): Decided {
   const [ours, theirs] = [eventsIn(expected), eventsIn(found)];
   if (ours === undefined || theirs === undefined) return { where: 'it is not an outcome', expected: shortened(expected), found: shortened(found) };
-  const index = Array.from({ length: Math.max(ours.length, theirs.length) }).findIndex((_, i) => JSON.stringify(ours[i]) !== JSON.stringify(theirs[i]));
+  const length = Math.max(ours.length, theirs.length);
+  const index = Array.from({ length }).findIndex((_, i) => JSON.stringify(ours[i]) !== JSON.stringify(theirs[i]));
   if (index < 0) return { where: 'its time or its form', expected: shortened(expected), found: shortened(found) };
   const [mine, other] = [ours[index], theirs[index]];
   const fill = other?.['fill'] ?? mine?.['fill'];

@@ -31,10 +31,11 @@ export interface Replay {
 }
 
 const NOTHING_COUNTED: Counts = {
-  ids: 0, events: 0, orderSignatures: 0, cancelSignatures: 0, unsignedCancels: 0, matchedFills: 0, settledFills: 0, failedFills: 0, relays: 0, permits: 0,
+  ids: 0, events: 0, orderSignatures: 0, cancelSignatures: 0, unsignedCancels: 0, matchedFills: 0, settledFills: 0, failedFills: 0, relays: 0,
+  permits: 0,
 };
 
-type Own = { -readonly [Name in Exclude<keyof Counts, 'ids' | 'events'>]: number };
+type Own = Record<Exclude<keyof Counts, 'ids' | 'events'>, number>;
 
 /** Begins at position 0, or where a checkpoint was taken. `connect` gets the engine's view and gives what works beside the replay. */
 export function createReplay(connect: (view: EngineView) => ReplayParts, from?: Checkpoint & { readonly restored: Restored }): Replay {

@@ -52,7 +52,8 @@ async function run(options: Options): Promise<void> {
   try {
     const report = await audit({
       source, rpcs: nodesOf(options.rpc), threads: options.signatures ? options.threads : 0, unsignedCancels: options.unsignedCancels === true,
-      databaseUrl: options.database, checkpoint: options.checkpoint === undefined ? undefined : { path: options.checkpoint }, signal: interrupted.signal,
+      databaseUrl: options.database, signal: interrupted.signal,
+      checkpoint: options.checkpoint === undefined ? undefined : { path: options.checkpoint },
       onProgress(stage, done, total) {
         const bar = bars.get(stage) ?? createProgress({ sink: process.stderr, nowMs: () => performance.now(), what: stage, from: done });
         bars.set(stage, bar);

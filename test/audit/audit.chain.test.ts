@@ -17,7 +17,9 @@ interface Ran { readonly code: number; readonly stdout: string; readonly stderr:
 function run(tool: 'audit' | 'export', ...args: string[]): Promise<Ran> {
   const program = fileURLToPath(new URL(`../../service/cli/${tool}.js`, import.meta.url));
   return new Promise((resolve) => {
-    execFile(process.execPath, [program, ...args], (error, stdout, stderr) => { resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }); });
+    execFile(process.execPath, [program, ...args], (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
   });
 }
 

@@ -64,7 +64,8 @@ describe('the history of a service', () => {
   });
 
   it('is given up with the position and the reason when the service stays away', async () => {
-    const faults = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [n + 5, () => { throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') }); }]));
+    const refused = (): Response => { throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') }); };
+    const faults = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [n + 5, refused]));
     await rejects(open(serviceOf({ faults }), 20).then(linesIn), (error: Error) => {
       ok(error instanceof CannotAudit);
       match(error.message, /does not tell position 10 of its history: fetch failed: connect ECONNREFUSED/);
@@ -74,7 +75,11 @@ describe('the history of a service', () => {
 
   it('differs when records are gone from its end', async () => {
     const service = serviceOf({ all: lines.slice(0, -2), faults: { 2: () => new Response('', { headers: { 'x-log-position': String(lines.length - 1) } }) } });
-    await rejects(open(service, 20).then(linesIn), (error: Error) => error instanceof Differs && error.difference.place.position === lines.length - 2);
+    await rejects(open(service, 20).then(linesIn), (error: Error) => {
+      ok(error instanceof Differs);
+      equal(error.difference.place.position, lines.length - 2);
+      return true;
+    });
   });
 
   it('is not audited where something else answers', async () => {
@@ -139,7 +144,7 @@ describe('an audit with a checkpoint', () => {
     const source = sourceOf(lines);
     return {
       ...source,
-      async *lines(from, to) {
+      async* lines(from, to) {
         for (let at = from; at < (to ?? lines.length); at++) {
           if (at === position) throw new CannotAudit('the service has gone');
           yield [lines[at]!];
@@ -163,7 +168,8 @@ describe('an audit with a checkpoint', () => {
     const path = join(directory, 'checkpoint');
     await rejects(audit({ source: failingAt(20), threads: 0, checkpoint: { path } }), /the service has gone/);
     const other = redecided(history.records.map((record, at) => at === 8 ? { ...record, command: Buffer.from(record.command.toString().replace(/"at":\d+/, '"at":1700000000081')) } : record));
-    await rejects(audit({ source: sourceOf(linesOfHistory(other)), threads: 0, checkpoint: { path } }), /the checkpoint .* is of another history: it has digest 0x.* at position 19/);
+    await rejects(audit({ source: sourceOf(linesOfHistory(other)), threads: 0, checkpoint: { path } }),
+      /the checkpoint .* is of another history: it has digest 0x.* at position 19/);
     await rejects(audit({ source: sourceOf(lines.slice(0, 10)), threads: 0, checkpoint: { path } }), /no such position/);
     await rejects(audit({ source: sourceOf(lines), threads: 1, checkpoint: { path } }), /it belongs to an audit with other checks/);
     const data = await readFile(path);
@@ -175,7 +181,8 @@ describe('an audit with a checkpoint', () => {
   it('keeps what was checked when it is interrupted', async () => {
     const path = join(directory, 'interrupted');
     const stop = new AbortController();
-    await rejects(audit({ source: sourceOf(lines), threads: 0, checkpoint: { path }, signal: stop.signal, onProgress: () => { stop.abort(); } }), /interrupted at position 7; the same command goes on/);
+    const interrupted = audit({ source: sourceOf(lines), threads: 0, checkpoint: { path }, signal: stop.signal, onProgress: () => { stop.abort(); } });
+    await rejects(interrupted, /interrupted at position 7; the same command goes on/);
     equal((await audit({ source: sourceOf(lines), threads: 0, checkpoint: { path } })).resumedAt, 7);
   });
 });

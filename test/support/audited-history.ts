@@ -22,7 +22,8 @@ import { START_MS } from './random-commands.js';
 export const CHAIN_ID = 31_337;
 const addressOf = (n: number) => `0x${n.toString(16).padStart(40, '0')}`;
 export const contracts: Contracts = {
-  settlement: addressOf(0x51), conditionalTokens: addressOf(0x52), collateral: addressOf(0x53), marketFactory: addressOf(0x54), oracle: addressOf(0x55),
+  settlement: addressOf(0x51), conditionalTokens: addressOf(0x52), collateral: addressOf(0x53), marketFactory: addressOf(0x54),
+  oracle: addressOf(0x55),
   oracleResolver: addressOf(0x56), quickResolver: addressOf(0x57), multicall: addressOf(0x58),
 };
 export const auditedChain: Chain = {
@@ -101,7 +102,8 @@ export async function emptyHistory(): Promise<AuditedHistory> {
       const raws = events.map((event, logIndex) => rawEvent(event, block, logIndex));
       history.chainEvents.push(...raws);
       const { facts } = factsOf(raws, {
-        chain: auditedChain, at: timeOf(history), isKnownToken: (token) => view.isKnownToken(token), isKnownMarket: (marketId) => view.market(marketId) !== undefined,
+        chain: auditedChain, at: timeOf(history), isKnownToken: (token) => view.isKnownToken(token),
+        isKnownMarket: (marketId) => view.market(marketId) !== undefined,
       });
       for (const { command, blockHash: hash } of facts) history.add(command, factId(command.fact, hash));
       history.add({ kind: 'AdvanceChain', v: 1, at: timeOf(history), chainId: CHAIN_ID, block, blockHash: blockHash(block) }, recordId(`chain:${CHAIN_ID}:${blockHash(block)}:end`));
@@ -123,7 +125,8 @@ export function marketCreated(n: number): Emitted {
   return {
     contract: 'marketFactory', name: 'MarketCreated', txHash: transaction(1_000 + n),
     args: {
-      marketId: market(n), market: addressOf(0xa0 + n), maker: addressOf(0xb0), expiration: 1_900_000_000, kind: 0, category: 0, yesId: 2 * n + 10, noId: 2 * n + 11, bond: 0,
+      marketId: market(n), market: addressOf(0xa0 + n), maker: addressOf(0xb0), expiration: 1_900_000_000, kind: 0, category: 0,
+      yesId: 2 * n + 10, noId: 2 * n + 11, bond: 0,
       question: `Will it be ${n}?`, description: 'Märkte — with more than ASCII.',
     },
   };
@@ -200,7 +203,7 @@ export function linesOfHistory(records: readonly HistoryRecord[]): Buffer[] {
 export function sourceOf(lines: readonly Buffer[], about: Described | undefined = described): HistorySource {
   return {
     name: 'the test', described: about, length: lines.length,
-    async *lines(from, to = lines.length) {
+    async* lines(from, to = lines.length) {
       for (let start = from; start < to; start += 7) yield lines.slice(start, Math.min(to, start + 7));
     },
   };

@@ -176,8 +176,9 @@ function namesOf({ marketId, tokens }: Extract<RecordedFact['command'], { kind: 
 
 function added(counts: ChainCounts, { alarms, ...compared }: ReturnType<typeof compareFacts>): ChainCounts {
   return {
-    anchors: counts.anchors + compared.anchors, passedOver: counts.passedOver + compared.passedOver, settledFills: counts.settledFills + compared.settledFills,
-    failedFills: counts.failedFills + compared.failedFills, chainFacts: counts.chainFacts + compared.chainFacts, alarms: counts.alarms + alarms.length,
+    anchors: counts.anchors + compared.anchors, passedOver: counts.passedOver + compared.passedOver,
+    settledFills: counts.settledFills + compared.settledFills, failedFills: counts.failedFills + compared.failedFills,
+    chainFacts: counts.chainFacts + compared.chainFacts, alarms: counts.alarms + alarms.length,
   };
 }
 
@@ -244,7 +245,9 @@ function anchoredBeyond({ chain, raw, end, digestAt }: {
   const isNamed = chain.passOverAnchors?.includes(raw.txHash) === true;
   if (isNamed) return -1;
   if (position < end && digestAt(position) !== event.args.digest) {
-    compareFacts({ chain, events: [raw], facts: [], saidAt: end - 1, isKnownMarket: () => false, isKnownToken: () => false, digestAt, orderHashAt: () => undefined });
+    compareFacts({
+      chain, events: [raw], facts: [], saidAt: end - 1, isKnownMarket: () => false, isKnownToken: () => false, digestAt, orderHashAt: () => undefined,
+    });
   }
   return position >= end ? position : -1;
 }

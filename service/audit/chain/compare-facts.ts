@@ -87,7 +87,7 @@ function compareAnchor({ chain, digestAt, saidAt }: Comparison, anchor: Anchor, 
   });
 }
 
-function placeOf({ chainId, block, logIndex }: { readonly chainId: number; readonly block: number; readonly logIndex: number }, command: Command): Place {
+function placeOf({ chainId, block, logIndex }: RecordedFact['command']['fact'], command: Command): Place {
   return {
     chainId, block, logIndex, ...'txHash' in command && command.txHash !== undefined ? { txHash: command.txHash } : {},
     ...'fill' in command ? { fill: command.fill } : {},

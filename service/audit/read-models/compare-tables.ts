@@ -27,7 +27,8 @@ export async function compareTables(live: Session, rebuilt: Session, projections
       while (!(found.done === true && expected.done === true)) {
         const order = found.done === true ? 1 : expected.done === true ? -1 : compareKeys(found.value.key, expected.value.key);
         if (order !== 0 || found.value?.row !== expected.value?.row) {
-          return { rows, difference: differenceOf({ table, position, found: order <= 0 ? found.value : undefined, expected: order >= 0 ? expected.value : undefined }) };
+          const [added, missing] = [order <= 0 ? found.value : undefined, order >= 0 ? expected.value : undefined];
+          return { rows, difference: differenceOf({ table, position, found: added, expected: missing }) };
         }
         rows++;
         [found, expected] = [await theirs.next(), await ours.next()];
@@ -70,10 +71,16 @@ function differenceOf({ table, position, found, expected }: {
   readonly table: string; readonly position: number; readonly found: Row | undefined; readonly expected: Row | undefined;
 }): Difference {
   const key = (found ?? expected)?.key ?? '';
-  const how = expected === undefined ? 'is in the read models and not in a rebuild' : found === undefined ? 'is in a rebuild and not in the read models' : 'is not what a rebuild gives';
+  const how = expected === undefined
+    ? 'is in the read models and not in a rebuild'
+    : found === undefined ? 'is in a rebuild and not in the read models' : 'is not what a rebuild gives';
   return {
     check: 'readModels', place: { table }, what: `table ${table}: the row with key ${key} ${how} (up to position ${position - 1})`,
     means: 'The row was changed by hand, or the projections have a defect. The history is not affected: npm run rebuild makes the table anew.',
-    expected: expected === undefined ? null : JSON.parse(expected.row) as unknown, found: found === undefined ? null : JSON.parse(found.row) as unknown,
+    expected: valueOf(expected), found: valueOf(found),
   };
+}
+
+function valueOf(row: Row | undefined): unknown {
+  return row === undefined ? null : JSON.parse(row.row);
 }

@@ -23,7 +23,7 @@ export interface RebuiltReadModels {
 
 const BATCH = { outcomes: 5_000, events: 20_000 };
 
-/** Folds each projection up to its own position. `digestAt` is the audited digest at the last of these positions, which the source must give again. */
+/** Folds each projection up to its own position. The source must give the audited history once more, as its last digest shows. */
 export async function rebuildFrom({ source, projections, audited, onProgress }: {
   readonly source: HistorySource;
   readonly projections: readonly PinnedProjection[];
@@ -75,7 +75,9 @@ async function foldBatch(session: Session, folds: readonly Folding[], batch: rea
 }
 
 /** The outcomes, read a second time. Throws Differs when they are not those that were audited. */
-async function* batchesOf(source: HistorySource, { length, digest: audited }: { readonly length: number; readonly digest: string }): AsyncGenerator<FoldedOutcome[]> {
+async function* batchesOf(
+  source: HistorySource, { length, digest: audited }: { readonly length: number; readonly digest: string },
+): AsyncGenerator<FoldedOutcome[]> {
   const chain = new DigestChain();
   let batch: FoldedOutcome[] = [];
   let [position, events, last] = [0, 0, ''];
@@ -97,7 +99,8 @@ async function* batchesOf(source: HistorySource, { length, digest: audited }: { 
   if (batch.length > 0) yield batch;
   if (last === audited || length === 0) return;
   throw new Differs({
-    check: 'digests', place: { position: length - 1 }, what: `${source.name} gave another history when it was read a second time, up to position ${length - 1}`,
+    check: 'digests', place: { position: length - 1 },
+    what: `${source.name} gave another history when it was read a second time, up to position ${length - 1}`,
     means: 'The service does not always show the same history.', expected: audited, found: last,
   });
 }

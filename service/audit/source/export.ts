@@ -17,7 +17,9 @@ export interface Exported {
 }
 
 /** Writes all records that the source had when it was opened, one per line after a first line that describes them. */
-export async function exportHistory(source: HistorySource, path: string, onProgress: (position: number) => void = () => undefined): Promise<Exported> {
+export async function exportHistory(
+  source: HistorySource, path: string, onProgress: (position: number) => void = () => undefined,
+): Promise<Exported> {
   const records = source.length ?? 0;
   const hash = createHash('sha256');
   const making = `${path}.part`;

@@ -1,7 +1,7 @@
 /** The history in a file: what `npm run export` writes, or any download of `GET /api/v1/events` as NDJSON; gzip where the name ends in `.gz`. */
 import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { PassThrough, Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { CannotAudit, Differs } from '../difference.js';
 import { CutOff, linesOf } from './line-splitter.js';
@@ -77,10 +77,10 @@ function surplus(path: string, to: number) {
 
 async function* linesIn(path: string, position: () => number = () => 0): AsyncGenerator<Buffer[], void, undefined> {
   const file = createReadStream(path, { highWaterMark: PIECE_BYTES });
-  const unzipped = path.endsWith('.gz') ? file.pipe(createGunzip({ chunkSize: PIECE_BYTES })) : file.pipe(new PassThrough({ highWaterMark: PIECE_BYTES }));
+  const unzipped: Readable = path.endsWith('.gz') ? file.pipe(createGunzip({ chunkSize: PIECE_BYTES })) : file;
   file.on('error', (error) => { unzipped.destroy(error); });
   try {
-    yield* linesOf(unzipped as Readable);
+    yield* linesOf(unzipped);
   } catch (error) {
     if (error instanceof Differs || error instanceof CannotAudit) throw error;
     const why = error instanceof CutOff ? 'it ends within a record: the download or the export was interrupted' : (error as Error).message;
