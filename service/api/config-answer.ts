@@ -106,7 +106,8 @@ export function configHandler({ config, chains, now }: ConfigParts): () => Reply
 function shown(chain: Chain, collateral: Collateral | null, { relayer, quick }: NonNullable<SettlingChain['configured']> = {}) {
   const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, startBlock, exposureCheck, passOverAnchors = [] } = chain;
   return {
-    chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, startBlock, exposureCheck, minOrderSize: minOrderSizeOf(chain), passOverAnchors,
+    chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, startBlock, exposureCheck, minOrderSize: minOrderSizeOf(chain),
+    passOverAnchors,
     orderDomain: orderDomain(chain), signedActions: shownActions(chain, collateral ?? undefined),
     relayer: relayer === undefined ? null : { address: relayer, actions: RELAY_ACTIONS }, quickOperator: quick ?? null,
   };

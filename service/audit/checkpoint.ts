@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { formatDigest } from '../../engine/records/digest.js';
 import type { Engine } from '../../engine/run/engine.js';
 import { decodeSnapshot, encodeSnapshot, type Restored } from '../../engine/run/snapshot.js';
+import { viewOf } from '../../engine/run/view.js';
 import { replaceDurably } from '../embedded/durable-files.js';
 import type { ChainProgress } from './chain/chain-audit.js';
 import { CannotAudit, Differs } from './difference.js';
@@ -38,7 +39,7 @@ const FORMAT = 'prediction-exchange audit checkpoint 1';
 const CHECKSUM_BYTES = 32;
 
 export async function saveCheckpoint(path: string, engine: Engine, told: Pick<Checkpoint, 'grounds' | 'counts' | 'chains'>): Promise<void> {
-  const head: Checkpoint = { position: engine.state.position, digest: formatDigest(engine.digest), ...told };
+  const head: Checkpoint = { position: viewOf(engine).position, digest: formatDigest(engine.digest), ...told };
   const body = Buffer.concat([Buffer.from(`${FORMAT}\n${JSON.stringify(head)}\n`), encodeSnapshot(engine)]);
   await replaceDurably(path, Buffer.concat([createHash('sha256').update(body).digest(), body]));
 }

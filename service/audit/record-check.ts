@@ -5,6 +5,7 @@ import type { Command } from '../../engine/records/commands.js';
 import { formatDigest } from '../../engine/records/digest.js';
 import { BYTES32 } from '../../engine/records/hex.js';
 import type { Engine, Step } from '../../engine/run/engine.js';
+import { viewOf } from '../../engine/run/view.js';
 import { Differs, type Difference } from './difference.js';
 import { idOf, isRecordId } from './record-ids.js';
 
@@ -32,13 +33,14 @@ const DIGEST_KEY = ',"digest":"';
 const OUTCOME = Buffer.from(`${OUTCOME_KEY}{"at":`);
 
 export function createRecordCheck(engine: Engine, counted = { ids: 0, events: 0 }): RecordCheck {
+  const view = viewOf(engine);
   let { ids, events } = counted;
   let before = formatDigest(engine.digest);
   return {
     get ids() { return ids; },
     get events() { return events; },
     check(line) {
-      const { position } = engine.state;
+      const { position } = view;
       const { id, bytes, cut } = partsOf(line, position);
       const { command, step } = decide(engine, bytes, position);
       if (!hasTail(line, cut, step)) throw new Differs(explain({ position, before, bytes, step, tail: line.subarray(cut).toString() }));

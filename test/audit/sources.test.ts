@@ -181,7 +181,8 @@ describe('an audit with a checkpoint', () => {
   it('keeps what was checked when it is interrupted', async () => {
     const path = join(directory, 'interrupted');
     const stop = new AbortController();
-    const interrupted = audit({ source: sourceOf(lines), threads: 0, checkpoint: { path }, signal: stop.signal, onProgress: () => { stop.abort(); } });
+    const options = { source: sourceOf(lines), threads: 0, checkpoint: { path } };
+    const interrupted = audit({ ...options, signal: stop.signal, onProgress: () => { stop.abort(); } });
     await rejects(interrupted, /interrupted at position 7; the same command goes on/);
     equal((await audit({ source: sourceOf(lines), threads: 0, checkpoint: { path } })).resumedAt, 7);
   });

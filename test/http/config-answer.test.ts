@@ -62,7 +62,8 @@ describe('service: what /api/v1/config says of the chains', () => {
     const config = parseConfig({ CHAINS: 'none', CHAIN_ID: '7', CHAIN_NAME: 'Seven', CHAIN_TESTNET: 'false', SETTLEMENT_ADDRESS: verifyingContract });
     assert.deepEqual(chainsOf(configHandler({ config, chains: [], now: () => 0 })), [{
       chainId: 7, name: 'Seven', testnet: false, rpcUrl: null, contracts: Object.fromEntries(NAMES.map((name) => [name, null])), collateral: null,
-      confirmations: 0, startBlock: 0, exposureCheck: false, minOrderSize: 1, passOverAnchors: [], orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
+      confirmations: 0, startBlock: 0, exposureCheck: false, minOrderSize: 1, passOverAnchors: [],
+      orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
       signedActions: orderActions({ ...orderDomain, chainId: 7, verifyingContract }), relayer: null, quickOperator: null,
     }]);
   });

@@ -82,23 +82,11 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
   const { chain, view, kept } = options;
   const reader = createReader(options);
   const pending: RecordedFact[] = [...kept?.pending ?? []];
-  /** Markets and tokens that the engine knows already, though their opening was not compared yet. */
-  const openings = new Set<string>();
-  pending.forEach(rememberOpening);
+  const openings = createOpenings(pending);
   let counts: ChainCounts = kept?.counts ?? { anchors: 0, passedOver: 0, settledFills: 0, failedFills: 0, chainFacts: 0, alarms: 0 };
   let gatheredFrom = kept?.nextBlock ?? chain.startBlock;
   let nextBlock = gatheredFrom;
-  let jobs = 0;
-  let last: Promise<void> = Promise.resolve();
-  let difference: Difference | undefined;
-  let failure: unknown;
-
-  function rememberOpening({ command, rejected }: RecordedFact): void {
-    if (command.kind !== 'OpenMarket' || rejected !== null) return;
-    for (const id of namesOf(command)) openings.add(id);
-  }
-
-  const isOpened = (id: string): boolean => !openings.has(id);
+  const jobs = createJobs(compare);
 
   async function compare({ to, end, beforeLog, facts, saidAt }: Job): Promise<void> {
     for (let from = nextBlock, rest = facts; from <= to;) {
@@ -110,35 +98,19 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
       const compared = compareFacts({
         chain, facts: within, saidAt, digestAt: options.store.digestAt, orderHashAt: options.store.orderHashAt,
         events: upTo < to ? range.events : range.events.filter(({ block, logIndex }) => block < to || logIndex < beforeLog),
-        isKnownMarket: (marketId) => view.market(marketId) !== undefined && isOpened(marketId),
-        isKnownToken: (token) => view.isKnownToken(token) && isOpened(token),
+        isKnownMarket: (marketId) => view.market(marketId) !== undefined && openings.isCompared(marketId),
+        isKnownToken: (token) => view.isKnownToken(token) && openings.isCompared(token),
       });
       counts = added(counts, compared);
-      for (const { command } of within) if (command.kind === 'OpenMarket') namesOf(command).forEach((id) => openings.delete(id));
+      openings.compared(within);
       from = upTo + 1;
     }
     nextBlock = to + 1;
   }
 
-  function start(job: Job): void {
-    jobs++;
-    last = last.then(async () => {
-      if (difference === undefined && failure === undefined) await compare(job);
-    }).catch((error: unknown) => {
-      if (error instanceof Differs) difference = earlier(difference, error.difference);
-      else failure = error;
-    }).finally(() => { jobs--; });
-  }
-
   function handOver(job: Omit<Job, 'facts'>): void {
-    start({ ...job, facts: pending.splice(0).sort((a, b) => byPlace(a.command.fact, b.command.fact)) });
+    jobs.start({ ...job, facts: pending.splice(0).sort((a, b) => byPlace(a.command.fact, b.command.fact)) });
     gatheredFrom = job.to + 1;
-  }
-
-  async function settle(): Promise<Difference | undefined> {
-    await last;
-    if (failure !== undefined) throw failure;
-    return difference;
   }
 
   return {
@@ -146,14 +118,14 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
     get counts() { return counts; },
     add(fact) {
       pending.push(fact);
-      rememberOpening(fact);
+      openings.recorded(fact);
     },
     advanced(end, saidAt) {
       if (end.number < gatheredFrom || (pending.length < GATHERED_FACTS && end.number - gatheredFrom < GATHERED_BLOCKS)) return;
       handOver({ to: end.number, end, beforeLog: Infinity, saidAt });
     },
-    room: () => jobs < JOBS_AHEAD ? undefined : last,
-    settle,
+    room: () => jobs.room(),
+    settle: () => jobs.settle(),
     async finish(end, head) {
       const cursor = view.cursor(chain.chainId);
       const { nextBlock: block = chain.startBlock, nextLog = 0 } = cursor ?? {};
@@ -161,10 +133,52 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
       const to = isWhole ? block - 1 : block;
       const named = cursor?.block === to && cursor.blockHash !== undefined ? { number: to, hash: cursor.blockHash } : undefined;
       if (to >= gatheredFrom) handOver({ to, end: isWhole ? named : undefined, beforeLog: isWhole ? Infinity : nextLog, saidAt: end - 1 });
-      const found = await settle();
+      const found = await jobs.settle();
       return { difference: found, beyond: found === undefined ? await reader.beyond({ from: block, fromLog: nextLog, head, end }) : NOTHING };
     },
     progress: () => ({ chainId: chain.chainId, nextBlock: gatheredFrom, pending: [...pending], counts }),
+  };
+}
+
+/** Markets and tokens that the engine knows already, though the chain's event that opened them was not compared yet. */
+function createOpenings(pending: readonly RecordedFact[]) {
+  const waiting = new Set<string>();
+  function recorded({ command, rejected }: RecordedFact): void {
+    if (command.kind !== 'OpenMarket' || rejected !== null) return;
+    for (const id of namesOf(command)) waiting.add(id);
+  }
+  pending.forEach(recorded);
+  return {
+    recorded,
+    compared(facts: readonly RecordedFact[]): void {
+      for (const { command } of facts) if (command.kind === 'OpenMarket') for (const id of namesOf(command)) waiting.delete(id);
+    },
+    isCompared: (id: string): boolean => !waiting.has(id),
+  };
+}
+
+/** One job after the other, until one has failed or found a difference. */
+function createJobs(work: (job: Job) => Promise<void>) {
+  let open = 0;
+  let last: Promise<void> = Promise.resolve();
+  let difference: Difference | undefined;
+  let failure: unknown;
+  return {
+    start(job: Job): void {
+      open++;
+      last = last.then(async () => {
+        if (difference === undefined && failure === undefined) await work(job);
+      }).catch((error: unknown) => {
+        if (error instanceof Differs) difference = earlier(difference, error.difference);
+        else failure = error;
+      }).finally(() => { open--; });
+    },
+    room: (): Promise<void> | undefined => open < JOBS_AHEAD ? undefined : last,
+    async settle(): Promise<Difference | undefined> {
+      await last;
+      if (failure !== undefined) throw failure;
+      return difference;
+    },
   };
 }
 

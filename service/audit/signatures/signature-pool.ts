@@ -37,35 +37,26 @@ export function createSignaturePool(domains: readonly OrderDomain[], threads = u
   let out = 0;
   let fault: PlacedFault | undefined;
   let failure: Error | undefined;
-  let closing = false;
   let wake: () => void = () => undefined;
-
-  const workers = Array.from({ length: threads }, () => {
-    const worker = { thread: new Worker(new URL('./worker.js', import.meta.url), { workerData }), out: 0 };
-    const failed = (error: Error): void => {
-      failure ??= error;
-      wake();
-    };
-    worker.thread.on('message', ({ batch, fault: found }: SignatureAnswer) => {
-      worker.out--;
-      out--;
-      free.push(batch);
-      if (found !== undefined && (fault === undefined || found.position < fault.position)) fault = found;
-      wake();
-    });
-    worker.thread.on('error', failed);
-    worker.thread.on('exit', () => { if (!closing) failed(new Error('a signature thread ended')); });
-    return worker;
-  });
+  const failed = (error: Error): void => {
+    failure ??= error;
+    wake();
+  };
+  const answered = ({ batch, fault: found }: SignatureAnswer): void => {
+    out--;
+    free.push(batch);
+    if (found !== undefined && (fault === undefined || found.position < fault.position)) fault = found;
+    wake();
+  };
+  const workers = Array.from({ length: threads }, () => startThread(workerData, { answered, failed }));
 
   function send(): void {
     if (count === 0) return;
     const [first, ...others] = workers;
     if (first === undefined) throw new Error('there is no signature thread');
-    const worker = others.reduce((least, each) => each.out < least.out ? each : least, first);
+    const worker = others.reduce((least, each) => each.out() < least.out() ? each : least, first);
     const { data, ends, positions, chains } = filling;
-    worker.thread.postMessage({ ...filling, count } satisfies SignatureBatch, [data.buffer, ends.buffer, positions.buffer, chains.buffer]);
-    worker.out++;
+    worker.send({ data, ends, positions, chains, count });
     out++;
     filling = free.pop() ?? emptyBatch();
     count = 0;
@@ -101,8 +92,34 @@ export function createSignaturePool(domains: readonly OrderDomain[], threads = u
     },
     get found() { return differenceOf(); },
     async close() {
+      await Promise.all(workers.map((worker) => worker.close()));
+    },
+  };
+}
+
+function startThread(workerData: SignatureThreadData, { answered, failed }: {
+  readonly answered: (answer: SignatureAnswer) => void; readonly failed: (error: Error) => void;
+}) {
+  const thread = new Worker(new URL('./worker.js', import.meta.url), { workerData });
+  let out = 0;
+  let closing = false;
+  thread.on('message', (answer: SignatureAnswer) => {
+    out--;
+    answered(answer);
+  });
+  thread.on('error', failed);
+  thread.on('exit', () => { if (!closing) failed(new Error('a signature thread ended')); });
+  return {
+    /** How many batches it has not answered yet. */
+    out: () => out,
+    send(batch: SignatureBatch): void {
+      const { data, ends, positions, chains } = batch;
+      out++;
+      thread.postMessage(batch, [data.buffer, ends.buffer, positions.buffer, chains.buffer]);
+    },
+    async close(): Promise<void> {
       closing = true;
-      await Promise.all(workers.map(({ thread }) => thread.terminate()));
+      await thread.terminate();
     },
   };
 }
