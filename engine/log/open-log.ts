@@ -1,4 +1,4 @@
-/** Opens the log that a URL names. Only this module knows which adapters exist. */
+/** Opens the log that a URL names, and the probe of its store. */
 import { openEventStoreLog } from './eventstore/eventstore-log.js';
 import { createEventStoreProbe } from './eventstore/probe.js';
 import { BadEventStoreUrl, namesEventStore } from './eventstore/url.js';
@@ -37,9 +37,14 @@ export interface LogProbe {
   close(): Promise<void>;
 }
 
+/** Whether the store of the log tells its time only in what is written. */
+export function tellsNoTime(url: string): boolean {
+  return namesEventStore(url);
+}
+
 /** Asks a store that does not tell its time; undefined for one that does: there a question for its time is enough. */
 export function createTimelessProbe({ url, timeoutMs }: { readonly url: string; readonly timeoutMs: number }): LogProbe | undefined {
-  return namesEventStore(url) ? createEventStoreProbe({ url, timeoutMs }) : undefined;
+  return tellsNoTime(url) ? createEventStoreProbe({ url, timeoutMs }) : undefined;
 }
 
 /** Node's own message, "Invalid URL", does not name the setting. */

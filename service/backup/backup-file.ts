@@ -101,11 +101,18 @@ async function* linesOf(path: string): AsyncGenerator<string> {
 }
 
 function parsed(path: string, text: string): Record<string, unknown> {
+  let value: unknown;
   try {
-    return JSON.parse(text) as Record<string, unknown>;
+    value = JSON.parse(text);
   } catch (cause) {
     throw new BadBackup(path, 'a line is not JSON', { cause });
   }
+  if (!isObject(value)) throw new BadBackup(path, 'a line is not a JSON object');
+  return value;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 function lengthsIn(path: string, { format, v, commands, outcomes }: Record<string, unknown>): Lengths {
@@ -116,8 +123,10 @@ function lengthsIn(path: string, { format, v, commands, outcomes }: Record<strin
 function entryIn(path: string, { position, command, outcome }: Record<string, unknown>, expected: number): BackupEntry {
   if (position !== expected) throw new BadBackup(path, `position ${expected} is missing`);
   const record = (value: unknown): NewRecord => {
-    const { id, text } = value as { id: string; text: string };
-    return { id, data: Buffer.from(text) };
+    if (!isObject(value) || typeof value['id'] !== 'string' || typeof value['text'] !== 'string') {
+      throw new BadBackup(path, `position ${expected} has no record of the expected shape`);
+    }
+    return { id: value['id'], data: Buffer.from(value['text']) };
   };
   return { position: expected, command: record(command), outcome: outcome === undefined ? undefined : record(outcome) };
 }

@@ -56,8 +56,8 @@ export async function checkBackup(path: string): Promise<Replayed> {
 }
 
 /**
- * Checks the file, then appends all of it at exactly its positions. A log that already has the beginning of this history, as after a restore that was
- * interrupted, is completed. Throws WrongPosition when the log has another history.
+ * Checks the file, then appends all of it at exactly its positions. A restore of the same file that was interrupted is completed. Throws
+ * WrongPosition when the log has anything else.
  */
 export async function restoreBackup(log: Log, path: string): Promise<Replayed> {
   const replayed = await checkBackup(path);

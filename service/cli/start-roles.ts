@@ -33,11 +33,14 @@ const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 await runProgram({
   name: 'prediction-exchange start:roles', what: 'the stack',
   description: 'Runs every role in a process of its own, starts again what dies, and serves clients at PORT.', unused: ['ROLES'],
-  stopWithinMs: ({ stopTimeoutMs, stopGraceMs, processes }) => stopGraceMs + stopTimeoutMs * (processes.length + 2),
+  stopWithinMs: ({ stopTimeoutMs, stopGraceMs, processes }) => stopGraceMs + stopTimeoutMs * 2 * (processes.length + 1),
   run,
 }, process.env);
 
 async function run({ config, logger, steps, serves }: Running): Promise<never> {
+  // From the first moment on, since a signal that nobody hears ends a process.
+  let restart = (): void => { logger.info(`${RESTART_SIGNAL}: the stack is only starting, nothing is restarted`); };
+  process.on(RESTART_SIGNAL, () => { restart(); });
   await checkPlace(config);
   const grounds = await openGrounds(config, { environment: process.env, logger, steps });
   const token = grounds.isDevelopment ? await keepDevelopmentToken({ url: grounds.urls.readModels, dataDir: config.dataDir }) : undefined;
@@ -62,10 +65,10 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
   } });
   const { url, leave, stop } = await open();
   steps.unshift({ what: 'say that the stack leaves', run: leave }, { what: 'stop taking requests', run: stop });
-  process.on(RESTART_SIGNAL, () => {
+  restart = () => {
     logger.info(`${RESTART_SIGNAL}: restarting the processes, one after the other`);
     void supervisor.restart().then(() => { logger.info('the processes are restarted'); });
-  });
+  };
   logger.info({ url }, 'serving; the roles are starting');
   serves();
   if (token !== undefined) void greet({ url, config: { ...config, roles: [...new Set(config.processes.flat())] }, ...grounds }, token);

@@ -26,7 +26,7 @@ export interface DatabaseTime {
 export interface ClockOptions {
   readonly clocks: MachineClocks;
   readonly bounds: ClockBounds;
-  /** Asks the log's database for its time. Never rejects. */
+  /** Asks the database for its time: the log's, or where that tells none the read models'. Never rejects. */
   readonly ask: () => Promise<Found<DatabaseTime>>;
   /** The latest time in the history; undefined while this process does not know the history. */
   readonly historyMs: () => number | undefined;
@@ -58,7 +58,7 @@ const START_LOOK_MS = 1_000;
 /** The clocks of machine and database differ at the start. Nothing was written. */
 export class ClockDiffers extends Error {
   constructor(aheadMs: number, wallMs: number) {
-    super(`the clock of this machine is ${spanText(aheadMs)} ${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of the log's database `
+    super(`the clock of this machine is ${spanText(aheadMs)} ${aheadMs > 0 ? 'ahead of' : 'behind'} the database's clock `
       + `(${isoText(wallMs)} here, ${isoText(wallMs - aheadMs)} there): set the wrong one right, then start again`);
     this.name = 'ClockDiffers';
   }
@@ -138,7 +138,7 @@ function runClock(options: ClockOptions, first: ClockReading, confirmed: Databas
     // A jump, or a sleep, since the last look counts at once.
     if (clock.hasJumped()) clock.compare();
     const found = clockDoubts(clock.differences(), bounds);
-    if (!clock.isConfirmed()) found.push(`the log's database has not confirmed the time for ${spanText(clock.sinceConfirmedMs())}`);
+    if (!clock.isConfirmed()) found.push(`the database has not confirmed the time for ${spanText(clock.sinceConfirmedMs())}`);
     return found;
   }
 

@@ -1,7 +1,7 @@
 /** The conditions under which a process takes orders: its clock is trusted, its databases answer, its disk has space. */
 import { resolve } from 'node:path';
 import { RequestError } from '../../engine/records/errors.js';
-import { createTimelessProbe } from '../../engine/log/open-log.js';
+import { createTimelessProbe, tellsNoTime } from '../../engine/log/open-log.js';
 import { createDatabaseProbe } from '../../engine/log/postgres/probe.js';
 import type { Config } from '../config.js';
 import type { Logger } from '../logger.js';
@@ -133,7 +133,12 @@ function healthOf(name: DatabaseName, found: Found<unknown>): DatabaseHealth {
   return { name, answers: found.answers, lastError: found.answers ? null : found.error };
 }
 
-/** One probe per database, also when the database has several purposes. A log in EventStoreDB tells no time: the read models' Postgres does. */
+/** The database that tells the time. A log in EventStoreDB does not: the read models' Postgres does. */
+export function timeUrlOf({ log, readModels }: Pick<ConditionsOptions['urls'], 'log' | 'readModels'>): string {
+  return tellsNoTime(log) ? readModels : log;
+}
+
+/** One probe per database, also when the database has several purposes. */
 function openProbes({ urls, machine: { clocks } }: ConditionsOptions) {
   const opened = new Map<string, { readonly probe: Probe<DatabaseTime>; readonly connection: { close(): Promise<void> } }>();
   const timeless = createTimelessProbe({ url: urls.log, timeoutMs: PROBE_TIMEOUT_MS });
@@ -157,7 +162,7 @@ function openProbes({ urls, machine: { clocks } }: ConditionsOptions) {
   };
   return {
     log,
-    time: byUrl(timeless === undefined ? urls.log : urls.readModels),
+    time: byUrl(timeUrlOf(urls)),
     of: (name: DatabaseName) => of[name](),
     close: async () => { await Promise.all([timeless?.close(), ...[...opened.values()].map(({ connection }) => connection.close())]); },
   };

@@ -8,7 +8,7 @@ export interface ClockReading {
   readonly monotonicMs: number;
   /** The same, but it counts sleep too (CLOCK_BOOTTIME). */
   readonly bootMs: number;
-  /** The clock of the log's database, since the Unix epoch; undefined when the database has not told its time lately. */
+  /** The clock of the database that tells the time, since the Unix epoch; undefined when the database has not told its time lately. */
   readonly databaseMs?: number | undefined;
 }
 
@@ -115,7 +115,7 @@ export function clockDoubts({ wallAheadMs, databaseAheadMs, historyAheadMs }: Cl
     doubts.push(`the clock of this machine has jumped ${spanText(wallAheadMs)} ${wallAheadMs > 0 ? 'ahead' : 'back'}; the jump is refused`);
   }
   if (databaseAheadMs !== null && Math.abs(databaseAheadMs) > maxJumpMs) {
-    doubts.push(`the clock of the log's database is ${spanText(databaseAheadMs)} ${databaseAheadMs > 0 ? 'ahead of' : 'behind'} this process`);
+    doubts.push(`the database's clock is ${spanText(databaseAheadMs)} ${databaseAheadMs > 0 ? 'ahead of' : 'behind'} this process`);
   }
   // Other processes write too, and each may differ from the database by maxJumpMs in either direction.
   if (historyAheadMs !== null && historyAheadMs > 2 * maxJumpMs) {

@@ -21,7 +21,7 @@ import { freeBytesOf } from '../conditions/disk.js';
 import type { RoleName } from '../roles/role-names.js';
 import { bearerTokensFor } from './bearer-tokens.js';
 import { beginRoles, type Beginning, type Working } from './begin.js';
-import { mergeReadiness, type ReadinessParts } from './readiness.js';
+import { mergeReadiness, startingReasons, type ReadinessParts } from './readiness.js';
 import { serve } from './serve.js';
 import type { Urls } from './shared-parts.js';
 import { createWaits } from './waits.js';
@@ -90,7 +90,7 @@ export async function openProcess({ config, grounds, logger, machine = THIS_MACH
     const now = working();
     const left = leaving.isSaid ? ['the service is stopping'] : [];
     const own = startedHere === undefined ? [] : [startedHere.health()];
-    if (now === undefined) return readinessAnswer(config.roles, [{ reasons: [...left, ...waits.reasons()] }, ...own]);
+    if (now === undefined) return readinessAnswer(config.roles, [{ reasons: startingReasons([...left, ...waits.reasons()]) }, ...own]);
     return readinessAnswer(config.roles, [{ reasons: [...left, ...reasonsOf(now, role)] }, ...own, ...await healthOf(now, role)]);
   } });
   const { url, stop } = await serve(app, { config, metrics, logger, filesPerConnection: 1 });

@@ -251,6 +251,11 @@ export function mergeReadiness(parts: readonly ReadinessParts[]): ReadinessParts
   };
 }
 
+/** Why a process whose roles do not all work yet is not ready. Never nothing, also while it has just begun to ask for what it needs. */
+export function startingReasons(said: readonly string[]): readonly string[] {
+  return said.length === 0 ? ['the process is starting'] : said;
+}
+
 /** The largest difference that says something about the clock itself; a history may be old for good reasons. */
 function largest({ wallAheadMs, databaseAheadMs, historyAheadMs }: ClockHealth): number {
   return Math.max(Math.abs(wallAheadMs), Math.abs(databaseAheadMs ?? 0), historyAheadMs ?? 0);

@@ -16,7 +16,7 @@ import type { ConfiguredChain } from '../chains/configured-chain.js';
 import type { Config } from '../config.js';
 import { reportTo, type Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
-import { watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../conditions/conditions.js';
+import { timeUrlOf, watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../conditions/conditions.js';
 import { placeOf, waitForDatabases } from './database-waits.js';
 import { openHandover } from './handover.js';
 import { checkHistory } from './history-check.js';
@@ -165,7 +165,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
 /** Closes the log when the clock cannot be trusted. */
 async function conditionsOf(options: ConditionsOptions, waits: Waits, log: Log): Promise<Conditions> {
   try {
-    return await waits.during(() => 'comparing the clocks of this machine and of the log\'s database', watchConditions(options));
+    return await waits.during(() => `comparing the clocks of this machine and of the Postgres at ${placeOf(timeUrlOf(options.urls))}`, watchConditions(options));
   } catch (error) {
     await log.close();
     throw error;

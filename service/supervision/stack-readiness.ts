@@ -7,10 +7,12 @@ import type { LiveProcess } from './supervisor.js';
 /** Longer than a process waits for a silent database (2 s): its answer names the database. */
 const ANSWER_WITHIN_MS = 4_000;
 
+type Answering = Pick<LiveProcess, 'role' | 'port' | 'serves' | 'standsBy'>;
+
 export interface Stack {
   /** The role of each process that should run. */
   readonly wanted: readonly string[];
-  readonly live: readonly Pick<LiveProcess, 'role' | 'port'>[];
+  readonly live: readonly Answering[];
   /** What the supervisor itself reports, of what it has started for all processes. */
   readonly own?: ReadinessParts | undefined;
 }
@@ -34,10 +36,13 @@ export async function stackReadiness({ wanted, live, own }: Stack): Promise<{ re
   return readinessAnswer([...new Set(wanted.flatMap((role) => role.split('+')))], own === undefined ? parts : [...parts, own]);
 }
 
-async function ask({ port }: Pick<LiveProcess, 'port'>): Promise<ReadinessParts> {
+async function ask({ port, serves, standsBy }: Answering): Promise<ReadinessParts> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-    return await response.json() as ReadinessParts;
+    const health = await response.json() as ReadinessParts;
+    // A process answers a moment before its word comes, and for a while after it has said that it leaves: no request goes to it then.
+    if (health.reasons.length === 0 && serves.length + standsBy.length === 0) return { ...health, reasons: ['the process serves nothing at the moment'] };
+    return health;
   } catch {
     return { reasons: ['the process does not answer'] };
   }

@@ -20,6 +20,7 @@ import { rolesBench } from './roles.js';
 import { settlementBench } from './settlement.js';
 import { signatureBench } from './signature.js';
 import { streamBench } from './stream.js';
+import { waitingBench } from './waiting.js';
 
 const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   book: bookBench,
@@ -37,6 +38,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   audit: auditBench,
   settlement: () => onDatabase(settlementBench),
   stream: () => onDatabase(streamBench),
+  waiting: () => onDatabase(waitingBench),
 };
 
 const asked = process.argv.slice(2);

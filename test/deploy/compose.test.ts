@@ -55,8 +55,17 @@ describe('deploy: the compose file', () => {
   });
 
   it('lets a process stop in its own time', () => {
-    const { stopTimeoutMs } = parseConfig({});
-    for (const [name, { stop_grace_period: grace = '10s' }] of processes) assert.ok(Number.parseInt(grace, 10) * 1_000 > 2 * stopTimeoutMs, name);
+    const { stopTimeoutMs, stopGraceMs } = parseConfig(secretSettings);
+    for (const [name, { stop_grace_period: grace = '10s' }] of processes) assert.ok(Number.parseInt(grace, 10) * 1_000 > stopGraceMs + 2 * stopTimeoutMs, name);
+  });
+
+  it('asks for no more copies of the topic than there are brokers', () => {
+    for (const [name, { environment = {} }] of processes) {
+      if (!isProgramRole(name)) continue;
+      const { kafkaBrokers, kafkaReplication } = parseConfig({ KAFKA_BROKERS: environment['KAFKA_BROKERS'], KAFKA_REPLICATION: environment['KAFKA_REPLICATION'] });
+      assert.equal(kafkaReplication, services.filter(([, { image }]) => image.startsWith('apache/kafka:')).length, name);
+      assert.ok(kafkaBrokers.every((broker) => broker.split(':')[0] as string in compose.services), name);
+    }
   });
 
   it('restarts everything, and knows what is healthy', () => {

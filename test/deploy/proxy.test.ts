@@ -36,6 +36,10 @@ describe('deploy: the proxy', () => {
     }
   });
 
+  it('tries another process when one is starting, also with a command', () => {
+    assert.match(server, /^ {2}proxy_next_upstream error timeout http_503 non_idempotent;$/m);
+  });
+
   it('passes prices on as they come, and keeps the metrics to the operator', () => {
     const stream = new RegExp(/location ~ (\S+) \{\s+proxy_buffering off;/.exec(server)?.[1] ?? 'none');
     const unbuffered = allEndpoints.filter(({ path }) => stream.test(path.replaceAll(/\{\w+\}/g, 'BTC')));

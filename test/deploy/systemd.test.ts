@@ -39,13 +39,14 @@ describe('deploy: the systemd units', () => {
     const upstreams = [...proxy.matchAll(/upstream exchange_(\w+) \{([^}]*)\}/g)];
     assert.deepEqual(upstreams.map(([, role]) => role), ['api', 'query', 'relayer']);
     for (const [, role, body = ''] of upstreams) {
-      const named = [...body.matchAll(/server 127\.0\.0\.1:(\d+);/g)].map(([, port]) => port).sort();
+      const named = [...body.matchAll(/server 127\.0\.0\.1:(\d+) max_fails=0;/g)].map(([, port]) => port).sort();
       assert.deepEqual(named, instances.filter(({ given }) => given['ROLES'] === role).map(({ given }) => given['PORT']).sort(), role);
     }
   });
 
   it('leave a process its time to stop, and do not start again what cannot work', () => {
-    assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) * 1_000 > 2 * parseConfig({}).stopTimeoutMs);
+    const { stopGraceMs, stopTimeoutMs } = parseConfig({ DATABASE_URL: 'postgresql://127.0.0.1/exchange' });
+    assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) * 1_000 > stopGraceMs + 2 * stopTimeoutMs);
     assert.match(unit, new RegExp(`^RestartPreventExitStatus=${BAD_CONFIGURATION}$`, 'm'));
   });
 

@@ -35,6 +35,23 @@ describe('kafka: the client', () => {
     assert.deepEqual(client.told, []);
   });
 
+  it('hands over the batches of several partitions at once', async () => {
+    const client = open();
+    const topic = newTopic();
+    await ensureTopic(client, { topic, ...ONE });
+    await client.send(topic, [message(0, 'a'), message(3, 'b'), message(7, 'c')]);
+    const partitions = new Set<number>();
+    void client.read({ topic, group: topic, handle: async ({ partition }, alive) => {
+      partitions.add(partition);
+      await until('the others have come', async () => {
+        await alive();
+        return partitions.size === 3;
+      });
+      return true;
+    } });
+    await until('all have come', () => partitions.size === 3);
+  });
+
   it('reaches a cluster by TLS with a user and a password, and says why a wrong one does not', async () => {
     const { address, ca, username, password } = broker.secured;
     for (const mechanism of ['plain', 'scram-sha-256', 'scram-sha-512'] as const) {

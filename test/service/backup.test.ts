@@ -66,7 +66,8 @@ describe('service: a backup', () => {
     const damages: readonly (readonly [string, string, RegExp])[] = [
       ['cut', text.slice(0, text.length / 2), /a line is not JSON/], ['without its end', lines.slice(0, -2).join('\n'), /its end is missing/],
       ['without a line', lines.toSpliced(40, 1).join('\n'), /position 39 is missing/], ['altered', text.replace('"position":9,', '"position": 9,'), /its checksum/],
-      ['continued', `${text}{}\n`, /something follows/], ['another file', '{}\n', /does not begin as a backup/], ['empty', '', /its end is missing/],
+      ['without a command', lines.toSpliced(40, 1, '{"position":39}').join('\n'), /position 39 has no record/],
+      ['of something else', lines.toSpliced(40, 1, 'null').join('\n'), /not a JSON object/], ['continued', `${text}{}\n`, /something follows/], ['another file', '{}\n', /does not begin as a backup/], ['empty', '', /its end is missing/],
     ];
     for (const [what, damaged, said] of damages) {
       const path = join(directory, 'damaged.backup');

@@ -31,8 +31,8 @@ describe('service: the clock of a process', () => {
         const { set, start, lines } = scene();
         Object.assign(set, { wallAheadMs: aheadMs, passPerAskMs: 40_000 });
         await assert.rejects(start(), (error: Error) => error instanceof ClockDiffers && error.message.startsWith(
-          `the clock of this machine is ${how} the clock of the log's database (`) && error.message.endsWith('): set the wrong one right, then start again'));
-        assert.deepEqual(lines.map((line) => line.split(' (')[0]), [`error the clock of this machine is ${how} the clock of the log's database`]);
+          `the clock of this machine is ${how} the database's clock (`) && error.message.endsWith('): set the wrong one right, then start again'));
+        assert.deepEqual(lines.map((line) => line.split(' (')[0]), [`error the clock of this machine is ${how} the database's clock`]);
       });
     }
 
@@ -104,7 +104,7 @@ describe('service: the clock of a process', () => {
     assert.deepEqual([clock.now() - NOW_MS, clock.doubt()], [14_000, undefined]);
     set.passedMs = 100 * DAY_MS;
     await clock.look();
-    assert.deepEqual([clock.now() - NOW_MS, clock.doubt()], [25_000, 'the log\'s database has not confirmed the time for 100 days']);
+    assert.deepEqual([clock.now() - NOW_MS, clock.doubt()], [25_000, 'the database has not confirmed the time for 100 days']);
     set.databaseAnswers = true;
     await clock.look();
     assert.deepEqual([clock.now() - NOW_MS, clock.doubt()], [100 * DAY_MS, undefined]);
@@ -115,6 +115,6 @@ describe('service: the clock of a process', () => {
     const clock = await start();
     set.databaseAheadMs = -DAY_MS;
     await clock.look();
-    assert.equal(clock.doubt(), 'the clock of the log\'s database is 1 day behind this process');
+    assert.equal(clock.doubt(), 'the database\'s clock is 1 day behind this process');
   });
 });

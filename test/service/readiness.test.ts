@@ -56,7 +56,7 @@ describe('service: readiness', () => {
       const server = createServer((_, response) => { response.end(JSON.stringify(health)); });
       servers.push(server);
       await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-      return { role, pid: 1, port: (server.address() as AddressInfo).port };
+      return { role, pid: 1, port: (server.address() as AddressInfo).port, serves: [role], standsBy: [] };
     }
 
     const read = async (wanted: readonly string[], live: Parameters<typeof stackReadiness>[0]['live']) => {
@@ -75,8 +75,15 @@ describe('service: readiness', () => {
       assert.deepEqual([status, (JSON.parse(body) as ReadinessParts).chains], [200, [{ ...indexing, unkeptBlocks: 3 }]]);
     });
 
+    it('is not ready while a process that says so has not told the front what it serves, which sends it nothing until then', async () => {
+      const [query, lane] = [await process('query', { reasons: [] }), await process('lane', { reasons: [] })];
+      const reasons = ['query: the process serves nothing at the moment'];
+      assert.deepEqual(await read(['query'], [{ ...query, serves: [] }]), { status: 503, ready: false, roles: ['query'], reasons });
+      assert.equal((await read(['lane'], [{ ...lane, serves: [], standsBy: ['lane'] }])).status, 200);
+    });
+
     it('says which role is missing, silent or not ready', async () => {
-      const silent = { role: 'query', pid: 1, port: 1 };
+      const silent = { role: 'query', pid: 1, port: 1, serves: ['query'], standsBy: [] };
       const live = [await process('api', { reasons: ['the engine is 20000 records behind'] }), silent];
       assert.deepEqual(await read(['engine', 'api', 'query', 'settlement+lane'], live), {
         status: 503, ready: false, roles: ['engine', 'api', 'query', 'settlement', 'lane'],

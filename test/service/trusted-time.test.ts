@@ -92,8 +92,8 @@ describe('service: the trusted time', () => {
     ['all at the bound; the history may have been written by a process at the other end of it', [10, -10, 20], []],
     ['a jump', [100 * DAY_S, 0, 0], ['the clock of this machine has jumped 100 days ahead; the jump is refused']],
     ['a jump back', [-90, 0, 0], ['the clock of this machine has jumped 1.5 min back; the jump is refused']],
-    ['a database ahead', [0, 11, 0], ['the clock of the log\'s database is 11 s ahead of this process']],
-    ['a database behind', [0, -7_200, 0], ['the clock of the log\'s database is 2 h behind this process']],
+    ['a database ahead', [0, 11, 0], ['the database\'s clock is 11 s ahead of this process']],
+    ['a database behind', [0, -7_200, 0], ['the database\'s clock is 2 h behind this process']],
     ['a history ahead', [0, 0, 100 * DAY_S], ['the history is already 100 days ahead of the clock: the clock is behind, or a wrong clock once wrote to the history']],
   ] as const) {
     it(`doubts: ${what}`, () => {

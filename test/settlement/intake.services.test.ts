@@ -169,6 +169,20 @@ describe('settlement: the intake', () => {
     deepEqual(partitions.map(({ nextSeq, position, done }) => [nextSeq, position, done]), partitions.map((_, i) => [i === 2 ? 2 : 0, 2, 0]));
   });
 
+  it('rests between small batches only: neither the first nor what follows a batch without messages waits', async () => {
+    const feed = spokenFeed();
+    const history = createHistory();
+    const running = await start(feed, { restMs: 3_600_000 });
+    feed.say([], 0);
+    feed.say([history.opened(red), history.matched(red)]);
+    await shows(running, { nextFill: 1, fills: [0], nextBlock: 0 });
+    // What comes while it rests is taken in by the next session at the latest.
+    feed.say([history.matched(red)]);
+    deepEqual(shown(running), { nextFill: 1, fills: [0], nextBlock: 0 });
+    await running.stop();
+    await shows(await start(feed), { nextFill: 2, fills: [0, 1], nextBlock: 0 });
+  });
+
   it('writes how far it has read also where there are no messages, so that the next start does not read it again', async () => {
     const feed = spokenFeed();
     await start(feed);

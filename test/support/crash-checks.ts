@@ -1,7 +1,6 @@
 /** What must hold after the crashes, each from two sides: the history, what clients were told, the chain, the API. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Interface, type InterfaceAbi } from 'ethers';
 import { parseJsonObject } from '../../command/orders/exact-json.js';
 import { settlement } from '../../contracts-abi/settlement.js';
@@ -26,15 +25,9 @@ export interface History {
 /** The whole history; `known` is the beginning that need not be read again. */
 export async function readHistory(url: string, known: History = { lines: [], entries: [] }): Promise<History> {
   const lines = [...known.lines];
-  let patience = 100;
   for (;;) {
     const response = await fetch(`${url}/api/v1/events?from=${lines.length}&limit=1000`, { headers: { Accept: 'application/x-ndjson' } });
     const text = await response.text();
-    // A front that has just heard of a process as ready may not know yet what it serves.
-    if (response.status === 503 && patience-- > 0) {
-      await sleep(100);
-      continue;
-    }
     equal(response.status, 200, text);
     const page = text.split('\n').filter((line) => line !== '');
     lines.push(...page);

@@ -27,7 +27,7 @@ export async function contentOf(client: KafkaClient, topic: string): Promise<rea
   const content: TopicRecord[] = [];
   if (missing === 0) return content;
   await new Promise<void>((resolve, reject) => {
-    client.read({
+    const read = (): Promise<void> => client.read({
       topic, group: `content-${randomBytes(6).toString('hex')}`,
       handle: ({ records }) => {
         content.push(...records);
@@ -35,7 +35,13 @@ export async function contentOf(client: KafkaClient, topic: string): Promise<rea
         if (missing <= 0) resolve();
         return Promise.resolve(true);
       },
-    }).catch(reject);
+    }).catch(async (error: unknown) => {
+      // A broker that has just started is not ready for groups at once: nothing has come yet.
+      if (!(error as Error).message.includes('coordinator is loading')) throw error;
+      await sleep(100);
+      await read();
+    });
+    read().catch(reject);
   });
   return content;
 }

@@ -33,7 +33,7 @@ export interface MortalStack {
   processes(): readonly StackProcess[];
   /** Kills a process of the role at the moment, and resolves when its successor is in the list. */
   kill(moment: Moment, random: () => number): Promise<StackDeath>;
-  /** Rejects when the supervisor has ended by itself. */
+  /** Rejects when the supervisor, or one of its processes, has ended by itself. */
   readonly failed: Promise<never>;
   /** SIGTERM to the supervisor; throws unless it exits with 0. */
   stop(): Promise<void>;
@@ -126,11 +126,18 @@ async function comes(
   return came;
 }
 
+/** A process ended, and was not killed: whatever happens around it, it should wait for it. */
+const ENDED_BY_ITSELF = /ended by itself \((?!SIGKILL)/;
+
 async function startSupervisor(environment: Readonly<Record<string, string>>) {
-  const { child, listening, exited, lastLines } = spawnStack(environment);
+  let fail: (error: Error) => void = () => undefined;
+  const failed = new Promise<never>((_resolve, reject) => { fail = reject; });
   let stopping = false;
+  const { child, listening, exited, lastLines } = spawnStack(environment, (line) => {
+    if (!stopping && ENDED_BY_ITSELF.test(line)) fail(new Error(`a process ended by itself:\n${lastLines().join('\n')}`));
+  });
   const endError = (code: number | null) => new Error(`the supervisor ended with ${code}:\n${lastLines().join('\n')}`);
-  const failed = exited.then((code) => stopping ? new Promise<never>(() => undefined) : Promise.reject(endError(code)));
+  void exited.then((code) => { if (!stopping) fail(endError(code)); });
   failed.catch(() => undefined);
   return {
     url: await listening, failed,

@@ -51,13 +51,19 @@ export function spawnService(environment: Readonly<Record<string, string>>): Spa
   return spawnProgram({ program: 'main.js', says: '"msg":"listening"' }, environment);
 }
 
-/** Starts a stack of one process per role on any free port. It listens before its roles are ready. */
-export function spawnStack(environment: Readonly<Record<string, string>>): SpawnedService {
-  return spawnProgram({ program: 'cli/start-roles.js', says: '"msg":"serving' }, environment);
+/** Starts a stack of one process per role on any free port. It listens before its roles are ready. `heard` is told every line of its output. */
+export function spawnStack(environment: Readonly<Record<string, string>>, heard?: (line: string) => void): SpawnedService {
+  return spawnProgram({ program: 'cli/start-roles.js', says: '"msg":"serving', heard }, environment);
 }
 
-/** `says`: what its log line about its address has in it. */
-function spawnProgram({ program, says }: { program: string; says: string }, environment: Readonly<Record<string, string>>): SpawnedService {
+interface Program {
+  readonly program: string;
+  /** What its log line about its address has in it. */
+  readonly says: string;
+  readonly heard?: ((line: string) => void) | undefined;
+}
+
+function spawnProgram({ program, says, heard }: Program, environment: Readonly<Record<string, string>>): SpawnedService {
   const child = fork(fileURLToPath(new URL(`../../service/${program}`, import.meta.url)), {
     env: { PATH: process.env['PATH'] ?? '', PORT: '0', STOP_GRACE_MS: '0', ...environment }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps'],
   });
@@ -68,6 +74,7 @@ function spawnProgram({ program, says }: { program: string; says: string }, envi
   const keep = (line: string): void => {
     lines.push(line);
     if (lines.length > LINES_KEPT) lines.shift();
+    heard?.(line);
   };
   createInterface(child.stderr!).on('line', keep);
   createInterface(child.stdout!).on('line', (line) => {

@@ -2,7 +2,7 @@
  * `kill -9` around the strikes and ends of quick markets, of the whole service and then, on the same history, of single processes of a stack
  * with one process per role, while traders trade, split and redeem in these markets and the price provider has troubles of its own: no crash
  * changes a price or an outcome, and nothing is made, decided, resolved or paid twice. `CRASH_SEED` chooses another run, `CRASH_QUICK_KILLS`
- * (34 or more, even) how long it is.
+ * (36 or more, even) how long it is.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -38,7 +38,7 @@ const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_123);
 const ASSETS = ['BTC', 'ETH'];
 /** The shortest that the engine takes. */
 const INTERVAL_S = 20;
-const PROCESSES = ['api+query', 'engine', 'engine', 'projections', 'lane+settlement+relayer', 'indexer', 'prices', 'prices'];
+const PROCESSES = ['query+api', 'engine', 'engine', 'projections', 'lane+settlement+relayer', 'indexer', 'prices', 'prices'];
 const LANE = 'lane+settlement+relayer';
 /** A boundary comes within this time, and what follows from it. */
 const PATIENCE_MS = 30_000;
@@ -60,6 +60,8 @@ interface Spot {
 const SPOTS: readonly Spot[] = [
   { role: 'prices', part: 'prices', at: 'database', text: '"kind":"RecordPrice"', of: 'boundary' },
   { role: 'engine', part: 'engine', at: 'database', text: '"type":"EndPriceSet"' },
+  // Whose trader has no answer yet.
+  { role: 'query+api', at: 'database', text: '"kind":"PlaceOrder"' },
   { role: 'prices', part: 'quickMarkets', at: 'database', text: 'insert into lane.requests', of: '"kind":"resolve"' },
   { role: LANE, at: 'database', text: 'insert into lane.transactions', of: QUICK },
   { role: 'indexer', at: 'database', text: '"kind":"ResolveMarket"' },

@@ -46,7 +46,7 @@ const MODES: readonly ChainMode[] = [
 ];
 
 for (const [log, begin] of TOPOLOGIES) describe(`kill -9 of single processes under load: the log in ${log}, fills by Kafka (CRASH_SEED=${SEED})`, function () {
-  this.timeout(1_800_000);
+  this.timeout(3_600_000);
   const random = createRandom(SEED + begin);
   let directory: string;
   let database: TestDatabase;

@@ -4,6 +4,7 @@ import { connect as connectTls } from 'node:tls';
 import { Kafka, logLevel, type Admin, type Consumer, type EachBatchPayload, type ISocketFactoryArgs, type KafkaConfig, type Producer } from 'kafkajs';
 import { within } from '../../../engine/waiting.js';
 import type { Report } from '../../chain/report.js';
+import { PARTITIONS } from '../messages.js';
 
 /** How to reach a cluster. */
 export interface KafkaAccess {
@@ -55,8 +56,8 @@ export interface Reading {
   /** The consumer group, whose committed offsets say where to begin. */
   readonly group: string;
   /**
-   * The next batch is read once this one has been handled; with false it comes again. `alive` must be called at least every few seconds
-   * meanwhile.
+   * Called for several partitions at once. More is read once all of their batches have been handled; with false a batch comes again. `alive`
+   * must be called at least every few seconds meanwhile.
    */
   readonly handle: (batch: TopicBatch, alive: () => Promise<void>) => Promise<boolean>;
 }
@@ -164,7 +165,8 @@ class OpenClient implements KafkaClient {
     const running = consumer.connect()
       .then(() => consumer.subscribe({ topics: [topic], fromBeginning: true }))
       .then(() => consumer.run({
-        autoCommit: false, eachBatchAutoResolve: false, eachBatch: (payload) => handleBatch(payload, { handle, committed }),
+        autoCommit: false, eachBatchAutoResolve: false, partitionsConsumedConcurrently: PARTITIONS,
+        eachBatch: (payload) => handleBatch(payload, { handle, committed }),
       }));
     try {
       await Promise.race([this.ended, crashed, running.then(() => this.ended)]);

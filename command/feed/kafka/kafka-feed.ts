@@ -6,7 +6,7 @@ import type { Report } from '../../chain/report.js';
 import type { FillFeed } from '../fill-feed.js';
 import type { SequencedMessage } from '../messages.js';
 import { least, partitionsAfter, type FeedBatch, type FeedPosition, type PartitionPosition } from '../sequence.js';
-import type { KafkaClient, Reading, TopicBatch } from './client.js';
+import type { KafkaClient, Reading, TopicBatch, TopicRecord } from './client.js';
 import { sift } from './sift.js';
 
 export interface KafkaFeedOptions {
@@ -42,6 +42,8 @@ const IDLE_MS = 2_000;
 /** How often a member of the group tells that it lives while its batch waits. */
 const ALIVE_MS = 1_000;
 const ALARM_EVERY_MS = 60_000;
+/** Batches with so many messages are taken without those that wait behind them, so that no step takes long. */
+const ENOUGH_MESSAGES = 2_000;
 
 export function createKafkaFeed(options: KafkaFeedOptions): KafkaFeed {
   const figures = { fromLog: 0, repeats: 0, alarms: 0, trouble: undefined as string | undefined };
@@ -55,8 +57,9 @@ export function createKafkaFeed(options: KafkaFeedOptions): KafkaFeed {
       try {
         while (!signal.aborted) {
           const arrived = await arrivals.next(signal, options.idleMs ?? IDLE_MS);
-          yield* arrived === undefined ? course.whenIdle() : course.take(arrived.batch);
-          arrived?.handled();
+          yield* arrived.length === 0 ? course.whenIdle() : course.take(arrived.map(({ batch }) => batch));
+          // The signal may have cut it short.
+          if (!signal.aborted) for (const { handled } of arrived) handled();
         }
       } finally {
         arrivals.leave();
@@ -74,6 +77,12 @@ interface Following {
   readonly troubleOfKafka: () => string | undefined;
 }
 
+/** A partition's next messages. */
+interface PartitionRun {
+  readonly partition: number;
+  readonly messages: readonly SequencedMessage[];
+}
+
 /** How far one follower has got, and what it does with what arrives. */
 class Course {
   private partitions: readonly PartitionPosition[];
@@ -87,35 +96,45 @@ class Course {
     this.markets = new Map(following.from.markets);
   }
 
-  async* take({ partition, records }: TopicBatch): AsyncGenerator<FeedBatch> {
-    for (let rest = records; rest.length > 0 && !this.following.signal.aborted;) {
-      const { messages, repeats, unusable, gap } = sift(this.at(partition), rest);
-      this.following.figures.repeats += repeats;
-      for (const { kind, what } of unusable) this.alarm(kind, `a message is left out, ${what}`);
-      yield* this.takeNext(partition, messages);
-      if (gap === undefined) return;
-      const { nextSeq } = this.at(partition);
-      if (nextSeq < gap.seq) {
-        this.alarm('gap', `messages ${nextSeq} to ${gap.seq - 1} of partition ${partition} are missing, and are taken from the log`);
-        yield* this.fromLog();
+  /** What is next in all partitions is one batch. */
+  async* take(batches: readonly TopicBatch[]): AsyncGenerator<FeedBatch> {
+    for (let rest = byPartition(batches); rest.length > 0 && !this.following.signal.aborted;) {
+      const sifted = rest.map(({ partition, records }) => ({ partition, records, ...sift(this.at(partition), records) }));
+      for (const { repeats, unusable } of sifted) {
+        this.following.figures.repeats += repeats;
+        for (const { kind, what } of unusable) this.alarm(kind, `a message is left out, ${what}`);
       }
-      const surplus = this.at(partition).nextSeq < gap.seq;
-      if (surplus) this.alarm('surplus', `message ${gap.seq} of partition ${partition} is left out: the history does not have it`);
-      rest = rest.slice(gap.from + (surplus ? 1 : 0));
+      yield* this.takeNext(sifted);
+      if (this.following.signal.aborted) return;
+      rest = [];
+      for (const { partition, records, gap } of sifted) {
+        if (gap === undefined) continue;
+        const { nextSeq } = this.at(partition);
+        if (nextSeq < gap.seq) {
+          this.alarm('gap', `messages ${nextSeq} to ${gap.seq - 1} of partition ${partition} are missing, and are taken from the log`);
+          yield* this.fromLog();
+        }
+        const surplus = this.at(partition).nextSeq < gap.seq;
+        if (surplus) this.alarm('surplus', `message ${gap.seq} of partition ${partition} is left out: the history does not have it`);
+        const left = records.slice(gap.from + (surplus ? 1 : 0));
+        if (left.length > 0) rest.push({ partition, records: left });
+      }
     }
   }
 
-  private async* takeNext(partition: number, messages: readonly SequencedMessage[]): AsyncGenerator<FeedBatch> {
-    if (messages.length === 0) return;
-    const known = await this.areOfThisHistory(messages);
-    if (known === undefined) return;
-    if (known) {
+  private async* takeNext(sifted: readonly PartitionRun[]): AsyncGenerator<FeedBatch> {
+    const runs = sifted.filter(({ messages }) => messages.length > 0);
+    const known = await Promise.all(runs.map(({ messages }) => this.areOfThisHistory(messages)));
+    if (known.includes(undefined)) return;
+    const messages = runs.flatMap((run, index) => known[index] === true ? run.messages : []);
+    if (messages.length > 0) {
       yield this.given({ messages });
       if (this.following.figures.trouble !== undefined) this.options.report('note', 'messages of the fill feed come by Kafka again');
       this.following.figures.trouble = undefined;
-      return;
     }
-    this.alarm('foreign', `messages of another history are in partition ${partition}, and the log's are taken`);
+    const foreign = runs.filter((_run, index) => known[index] === false);
+    if (foreign.length === 0) return;
+    this.alarm('foreign', `messages of another history are in partition ${foreign.map(({ partition }) => partition).join(', ')}, and the log's are taken`);
     yield* this.fromLog();
   }
 
@@ -227,11 +246,21 @@ function createArrivals() {
         await alive();
       }
     },
-    /** The next batch; undefined when none has come for so long, or the signal has aborted. */
-    async next(signal: AbortSignal, idleMs: number): Promise<Arrived | undefined> {
+    /** All batches that wait, up to those with enough messages; none when none has come for so long, or the signal has aborted. */
+    async next(signal: AbortSignal, idleMs: number): Promise<readonly Arrived[]> {
       if (waiting.length === 0) await bell.wait(signal, idleMs);
-      return signal.aborted ? undefined : waiting.shift();
+      if (signal.aborted) return [];
+      let count = 0;
+      const last = waiting.findIndex(({ batch }) => (count += batch.records.length) >= ENOUGH_MESSAGES);
+      return waiting.splice(0, last === -1 ? waiting.length : last + 1);
     },
     leave(): void { left.abort(); },
   };
+}
+
+/** A batch that the consumer gave up comes again, and may wait beside the first: a partition's records are sifted together, in their order. */
+function byPartition(batches: readonly TopicBatch[]): Pick<TopicBatch, 'partition' | 'records'>[] {
+  const joined = new Map<number, TopicRecord[]>();
+  for (const { partition, records } of batches) joined.set(partition, [...joined.get(partition) ?? [], ...records]);
+  return [...joined].map(([partition, records]) => ({ partition, records }));
 }

@@ -25,7 +25,7 @@ export interface IntakeOptions extends Pick<StoreOptions, 'url' | 'standByMs' | 
   readonly report: Report;
   /** The most fills per chain in memory. */
   readonly windowFills?: number;
-  /** The pause after a small batch, so that the next one has more messages. Default 20 ms. */
+  /** The least time from one small batch to the next, so that the next one has more messages. The first one does not wait. Default 20 ms. */
   readonly restMs?: number;
   readonly backoff?: Backoff;
 }
@@ -174,10 +174,12 @@ class IntakeRun {
       this.goesOn();
       let unwritten = 0;
       for await (const batch of feed.follow({ partitions: course.taken.partitions, markets: course.markets }, either)) {
+        const restUntilMs = performance.now() + restMs;
         unwritten = await takeIn(course, batch, unwritten);
         await this.progress(course);
         succeeded();
-        if (batch.messages.length < PLENTY) await pause(restMs, either);
+        const small = batch.messages.length > 0 && batch.messages.length < PLENTY;
+        if (small) await pause(Math.max(0, restUntilMs - performance.now()), either);
       }
       throw ending.signal.aborted ? ending.signal.reason : new LogUnavailable(false);
     } finally {

@@ -1,0 +1,111 @@
+/** A million fills that wait for a chain: what the intake takes to start with them, to page through them, and in memory, beside a window of them. */
+import pg from 'pg';
+import type { FillFeed } from '../../command/feed/fill-feed.js';
+import { partitionOf, type SequencedMessage } from '../../command/feed/messages.js';
+import { runIntake, type IntakeOptions } from '../../command/settlement/intake/intake.js';
+import { WINDOW_FILLS } from '../../command/settlement/intake/mirror.js';
+import { openStore } from '../../command/settlement/intake/store.js';
+import { encodeOutcome } from '../../engine/records/codec.js';
+import { digestAt, marketIn } from '../support/fill-feed.js';
+import { newRecord } from '../support/log-records.js';
+import { address, bytes32 } from '../support/scenario.js';
+import type { BenchLine } from './line.js';
+
+const FILLS = 1_000_000;
+/** How many of them end, which fills the window again several times. */
+const ENDING = 100_000;
+const BATCH = 1_000;
+/** Memory is looked at after so many batches, when the collector has run. */
+const LOOK_BATCHES = 5;
+
+const market = marketIn(3, 31_337);
+const silent = (): void => undefined;
+
+interface Figures {
+  readonly startMs: number;
+  readonly settledPerSecond: number;
+  /** The most that was reachable more than before the start. */
+  readonly mostMiB: number;
+}
+
+/** `url` names a Postgres database of its own, with fsync on. Needs `node --expose-gc`. */
+export async function waitingBench(url: string): Promise<BenchLine[]> {
+  const few = await measure(url, WINDOW_FILLS);
+  const many = await measure(url, FILLS);
+  const peer = (figure: number) => ({ name: `with ${WINDOW_FILLS}, which is the window`, figure });
+  const of = `${FILLS} fills that wait`;
+  return [
+    { name: `start of the intake with ${of}`, figure: many.startMs, unit: 'ms', peer: peer(few.startMs), target: {} },
+    { name: `memory of the intake with ${of}, at most`, figure: many.mostMiB, unit: 'MiB', peer: peer(few.mostMiB), target: { atMost: 100 } },
+    { name: `taking in the end of the first ${ENDING} of ${of}`, figure: many.settledPerSecond, unit: 'fills/s', peer: peer(few.settledPerSecond), target: {} },
+  ];
+}
+
+async function measure(url: string, fills: number): Promise<Figures> {
+  await letWait(url, fills);
+  const ending = Math.min(fills, ENDING);
+  const before = reachableMiB();
+  let mostMiB = 0;
+  const look = (): void => { mostMiB = Math.max(mostMiB, reachableMiB() - before); };
+  const stop = new AbortController();
+  const start = performance.now();
+  let end: () => void = silent;
+  const ended = new Promise<void>((resolve) => { end = resolve; });
+  const feed: FillFeed = { async* follow(_from, signal) {
+    for (let fill = 0; fill < ending && !signal.aborted; fill += BATCH) {
+      const [first] = intake.view(market.chainId).unsettled(0);
+      if (first?.fill !== fill) throw new Error(`fill ${first?.fill} is shown first, expected ${fill}`);
+      if (fill % (LOOK_BATCHES * BATCH) === 0) look();
+      yield { messages: Array.from({ length: BATCH }, (_, i) => settled(fill + i, fills)) };
+    }
+    const shown = [...intake.view(market.chainId).unsettled(0)].length;
+    if (shown < Math.min(fills - ending, WINDOW_FILLS / 2) || shown > WINDOW_FILLS) throw new Error(`${shown} fills are shown`);
+    end();
+    await new Promise<void>((resolve) => { signal.addEventListener('abort', () => { resolve(); }); });
+  } };
+  const intake = runIntake({ url, feed, log: anyLog, chains: [market.chainId], checkChains: silent, signal: stop.signal, report: silent });
+  await intake.held(stop.signal);
+  const startMs = performance.now() - start;
+  await Promise.race([ended, intake.done]);
+  const settledPerSecond = ending / (performance.now() - start - startMs) * 1_000;
+  stop.abort(new Error('the bench is over'));
+  await intake.done;
+  return { startMs, settledPerSecond, mostMiB };
+}
+
+/** A log that has whatever has been taken in, and nothing that is to be waited for. */
+const anyLog: IntakeOptions['log'] = {
+  length: () => Promise.resolve(0),
+  read: (_stream, position) => Promise.resolve([{ position, ...newRecord(encodeOutcome('{"at":1,"events":[]}', digestAt(position))) }]),
+};
+
+function settled(fill: number, fills: number): SequencedMessage {
+  const position = 1 + fills + fill;
+  const message = {
+    type: 'FillSettled', v: 1, position, at: 1_700_000_000_000, fill, ...market, outcome: 0, price: 500_000, size: '1000000', cost: '500000', takerSide: 0,
+    makerNumber: 2 * fill, takerNumber: 2 * fill + 1, buyer: address('b'), seller: address('s'), txHash: bytes32('tx'),
+  } as const;
+  return { partition: partitionOf(market.marketId), seq: position, message, digest: digestAt(position) };
+}
+
+/** Fills their tables as an intake leaves them that has had a market and its fills, of which none has ended. */
+async function letWait(url: string, fills: number): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query('drop schema if exists settlement cascade');
+  await (await openStore({ url, signal: AbortSignal.timeout(60_000), standingBy: silent })).close();
+  await client.query('insert into settlement.markets values ($1, $2)', [market.marketId, market.chainId]);
+  await client.query(`
+insert into settlement.fills (fill, chain_id, market_id, outcome, price, size, cost, buy_number, sell_number, buyer, seller)
+select n, $1, $2, n % 2, 500000, 1000000 + n, 500000 + n / 2, 2 * n, 2 * n + 1, $3, $4 from generate_series(0, $5::bigint - 1) as n`,
+  [market.chainId, market.marketId, address('b'), address('s'), fills]);
+  await client.query('update settlement.partitions set next_seq = $1, position = $2 where partition = $3', [fills + 1, fills + 1, partitionOf(market.marketId)]);
+  await client.query('update settlement.intake set watermark = $1, position = $2, digest = $3', [fills, fills, digestAt(fills)]);
+  await client.end();
+}
+
+function reachableMiB(): number {
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return (heapUsed + external) / 2 ** 20;
+}
