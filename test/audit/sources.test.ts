@@ -53,7 +53,10 @@ async function linesIn(source: HistorySource): Promise<string[]> {
 }
 
 describe('the history of a service', () => {
-  const open = (service: { fetch: typeof fetch }, patienceMs = 2_000) => openService({ url: 'http://service', fetch: service.fetch, patienceMs, pauseMs: 1 });
+  const reports: string[] = [];
+  const open = (service: { fetch: typeof fetch }, patienceMs = 2_000) => openService({
+    url: 'http://service', fetch: service.fetch, patienceMs, pauseMs: 1, report: (text) => reports.push(text),
+  });
 
   it('comes whole through answers that are cut off, refused for a while, or broken', async () => {
     const cutOff = (): Response => new Response(lines.slice(0, 3).map(String).join('\n').slice(0, -40));
@@ -61,6 +64,7 @@ describe('the history of a service', () => {
     const limited = (): Response => new Response('slow down', { status: 429, headers: { 'retry-after': '1' } });
     const source = await open(serviceOf({ faults: { 1: broken, 4: cutOff, 5: () => new Response('', { status: 503 }), 7: limited, 9: broken } }));
     deepEqual(await linesIn(source), lines.map(String));
+    for (const said of [/503/, /asks to wait for 1 s/, /ends within a record/, /ECONNRESET/]) match(reports.join('\n'), said);
   });
 
   it('is given up with the position and the reason when the service stays away', async () => {
