@@ -104,9 +104,10 @@ export function configHandler({ config, chains, now }: ConfigParts): () => Reply
 
 /** A chain as clients see it. Only the public node URL is shown: the other URLs may hold secrets. */
 function shown(chain: Chain, collateral: Collateral | null, { relayer, quick }: NonNullable<SettlingChain['configured']> = {}) {
-  const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, exposureCheck, passOverAnchors = [] } = chain;
+  const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, startBlock, exposureCheck, passOverAnchors = [] } = chain;
   return {
-    chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, exposureCheck, minOrderSize: minOrderSizeOf(chain), passOverAnchors,
+    chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, startBlock, exposureCheck, minOrderSize: minOrderSizeOf(chain),
+    passOverAnchors,
     orderDomain: orderDomain(chain), signedActions: shownActions(chain, collateral ?? undefined),
     relayer: relayer === undefined ? null : { address: relayer, actions: RELAY_ACTIONS }, quickOperator: quick ?? null,
   };
@@ -117,7 +118,7 @@ function chainOfSettings(config: Config) {
   const { chainId, chainName: name, chainTestnet: testnet } = config;
   const [domain] = orderDomains(config, []);
   return {
-    chainId, name, testnet, rpcUrl: null, contracts: NO_CONTRACTS, collateral: null, confirmations: 0, exposureCheck: false,
+    chainId, name, testnet, rpcUrl: null, contracts: NO_CONTRACTS, collateral: null, confirmations: 0, startBlock: 0, exposureCheck: false,
     minOrderSize: minOrderSizeOf(undefined), passOverAnchors: [], orderDomain: domain,
     signedActions: domain === undefined ? {} : orderActions(domain), relayer: null, quickOperator: null,
   };

@@ -3,6 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
+import { auditBench } from './audit.js';
 import { bookBench } from './book.js';
 import { engineBench } from './engine.js';
 import { feedBench } from './feed.js';
@@ -34,6 +35,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   restart: () => onDatabase(restartBench),
   prices: () => onDatabase(pricesBench),
   roles: rolesBench,
+  audit: auditBench,
   settlement: () => onDatabase(settlementBench),
   stream: () => onDatabase(streamBench),
   waiting: () => onDatabase(waitingBench),

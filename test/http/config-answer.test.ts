@@ -17,7 +17,7 @@ const dev: Chain = { ...polygon, chainId: 31_337, name: 'Development chain', tes
 const collateral = { name: 'USD Coin', version: '2', symbol: 'USDC', decimals: 6, address: contracts.collateral };
 const orderDomain = { name: 'Prediction Exchange Settlement', version: '1', chainId: 137, verifyingContract: contracts.settlement };
 const shown = {
-  chainId: 137, name: 'Polygon', testnet: false, rpcUrl: null, contracts, confirmations: 64, exposureCheck: true, minOrderSize: 1, passOverAnchors: [],
+  chainId: 137, name: 'Polygon', testnet: false, rpcUrl: null, contracts, confirmations: 64, startBlock: 60_000_000, exposureCheck: true, minOrderSize: 1, passOverAnchors: [],
   orderDomain, collateral: null, signedActions: shownActions(polygon, undefined), relayer: null, quickOperator: null,
 };
 
@@ -35,7 +35,7 @@ describe('service: what /api/v1/config says of the chains', () => {
     const chains = [{ chain: polygon, collateral: () => token.read }, { chain: { ...dev, minOrderSize: 2_500_000 }, collateral: () => collateral }];
     const handler = configHandler({ config: parseConfig({ CHAINS: 'chains.json' }), chains, now: () => 0 });
     const second = {
-      ...shown, chainId: 31_337, name: 'Development chain', testnet: true, confirmations: 0, exposureCheck: false, minOrderSize: 2_500_000, collateral,
+      ...shown, chainId: 31_337, name: 'Development chain', testnet: true, confirmations: 0, startBlock: 1, exposureCheck: false, minOrderSize: 2_500_000, collateral,
       orderDomain: { ...orderDomain, chainId: 31_337 }, signedActions: shownActions(dev, collateral),
     };
     assert.deepEqual(chainsOf(handler), [shown, second]);
@@ -62,7 +62,8 @@ describe('service: what /api/v1/config says of the chains', () => {
     const config = parseConfig({ CHAINS: 'none', CHAIN_ID: '7', CHAIN_NAME: 'Seven', CHAIN_TESTNET: 'false', SETTLEMENT_ADDRESS: verifyingContract });
     assert.deepEqual(chainsOf(configHandler({ config, chains: [], now: () => 0 })), [{
       chainId: 7, name: 'Seven', testnet: false, rpcUrl: null, contracts: Object.fromEntries(NAMES.map((name) => [name, null])), collateral: null,
-      confirmations: 0, exposureCheck: false, minOrderSize: 1, passOverAnchors: [], orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
+      confirmations: 0, startBlock: 0, exposureCheck: false, minOrderSize: 1, passOverAnchors: [],
+      orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
       signedActions: orderActions({ ...orderDomain, chainId: 7, verifyingContract }), relayer: null, quickOperator: null,
     }]);
   });

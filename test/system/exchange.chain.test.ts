@@ -51,8 +51,8 @@ describe('the exchange on a chain', function () {
     const { chains: [{ signedActions, ...chain }] } = await exchange.get('/api/v1/config') as { chains: [{ signedActions: object }] };
     assert.equal(Object.keys(signedActions).length, 10);
     assert.deepEqual(chain, {
-      chainId: 31_337, name: 'Test chain', testnet: true, rpcUrl: null, contracts: node.chain.contracts, confirmations: 0, exposureCheck: false,
-      minOrderSize: 1, passOverAnchors: [],
+      chainId: 31_337, name: 'Test chain', testnet: true, rpcUrl: null, contracts: node.chain.contracts, confirmations: 0, startBlock: node.chain.startBlock,
+      exposureCheck: false, minOrderSize: 1, passOverAnchors: [],
       collateral: { name: 'USD Coin (test)', version: '2', symbol: 'USDC', decimals: 6, address: node.chain.contracts.collateral },
       orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: node.chain.contracts.settlement },
       relayer: null, quickOperator: null,

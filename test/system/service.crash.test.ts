@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
+import type { AuditReport } from '../../service/audit/report.js';
 import { projections } from '../../projections/catalogue.js';
 import { crashActs } from '../support/crash-acts.js';
 import { crashChain, type ChainMode, type CrashChain } from '../support/crash-chain.js';
@@ -236,6 +237,17 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
     });
     deepEqual(stdout.trim().split('\n').map((line) => line.replace(/from \d+/, 'from all')), projections.map(({ name }) => (
       `${name}: rebuilt from all command outcomes; 0 rows differed from the old read model`)));
+  });
+
+  it('passes an audit from outside, with the chain and the read models', async () => {
+    const tool = fileURLToPath(new URL('../../service/cli/audit.js', import.meta.url));
+    const { chainId } = chain.chain;
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      // The service takes cancels without a signature here.
+      tool, '--json', '--url', await service.url(), '--rpc', `${chainId}=${chain.url}`, '--database', database.url, '--unsigned-cancels',
+    ]);
+    const { passed, checks } = JSON.parse(stdout) as AuditReport;
+    deepEqual({ passed, made: checks.filter(({ status }) => status === 'passed').length }, { passed: true, made: checks.length });
   });
 
   it('replays to the same digests from position 0, in another process and without snapshots', async () => {

@@ -44,6 +44,7 @@ const Chain = field.answer('Chain', {
   }),
   collateral: field.orNull(Collateral, 'The stablecoin, with what a wallet needs to sign permits; null if there is no chain or the stablecoin has not been read yet.'),
   confirmations: field.integer('Number of blocks on top of a block that make the block final.'),
+  startBlock: field.integer('The first block that is read for events of the contracts.'),
   exposureCheck: Type.Boolean({ description: 'Whether an order is checked against its trader\'s balance and allowance before it is accepted. '
     + 'If not, an order that its trader cannot pay for is accepted, and its trades fail on the chain.' }),
   minOrderSize: field.integer('Smallest size of an order in the chain\'s markets, 6 decimals.', 1),
@@ -96,7 +97,7 @@ export const getConfig = defineEndpoint({
             oracle: null, oracleResolver: null, quickResolver: null, multicall: null,
           },
           collateral: { name: 'Test USD Coin', version: '1', symbol: 'USDC', decimals: 6, address: example.collateralAddress },
-          confirmations: 1, exposureCheck: true, minOrderSize: 1, passOverAnchors: [],
+          confirmations: 1, startBlock: 0, exposureCheck: true, minOrderSize: 1, passOverAnchors: [],
           orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress },
           signedActions: {
             order: orderActions({

@@ -1,0 +1,36 @@
+/** What an audit is asked to do, and where it stands at its end. */
+import type { Rpc } from '../../command/chain/chain.js';
+import type { Beyond, ChainAudit } from './chain/chain-audit.js';
+import type { Difference } from './difference.js';
+import type { Replay } from './replay.js';
+import type { HistorySource } from './source/source.js';
+
+export interface AuditOptions {
+  readonly source: HistorySource;
+  /** By chain id; the chains of the description without one here are not compared. */
+  readonly rpcs?: ReadonlyMap<number, Rpc>;
+  /** Threads that check signatures; 0: signatures are not checked. Absent: all cores but one. */
+  readonly threads?: number | undefined;
+  /** Accept cancels without a signature also where the service says that they need one. */
+  readonly unsignedCancels?: boolean;
+  /** The database with the read models; absent: they are not compared. */
+  readonly databaseUrl?: string | undefined;
+  readonly checkpoint?: { readonly path: string; readonly everyRecords?: number } | undefined;
+  readonly onProgress?: (stage: Stage, done: number, total: number | undefined) => void;
+  /** Aborts the audit; what was checked is in the checkpoint then. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long a chain's nodes may fail, and a service may lack what its chain anchors. */
+  readonly patienceMs?: number | undefined;
+}
+
+export type Stage = 'records' | 'read models';
+
+/** Where the audit stands at its end. */
+export interface Ended {
+  readonly replay: Replay;
+  readonly chains: readonly ChainAudit[];
+  readonly beyond: ReadonlyMap<number, Beyond>;
+  readonly rows: number;
+  readonly difference: Difference | undefined;
+  readonly resumedAt: number;
+}

@@ -1,0 +1,234 @@
+/** An audit: everything that a history says, from position 0, against this program's engine, its signatures, the chains and the read models. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Rpc } from '../../command/chain/chain.js';
+import { formatDigest } from '../../engine/records/digest.js';
+import { projections } from '../../projections/catalogue.js';
+import { createChainAudit, finalBlock, type Beyond, type ChainAudit } from './chain/chain-audit.js';
+import { openPositionStore, type PositionStore } from './chain/position-store.js';
+import { checkBelongs, loadCheckpoint, saveCheckpoint } from './checkpoint.js';
+import type { AuditOptions, Ended } from './audit-options.js';
+import { CannotAudit, Differs, earlier, type Difference } from './difference.js';
+import { findings } from './findings.js';
+import { compareTables } from './read-models/compare-tables.js';
+import { pinReadModels, type LiveReadModels } from './read-models/live-read-models.js';
+import { rebuildFrom } from './read-models/rebuilt-read-models.js';
+import { createReplay, settled, type Replay } from './replay.js';
+import type { AuditReport } from './report.js';
+import { createSignaturePool, type SignaturePool } from './signatures/signature-pool.js';
+import type { HistorySource } from './source/source.js';
+
+const CHECKPOINT_EVERY = 500_000;
+
+/** Makes all checks that the options allow. Throws CannotAudit when one that was asked for cannot be made. */
+export async function audit(options: AuditOptions): Promise<AuditReport> {
+  const began = performance.now();
+  const { source, threads } = options;
+  const signatures = threads === 0 || source.described === undefined ? undefined : createSignaturePool(source.described.domains, threads);
+  const places = openPlaces(options);
+  try {
+    const ended = await run(options, signatures, places);
+    return findings(options, ended, (performance.now() - began) / 1_000);
+  } finally {
+    places.close();
+    await signatures?.close();
+  }
+}
+
+/** The folder or path of the position store, which needs the chain's progress to be opened. */
+interface Places {
+  open(length: number): PositionStore | undefined;
+  close(): void;
+}
+
+function openPlaces({ rpcs, checkpoint }: AuditOptions): Places {
+  let store: PositionStore | undefined;
+  const directory = rpcs === undefined || rpcs.size === 0 || checkpoint !== undefined ? undefined : mkdtempSync(join(tmpdir(), 'prediction-exchange-audit-'));
+  return {
+    open(length) {
+      if (rpcs === undefined || rpcs.size === 0) return undefined;
+      const path = checkpoint === undefined ? join(directory ?? tmpdir(), 'positions') : `${checkpoint.path}.positions`;
+      try {
+        store = openPositionStore({ path, length, keep: checkpoint !== undefined });
+      } catch (cause) {
+        throw new CannotAudit(`the file of positions beside the checkpoint cannot be used (${(cause as Error).message}): delete the checkpoint to begin at position 0`, { cause });
+      }
+      return store;
+    },
+    close() {
+      store?.close();
+      if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function run(options: AuditOptions, signatures: SignaturePool | undefined, places: Places): Promise<Ended> {
+  const { source, rpcs = new Map<number, Rpc>(), checkpoint, unsignedCancels = false, patienceMs } = options;
+  const compared = [...rpcs].map(([chainId, rpc]) => ({ rpc, patienceMs, chain: chainNamed(source, chainId) }));
+  const heads = new Map(await Promise.all(compared.map(async (each) => [each.chain.chainId, await finalBlock(each)] as const)));
+  const grounds = groundsOf(options);
+  const kept = checkpoint === undefined ? undefined : await loadCheckpoint(checkpoint.path, grounds);
+  if (checkpoint !== undefined && kept !== undefined) await checkBelongs(checkpoint.path, kept, source);
+  const store = places.open(kept?.position ?? 0);
+  if (kept !== undefined && store !== undefined && kept.position > 0 && store.digestAt(kept.position - 1) !== kept.digest) {
+    throw new CannotAudit('the file of positions beside the checkpoint is of another history: delete both to begin at position 0');
+  }
+  let chains: readonly ChainAudit[] = [];
+  const replay = createReplay((view) => {
+    chains = store === undefined
+      ? []
+      : compared.map(({ chain, rpc }) => createChainAudit({
+          chain, rpc, view, store, patienceMs, kept: kept?.chains.find(({ chainId }) => chainId === chain.chainId),
+        }));
+    return {
+      signatures, store, cancelsAreSigned: source.described?.cancelAuth === 'required' && !unsignedCancels,
+      chainOf: (chainId) => chains.find((each) => each.chainId === chainId),
+    };
+  }, kept);
+  const save = checkpoint === undefined
+    ? undefined
+    : async (): Promise<void> => {
+      store?.flush();
+      await saveCheckpoint(checkpoint.path, replay.engine, { grounds, counts: replay.counts, chains: chains.map((chain) => chain.progress()) });
+    };
+  const auditing: Auditing = { options, replay, chains, signatures, save, heads };
+  return { ...await toTheEnd(auditing), replay, chains, resumedAt: kept?.position ?? 0 };
+}
+
+interface Auditing {
+  readonly options: AuditOptions;
+  readonly replay: Replay;
+  readonly chains: readonly ChainAudit[];
+  readonly signatures: SignaturePool | undefined;
+  readonly save: (() => Promise<void>) | undefined;
+  /** The last final block of each chain at the start: whatever it anchors, the history has had by then. */
+  readonly heads: ReadonlyMap<number, number>;
+}
+
+/** The replay, then what is left of the chains, then the read models: each only while nothing differs. */
+async function toTheEnd(auditing: Auditing): Promise<Pick<Ended, 'difference' | 'beyond' | 'rows'>> {
+  const { options: { source, databaseUrl } } = auditing;
+  let live: LiveReadModels | undefined;
+  const beyond = new Map<number, Beyond>();
+  let rows = 0;
+  try {
+    let difference = await replayTo(auditing, source.length);
+    if (difference === undefined && databaseUrl !== undefined) {
+      live = await pinReadModels(databaseUrl, projections);
+      difference = await replayTo(auditing, await endFor(live, auditing));
+    }
+    difference ??= await finishChains(auditing, beyond);
+    if (difference === undefined && live !== undefined) ({ rows, difference } = await compareReadModels(live, auditing));
+    return { difference, beyond, rows };
+  } finally {
+    await live?.close();
+  }
+}
+
+/** The first difference up to a position, of whatever kind. */
+async function replayTo(auditing: Auditing, to: number | undefined): Promise<Difference | undefined> {
+  const { options: { source, onProgress, signal, checkpoint }, replay, chains, signatures, save } = auditing;
+  let savedAt = replay.view.position;
+  let found: Difference | undefined;
+  try {
+    for await (const lines of source.lines(replay.view.position, to)) {
+      await replay.take(lines);
+      for (const chain of chains) await chain.room();
+      onProgress?.('records', replay.view.position, to);
+      const isDue = save !== undefined && replay.view.position - savedAt >= (checkpoint?.everyRecords ?? CHECKPOINT_EVERY);
+      if (!isDue && signal?.aborted !== true) continue;
+      found = await settled(undefined, signatures, chains);
+      if (found !== undefined) return found;
+      await save?.();
+      savedAt = replay.view.position;
+      if (signal?.aborted === true) throw interrupted(savedAt, checkpoint?.path);
+    }
+  } catch (error) {
+    if (!(error instanceof Differs)) {
+      if (error instanceof CannotAudit && signal?.aborted !== true) await keepWhatWasChecked(auditing);
+      throw error;
+    }
+    found = error.difference;
+  }
+  return await settled(found, signatures, chains);
+}
+
+/** The source has failed: what was checked until then is not lost. */
+async function keepWhatWasChecked({ signatures, chains, save }: Auditing): Promise<void> {
+  if (save === undefined) return;
+  if (await settled(undefined, signatures, chains).catch(() => null) === undefined) await save();
+}
+
+function interrupted(position: number, path: string | undefined): CannotAudit {
+  return new CannotAudit(`interrupted at position ${position}; ${path === undefined ? 'without --checkpoint the next audit begins anew' : `the same command goes on from ${path}`}`);
+}
+
+/** How far the replay must go for the read models, which go on meanwhile. */
+async function endFor({ projections: pinned }: LiveReadModels, { options: { source }, replay: { view } }: Auditing): Promise<number> {
+  const furthest = Math.max(...pinned.map(({ position }) => position));
+  if (furthest <= view.position) return view.position;
+  if (source.newLength === undefined) {
+    throw new CannotAudit(`the read models are at position ${furthest}, and ${source.name} ends at ${view.position}: export the history again, or audit with --url`);
+  }
+  const length = await source.newLength();
+  if (length >= furthest) return furthest;
+  throw new CannotAudit(`the read models are at position ${furthest}, and ${source.name} ends at ${length}: they were made from another history`);
+}
+
+async function finishChains(auditing: Auditing, beyond: Map<number, Beyond>): Promise<Difference | undefined> {
+  const { options, replay: { view }, chains, heads } = auditing;
+  let first: Difference | undefined;
+  for (const chain of chains) {
+    try {
+      const { difference, beyond: behind } = await chain.finish(view.position, heads.get(chain.chainId) ?? 0);
+      first = earlier(first, difference);
+      beyond.set(chain.chainId, behind);
+      if (difference === undefined) await mustReach(options, chain.chainId, behind);
+    } catch (error) {
+      if (!(error instanceof Differs)) throw error;
+      first = earlier(first, error.difference);
+    }
+  }
+  return first;
+}
+
+/** What was anchored before the audit began must be in the service's history by now, or soon: an engine may record its outcomes a little later. */
+async function mustReach({ source, patienceMs = 30_000 }: AuditOptions, chainId: number, { anchored }: Beyond): Promise<void> {
+  if (anchored === undefined || source.newLength === undefined) return;
+  const end = performance.now() + patienceMs;
+  let length = await source.newLength();
+  for (; length <= anchored && performance.now() < end; length = await source.newLength()) await new Promise((resolve) => setTimeout(resolve, 500));
+  if (length > anchored) return;
+  throw new Differs({
+    check: 'anchors', place: { position: anchored, chainId }, what: `chain ${chainId} anchors position ${anchored}, and the history ends at position ${length - 1}`,
+    means: 'Records were removed from the end of the history after they were anchored; or somebody else had an operator\'s key.', expected: anchored, found: length - 1,
+  });
+}
+
+async function compareReadModels(live: LiveReadModels, { options: { source, onProgress }, replay }: Auditing) {
+  const audited = { length: replay.view.position, digest: formatDigest(replay.engine.digest) };
+  const rebuilt = await rebuildFrom({
+    source, projections: live.projections, audited, onProgress: (position) => onProgress?.('read models', position, audited.length),
+  });
+  try {
+    return await compareTables(live.session, rebuilt.session, live.projections);
+  } finally {
+    await rebuilt.close();
+  }
+}
+
+function chainNamed({ name, described }: HistorySource, chainId: number) {
+  const chain = described?.chains.find((each) => each.chainId === chainId);
+  if (chain !== undefined) return chain;
+  throw new CannotAudit(`--rpc ${chainId}: ${name} names no contracts on chain ${chainId}; its chains are ${described?.chains.map((each) => each.chainId).join(', ') ?? ''}`);
+}
+
+/** What must be the same for an audit to go on from a checkpoint. */
+function groundsOf({ source: { described }, rpcs, threads, unsignedCancels = false }: AuditOptions): string {
+  return JSON.stringify({
+    signatures: threads !== 0, unsignedCancels, cancelAuth: described?.cancelAuth, domains: described?.domains,
+    chains: described?.chains.filter(({ chainId }) => rpcs?.has(chainId) === true)
+      .map(({ chainId, contracts, startBlock }) => ({ chainId, contracts, startBlock })),
+  });
+}

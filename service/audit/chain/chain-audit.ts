@@ -1,0 +1,288 @@
+/** Reads the chain's events block range by block range, behind the replay, and compares them with the history; and what its nodes are asked. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../../../command/chain/chain.js';
+import { InconsistentAnswer, readBlock, readLatest, readRange, type BlockName } from '../../../command/indexer/block-range.js';
+import { eventFilter, readEvent, type RawChainEvent } from '../../../command/indexer/chain-events.js';
+import type { EngineView } from '../../../engine/run/view.js';
+import { CannotAudit, Differs, earlier, type Difference } from '../difference.js';
+import { compareFacts } from './compare-facts.js';
+import type { PositionStore } from './position-store.js';
+import { byPlace, type RecordedFact } from './recorded-facts.js';
+
+export interface ChainAuditOptions {
+  readonly chain: Chain;
+  readonly rpc: Rpc;
+  readonly view: Pick<EngineView, 'market' | 'isKnownToken' | 'cursor'>;
+  readonly store: Pick<PositionStore, 'digestAt' | 'orderHashAt'>;
+  readonly kept?: ChainProgress | undefined;
+  /** The most blocks per request. */
+  readonly rangeBlocks?: number;
+  /** How long a node may fail. Default 60 s. */
+  readonly patienceMs?: number | undefined;
+}
+
+/** How far a chain has been compared, for a checkpoint: taken when nothing is being compared. */
+export interface ChainProgress {
+  readonly chainId: number;
+  readonly nextBlock: number;
+  readonly pending: readonly RecordedFact[];
+  readonly counts: ChainCounts;
+}
+
+export interface ChainCounts {
+  readonly anchors: number;
+  readonly passedOver: number;
+  readonly settledFills: number;
+  readonly failedFills: number;
+  readonly chainFacts: number;
+  readonly alarms: number;
+}
+
+/** What the chain has behind the last event that the history recorded: not a part of this history, and nothing wrong by itself. */
+export interface Beyond {
+  /** The last block of the chain that counts as final. */
+  readonly finalBlock: number;
+  readonly blocks: number;
+  readonly events: number;
+  /** The highest position that an anchor there names at or after the audited end; undefined when there is none. */
+  readonly anchored: number | undefined;
+}
+
+export interface ChainAudit {
+  readonly chainId: number;
+  readonly counts: ChainCounts;
+  add(fact: RecordedFact): void;
+  /** The history says that all events up to this block are in it. `position` is where it says so. */
+  advanced(block: BlockName, position: number): void;
+  room(): Promise<void> | undefined;
+  /** Resolves when all that was handed over is compared; with the first difference. Throws CannotAudit. */
+  settle(): Promise<Difference | undefined>;
+  /** Compares what is left up to the history's cursor, and looks at what the chain has behind it up to the block. `end` is the history's length. */
+  finish(end: number, head: number): Promise<{ readonly difference: Difference | undefined; readonly beyond: Beyond }>;
+  progress(): ChainProgress;
+}
+
+interface Job {
+  readonly to: number;
+  readonly end: BlockName | undefined;
+  /** Only events before this index of the last block count. */
+  readonly beforeLog: number;
+  readonly facts: readonly RecordedFact[];
+  readonly saidAt: number;
+}
+
+const RANGE_BLOCKS = 2_000;
+/** So much is gathered before the chain is asked. */
+const GATHERED_FACTS = 500;
+const GATHERED_BLOCKS = 2_000;
+const JOBS_AHEAD = 2;
+const CONTRADICTIONS_TO_BELIEVE = 3;
+
+export function createChainAudit(options: ChainAuditOptions): ChainAudit {
+  const { chain, view, kept } = options;
+  const reader = createReader(options);
+  const pending: RecordedFact[] = [...kept?.pending ?? []];
+  const openings = createOpenings(pending);
+  let counts: ChainCounts = kept?.counts ?? { anchors: 0, passedOver: 0, settledFills: 0, failedFills: 0, chainFacts: 0, alarms: 0 };
+  let gatheredFrom = kept?.nextBlock ?? chain.startBlock;
+  let nextBlock = gatheredFrom;
+  const jobs = createJobs(compare);
+
+  async function compare({ to, end, beforeLog, facts, saidAt }: Job): Promise<void> {
+    for (let from = nextBlock, rest = facts; from <= to;) {
+      const range = await reader.range(from, to);
+      const upTo = range.end.number;
+      if (end !== undefined && upTo === end.number && range.end.hash !== end.hash) await reader.contradiction(end, saidAt);
+      const within = rest.filter(({ command }) => command.fact.block <= upTo);
+      rest = rest.slice(within.length);
+      const compared = compareFacts({
+        chain, facts: within, saidAt, digestAt: options.store.digestAt, orderHashAt: options.store.orderHashAt,
+        events: upTo < to ? range.events : range.events.filter(({ block, logIndex }) => block < to || logIndex < beforeLog),
+        isKnownMarket: (marketId) => view.market(marketId) !== undefined && openings.isCompared(marketId),
+        isKnownToken: (token) => view.isKnownToken(token) && openings.isCompared(token),
+      });
+      counts = added(counts, compared);
+      openings.compared(within);
+      from = upTo + 1;
+    }
+    nextBlock = to + 1;
+  }
+
+  function handOver(job: Omit<Job, 'facts'>): void {
+    jobs.start({ ...job, facts: pending.splice(0).sort((a, b) => byPlace(a.command.fact, b.command.fact)) });
+    gatheredFrom = job.to + 1;
+  }
+
+  return {
+    chainId: chain.chainId,
+    get counts() { return counts; },
+    add(fact) {
+      pending.push(fact);
+      openings.recorded(fact);
+    },
+    advanced(end, saidAt) {
+      if (end.number < gatheredFrom || (pending.length < GATHERED_FACTS && end.number - gatheredFrom < GATHERED_BLOCKS)) return;
+      handOver({ to: end.number, end, beforeLog: Infinity, saidAt });
+    },
+    room: () => jobs.room(),
+    settle: () => jobs.settle(),
+    async finish(end, head) {
+      const cursor = view.cursor(chain.chainId);
+      const { nextBlock: block = chain.startBlock, nextLog = 0 } = cursor ?? {};
+      const isWhole = nextLog === 0;
+      const to = isWhole ? block - 1 : block;
+      const named = cursor?.block === to && cursor.blockHash !== undefined ? { number: to, hash: cursor.blockHash } : undefined;
+      if (to >= gatheredFrom) handOver({ to, end: isWhole ? named : undefined, beforeLog: isWhole ? Infinity : nextLog, saidAt: end - 1 });
+      const found = await jobs.settle();
+      return { difference: found, beyond: found === undefined ? await reader.beyond({ from: block, fromLog: nextLog, head, end }) : NOTHING };
+    },
+    progress: () => ({ chainId: chain.chainId, nextBlock: gatheredFrom, pending: [...pending], counts }),
+  };
+}
+
+/** Markets and tokens that the engine knows already, though the chain's event that opened them was not compared yet. */
+function createOpenings(pending: readonly RecordedFact[]) {
+  const waiting = new Set<string>();
+  function recorded({ command, rejected }: RecordedFact): void {
+    if (command.kind !== 'OpenMarket' || rejected !== null) return;
+    for (const id of namesOf(command)) waiting.add(id);
+  }
+  pending.forEach(recorded);
+  return {
+    recorded,
+    compared(facts: readonly RecordedFact[]): void {
+      for (const { command } of facts) if (command.kind === 'OpenMarket') for (const id of namesOf(command)) waiting.delete(id);
+    },
+    isCompared: (id: string): boolean => !waiting.has(id),
+  };
+}
+
+/** One job after the other, until one has failed or found a difference. */
+function createJobs(work: (job: Job) => Promise<void>) {
+  let open = 0;
+  let last: Promise<void> = Promise.resolve();
+  let difference: Difference | undefined;
+  let failure: unknown;
+  return {
+    start(job: Job): void {
+      open++;
+      last = last.then(async () => {
+        if (difference === undefined && failure === undefined) await work(job);
+      }).catch((error: unknown) => {
+        if (error instanceof Differs) difference = earlier(difference, error.difference);
+        else failure = error;
+      }).finally(() => { open--; });
+    },
+    room: (): Promise<void> | undefined => open < JOBS_AHEAD ? undefined : last,
+    async settle(): Promise<Difference | undefined> {
+      await last;
+      if (failure !== undefined) throw failure;
+      return difference;
+    },
+  };
+}
+
+const NOTHING: Beyond = { finalBlock: 0, blocks: 0, events: 0, anchored: undefined };
+
+function namesOf({ marketId, tokens }: Extract<RecordedFact['command'], { kind: 'OpenMarket' }>): string[] {
+  return [marketId, ...tokens === undefined ? [] : [tokens.yes, tokens.no]];
+}
+
+function added(counts: ChainCounts, { alarms, ...compared }: ReturnType<typeof compareFacts>): ChainCounts {
+  return {
+    anchors: counts.anchors + compared.anchors, passedOver: counts.passedOver + compared.passedOver,
+    settledFills: counts.settledFills + compared.settledFills, failedFills: counts.failedFills + compared.failedFills,
+    chainFacts: counts.chainFacts + compared.chainFacts, alarms: counts.alarms + alarms.length,
+  };
+}
+
+/** The last final block of a chain at present. Throws CannotAudit. */
+export async function finalBlock({ chain, rpc, patienceMs }: Pick<ChainAuditOptions, 'chain' | 'rpc' | 'patienceMs'>): Promise<number> {
+  return await patiently(chain, patienceMs, async () => await readLatest(rpc) - chain.confirmations);
+}
+
+/** Asks the chain's nodes, again and again where they fail. */
+function createReader({ chain, rpc, store, rangeBlocks = RANGE_BLOCKS, patienceMs }: ChainAuditOptions) {
+  const filter = eventFilter(chain.contracts);
+  let size = rangeBlocks;
+
+  async function range(from: number, to: number): Promise<{ readonly events: readonly RawChainEvent[]; readonly end: BlockName }> {
+    return await patiently(chain, patienceMs, async () => {
+      const until = Math.min(to, from + size - 1);
+      try {
+        const read = await readRange(rpc, filter, { from, to: until });
+        size = Math.min(rangeBlocks, size + Math.max(1, rangeBlocks >> 4));
+        return read;
+      } catch (error) {
+        // Nodes limit ranges and results with different error texts, or do not answer in time.
+        if (!(error instanceof InconsistentAnswer)) size = Math.max(1, (until - from + 1) >> 1);
+        throw error;
+      }
+    });
+  }
+
+  return {
+    range,
+    /** Throws Differs when the chain does not have the block for certain; InconsistentAnswer would come from a node that is behind. */
+    async contradiction({ number, hash }: BlockName, position: number): Promise<void> {
+      for (let look = 1; look <= CONTRADICTIONS_TO_BELIEVE; look++) {
+        const found = await patiently(chain, patienceMs, () => readBlock(rpc, number));
+        if (found?.hash === hash) return;
+        if (look < CONTRADICTIONS_TO_BELIEVE) await sleep(500);
+        else throw new Differs(otherBlock(chain, { number, hash }, found?.hash, position));
+      }
+    },
+    async beyond({ from, fromLog, head, end }: { from: number; fromLog: number; head: number; end: number }): Promise<Beyond> {
+      let [events, anchored] = [0, -1];
+      for (let next = from; next <= head;) {
+        const read = await range(next, head);
+        for (const raw of read.events) {
+          if (raw.block === from && raw.logIndex < fromLog) continue;
+          events++;
+          const position = anchoredBeyond({ chain, raw, end, digestAt: store.digestAt });
+          anchored = Math.max(anchored, position);
+        }
+        next = read.end.number + 1;
+      }
+      return { finalBlock: head, blocks: Math.max(0, head - from + 1), events, anchored: anchored < 0 ? undefined : anchored };
+    },
+  };
+}
+
+/** The position of an anchor at or after the end; -1 for other events. Throws Differs for an anchor before the end that differs. */
+function anchoredBeyond({ chain, raw, end, digestAt }: {
+  chain: Chain; raw: RawChainEvent; end: number; digestAt: PositionStore['digestAt'];
+}): number {
+  const event = readEvent(chain.contracts, raw);
+  if (event?.name !== 'HistoryAnchored') return -1;
+  const position = Number(event.args.position);
+  const isNamed = chain.passOverAnchors?.includes(raw.txHash) === true;
+  if (isNamed) return -1;
+  if (position < end && digestAt(position) !== event.args.digest) {
+    compareFacts({
+      chain, events: [raw], facts: [], saidAt: end - 1, isKnownMarket: () => false, isKnownToken: () => false, digestAt, orderHashAt: () => undefined,
+    });
+  }
+  return position >= end ? position : -1;
+}
+
+function otherBlock({ chainId, confirmations }: Chain, { number, hash }: BlockName, found: string | undefined, position: number): Difference {
+  return {
+    check: 'chainFacts', place: { position, chainId, block: number }, expected: found ?? null, found: hash,
+    what: `block ${number} of chain ${chainId} ${found === undefined ? 'does not exist' : `has hash ${found}`}, where the history recorded ${hash} at position ${position}`,
+    means: `The history was made from another chain, or the chain was reorganised deeper than its ${confirmations} confirmations, or the node serves another chain.`,
+  };
+}
+
+async function patiently<T>({ chainId }: Chain, patienceMs = 60_000, work: () => Promise<T>): Promise<T> {
+  const began = performance.now();
+  for (let pause = 100; ; pause = Math.min(2 * pause, 5_000)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof RpcError || error instanceof ChainUnavailable || error instanceof InconsistentAnswer)) throw error;
+      if (performance.now() - began + pause > patienceMs) throw new CannotAudit(`chain ${chainId} cannot be read: ${error.message}`, { cause: error });
+      await sleep(pause);
+    }
+  }
+}

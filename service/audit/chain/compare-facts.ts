@@ -1,0 +1,195 @@
+/** Compares the contracts' events in a range of blocks with what the history says about it, in both directions. Pure. */
+import type { Chain } from '../../../command/chain/chain.js';
+import { readEvent, type ChainEvent, type RawChainEvent } from '../../../command/indexer/chain-events.js';
+import { factsOf, type Anchor, type Fact } from '../../../command/indexer/facts.js';
+import { RecordTooLarge } from '../../../engine/log/log.js';
+import { encodeCommand, MalformedRecord } from '../../../engine/records/codec.js';
+import type { Command } from '../../../engine/records/commands.js';
+import { Differs, type CheckName, type Difference, type Place } from '../difference.js';
+import { factId } from '../record-ids.js';
+import { byPlace, type RecordedFact } from './recorded-facts.js';
+
+export interface Compared {
+  readonly anchors: number;
+  readonly passedOver: number;
+  readonly settledFills: number;
+  readonly failedFills: number;
+  readonly chainFacts: number;
+  /** Events that no history can record, as the service's own alarms say them. */
+  readonly alarms: readonly string[];
+}
+
+export interface Comparison {
+  readonly chain: Chain;
+  readonly events: readonly RawChainEvent[];
+  /** The history's facts about the same blocks, in the chain's order. */
+  readonly facts: readonly RecordedFact[];
+  /** The position of the record that says that all events of these blocks are in the history. */
+  readonly saidAt: number;
+  readonly isKnownToken: (token: string) => boolean;
+  readonly isKnownMarket: (marketId: string) => boolean;
+  /** The history's own digest and order hash at a position; undefined where it has none. */
+  readonly digestAt: (position: number) => string | undefined;
+  readonly orderHashAt: (position: number) => string | undefined;
+}
+
+/** Counts what agrees. Throws Differs for the first event, in the chain's order, that does not. */
+export function compareFacts(comparison: Comparison): Compared {
+  const { chain, events, facts } = comparison;
+  const told = factsOf(events, { chain, at: 1, isKnownToken: comparison.isKnownToken, isKnownMarket: comparison.isKnownMarket });
+  const compared = { anchors: 0, passedOver: 0, settledFills: 0, failedFills: 0, chainFacts: 0, alarms: told.alarms };
+  const anchors = new Map(told.anchors.map((anchor) => [keyOf(anchor), anchor]));
+  const expected = new Map(told.facts.map((fact) => [keyOf(fact.command.fact), fact]));
+  const recorded = new Map(facts.map((fact) => [keyOf(fact.command.fact), fact]));
+  const raws = new Map(events.map((raw) => [keyOf(raw), raw]));
+  const places = [...facts.map(({ command }) => command.fact), ...told.facts.map(({ command }) => command.fact), ...told.anchors].sort(byPlace);
+  for (const key of new Set(places.map(keyOf))) {
+    const [anchor, ours, theirs] = [anchors.get(key), recorded.get(key), expected.get(key)];
+    if (anchor !== undefined) {
+      if (compareAnchor(comparison, anchor, ours)) compared.passedOver++;
+      compared.anchors++;
+    } else if (ours === undefined) {
+      if (theirs !== undefined) missingInHistory(comparison, theirs);
+    } else if (theirs === undefined) {
+      throw new Differs(missingOnChain(chain, ours));
+    } else {
+      compareFact(ours, theirs);
+      if (ours.fill !== null) compareFill(comparison, ours, readEvent(chain.contracts, raws.get(key) ?? never(key)));
+      compared[countOf(ours.command)]++;
+    }
+  }
+  return compared;
+}
+
+const keyOf = ({ block, logIndex }: { readonly block: number; readonly logIndex: number }): string => `${block}:${logIndex}`;
+
+function never(key: string): never {
+  throw new Error(`the event at ${key} is not among those that it was read from`);
+}
+
+function countOf({ kind }: Command): 'settledFills' | 'failedFills' | 'chainFacts' {
+  return kind === 'SettleFill' ? 'settledFills' : kind === 'FailFill' ? 'failedFills' : 'chainFacts';
+}
+
+/** Whether it differs and was passed over. Throws Differs. */
+function compareAnchor({ chain, digestAt, saidAt }: Comparison, anchor: Anchor, recorded: RecordedFact | undefined): boolean {
+  const { position, digest, txHash, block, logIndex } = anchor;
+  const known = position <= BigInt(Number.MAX_SAFE_INTEGER) ? digestAt(Number(position)) : undefined;
+  if (known === digest) return false;
+  const passed = recorded?.command;
+  if (passed?.kind === 'PassOverAnchor' && passed.txHash === txHash && passed.digest === digest && passed.position === String(position)) return true;
+  throw new Differs({
+    check: 'anchors', place: { position: Number(position), chainId: chain.chainId, block, logIndex, txHash },
+    what: `transaction ${txHash} anchors digest ${digest} at position ${position}, where this history has ${known ?? 'no record'} (the history recorded the block at position ${saidAt})`,
+    means: 'The chain is evidence of what the history was when the transaction was sent: the history was rewritten since at or before this position, or it is another '
+      + 'exchange\'s; or somebody else had an operator\'s key and anchored what never was, and the operators have not named the transaction (passOverAnchors).',
+    expected: digest, found: known ?? null,
+  });
+}
+
+function placeOf({ chainId, block, logIndex }: RecordedFact['command']['fact'], command: Command): Place {
+  return {
+    chainId, block, logIndex, ...'txHash' in command && command.txHash !== undefined ? { txHash: command.txHash } : {},
+    ...'fill' in command ? { fill: command.fill } : {},
+  };
+}
+
+function checkOf(command: Command): CheckName {
+  return countOf(command);
+}
+
+/** Whether no record can hold the command: the service raises an alarm about such an event and leaves it out. */
+function isUnrecordable(command: Command): boolean {
+  try {
+    encodeCommand(command);
+    return false;
+  } catch (error) {
+    if (error instanceof MalformedRecord || error instanceof RecordTooLarge) return true;
+    throw error;
+  }
+}
+
+/** Throws Differs, unless no record can hold the event. */
+function missingInHistory({ saidAt }: Comparison, { command }: Fact): void {
+  if (isUnrecordable(command)) return;
+  const place = { position: saidAt, ...placeOf(command.fact, command) };
+  const where = `event ${command.fact.logIndex} of block ${command.fact.block} on chain ${command.fact.chainId}`;
+  if (command.kind === 'SettleFill' || command.kind === 'FailFill') {
+    throw new Differs({
+      check: checkOf(command), place, expected: command, found: null,
+      what: `the chain ${command.kind === 'SettleFill' ? 'settled' : 'refused'} fill ${command.fill} (${where}), and the history does not have it, though its record at position ${saidAt} says that it has all events of this block`,
+      means: 'Shares and collateral moved, or a fill failed, without the history: the record was left out or removed, and balances by the history are not the chain\'s.',
+    });
+  }
+  throw new Differs({
+    check: 'chainFacts', place, expected: command, found: null,
+    what: `the history does not have the ${command.kind} of ${where}, though its record at position ${saidAt} says that it has all events of this block`,
+    means: 'The record was left out or removed: what the history says about holdings, orders or resolutions is not what the chain says.',
+  });
+}
+
+function missingOnChain({ chainId }: Chain, { position, command }: RecordedFact): Difference {
+  const { block, logIndex } = command.fact;
+  const what = command.kind === 'SettleFill' ? `fill ${command.fill} settled` : command.kind === 'FailFill' ? `fill ${command.fill} failed` : `a ${command.kind}`;
+  return {
+    check: checkOf(command), place: { position, ...placeOf(command.fact, command) }, expected: null, found: command,
+    what: `the history calls ${what} by event ${logIndex} of block ${block} on chain ${chainId} (position ${position}), and the chain has no such event there`,
+    means: 'The history claims what the chain does not know: the record was forged or moved, or the chain was reorganised below its final depth, or the node does not serve this chain.',
+  };
+}
+
+/** Throws Differs when the record does not say what the event says, or when the fill is one that the history never had. */
+function compareFact({ position, id, command, rejected }: RecordedFact, { command: expected, blockHash }: Fact): void {
+  const place = { position, ...placeOf(command.fact, expected) };
+  const { block, logIndex, chainId } = command.fact;
+  if (textOf(command) !== textOf(expected)) {
+    throw new Differs({
+      check: checkOf(expected), place, expected, found: command,
+      what: `the ${command.kind} at position ${position} is not what event ${logIndex} of block ${block} on chain ${chainId} says`,
+      means: 'The record was altered, or the history was made from another chain.',
+    });
+  }
+  const due = factId(command.fact, blockHash);
+  if (due !== id) {
+    throw new Differs({
+      check: 'ids', place, expected: due, found: id, what: `the id at position ${position} is not that of event ${logIndex} in block ${block} with hash ${blockHash}`,
+      means: 'Only the id was altered, or the event was recorded from a block that the chain does not have any more.',
+    });
+  }
+  if (rejected === 'unknown_fill' && (command.kind === 'SettleFill' || command.kind === 'FailFill')) {
+    throw new Differs({
+      check: checkOf(command), place, expected: command, found: rejected,
+      what: `the chain ${command.kind === 'SettleFill' ? 'settled' : 'refused'} fill ${command.fill} (event ${logIndex} of block ${block} on chain ${chainId}), and the history has no such fill that waits for it (position ${position})`,
+      means: 'Somebody with the operator\'s role settled what the exchange never matched, or the match was removed from the history.',
+    });
+  }
+}
+
+/** The fields of the newest version that older ones lack have nothing to say about what they recorded. */
+const VERSIONED = ['at', 'v', 'ifOver'];
+
+function textOf(command: Command): string {
+  const fields = Object.entries(command).filter(([name, value]) => !VERSIONED.includes(name) && value !== undefined);
+  return JSON.stringify(Object.fromEntries(fields.sort(([a], [b]) => a < b ? -1 : 1)));
+}
+
+/** The contract's own words about the fill against the match in the history. Throws Differs. */
+function compareFill({ orderHashAt }: Comparison, { position, command, fill }: RecordedFact, event: ChainEvent | undefined): void {
+  if (fill === null || (event?.name !== 'FillSettled' && event?.name !== 'FillFailed')) return;
+  const { buyOrder, sellOrder } = event.args;
+  const [buyer, seller] = fill.takerSide === 0 ? [fill.takerNumber, fill.makerNumber] : [fill.makerNumber, fill.takerNumber];
+  const matched = {
+    buyOrder: orderHashAt(buyer), sellOrder: orderHashAt(seller),
+    ...event.name === 'FillSettled' ? { price: String(fill.price), size: fill.size, cost: fill.cost } : {},
+  };
+  const told = {
+    buyOrder, sellOrder,
+    ...event.name === 'FillSettled' ? { price: String(event.args.price), size: String(event.args.size), cost: String(event.args.cost) } : {},
+  };
+  if (JSON.stringify(matched) === JSON.stringify(told)) return;
+  throw new Differs({
+    check: countOf(command), place: { position, ...placeOf(command.fact, command) }, expected: told, found: matched,
+    what: `fill ${fill.fill} was matched with other orders, or at another price or size, than the chain ${event.name === 'FillSettled' ? 'settled' : 'refused'} (transaction ${fill.txHash})`,
+    means: 'What was settled is not what the engine matched: the operator sent something else under this fill\'s number.',
+  });
+}

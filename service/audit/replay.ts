@@ -1,0 +1,133 @@
+/** Replays a history from its source: every record through its checks, in bounded memory, with checkpoints on the way. */
+import { createEngine, type Engine } from '../../engine/run/engine.js';
+import { viewOf, type EngineView } from '../../engine/run/view.js';
+import type { CancelOrder } from '../../engine/records/commands.js';
+import type { Event } from '../../engine/records/events.js';
+import type { ChainAudit } from './chain/chain-audit.js';
+import type { PositionStore } from './chain/position-store.js';
+import { factIn } from './chain/recorded-facts.js';
+import type { Checkpoint, Counts } from './checkpoint.js';
+import type { Restored } from '../../engine/run/snapshot.js';
+import { Differs, earlier, type Difference } from './difference.js';
+import { createRecordCheck, type CheckedRecord, type RecordCheck } from './record-check.js';
+import type { SignaturePool } from './signatures/signature-pool.js';
+
+export interface ReplayParts {
+  /** Undefined: signatures are not checked. */
+  readonly signatures: SignaturePool | undefined;
+  /** Whether a cancel without a signature is a difference. */
+  readonly cancelsAreSigned: boolean;
+  readonly chainOf: (chainId: number) => ChainAudit | undefined;
+  /** Undefined when no chain is compared. */
+  readonly store: PositionStore | undefined;
+}
+
+export interface Replay {
+  readonly engine: Engine;
+  readonly view: EngineView;
+  readonly counts: Counts;
+  /** Checks the next lines. Throws Differs, CannotAudit; other work on earlier records may still be going on then. */
+  take(lines: readonly Buffer[]): Promise<void>;
+}
+
+const NOTHING_COUNTED: Counts = {
+  ids: 0, events: 0, orderSignatures: 0, cancelSignatures: 0, unsignedCancels: 0, matchedFills: 0, settledFills: 0, failedFills: 0, relays: 0,
+  permits: 0,
+};
+
+type Own = Record<Exclude<keyof Counts, 'ids' | 'events'>, number>;
+
+/** Begins at position 0, or where a checkpoint was taken. `connect` gets the engine's view and gives what works beside the replay. */
+export function createReplay(connect: (view: EngineView) => ReplayParts, from?: Checkpoint & { readonly restored: Restored }): Replay {
+  const engine = createEngine(from?.restored.state, from?.restored.digest);
+  const view = viewOf(engine);
+  const parts = connect(view);
+  const counted = from?.counts ?? NOTHING_COUNTED;
+  const check: RecordCheck = createRecordCheck(engine, counted);
+  const own: Own = { ...counted };
+
+  function consider(record: CheckedRecord): void {
+    const { command, step: { position, outcome, digest } } = record;
+    parts.store?.add(digest, command.kind === 'PlaceOrder' ? command.orderHash : undefined);
+    for (const event of outcome.events) countEvent(own, event);
+    switch (command.kind) {
+      case 'PlaceOrder':
+        own.orderSignatures++;
+        if (command.permit !== undefined) own.permits++;
+        parts.signatures?.add(position, record.bytes, view.market(command.marketId)?.chainId);
+        return;
+      case 'CancelOrder':
+        if (command.fact !== undefined) break;
+        considerCancel(record, command);
+        return;
+      case 'RequestRelay': own.relays++; return;
+      case 'AdvanceChain':
+        if (outcome.events[0]?.type === 'ChainAdvanced') {
+          parts.chainOf(command.chainId)?.advanced({ number: command.block, hash: command.blockHash }, position);
+        }
+        return;
+      default:
+    }
+    const fact = factIn({ position, id: record.id, command, step: record.step });
+    if (fact !== undefined) parts.chainOf(fact.command.fact.chainId)?.add(fact);
+    else refuseUntold(record);
+  }
+
+  function considerCancel({ bytes, step: { position } }: CheckedRecord, command: CancelOrder): void {
+    if (command.signature !== undefined && command.trader !== undefined && command.deadline !== undefined) {
+      own.cancelSignatures++;
+      parts.signatures?.add(position, bytes, view.market(command.marketId)?.chainId);
+      return;
+    }
+    own.unsignedCancels++;
+    if (parts.signatures !== undefined && (parts.cancelsAreSigned || command.trader !== undefined)) throw new Differs(unsigned(position, command));
+  }
+
+  /** A fill that the history ends on a chain that is compared must name the chain's event. */
+  function refuseUntold({ command, step: { position, outcome } }: CheckedRecord): void {
+    const [event] = outcome.events;
+    if (event?.type !== 'FillSettled' && event?.type !== 'FillFailed') return;
+    const chainId = view.market(event.marketId)?.chainId;
+    if (chainId === undefined || parts.chainOf(chainId) === undefined) return;
+    throw new Differs({
+      check: event.type === 'FillSettled' ? 'settledFills' : 'failedFills', place: { position, fill: event.fill, chainId, txHash: event.txHash },
+      what: `the history ends fill ${event.fill} at position ${position} without naming an event of chain ${chainId}`,
+      means: 'Only the chain ends a fill. The record is forged, or was written before the exchange had this chain.', expected: 'a fact', found: command,
+    });
+  }
+
+  return {
+    engine, view,
+    get counts() { return { ...own, ids: check.ids, events: check.events }; },
+    async take(lines) {
+      for (const line of lines) consider(check.check(line));
+      const { signatures } = parts;
+      if (signatures?.found !== undefined) throw new Differs(signatures.found);
+      await signatures?.room();
+    },
+  };
+}
+
+function countEvent(own: Own, { type }: Event): void {
+  if (type === 'FillMatched') own.matchedFills++;
+  else if (type === 'FillSettled') own.settledFills++;
+  else if (type === 'FillFailed') own.failedFills++;
+}
+
+function unsigned(position: number, command: CancelOrder): Difference {
+  return {
+    check: 'cancelSignatures', place: { position }, what: `the cancel of order ${command.orderHash} at position ${position} has no signature, and is no event of a chain`,
+    means: 'The exchange says that cancels need their trader\'s signature. Somebody else cancelled the order, or the signature was removed from the record; '
+      + 'or the exchange let anybody cancel when this was recorded (then audit with --unsigned-cancels).',
+    expected: 'signature, trader and deadline', found: command,
+  };
+}
+
+/** The earliest difference, once everything that was begun is checked. Throws CannotAudit. */
+export async function settled(
+  found: Difference | undefined, signatures: SignaturePool | undefined, chains: readonly ChainAudit[],
+): Promise<Difference | undefined> {
+  let first = earlier(found, await signatures?.drain());
+  for (const chain of chains) first = earlier(first, await chain.settle());
+  return first;
+}

@@ -1,0 +1,92 @@
+/** The history in a file: what `npm run export` writes, or any download of `GET /api/v1/events` as NDJSON; gzip where the name ends in `.gz`. */
+import { createReadStream } from 'node:fs';
+import { access } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { CannotAudit, Differs } from '../difference.js';
+import { CutOff, linesOf } from './line-splitter.js';
+import { readDescription, type Described } from './described.js';
+import type { HistorySource } from './source.js';
+
+/** The first line of an export: which form it has, how many records follow, and the service's description of itself. */
+export interface ExportHead {
+  readonly export: 'prediction-exchange history';
+  readonly v: 1;
+  readonly records: number;
+  readonly config: unknown;
+}
+
+const HEAD = '{"export":';
+const PIECE_BYTES = 1 << 20;
+
+/** Opens a file. `described` is taken where the file does not begin with an export's first line. Throws CannotAudit. */
+export async function openFile(path: string, described?: Described): Promise<HistorySource> {
+  await access(path).catch((cause: unknown) => { throw new CannotAudit(`${path} cannot be read: ${(cause as Error).message}`, { cause }); });
+  const head = await headOf(path);
+  return {
+    name: path, described: described ?? (head === undefined ? undefined : readDescription(head.config, path)), length: head?.records,
+    lines: (from, to) => records(path, { from, to: to ?? head?.records, skip: head === undefined ? 0 : 1 }),
+  };
+}
+
+async function headOf(path: string): Promise<ExportHead | undefined> {
+  for await (const [line] of linesIn(path)) {
+    const text = line?.toString() ?? '';
+    if (!text.startsWith(HEAD)) return undefined;
+    const head = parsed(text, path);
+    if (head.v !== 1 || !Number.isSafeInteger(head.records)) throw new CannotAudit(`${path} is an export of another version of this program`);
+    return head;
+  }
+  return undefined;
+}
+
+function parsed(text: string, path: string): ExportHead {
+  try {
+    return JSON.parse(text) as ExportHead;
+  } catch (cause) {
+    throw new CannotAudit(`${path} does not begin as an export does: its first line is not JSON`, { cause });
+  }
+}
+
+/** Throws Differs where records are missing at the end that the first line promises. */
+async function* records(path: string, { from, to, skip }: { from: number; to: number | undefined; skip: number }): AsyncGenerator<readonly Buffer[]> {
+  let position = -skip;
+  for await (const lines of linesIn(path, () => Math.max(0, position))) {
+    const first = Math.max(0, from - position);
+    const last = to === undefined ? lines.length : to - position;
+    position += lines.length;
+    if (first < lines.length && last > first) yield first === 0 && last >= lines.length ? lines : lines.slice(first, last);
+    if (to !== undefined && position > to) throw new Differs(surplus(path, to));
+  }
+  if (to !== undefined && position < to) throw new Differs(missing(path, position, to));
+}
+
+function missing(path: string, position: number, to: number) {
+  return {
+    check: 'records' as const, place: { position }, what: `${path} ends at position ${position}, and its first line promises ${to} records`,
+    means: 'Records were removed from its end, or its first line was altered.', expected: to, found: position,
+  };
+}
+
+function surplus(path: string, to: number) {
+  return {
+    check: 'records' as const, place: { position: to }, what: `${path} has more than the ${to} records that its first line promises`,
+    means: 'Records were added at its end, or its first line was altered.', expected: to,
+  };
+}
+
+async function* linesIn(path: string, position: () => number = () => 0): AsyncGenerator<Buffer[], void, undefined> {
+  const file = createReadStream(path, { highWaterMark: PIECE_BYTES });
+  const unzipped: Readable = path.endsWith('.gz') ? file.pipe(createGunzip({ chunkSize: PIECE_BYTES })) : file;
+  file.on('error', (error) => { unzipped.destroy(error); });
+  try {
+    yield* linesOf(unzipped);
+  } catch (error) {
+    if (error instanceof Differs || error instanceof CannotAudit) throw error;
+    const why = error instanceof CutOff ? 'it ends within a record: the download or the export was interrupted' : (error as Error).message;
+    throw new CannotAudit(`${path} cannot be read beyond position ${position()}: ${why}; export the history again`, { cause: error });
+  } finally {
+    file.destroy();
+    unzipped.destroy();
+  }
+}

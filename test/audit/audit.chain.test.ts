@@ -1,0 +1,121 @@
+/** The audit tools on a real exchange with a real chain and database: under load, of its own export, and of read models changed by hand. */
+import { deepEqual, equal, match, ok } from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import type { AuditReport } from '../../service/audit/report.js';
+import { sendAnchoredBatch } from '../support/anchored-batch.js';
+import type { DeployedMarket } from '../support/deployed-chain.js';
+import { ONE, caughtUp, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
+import { alice, bob, cancelHeaders, exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+
+interface Ran { readonly code: number; readonly stdout: string; readonly stderr: string }
+
+function run(tool: 'audit' | 'export', ...args: string[]): Promise<Ran> {
+  const program = fileURLToPath(new URL(`../../service/cli/${tool}.js`, import.meta.url));
+  return new Promise((resolve) => {
+    execFile(process.execPath, [program, ...args], (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+async function reportOf(...args: string[]): Promise<AuditReport & { readonly code: number }> {
+  const { code, stdout, stderr } = await run('audit', '--json', ...args);
+  ok(stdout.startsWith('{'), stderr);
+  return { ...JSON.parse(stdout) as AuditReport, code };
+}
+
+const statusOf = ({ checks }: AuditReport) => Object.fromEntries(checks.map(({ name, status }) => [name, status]));
+
+describe('the audit tools on a running exchange', function () {
+  this.timeout(150_000);
+  let node: TradedChain;
+  let exchange: ExchangeStack;
+  let rain: DeployedMarket;
+  let directory: string;
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-audit-test-'));
+    node = await tradedChain();
+    rain = await node.createMarket();
+    exchange = await exchangeStack({}, [node.configured()]);
+    await caughtUp(exchange, node);
+    await node.equip(bob, { shares: BigInt(1_000 * ONE), market: rain });
+    await node.equip(alice, { usdc: BigInt(1_000 * ONE) });
+  });
+  after(async () => {
+    await exchange.close();
+    await node.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  async function trade(): Promise<number> {
+    await exchange.place(bob, { marketId: rain.marketId, side: 1, price: 600_000, size: ONE });
+    return (await exchange.place(alice, { marketId: rain.marketId, price: 600_000, size: ONE })).position;
+  }
+  const everything = () => ['--url', exchange.url, '--rpc', `31337=${node.url}`, '--database', exchange.databaseUrl];
+
+  it('pass while the exchange trades and settles', async () => {
+    const cancelled = await exchange.place(bob, { marketId: rain.marketId, side: 1, price: 900_000 });
+    const answer = await exchange.request('DELETE', `/api/v1/orders/${cancelled.orderHash}?marketId=${rain.marketId}&side=sell`, {
+      headers: await cancelHeaders(exchange.signing, bob, cancelled),
+    });
+    equal(answer.status, 200);
+    // So that one settlement is certain to be in the history, whatever of the rest is when the audit begins.
+    await settled(exchange, await trade());
+    let done = false;
+    const load = (async () => { while (!done) await trade(); })();
+    const report = await reportOf(...everything()).finally(() => { done = true; });
+    await load;
+    deepEqual(report.difference, null);
+    deepEqual([report.code, report.passed, new Set(Object.values(statusOf(report)))], [0, true, new Set(['passed'])]);
+    const counts = Object.fromEntries(report.checks.map(({ name, count }) => [name, count]));
+    for (const name of ['orderSignatures', 'cancelSignatures', 'anchors', 'settledFills', 'chainFacts', 'readModels']) ok(counts[name]! > 0, name);
+  });
+
+  it('pass on an export, in words', async () => {
+    const file = join(directory, 'history.ndjson.gz');
+    await settled(exchange, await trade());
+    equal((await run('export', '--url', exchange.url, '--out', file)).code, 0);
+    const { code, stdout } = await run('audit', '--file', file, '--rpc', `31337=${node.url}`);
+    deepEqual([code, stdout.includes('PASSED'), stdout.includes('not made   rows of the read models against a rebuild (no --database)')], [0, true, true], stdout);
+  });
+
+  it('end with 2 for wrong arguments, and where nobody answers', async () => {
+    for (const [args, said] of [
+      [['--url', 'ftp://here'], /expected http/], [['--url', exchange.url, '--rpc', '5=http://127.0.0.1:1'], /names no contracts on chain 5/],
+    ] as const) {
+      const { code, stderr } = await run('audit', ...args);
+      equal(code, 2, stderr);
+      match(stderr, said);
+    }
+    match((await run('audit', '--help')).stdout, /Exit codes: 0 nothing differs/);
+  });
+
+  it('find a row of the read models that was changed by hand, and name it', async () => {
+    await settled(exchange, await trade());
+    const client = new pg.Client(exchange.databaseUrl);
+    await client.connect();
+    try {
+      await client.query('update read_models.positions set yes_shares = yes_shares + 1 where ctid = (select min(ctid) from read_models.positions)');
+    } finally {
+      await client.end();
+    }
+    const report = await reportOf(...everything());
+    deepEqual([report.code, report.passed, report.difference?.check, report.difference?.place], [1, false, 'readModels', { table: 'positions' }]);
+    const { expected, found } = report.difference as { expected: { yes_shares: number }; found: { yes_shares: number } };
+    equal(found.yes_shares, expected.yes_shares + 1);
+  });
+
+  it('find what an operator\'s key settled beside the history, by its transaction', async () => {
+    const digest = `0x${'ab'.repeat(32)}`;
+    await caughtUp(exchange, node);
+    const txHash = await sendAnchoredBatch(node, { market: rain, seq: 1_000_000n, position: 0n, digest });
+    const report = await reportOf('--url', exchange.url, '--rpc', `31337=${node.url}`, '--no-signatures');
+    deepEqual([report.code, report.difference?.check, report.difference?.place.txHash, report.difference?.place.position], [1, 'anchors', txHash, 0]);
+  });
+});
