@@ -1,6 +1,6 @@
 /**
- * The outbox in memory: the lane's and its users' ports over one set of tables. What Postgres promises holds here too: the same contract
- * tests run on both.
+ * The outbox in memory: the lane's and its users' ports over one set of tables. It is to promise what Postgres does; no test holds both to one
+ * contract yet.
  */
 import type { LaneTransaction } from '../../../command/lane/flights.js';
 import { purposesOf, type HeldLane, type LaneKey, type Outbox } from '../../../command/lane/outbox.js';
