@@ -344,7 +344,7 @@ describe('settlement: the intake', () => {
     it('who stands by after a trouble has none, and no position that another one has left behind; what is wrong then is told', async () => {
       const feed = spokenFeed();
       const history = createHistory();
-      const running = await start(feed, { url: through });
+      const running = await start(feed, { openStore: (session) => openStore({ url: through, standByMs: 5, ...session }) });
       feed.say([history.opened(red), history.matched(red)], 2);
       await shows(running, { nextFill: 1, fills: [0], nextBlock: 0 });
       proxy.refuse();
