@@ -160,7 +160,8 @@ describe('the fill feed by Kafka: its steps', () => {
     /** Each partition's messages of the outcomes from one position on, up to another. */
     const between = (from: number, to: number) => byPartition(whole.filter(({ message: { position } }) => position >= from && position < to));
     const others = (batches: readonly SequencedMessage[][]) => batches.map((messages, partition) => partition === SILENT ? [] : messages);
-    const alone = (messages: readonly SequencedMessage[]) => Array.from({ length: PARTITIONS }, (_, partition) => partition === SILENT ? messages : []);
+    const alone = (messages: readonly SequencedMessage[]) => (
+      Array.from({ length: PARTITIONS }, (_, partition) => partition === SILENT ? messages : []));
     const [old, fresh, newest, last] = [between(0, 2_000), between(2_000, 3_000), between(3_000, 3_500), between(3_500, 3_600)];
 
     it('holds nothing up while the others go on: what is due comes from the log, and what is newer is waited for', async () => {

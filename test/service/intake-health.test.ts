@@ -15,7 +15,8 @@ describe('the health of the intake', () => {
   });
 
   it('of a process that stands by tells nothing', () => {
-    deepEqual(healthOf({ standby: true, position: undefined, trouble: undefined }), { standby: true, position: null, lag: null, trouble: null, kafkaTrouble: null });
+    const status = { standby: true, position: undefined, trouble: undefined };
+    deepEqual(healthOf(status), { standby: true, position: null, lag: null, trouble: null, kafkaTrouble: null });
   });
 
   it('counts what was taken from the log and what was wrong, where the feed comes by Kafka', async () => {

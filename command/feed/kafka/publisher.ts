@@ -130,6 +130,10 @@ async function sendWhere({ client, topic, report }: Pick<PublishOptions, 'client
     const looking = ensureTopic(client, topic).then((made) => {
       if (made) tellGone({ topic, report });
       return false;
+    }).catch((error: unknown) => {
+      // Two sends at once lose and double messages: this one is waited for, whatever the look has met.
+      if (error instanceof TopicRefused) throw error;
+      return false;
     });
     looking.catch(() => undefined);
     if (await Promise.race([sending, looking])) return;
