@@ -35,12 +35,6 @@ describe('architecture: the choice of tests', () => {
     assert.ok(files.length > 0 && files.every(onGeth));
   });
 
-  it('has each of all tests in one of the two runs of npm test', () => {
-    const [crash, others] = [chosen({ TESTS: 'crash' }), chosen({ TESTS: 'no-crash' })];
-    assert.ok(crash.length > 0 && others.length > 0);
-    assert.deepEqual([...crash, ...others].sort(), [...chosen({})].sort());
-  });
-
   it('says what is missing where only such tests are named without GETH', () => {
     for (const TESTS of ['geth', 'system/exchange.geth']) {
       for (const settings of [{ TESTS }, { TESTS, GETH: '' }]) assert.throws(() => chosen(settings), /these tests need go-ethereum; \.ci\/geth builds it/);
@@ -48,6 +42,6 @@ describe('architecture: the choice of tests', () => {
   });
 
   it('says so of a text that is in no test\'s path', () => {
-    assert.throws(() => chosen({ TESTS: 'nowhere' }), /^Error: TESTS is nowhere: expected all, unit, slow, services, chain, kafka, crash, geth, no-crash, or a part/);
+    assert.throws(() => chosen({ TESTS: 'nowhere' }), /^Error: TESTS is nowhere: expected all, unit, slow, services, chain, kafka, crash, geth, or a part/);
   });
 });
