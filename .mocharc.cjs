@@ -1,5 +1,5 @@
-// Which tests run: all, or with TESTS set one kind of them (the word before `.test.ts`; without one it is a unit test), all but the crash tests
-// (no-crash), or the files whose path below test/ contains the text: TESTS=engine/facts.
+// Which tests run: all, or with TESTS set one kind of them (the word before `.test.ts`; without one it is a unit test), or the files
+// whose path below test/ contains the text: TESTS=engine/facts.
 // Slow tests start nothing, as unit tests, but take more than a second: long random histories, compiling the contracts, a test server of
 // EventStoreDB.
 // Tests on go-ethereum are there only when GETH names its program, which nobody has by installing the packages.
@@ -13,9 +13,8 @@ const isKind = ['unit', ...KINDS].includes(wanted);
 const kindOf = (file) => KINDS.find((kind) => file.endsWith(`.${kind}.test.ts`)) ?? 'unit';
 // From the sources, so that what an earlier build left in dist is not run.
 const sources = readdirSync(path.join(__dirname, 'test'), { recursive: true }).filter((file) => file.endsWith('.test.ts'));
-const isWanted = (file) => isKind ? kindOf(file) === wanted : file.includes(wanted);
-const named = sources.filter((file) => wanted === 'all' || (wanted === 'no-crash' ? kindOf(file) !== 'crash' : isWanted(file))).sort();
-if (named.length === 0) throw new Error(`TESTS is ${wanted}: expected all, unit, ${KINDS.join(', ')}, no-crash, or a part of a test's path`);
+const named = sources.filter((file) => wanted === 'all' || (isKind ? kindOf(file) === wanted : file.includes(wanted))).sort();
+if (named.length === 0) throw new Error(`TESTS is ${wanted}: expected all, unit, ${KINDS.join(', ')}, or a part of a test's path`);
 const chosen = named.filter((file) => geth !== '' || kindOf(file) !== 'geth');
 if (chosen.length === 0) throw new Error(`TESTS is ${wanted}: these tests need go-ethereum; .ci/geth builds it and prints its path, which GETH must name`);
 
