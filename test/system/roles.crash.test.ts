@@ -59,6 +59,7 @@ for (const [log, begin] of TOPOLOGIES) describe(`kill -9 of single processes und
   let act: (signal: AbortSignal) => Promise<void>;
   let history: History;
   const deaths: StackDeath[] = [];
+  const secondChances: StackDeath[] = [];
   const struck: string[] = [];
   let moments: readonly Moment[];
 
@@ -121,11 +122,18 @@ for (const [log, begin] of TOPOLOGIES) describe(`kill -9 of single processes und
         deaths.push(await Promise.race([stack.kill(moment, random), trading.then(() => { throw new Error('trading has ended'); })]));
         await sleep(random() % 400);
       }
+      // On a busy machine a moment may not come in time: then it has a second chance.
+      for (const moment of part.filter((each) => each.at !== 'any' && !met().has(each.text))) {
+        secondChances.push(await Promise.race([stack.kill(moment, random), trading.then(() => { throw new Error('trading has ended'); })]));
+      }
     } finally {
       stopping.abort();
     }
     await trading;
   }
+
+  /** What named the moments that have come. */
+  const met = () => new Set([...deaths, ...secondChances].flatMap(({ moment, atMoment }) => atMoment && moment.at !== 'any' ? [moment.text] : []));
 
   /** The disasters are spread over the kills. */
   async function strike(kills: number): Promise<void> {
@@ -189,8 +197,7 @@ for (const [log, begin] of TOPOLOGIES) describe(`kill -9 of single processes und
 
   it('has killed every process, at every moment that was due, and every disaster has struck', () => {
     deepEqual(deaths.map(({ role }) => role), moments.map(({ role }) => role));
-    const textsOf = (all: readonly Moment[]) => new Set(all.flatMap((moment) => moment.at === 'any' ? [] : [moment.text]));
-    deepEqual(textsOf(deaths.filter(({ atMoment }) => atMoment).map(({ moment }) => moment)), textsOf(moments));
+    deepEqual(met(), new Set(moments.flatMap((moment) => moment.at === 'any' ? [] : [moment.text])));
     deepEqual(struck, topology.disasters.map(({ what }) => what));
     deepEqual(new Set(eventsOf(history, 'RelayRequested').map(({ action }) => action)), new Set(RELAY_ACTIONS));
     equal(deaths.length, KILLS);
