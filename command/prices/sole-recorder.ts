@@ -1,6 +1,28 @@
 /** Which of several processes records prices: the one that holds a lock in the outbox's database. */
-import { backoffMs, pause, type Backoff } from '../../engine/waiting.js';
+import { backoffMs, pause, type Backoff, type Bell } from '../../engine/waiting.js';
 import { openSession } from '../lane/session.js';
+
+/** A session that holds the recorders' lock until it ends; then its bell rings. */
+export interface RecorderSession {
+  readonly bell: Pick<Bell, 'wait'>;
+  /** Throws OutboxUnavailable once the session has ended. */
+  look(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RecorderSessionOptions {
+  readonly signal: AbortSignal;
+  /** Called when another session holds the lock. */
+  readonly standingBy: () => void;
+}
+
+/** A session in the outbox's database: `postgresql://…`, a direct connection. Throws OutboxUnavailable, and the signal's reason. */
+export async function openRecorderSession(
+  { url, standByMs = 500, ...options }: RecorderSessionOptions & { readonly url: string; readonly standByMs?: number },
+): Promise<RecorderSession> {
+  const session = await openSession({ ...options, url, standByMs, name: 'prices', locks: ['prices'], hears: { channel: 'lane_told', payload: 'prices' } });
+  return { bell: session.bell, look: async () => { await session.query('select 1', []); }, close: () => session.close() };
+}
 
 export interface SoleRecorder {
   /** Whether this process records; if not, another one does. */
@@ -10,12 +32,11 @@ export interface SoleRecorder {
 }
 
 export interface SoleRecorderOptions {
-  /** The outbox's database: `postgresql://…`, a direct connection. */
-  readonly url: string;
+  /** Resolves when the session holds the lock. */
+  readonly open: (options: RecorderSessionOptions) => Promise<RecorderSession>;
   readonly signal: AbortSignal;
   /** How often to ask whether the session still lives, in milliseconds. */
   readonly lookMs?: number;
-  readonly standByMs?: number;
 }
 
 const RETRY: Backoff = { firstMs: 250, longestMs: 5_000 };
@@ -24,18 +45,16 @@ const RETRY: Backoff = { firstMs: 250, longestMs: 5_000 };
  * Takes the lock as soon as it is free. When the database is away, everybody stays what they were: a price that two processes record does no
  * harm, since the engine refuses the second one; a price that nobody records does.
  */
-export function soleRecorder({ url, signal, lookMs = 5_000, standByMs = 500 }: SoleRecorderOptions): SoleRecorder {
+export function soleRecorder({ open, signal, lookMs = 5_000 }: SoleRecorderOptions): SoleRecorder {
   let holds = false;
 
   async function hold(): Promise<void> {
-    const session = await openSession({
-      url, name: 'prices', locks: ['prices'], hears: { channel: 'lane_told', payload: 'prices' }, signal, standByMs, standingBy: () => { holds = false; },
-    });
+    const session = await open({ signal, standingBy: () => { holds = false; } });
     try {
       holds = true;
       while (!signal.aborted) {
         await session.bell.wait(signal, lookMs);
-        if (!signal.aborted) await session.query('select 1', []);
+        if (!signal.aborted) await session.look();
       }
     } finally {
       await session.close();

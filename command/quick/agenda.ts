@@ -42,11 +42,15 @@ export type Finding
 export interface AgendaRules extends DocketRules {
   /** A decided market that is not resolved so long after its end has waited for too long, in milliseconds. */
   readonly longMs: number;
+  /** Sources are asked again about a price that did not come in time: only when it is missing for so long is there an alarm, in milliseconds. */
+  readonly missedMs: number;
   /** The most jobs per round. */
   readonly looks: number;
 }
 
-export const AGENDA_RULES: AgendaRules = { againMs: 5_000, backoff: { firstMs: 5_000, longestMs: 600_000 }, longMs: 600_000, looks: 20 };
+export const AGENDA_RULES: AgendaRules = {
+  againMs: 5_000, backoff: { firstMs: 5_000, longestMs: 600_000 }, longMs: 600_000, missedMs: 15_000, looks: 20,
+};
 
 /** What the history, the chain and the outbox have at the moment of a round. */
 export interface Round {
@@ -86,6 +90,8 @@ export interface QuickNote {
 /** The agenda of one chain. */
 export class Agenda {
   readonly #docket: Docket;
+  /** By the market: when it was first seen to lack a price. */
+  #missedSinceMs = new Map<string, number>();
   #status: AgendaStatus = { missing: 0, decided: 0, unresolvable: 0, refused: 0 };
 
   constructor(private readonly chainId: number, private readonly rules: AgendaRules) {
@@ -105,8 +111,11 @@ export class Agenda {
     const missed = unresolved.filter(({ quick }) => quick.missed.size > 0);
     const jobs: readonly Job[] = [...resolves, ...creates];
     this.#docket.keep(new Set([...jobs.map(keyOf), ...missed.map(keyOfMissed)]));
+    this.#missedSinceMs = new Map(missed.map(({ marketId }) => [marketId, this.#missedSinceMs.get(marketId) ?? nowMs]));
+    const stillMissed = missed.filter(({ marketId }) => nowMs >= (this.#missedSinceMs.get(marketId) ?? nowMs) + this.rules.missedMs);
     const told = [
-      ...missed.flatMap((market) => this.#missed(market)), ...jobs.flatMap((job) => this.#docket.inVain(this.#job(job), requestsOf(job, requests))),
+      ...stillMissed.flatMap((market) => this.#missed(market)),
+      ...jobs.flatMap((job) => this.#docket.inVain(this.#job(job), requestsOf(job, requests))),
       ...resolves.flatMap((job) => this.#waitsLong(job, { requests: requestsOf(job, requests), nowMs })),
     ];
     const due = jobs.filter((job) => (job.kind === 'create' || timeS >= Math.max(endOf(job, unresolved), job.endPublishedS))

@@ -62,14 +62,19 @@ export const decimals = (description: string): BodyField<readonly bigint[]> => (
   },
 });
 
-/** A whole number from `min` on, as a JSON integer or as decimal digits. */
-export const integer = (min: number, max: number, description: string): BodyField<number> => ({
-  schema: Type.Union([Type.Integer({ minimum: min, maximum: max }), Type.String({ pattern: '^(0|[1-9][0-9]{0,15})$' })], { description }),
-  parse: (value) => {
-    const number = wholeNumber(value);
-    return number !== undefined && number >= min && number <= max ? number : BODY;
-  },
-});
+/** A whole number, as a JSON integer or as decimal digits. */
+export const integer = (min: 0 | 1, max: number, description: string): BodyField<number> => {
+  // As text at most 15 digits, all of which a double has.
+  const pattern = max < 10 ? `^[${min}-${max}]$` : min === 1 ? '^[1-9][0-9]{0,14}$' : '^(0|[1-9][0-9]{0,14})$';
+  const digits = new RegExp(pattern);
+  return {
+    schema: Type.Union([Type.Integer({ minimum: min, maximum: max }), Type.String({ pattern })], { description }),
+    parse: (value) => {
+      if (typeof value === 'string') return digits.test(value) ? Number(value) : BODY;
+      return Number.isSafeInteger(value) && value as number >= min && value as number <= max ? value as number : BODY;
+    },
+  };
+};
 
 /** The recovery id: 27 or 28, or 0 or 1 for the same; another number is a fault of the signature. */
 export const recoveryId = (description: string): BodyField<27 | 28> => ({

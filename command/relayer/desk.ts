@@ -224,9 +224,7 @@ class RunningDesk {
     try {
       // What is open is what the outbox lists: of a request that is in doubt, it tells whether the lane was asked.
       this.open.clear();
-      this.hear(await held.changes());
-      this.saw(await held.state());
-      await this.giveUpUnsent();
+      await this.listen(held);
       return this.held = held;
     } catch (error) {
       await held.close();
@@ -240,9 +238,24 @@ class RunningDesk {
     await held?.close();
   }
 
-  private async round(held: HeldLaneUser): Promise<void> {
+  /**
+   * Reads what the lane has done, and ends the requests of the history for which nobody asks the lane any more: the process that took them ended in
+   * between. The history is listed before the outbox answers, which proves that no other process had the desk until then: what another one
+   * takes afterwards is not this desk's to end.
+   */
+  private async listen(held: HeldLaneUser): Promise<void> {
+    const listed = [...this.options.history.open()];
     this.hear(await held.changes());
     this.saw(await held.state());
+    for (const { requestId, claims } of listed) {
+      if (this.open.has(requestId)) continue;
+      const { txHash, results } = neverSent(claims.length);
+      await this.end(requestId, txHash, results);
+    }
+  }
+
+  private async round(held: HeldLaneUser): Promise<void> {
+    await this.listen(held);
     const { history } = this.options;
     for (const [requestId, { over, asking }] of this.open) {
       if (over === undefined || asking) continue;
@@ -253,7 +266,6 @@ class RunningDesk {
       }
       await this.conclude(requestId, over, held).catch((error: unknown) => { this.waits(requestId, error); });
     }
-    await this.giveUpUnsent();
   }
 
   /** An ending that cannot be judged or recorded now waits; others go on. */
@@ -300,15 +312,6 @@ class RunningDesk {
     this.ended.set(requestId, { txHash, succeeded: results.every(({ succeeded }) => succeeded) });
     this.open.delete(requestId);
     this.changed.ring();
-  }
-
-  /** Ends the requests of the history for which nobody asks the lane any more: the process that took them ended in between. */
-  private async giveUpUnsent(): Promise<void> {
-    for (const { requestId, claims } of [...this.options.history.open()]) {
-      if (this.open.has(requestId)) continue;
-      const { txHash, results } = neverSent(claims.length);
-      await this.end(requestId, txHash, results);
-    }
   }
 
   private async end(requestId: string, txHash: string | undefined, results: EndRelay['results'] | ReturnType<typeof neverSent>['results']): Promise<void> {

@@ -1,4 +1,4 @@
-/** The `orders` projection: every order with its remaining size, and the book levels of the resting orders. */
+/** The `orders` projection: every order with its remaining size, and the book levels of the resting orders, now and in the past. */
 import { LRUCache } from 'lru-cache';
 import type { FillFailed, FillMatched, OrderAccepted, OrderCancelled, OrderReinstated } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
@@ -77,7 +77,7 @@ const ORDER_EVENTS: EventTable<Changes> = {
 };
 
 export const orders: Projection = {
-  name: 'orders', version: 1, tables: orderTables, ignored: ignoredBy(ORDER_EVENTS, LEVEL_EVENTS),
+  name: 'orders', version: 2, tables: orderTables, ignored: ignoredBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
     const open = new LRUCache<number, OrderState>({ max: REMEMBERED });
     const foldLevels = startLevels();

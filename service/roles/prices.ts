@@ -6,7 +6,7 @@ import { pastPrice } from '../../command/prices/past-price.js';
 import type { PriceSource } from '../../command/prices/price-source.js';
 import { createPriceSources, type ProviderUrls } from '../../command/prices/price-sources.js';
 import { runRecorder, type Recorder } from '../../command/prices/recorder.js';
-import { soleRecorder } from '../../command/prices/sole-recorder.js';
+import { openRecorderSession, soleRecorder } from '../../command/prices/sole-recorder.js';
 import { AGENDA_RULES } from '../../command/quick/agenda.js';
 import { runQuickMarkets, type QuickMarkets } from '../../command/quick/quick-markets.js';
 import type { Replica } from '../../engine/run/replica.js';
@@ -79,7 +79,7 @@ function startRecording(sources: readonly PriceSource[], { replica: { view }, pa
   const { config, log, logger, now, urls, conditions: { clock } } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const sole = soleRecorder({ url: urls.outbox, signal });
+  const sole = soleRecorder({ open: (session) => openRecorderSession({ url: urls.outbox, ...session }), signal });
   const recorder = runRecorder({
     sources, assets: config.quickAssets, log, openBoundaries: () => view.openBoundaries(), holds: () => sole.holds(), now, doubt: () => clock.doubt(),
     signal, report: reportTo(logger),

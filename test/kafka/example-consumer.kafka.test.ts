@@ -7,7 +7,7 @@ import type { KafkaClient } from '../../command/feed/kafka/client.js';
 import type { Checkpoints } from '../../command/feed/kafka/publisher.js';
 import { ensureTopic } from '../../command/feed/kafka/topic.js';
 import { encodeMessage, type MarketOpened, type SequencedMessage } from '../../command/feed/messages.js';
-import { events } from '../../query/events.js';
+import { events } from '../../query/history/events.js';
 import { sizeOf, startExampleConsumer, takenBy, type ExampleConsumer, type ExampleOptions } from '../support/example-consumer.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { sharedBroker } from '../support/shared-broker.js';
@@ -34,7 +34,7 @@ describe('kafka: the example consumer', () => {
   const stage = async (outcomes: number): Promise<void> => {
     scene = kafkaScene({ seed: 11, outcomes, brokers: () => [broker.address] });
     client = scene.client();
-    shell = await startShell({ handlers: { listEvents: ({ from, limit }) => events(scene.log, { from, limit }) } });
+    shell = await startShell({ handlers: { listEvents: ({ from, limit }) => events({ log: scene.log, ownOrders: () => assert.fail('nobody asks for a trader') }, { from, limit }) } });
     const { topic } = scene.topic;
     options = { broker: broker.address, topic, group: topic, api: `http://127.0.0.1:${shell.port}`, file: join(directory, 'fills.ndjson') };
     await ensureTopic(client, scene.topic);

@@ -1,14 +1,14 @@
 /** Of several processes one records prices; another one takes over when that one ends; one that cannot reach the database stays what it was. */
 import { equal } from 'node:assert/strict';
 import { pause } from '../../engine/waiting.js';
-import { soleRecorder, type SoleRecorder } from '../../command/prices/sole-recorder.js';
+import { openRecorderSession, soleRecorder, type RecorderSessionOptions, type SoleRecorder } from '../../command/prices/sole-recorder.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 
 describe('prices: which process records', () => {
   let database: TestDatabase;
   let proxy: TcpProxy;
-  const open: { readonly recorder: SoleRecorder; readonly stopping: AbortController }[] = [];
+  const opened: { readonly recorder: SoleRecorder; readonly stopping: AbortController }[] = [];
 
   before(async () => {
     database = await testDatabase();
@@ -16,16 +16,17 @@ describe('prices: which process records', () => {
     proxy = await startTcpProxy({ host, port: Number(port) });
   });
   after(async () => {
-    for (const { stopping } of open) stopping.abort();
-    await Promise.all(open.map(({ recorder }) => recorder.done));
+    for (const { stopping } of opened) stopping.abort();
+    await Promise.all(opened.map(({ recorder }) => recorder.done));
     await proxy.close();
     await database.drop();
   });
 
   function begin(url: string) {
     const stopping = new AbortController();
-    const begun = { stopping, recorder: soleRecorder({ url, signal: stopping.signal, lookMs: 20, standByMs: 20 }) };
-    open.push(begun);
+    const open = (session: RecorderSessionOptions) => openRecorderSession({ url, standByMs: 20, ...session });
+    const begun = { stopping, recorder: soleRecorder({ open, signal: stopping.signal, lookMs: 20 }) };
+    opened.push(begun);
     return begun;
   }
   /** Resolves once the process records, or does not; mocha's time limit ends a vain wait. */

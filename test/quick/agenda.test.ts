@@ -62,11 +62,18 @@ describe('quick markets: the agenda', () => {
   it('raises an alarm once for a market without a price, that says when and what can be done', () => {
     const agenda = new Agenda(CHAIN, AGENDA_RULES);
     const unresolved = [market('d', { missed: new Set(['start', 'end'] as const) })];
-    deepEqual(begun({ unresolved }, agenda).told, [
+    // A market that was made late lacks its first price until the sources have been asked.
+    deepEqual(begun({ unresolved }, agenda).told, []);
+    deepEqual(begun({ unresolved, nowMs: NOW_MS + 14_999 }, agenda).told, []);
+    deepEqual(begun({ unresolved, nowMs: NOW_MS + 15_000 }, agenda).told, [
       `alarm: chain 5, market ${bytes32('d')}: no source has told the price of BTC at 2027-01-15T08:00:00.000Z and 2027-01-15T08:15:00.000Z. Without it nobody can `
       + 'resolve the market; a day after its end the quick resolver\'s administrator can halve it',
     ]);
-    deepEqual(begun({ unresolved }, agenda).told, []);
+    deepEqual(begun({ unresolved, nowMs: NOW_MS + 60_000 }, agenda).told, []);
+    const again = [...unresolved, market('e', { missed: new Set(['end'] as const) })];
+    deepEqual(begun({ unresolved: [], nowMs: NOW_MS + 61_000 }, agenda).told, []);
+    deepEqual(begun({ unresolved: again, nowMs: NOW_MS + 62_000 }, agenda).told, [], 'the time begins anew');
+    equal(begun({ unresolved: again, nowMs: NOW_MS + 77_000 }, agenda).told.length, 2);
   });
 
   it('raises an alarm once when the contract refuses, sends nothing, and looks again with growing pauses', () => {

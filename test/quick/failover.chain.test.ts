@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { Interface, type InterfaceAbi } from 'ethers';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { SOURCE_URLS } from '../../command/prices/price-sources.js';
+import { AGENDA_RULES } from '../../command/quick/agenda.js';
 import { ONE, caughtUp, eventsOf, eventually, recordedEvents, settled } from '../support/exchange-on-chain.js';
 import { alice, bob } from '../support/exchange-stack.js';
 import { bearerToken, gaslessClient } from '../support/gasless-wallet.js';
@@ -115,8 +116,10 @@ describe('quick markets whose price sources fail', function () {
     assert.deepEqual([quickMarket['marketId'], quickMarket['startPrice'], quickMarket['priceMissed'], quickMarket['resolved']], [beginning.marketId, null, true, false]);
     assert.deepEqual(await newest(), [60_200, SOURCE_URLS.pyth]);
     await eventually('it is told', async () => await unresolvable() === 2 ? true : undefined);
+    await scene.passTo(boundary(4) + 40 + AGENDA_RULES.missedMs / 1_000);
     const moment = new Date(boundary(4) * 1_000).toISOString();
     for (const { marketId } of [ending, beginning]) {
+      await eventually('there is an alarm', () => Promise.resolve(scene.alarms().some((text) => text.includes(marketId)) || undefined));
       assert.equal(scene.alarms().filter((text) => text.includes(`market ${marketId}: no source has told the price of BTC at ${moment}`)).length, 1);
     }
     for (const { name, connected, trouble } of (await scene.health()).prices[0].sources) {

@@ -73,6 +73,7 @@ describe('quick markets when something was away', function () {
     await scene.shown(eth[0]!, 'is paid', ({ payment }) => payment === 'no');
     const missed = await scene.shown(eth[1]!, 'is flagged', ({ priceMissed }) => priceMissed);
     assert.deepEqual([missed.startPrice, missed.endPrice, missed.outcome, missed.payment], [Number(prices(3).ETH), null, null, 'none']);
+    await scene.passTo(boundary(6) + 120);
     await eventually('it is told', () => Promise.resolve(scene.alarms().some((text) => text.includes(eth[1]!.marketId)) || undefined));
     const late = await scene.shown(await scene.market('BTC', boundary(6)), 'has its strike', ({ startPrice }) => startPrice !== null);
     assert.equal(late.startPrice, Number(prices(6).BTC));

@@ -69,4 +69,53 @@ describe('relayer: the desk', () => {
     stop.abort();
     await desk.done;
   });
+
+  it('does not give up what another process has taken since this one has lost the desk', async () => {
+    const stop = new AbortController();
+    const other = `0x${'88'.repeat(32)}`;
+    const recorded: string[] = [];
+    const open = new Set([requestId]);
+    const ending = { kind: 'mined' as const, txHash: `0x${'ab'.repeat(32)}`, block: 0, succeeded: true };
+    const ended: TrackedRequest = { id: 'one', note, status: { kind: 'ended', ending }, txHashes: [ending.txHash], askedAtMs: 0 };
+    let [isLost, isOver] = [false, false];
+    const session: HeldLaneUser = {
+      changes: () => isLost ? Promise.reject(new OutboxUnavailable(new Error('cut'))) : Promise.resolve([ended]),
+      state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
+      ask: () => Promise.resolve(), list: () => Promise.resolve([]), forget: () => Promise.resolve(), close: () => Promise.resolve(),
+      wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
+    };
+    let holds = 0;
+    const desk = openDesk({
+      chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined,
+      lane: {
+        hold: () => {
+          if (holds++ === 0) return Promise.resolve(session);
+          isOver = true;
+          return new Promise((_, reject) => { stop.signal.addEventListener('abort', () => { reject(new Error('stopped')); }); });
+        },
+      },
+      history: {
+        open: () => [...open].map((id) => ({ requestId: id, claims: [] })), nextBlock: () => 1, catchUp: () => Promise.resolve(),
+        record(command) {
+          recorded.push(`${command.kind} ${command.requestId}`);
+          return Promise.resolve({ position: 0, taken: true });
+        },
+      },
+      endings: {
+        contracts, relayer: note.owner,
+        reads: {
+          // While the chain is asked how the first request has ended, another process gets the desk and takes a request.
+          funds() {
+            isLost = true;
+            open.add(other);
+            return Promise.reject(new Error('no node answers'));
+          },
+        },
+      } as never,
+    });
+    while (!isOver) await new Promise((resolve) => { setImmediate(resolve); });
+    assert.deepEqual(recorded, []);
+    stop.abort();
+    await desk.done;
+  });
 });

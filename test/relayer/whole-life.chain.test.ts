@@ -80,7 +80,7 @@ describe('relayer: a market\'s whole life without gas', function () {
     assert.deepEqual(await exchange.get(path), { ...all, markets: [told(sun), told(rain)] });
     assert.deepEqual(await exchange.get(`${path}&market=${rain.marketId}`), { ...all, markets: [told(rain)] });
     await exchange.refused('unknown_market', 'GET', `${path}&market=0x${'1'.repeat(64)}`);
-    await exchange.refused('chain_unavailable', 'GET', `/api/v1/users/${ann.address}/nonces?chain_id=5`);
+    await exchange.refused('unknown_chain', 'GET', `/api/v1/users/${ann.address}/nonces?chain_id=5`);
   });
 
   it('approves, permits, splits and merges', async () => {

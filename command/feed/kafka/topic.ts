@@ -1,4 +1,5 @@
 /** The topic of the fill feed: made with the shape that the feed needs, and refused with another one. */
+import { pause } from '../../../engine/waiting.js';
 import { PARTITIONS } from '../messages.js';
 import type { KafkaClient } from './client.js';
 
@@ -25,6 +26,8 @@ export const TOPIC_NAME = 'fills.v1';
 export const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
 
 const TOPIC = 2;
+/** Between two looks whether the brokers have heard of a topic that was made. */
+const HEARD_MS = 100;
 
 /**
  * Makes the topic where it is missing; says whether it was. Throws TopicRefused for a topic of another shape, and when the cluster has too
@@ -49,7 +52,10 @@ export async function ensureTopic(client: KafkaClient, { topic, replication, min
       'cleanup.policy': 'delete', 'retention.ms': String(RETENTION_MS), 'min.insync.replicas': String(minInsync), 'unclean.leader.election.enable': 'false',
     }).map(([name, value]) => ({ name, value }));
     // False where somebody was faster: most likely a try before, whose answer was lost.
-    await admin.createTopics({ topics: [{ topic, numPartitions: PARTITIONS, replicationFactor: replication, configEntries }] });
+    const topics = [{ topic, numPartitions: PARTITIONS, replicationFactor: replication, configEntries }];
+    // kafkajs' own wait for leaders ends with an error when the broker that it asks has not heard of the topic yet.
+    await admin.createTopics({ topics, waitForLeaders: false });
+    while (!(await admin.listTopics()).includes(topic)) await pause(HEARD_MS);
     return true;
   });
 }
