@@ -65,6 +65,8 @@ const settings = {
   PORT: setting(integer(0, 65_535), 8080, 'Port to listen on; 0 takes any free port.'),
   DATA_DIR: setting(text(1_000), DEFAULT_DATA_DIR, 'Directory of the embedded Postgres, the development chain and the snapshots.'),
   DATABASE_URL: setting(databaseUrl, '', 'Postgres of the read models; empty starts an embedded Postgres in DATA_DIR.', { shown: '(embedded)', secret: true }),
+  QUERY_DATABASE_URL: setting(databaseUrl, '', 'The same Postgres for the reads of every role, with a user who may only read; empty: DATABASE_URL.',
+    { shown: '(DATABASE_URL; the embedded Postgres has such a user)', secret: true }),
   EVENTSTORE_URL: setting(eventStoreUrl, '', 'EventStoreDB (KurrentDB) of the log; empty: LOG_URL.', { shown: '(LOG_URL)', secret: true }),
   LOG_URL: setting(logUrl, '', 'Postgres of the log, or its EventStoreDB; empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
   OUTBOX_URL: setting(databaseUrl, '', 'Postgres of the outbox (requests to lanes, messages between roles); empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),

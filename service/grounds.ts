@@ -2,10 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataDirectoryError } from './cannot-start.js';
+import type { Secrets } from './chains/chains-file.js';
 import { chainsOf, type ChainsOfConfig } from './chains/chains-of.js';
 import { logUrlOf, type Config } from './config.js';
 import { databaseOf, sharedDatabaseOf } from './embedded/database-of.js';
 import { DirectoryInUse } from './embedded/directory-lock.js';
+import { readerUrlOf } from './embedded/reader-login.js';
 import { reportTo, type Logger } from './logger.js';
 import type { Grounds, StartedHere } from './process/process.js';
 import { ROLE_NAMES } from './roles/role-names.js';
@@ -20,8 +22,7 @@ export interface OpenGrounds extends Grounds {
   readonly failed: Promise<never>;
 }
 
-interface Opening {
-  readonly environment: Readonly<Record<string, string | undefined>>;
+interface Opening extends Secrets {
   readonly logger: Logger;
   /** Receives the steps that stop what is started here. */
   readonly steps: StopStep[];
@@ -31,18 +32,23 @@ interface Opening {
  * Names the databases and chains of the settings, and starts those that they leave out: nothing here waits for a database of the settings. A
  * process that has only some of the roles joins the embedded stack of another process on the same DATA_DIR, if one runs.
  */
-export async function openGrounds(config: Config, { environment, logger, steps }: Opening): Promise<OpenGrounds> {
+export async function openGrounds(config: Config, { environment, signs, logger, steps }: Opening): Promise<OpenGrounds> {
   const joins = config.roles.length < ROLE_NAMES.length;
   const named = (error: unknown): never => { throw dataDirectoryError(error, config.dataDir); };
   const database = await (joins ? sharedDatabaseOf : databaseOf)(config, (line) => { logger.debug({ line }, 'postgres'); }).catch(named);
   steps.push({ what: 'stop the embedded Postgres', run: () => database.close() });
-  const chains = await chainsOfStack(config, { joins, environment, log: (line) => { logger.debug({ line }, 'chain'); }, report: reportTo(logger) }).catch(named);
+  const chains = await chainsOfStack(config, { joins, environment, signs, log: (line) => { logger.debug({ line }, 'chain'); }, report: reportTo(logger) }).catch(named);
   steps.unshift({ what: 'stop the development chain', run: () => chains.close() });
   for (const { chain: { chainId, name, contracts: { settlement }, exposureCheck } } of chains.chains) {
     logger.info({ chainId, name, settlement, exposureCheck }, 'orders settle on this chain');
   }
+  const reads = config.queryDatabaseUrl || (config.databaseUrl === '' ? await readerUrlOf(database.url) : undefined);
   return {
-    urls: { log: logUrlOf(config, database.url), readModels: database.url, outbox: config.outboxUrl || database.url }, chains: chains.chains,
+    urls: {
+      log: logUrlOf(config, database.url), readModels: database.url, outbox: config.outboxUrl || database.url,
+      ...reads === undefined ? {} : { reads },
+    },
+    chains: chains.chains,
     isDevelopment: config.databaseUrl === '', dev: chains.dev,
     started: chains.dev === undefined ? undefined : healthOf(chains.dev),
     failed: Promise.race([

@@ -21,7 +21,7 @@ await runProgram({
     process.once('disconnect', () => { void stop(); });
     if (process.send !== undefined && !process.connected) void stop();
     await checkPlace(config);
-    const grounds = await openGrounds(config, { environment: process.env, logger, steps });
+    const grounds = await openGrounds(config, { environment: process.env, signs: config.roles.includes('lane'), logger, steps });
     const token = grounds.isDevelopment ? await keepDevelopmentToken({ url: grounds.urls.readModels, dataDir: config.dataDir }) : undefined;
     const place = placeOf(process, config);
     const exchange = await openProcess({ config, grounds, logger, forgotten: () => place.forgotten() });

@@ -13,15 +13,15 @@ export interface ChainOfFile {
   readonly chain: Chain;
   /** In order of preference. May hold secrets. */
   readonly rpcUrls: readonly string[];
-  /** The key that signs settlement transactions: 0x and 64 hex digits. */
-  readonly operatorKey: string;
-  /** The key's address, lower-case. */
-  readonly operator: string;
-  /** The key that signs relayed transactions, and its address; absent: nothing is relayed on this chain. */
+  /** The key that signs settlement transactions: 0x and 64 hex digits. Absent, as the other keys, in a process that does not sign. */
+  readonly operatorKey?: string;
+  /** The key that signs relayed transactions. */
   readonly relayerKey?: string;
+  /** Its address, lower-case; absent: nothing is relayed on this chain. */
   readonly relayer?: string;
-  /** The key that creates and resolves quick markets, and its address; absent: there are none on this chain. */
+  /** The key that creates and resolves quick markets. */
   readonly quickKey?: string;
+  /** Its address, lower-case; absent: there are none on this chain. */
   readonly quick?: string;
   /** Time between two requests for new blocks. */
   readonly pollMs: number;
@@ -72,10 +72,12 @@ const FileChain = record({
   minOrderSize: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   /** `{ "env": "NAME" }` or `{ "file": "path" }`. */
   operatorKey: Secret,
-  /** The same, of a key that nothing else signs with. Absent: the chain has no relayer. */
+  /** The same, of a key that nothing else signs with, and its address. Absent: the chain has no relayer. */
   relayerKey: Type.Optional(Secret),
+  relayerAddress: Type.Optional(AddressText),
   /** The same, of a third key. Absent: the chain has no quick markets. */
   quickKey: Type.Optional(Secret),
+  quickAddress: Type.Optional(AddressText),
   /** Shown to clients: a URL without secrets. */
   publicRpcUrl: Type.Optional(RpcUrl),
   /** Whether the chain makes blocks only when there are transactions. */
@@ -93,8 +95,14 @@ type FileChain = Type.Static<typeof FileChain>;
 
 const faultsOf = faultFinder(ChainsFile);
 
-interface Reading {
+export interface Secrets {
+  /** Has the secrets that the file names. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Whether this process signs. Otherwise the places of the keys are not looked at. */
+  readonly signs: boolean;
+}
+
+interface Reading extends Secrets {
   /** The folder of the chains file, to which relative paths refer. */
   readonly folder: string;
   /** Adds a fault; `at` is a JSON pointer. */
@@ -103,10 +111,10 @@ interface Reading {
 
 const SOURCES = 'write { "env": "NAME" } for an environment variable, or { "file": "path" } for a file';
 
-/** The chains of a file, with keys and URLs read from the places that the file names. Throws ChainsFileError with all faults. */
-export async function readChainsFile(path: string, environment: Reading['environment']): Promise<readonly ChainOfFile[]> {
+/** The chains of a file, with URLs and, to sign, keys read from the places that the file names. Throws ChainsFileError with all faults. */
+export async function readChainsFile(path: string, secrets: Secrets): Promise<readonly ChainOfFile[]> {
   const problems: string[] = [];
-  const reading: Reading = { environment, folder: dirname(resolve(path)), fault: (at, what) => { problems.push(`${at || '/'}: ${what}`); } };
+  const reading: Reading = { ...secrets, folder: dirname(resolve(path)), fault: (at, what) => { problems.push(`${at || '/'}: ${what}`); } };
   const file = await parse(path, reading);
   const chains: ChainOfFile[] = [];
   for (const [i, chain] of chainsOf(file).entries()) chains.push(await readChain(`/chains/${i}`, chain, reading));
@@ -148,7 +156,9 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
   for (const [i, source] of (Array.isArray(chain.rpcUrls) ? chain.rpcUrls : []).entries()) {
     rpcUrls.push(await readRpcUrl(`${at}/rpcUrls/${i}`, source, reading));
   }
-  const { operatorKey = '', relayerKey, quickKey } = await readKeys(at, chain, reading);
+  const keys = await readKeys(at, chain, reading);
+  const relayer = readSender(at, 'relayer', { chain, keys, reading });
+  const quick = readSender(at, 'quick', { chain, keys, reading });
   const { chainId, name, testnet, confirmations, startBlock, settlementDomainName, exposureCheck } = chain as FileChain;
   const { pollMs = DEFAULT_POLL_MS, maxFeePerGasGwei, blocksOnDemand = false, minOrderSize } = chain;
   const passOverAnchors = readHashes(`${at}/passOverAnchors`, chain.passOverAnchors, reading);
@@ -159,17 +169,16 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
       ...minOrderSize === undefined ? {} : { minOrderSize }, ...publicRpcUrl === undefined ? {} : { publicRpcUrl },
       ...passOverAnchors.length === 0 ? {} : { passOverAnchors },
     },
-    rpcUrls, operatorKey, pollMs, blocksOnDemand, operator: operatorKey === '' ? '' : computeAddress(operatorKey).toLowerCase(),
-    ...relayerKey === undefined ? {} : { relayerKey, relayer: computeAddress(relayerKey).toLowerCase() },
-    ...quickKey === undefined ? {} : { quickKey, quick: computeAddress(quickKey).toLowerCase() },
+    rpcUrls, pollMs, blocksOnDemand, ...keys, ...relayer === undefined ? {} : { relayer }, ...quick === undefined ? {} : { quick },
     ...typeof maxFeePerGasGwei === 'number' ? { maxFeePerGas: BigInt(Math.round(maxFeePerGasGwei * WEI_PER_GWEI)) } : {},
   };
 }
 
 const KEYS = ['operatorKey', 'relayerKey', 'quickKey'] as const;
+type Keys = Readonly<Partial<Record<typeof KEYS[number], string>>>;
 
 /** The chain's keys that can be read. Each must be another one: a lane uses its key's nonces alone. */
-async function readKeys(at: string, chain: Partial<FileChain>, reading: Reading): Promise<Partial<Record<typeof KEYS[number], string>>> {
+async function readKeys(at: string, chain: Partial<FileChain>, reading: Reading): Promise<Keys> {
   const keys = new Map<typeof KEYS[number], string>();
   for (const name of KEYS) {
     const key = chain[name] === undefined ? '' : await readKey(`${at}/${name}`, chain[name], reading);
@@ -181,6 +190,27 @@ async function readKeys(at: string, chain: Partial<FileChain>, reading: Reading)
   return Object.fromEntries(keys);
 }
 
+/**
+ * The address of the relayer's or the quick markets' key, lower-case, which processes need that do not have the key. Undefined without such
+ * a key.
+ */
+function readSender(at: string, who: 'relayer' | 'quick', { chain, keys, reading }: { chain: Partial<FileChain>; keys: Keys; reading: Reading }) {
+  const [keyName, addressName] = [`${who}Key`, `${who}Address`] as const;
+  const [key, text] = [keys[keyName], chain[addressName]];
+  const { fault } = reading;
+  const own = key === undefined ? undefined : computeAddress(key);
+  if (chain[keyName] === undefined) {
+    if (text !== undefined) fault(`${at}/${addressName}`, `has no effect without ${keyName}`);
+    return undefined;
+  }
+  if (text === undefined && own !== undefined) return own.toLowerCase();
+  if (!isAddress(text)) fault(`${at}/${addressName}`, `expected the address of ${keyName}${own === undefined ? '' : `: ${own}`}`);
+  else if (!hasRightChecksum(text)) fault(`${at}/${addressName}`, WRONG_CHECKSUM);
+  else if (own !== undefined && own.toLowerCase() !== text.toLowerCase()) fault(`${at}/${addressName}`, `is not the address of ${keyName}, which is ${own}`);
+  else return text.toLowerCase();
+  return undefined;
+}
+
 function readContracts(at: string, given: FileChain['contracts'] | undefined, { fault }: Reading): Contracts {
   const contracts = new Map<string, string>();
   for (const [name, text] of Object.entries(given ?? {})) {
@@ -190,7 +220,7 @@ function readContracts(at: string, given: FileChain['contracts'] | undefined, { 
     }
     const address = text.toLowerCase();
     const same = [...contracts].find(([, other]) => other === address)?.[0];
-    if (!hasRightChecksum(text)) fault(`${at}/${name}`, 'its capital letters are not those of its checksum (EIP-55): a digit may be wrong');
+    if (!hasRightChecksum(text)) fault(`${at}/${name}`, WRONG_CHECKSUM);
     else if (/^0x0+$/.test(address)) fault(`${at}/${name}`, 'is the zero address, where no contract is');
     else if (same !== undefined) fault(`${at}/${name}`, `is the address of ${same} too`);
     contracts.set(name, address);
@@ -209,6 +239,8 @@ function readHashes(at: string, given: unknown, { fault }: Reading): string[] {
   }
   return [...hashes];
 }
+
+const WRONG_CHECKSUM = 'its capital letters are not those of its checksum (EIP-55): a digit may be wrong';
 
 /** Whether an address has no capital letters, or those of its checksum (EIP-55). */
 export function hasRightChecksum(address: string): boolean {
@@ -243,10 +275,14 @@ function readPublicUrl(at: string, url: unknown, { fault }: Reading): string | u
   return undefined;
 }
 
-/** A private key; empty if there is a fault. */
+/** A private key; empty if there is a fault, and in a process that does not sign. */
 async function readKey(at: string, source: unknown, reading: Reading): Promise<string> {
   if (typeof source === 'string') {
     reading.fault(at, `a key must not be in this file, which may be copied, shared and committed: ${SOURCES}. Replace a key that was in such a file`);
+    return '';
+  }
+  if (!reading.signs) {
+    if (placeOf(source) === undefined) reading.fault(at, SOURCES);
     return '';
   }
   const text = await readSource(at, source, reading, SOURCES);
@@ -269,9 +305,7 @@ function isKey(key: string): boolean {
 
 /** The text at the place that a source names; undefined if there is a fault. */
 async function readSource(at: string, source: unknown, { environment, folder, fault }: Reading, expected: string): Promise<string | undefined> {
-  const entries = typeof source === 'object' && source !== null ? Object.entries(source) as [string, unknown][] : [];
-  const [entry] = entries;
-  const [kind, name] = entries.length === 1 && typeof entry?.[1] === 'string' ? entry as [string, string] : [];
+  const { kind, name } = placeOf(source) ?? {};
   let text: string | undefined;
   if (kind === 'env' && name !== undefined) {
     text = environment[name]?.trim();
@@ -286,6 +320,20 @@ async function readSource(at: string, source: unknown, { environment, folder, fa
     }
   } else fault(at, expected);
   return text === '' ? undefined : text;
+}
+
+/** The place that a source names; undefined if it is not a source. */
+function placeOf(source: unknown): { readonly kind: 'env' | 'file'; readonly name: string } | undefined {
+  const [entry, ...others] = typeof source === 'object' && source !== null ? Object.entries(source) as [string, unknown][] : [];
+  const [kind, name] = entry ?? [];
+  return (kind === 'env' || kind === 'file') && typeof name === 'string' && others.length === 0 ? { kind, name } : undefined;
+}
+
+/** The environment variables in which a chains file says that keys are; none where the file cannot be read or is not a chains file. */
+export async function keyVariablesOf(path: string): Promise<readonly string[]> {
+  const file: unknown = await readFile(path, 'utf8').then((text) => JSON.parse(text) as unknown).catch(() => undefined);
+  const places = chainsOf(file).flatMap((chain) => KEYS.map((name) => placeOf(chain[name])));
+  return places.flatMap((place) => place?.kind === 'env' ? [place.name] : []);
 }
 
 function refuseRepeats(chains: readonly ChainOfFile[], { fault }: Reading): void {

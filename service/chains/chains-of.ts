@@ -5,7 +5,7 @@ import type { Report } from '../../command/chain/report.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { readCatalogue } from './catalogue.js';
 import type { ConfiguredChain } from './configured-chain.js';
-import { readChainsFile, type ChainOfFile } from './chains-file.js';
+import { readChainsFile, type ChainOfFile, type Secrets } from './chains-file.js';
 import type { Config } from '../config.js';
 import { createMissingMarkets } from './create-markets.js';
 import { removeDevChainsFile, writeDevChainsFile } from './dev-chains-file.js';
@@ -30,9 +30,7 @@ export interface DevelopmentChain {
   unkeptBlocks(): number;
 }
 
-export interface OpeningChains {
-  /** Has the secrets that a chains file names. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
+export interface OpeningChains extends Secrets {
   /** Receives the lines of the development chain. */
   readonly log: (line: string) => void;
   readonly report: Report;
@@ -51,10 +49,10 @@ const KEPT_CHECK_MS = 1_000;
  * Prepares the chains: reads the chains file, or starts the development chain and creates the catalogue's markets on it. Throws errors
  * that say what to do.
  */
-export async function chainsOf(config: Wanted, { environment, log, report }: OpeningChains): Promise<ChainsOfConfig> {
+export async function chainsOf(config: Wanted, { environment, signs, log, report }: OpeningChains): Promise<ChainsOfConfig> {
   if (config.chains === 'none') return { chains: [], dev: undefined, ...nothingStarted };
   if (config.chains !== 'dev') {
-    const chains = await readChainsFile(config.chains, environment);
+    const chains = await readChainsFile(config.chains, { environment, signs });
     return { chains: chains.map(configured), dev: undefined, ...nothingStarted };
   }
   return startDevelopment(config, { log, report });

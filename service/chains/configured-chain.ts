@@ -5,13 +5,15 @@ export interface ConfiguredChain {
   readonly chain: Chain;
   /** May hold secrets. */
   readonly rpcUrls: readonly string[];
-  /** The key that signs settlement transactions: 32 bytes in hex. Only the lane role needs it. */
-  readonly operatorKey: string;
-  /** The key that signs relayed transactions, which only the lane role needs, and its address; absent: the chain has no relayer. */
+  /** The key that signs settlement transactions: 32 bytes in hex. Absent, as the other keys, in a process without the lane role. */
+  readonly operatorKey?: string;
+  /** The key that signs relayed transactions. */
   readonly relayerKey?: string;
+  /** Its address; absent: the chain has no relayer. */
   readonly relayer?: string;
-  /** The key that creates and resolves quick markets, which only the lane role needs, and its address; absent: the chain has none. */
+  /** The key that creates and resolves quick markets. */
   readonly quickKey?: string;
+  /** Its address; absent: the chain has no quick markets. */
   readonly quick?: string;
   /** The highest fee of a transaction, in wei per unit of gas; absent: the lane's own limit. */
   readonly maxFeePerGas?: bigint;

@@ -25,7 +25,8 @@ export async function writeDevChainsFile(directory: string, { dev, pollMs }: { d
   const { domainName: settlementDomainName, ...chain } = dev.chain;
   const chains = [{
     ...chain, settlementDomainName, rpcUrls: [dev.heldUrl], publicRpcUrl: dev.rpcUrl, operatorKey: { file: KEY_FILE },
-    relayerKey: { file: RELAYER_KEY_FILE }, quickKey: { file: QUICK_KEY_FILE }, pollMs, blocksOnDemand: true,
+    relayerKey: { file: RELAYER_KEY_FILE }, relayerAddress: dev.relayer, quickKey: { file: QUICK_KEY_FILE }, quickAddress: dev.quick,
+    pollMs, blocksOnDemand: true,
   }];
   await replaceDurably(devChainsFile(directory), `${JSON.stringify({ chains }, undefined, 2)}\n`);
 }

@@ -85,7 +85,7 @@ async function run(options: Options): Promise<void> {
 function textOf({ chain, admin, roles, handOvers, chainsFile, verification }: Deployment, { relayer, quick }: OtherKeys): string {
   const { chainId, name, startBlock, contracts } = chain;
   const { rpcUrl, operatorKey, relayerKey, quickKey } = variablesOf(chainId);
-  const variables = [rpcUrl, operatorKey, ...relayer ? [relayerKey] : [], ...quick ? [quickKey] : []];
+  const variables = [rpcUrl, operatorKey, ...relayer === undefined ? [] : [relayerKey], ...quick === undefined ? [] : [quickKey]];
   const lines = [
     `The contracts are on chain ${chainId} (${name}) from block ${startBlock} on, and are as they should be:`,
     ...Object.entries(contracts).map(([contract, address]: [string, string]) => `  ${contract} ${checksummed(address)}`),

@@ -4,6 +4,7 @@ import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { pause } from '../../engine/waiting.js';
 import { developmentTokenText, keepDevelopmentToken, type DevelopmentToken } from '../access/development-token.js';
+import { keyVariablesOf } from '../chains/chains-file.js';
 import type { Config } from '../config.js';
 import { BAD_CONFIGURATION } from '../exit-codes.js';
 import { openGrounds } from '../grounds.js';
@@ -42,10 +43,13 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
   let restart = (): void => { logger.info(`${RESTART_SIGNAL}: the stack is only starting, nothing is restarted`); };
   process.on(RESTART_SIGNAL, () => { restart(); });
   await checkPlace(config);
-  const grounds = await openGrounds(config, { environment: process.env, logger, steps });
+  const grounds = await openGrounds(config, { environment: process.env, signs: false, logger, steps });
   const token = grounds.isDevelopment ? await keepDevelopmentToken({ url: grounds.urls.readModels, dataDir: config.dataDir }) : undefined;
   const file = rolesFile(config.dataDir);
-  const environment = childEnvironment(config, { environment: process.env, urls: grounds.urls, hasDevChain: grounds.dev !== undefined });
+  const hasDevChain = grounds.dev !== undefined;
+  const keyVariables = hasDevChain ? [] : await keyVariablesOf(config.chains);
+  const stackGrounds = { environment: process.env, urls: grounds.urls, hasDevChain, keyVariables };
+  const environmentFor = (roles: readonly string[]) => childEnvironment(config, stackGrounds, roles);
   // The front asks for the processes only once it listens, and that is after they have begun to start.
   const processes: { live: () => readonly LiveProcess[] } = { live: () => [] };
   const { front, open } = frontOf(config, { logger, live: () => processes.live(), started: grounds.started });
@@ -55,7 +59,7 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
     forget: ({ port }) => front.forget(port, config.stopTimeoutMs),
     // Detached: Ctrl-C in a terminal then reaches only the supervisor, which stops the other processes in order.
     spawn: ({ role, port }) => fork(PROGRAM, {
-      env: { ...environment, ROLES: role.replaceAll('+', ' '), PORT: String(port) }, execArgv: ['--enable-source-maps'], detached: true,
+      env: { ...environmentFor(role.split('+')), ROLES: role.replaceAll('+', ' '), PORT: String(port) }, execArgv: ['--enable-source-maps'], detached: true,
     }),
   });
   processes.live = () => supervisor.live();

@@ -86,7 +86,7 @@ export async function deploy(deploying: Deploying): Promise<Deployment> {
 
 /** Whose addresses are named: a role that the deployer takes by default gives the exchange no key of its own. */
 export function keysOf({ relayer, quickOperator }: Pick<Asked, 'relayer' | 'quickOperator'>): OtherKeys {
-  return { relayer: relayer !== undefined, quick: quickOperator !== undefined };
+  return { relayer, quick: quickOperator };
 }
 
 function chainOf({ rpc: { chainId }, name, asked: { testnet }, confirmations }: Deploying, { contracts }: Plan, startBlock: number): Chain {

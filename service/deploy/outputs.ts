@@ -16,9 +16,10 @@ export interface Outputs {
   readonly keys: OtherKeys;
 }
 
+/** By the keys' addresses; undefined for a key that the exchange is not to have. */
 export interface OtherKeys {
-  readonly relayer: boolean;
-  readonly quick: boolean;
+  readonly relayer: string | undefined;
+  readonly quick: string | undefined;
 }
 
 export interface Variables {
@@ -48,7 +49,8 @@ function entryOf({ chain: { domainName: settlementDomainName, ...chain }, keys: 
   const variables = variablesOf(chain.chainId);
   return {
     ...chain, settlementDomainName, rpcUrls: [{ env: variables.rpcUrl }], operatorKey: { env: variables.operatorKey },
-    ...relayer ? { relayerKey: { env: variables.relayerKey } } : {}, ...quick ? { quickKey: { env: variables.quickKey } } : {},
+    ...relayer === undefined ? {} : { relayerKey: { env: variables.relayerKey }, relayerAddress: relayer },
+    ...quick === undefined ? {} : { quickKey: { env: variables.quickKey }, quickAddress: quick },
   };
 }
 

@@ -30,6 +30,8 @@ import type { Waits } from './waits.js';
 export interface Urls {
   readonly log: string;
   readonly readModels: string;
+  /** The read models, by a user who may only read; absent where there is none. */
+  readonly reads?: string;
   /** Requests to lanes, and messages between roles. */
   readonly outbox: string;
 }
@@ -123,7 +125,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
     known = started;
     return started;
   });
-  const readModels = once(() => openWhenThere(urls.readModels, { logger, waits }));
+  const readModels = once(() => openWhenThere(urls.reads ?? urls.readModels, { logger, waits }));
   const watches = new Map<ChainAccess, Promise<ChainWatch>>();
 
   const parts: SharedParts = {

@@ -43,7 +43,8 @@ interface NamedKey {
 }
 
 /** A chain's keys: the relayer's is missing where nothing is relayed, that of quick markets where there are none. */
-function keysOf({ configured: { operatorKey, relayerKey, quickKey } }: ChainAccess): readonly NamedKey[] {
+function keysOf({ chain: { chainId }, configured: { operatorKey, relayerKey, quickKey } }: ChainAccess): readonly NamedKey[] {
+  if (operatorKey === undefined) throw new TypeError(`the lane was given no operator's key for chain ${chainId}`);
   const optional = (name: NamedKey['name'], privateKey: string | undefined) => privateKey === undefined ? [] : [{ name, privateKey }];
   return [{ name: OPERATOR, privateKey: operatorKey }, ...optional(RELAYER, relayerKey), ...optional(QUICK, quickKey)];
 }

@@ -2,15 +2,13 @@
 import { runKeeper, type KeeperStatus } from '../../command/keeper/keeper.js';
 import { WATCH_RULES } from '../../command/keeper/watch.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
-import { openDesk, type EndedRelay, type RelayHistory } from '../../command/relayer/desk.js';
+import { openDesk, type EndedRelay } from '../../command/relayer/desk.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type RelayChain } from '../../command/relayer/relayer.js';
 import { LANE_POLICY } from '../../command/lane/lane-options.js';
 import type { Report } from '../../command/chain/report.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
-import { LogUnavailable } from '../../engine/log/log.js';
-import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { relayOfRequest } from '../../query/claims.js';
@@ -18,7 +16,7 @@ import type { Database } from '../../query/database.js';
 import { relayerRoutes } from '../api/endpoints/relayer.js';
 import type { ChainAccess } from '../chains/chain-access.js';
 import { createTroubleAlarm } from '../chains/chain-alarms.js';
-import type { ChainWatch } from '../chains/chain-watch.js';
+import { relayHistory } from './handlers/relay-history.js';
 import { createUserNonces } from './handlers/user-nonces.js';
 import type { Figure } from '../metrics.js';
 import { neverFails } from '../process/failure.js';
@@ -94,7 +92,7 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
   const desk = openDesk({
     chainId, report, now: parts.now, signal,
     lane: openLaneUser({ url: parts.urls.outbox, chainId, key: RELAYER, purpose: 'relay' }),
-    history: historyOf(chainId, watch, { replica, parts }),
+    history: relayHistory(chainId, { ...parts, replica, watch }),
     endings: { contracts, reads, relayer: address },
   });
   const keeper = runKeeper({
@@ -121,27 +119,6 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
       stopping.abort();
       clearInterval(timer);
       await Promise.all([desk.done, keeper.done]);
-    },
-  };
-}
-
-function historyOf(chainId: number, watch: ChainWatch, { replica, parts }: Pick<Grounds, 'replica' | 'parts'>): RelayHistory {
-  const { log, writerId } = parts;
-  let commands = 0;
-  return {
-    open: () => replica.view.openRelays(chainId),
-    nextBlock: () => replica.view.cursor(chainId)?.nextBlock ?? 0,
-    catchUp: () => watch.catchUp(),
-    async record(command) {
-      try {
-        const id = recordId(`${command.kind}:${command.requestId}:${writerId}:${commands++}`);
-        const position = await log.append('commands', [{ id, data: encodeCommand(command) }]);
-        const { events } = await replica.outcomeOf(position);
-        return { position, taken: events.every(({ type }) => type !== 'CommandRejected') };
-      } catch (error) {
-        if (error instanceof LogUnavailable) throw new RequestError('relay_unavailable', 'the log does not answer');
-        throw error;
-      }
     },
   };
 }

@@ -1,6 +1,10 @@
 /** The image and the compose file name settings, roles, ports and files that exist, and every role has a container. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { READER } from '../../projections/schema.js';
 import { allEndpoints } from '../../service/api/endpoints.js';
 import { parseConfig } from '../../service/config.js';
 import { DEPLOYED_ROLES, SETTING_NAMES, environmentOf, imageEnvironment, instructions, isProgramRole, textOf, yamlOf } from '../support/deploy-files.js';
@@ -15,7 +19,8 @@ interface Service {
   readonly stop_grace_period?: string;
   readonly depends_on?: readonly string[] | Readonly<Record<string, object>>;
   readonly volumes?: readonly string[];
-  readonly secrets?: readonly string[];
+  readonly secrets?: readonly (string | { readonly source: string; readonly target: string })[];
+  readonly command?: readonly string[];
   readonly networks?: readonly string[];
 }
 
@@ -29,7 +34,8 @@ interface Compose {
 const compose = yamlOf<Compose>('deploy/compose.yaml');
 const services = Object.entries(compose.services);
 const processes = services.filter(([, { build }]) => build !== undefined);
-const secretSettings = environmentOf(textOf('deploy/make-secrets').replaceAll(/\$\([^)]*\)/g, 'secret'));
+const made = madeSecrets();
+const secretSettings = environmentOf(made['exchange.env'] ?? '');
 
 describe('deploy: the compose file', () => {
   it('has a container for every role, with the role\'s name', () => {
@@ -52,6 +58,22 @@ describe('deploy: the compose file', () => {
     for (const [name, { environment = {} }] of processes) {
       for (const secret of ['DATABASE_URL', 'LOG_URL', 'OUTBOX_URL', 'EVENTSTORE_URL', 'PYTH_API_KEY']) assert.ok(!(secret in environment), `${name} has ${secret}`);
     }
+  });
+
+  it('gives the keys to the lane alone', () => {
+    const holders = processes.flatMap(([name, { secrets = [] }]) => secrets.map(nameOf).filter((secret) => secret.endsWith('-key')).map((secret) => `${name} ${secret}`));
+    assert.deepEqual(holders, ['lane operator-key', 'lane relayer-key', 'lane quick-key']);
+  });
+
+  it('gives the role query only the user who may only read, the others that one for their reads', () => {
+    const { command, secrets } = compose.services['query'] ?? {};
+    assert.deepEqual([command?.[0], secrets], ['--env-file=/run/secrets/query.env', ['query.env', 'chains.json']]);
+    const { DATABASE_URL: own = '', ...others } = environmentOf(made['query.env'] ?? '');
+    assert.equal(own, secretSettings['QUERY_DATABASE_URL']);
+    const { username, password } = new URL(own);
+    assert.match(`${username} ${password}`, /^query_login [\da-f]{48}$/);
+    assert.deepEqual(others, { EVENTSTORE_URL: secretSettings['EVENTSTORE_URL'] });
+    assert.ok(made['query-user.sql']?.includes(`create role ${username} login connection limit 200 password '${password}' in role ${READER};`));
   });
 
   it('lets a process stop in its own time', () => {
@@ -79,13 +101,13 @@ describe('deploy: the compose file', () => {
     for (const [name, { depends_on: needed = [], volumes = [], secrets = [], networks = [] }] of services) {
       for (const each of Array.isArray(needed) ? needed as string[] : Object.keys(needed)) assert.ok(each in compose.services, `${name} needs ${each}`);
       for (const each of networks) assert.ok(each in compose.networks, `${name} is in ${each}`);
-      for (const each of secrets) assert.ok(each in compose.secrets, `${name} has ${each}`);
+      for (const each of secrets.map(nameOf)) assert.ok(each in compose.secrets, `${name} has ${each}`);
       for (const [source = ''] of volumes.map((each) => each.split(':'))) {
         assert.ok(source.startsWith('./') ? existsSync(`deploy/${source}`) : source in compose.volumes, `${name} mounts ${source}`);
       }
     }
-    const made = [...textOf('deploy/make-secrets').matchAll(/[\w-]+(?:\.\w+)?/g)].map(([word]) => word);
-    for (const [name, { file }] of Object.entries(compose.secrets)) assert.ok(file === `./secrets/${name}` && made.includes(name), `make-secrets does not know ${name}`);
+    const known = [...textOf('deploy/make-secrets').matchAll(/[\w-]+(?:\.\w+)?/g)].map(([word]) => word);
+    for (const [name, { file }] of Object.entries(compose.secrets)) assert.ok(file === `./secrets/${name}` && known.includes(name), `make-secrets does not know ${name}`);
   });
 });
 
@@ -116,6 +138,23 @@ describe('deploy: the image', () => {
     assert.deepEqual(taken.sort(), [...include.filter((folder) => folder !== 'test'), 'package.json', 'package-lock.json', 'tsconfig.json'].sort());
   });
 });
+
+/** What make-secrets writes, in a folder of its own. */
+function madeSecrets(): Record<string, string> {
+  const folder = mkdtempSync(join(tmpdir(), 'prediction-exchange-secrets-'));
+  try {
+    copyFileSync('deploy/make-secrets', join(folder, 'make-secrets'));
+    execFileSync(join(folder, 'make-secrets'), { stdio: 'ignore' });
+    const files = readdirSync(join(folder, 'secrets'));
+    return Object.fromEntries(files.map((name) => [name, textOf(join(folder, 'secrets', name))]));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function nameOf(secret: string | { readonly source: string }): string {
+  return typeof secret === 'string' ? secret : secret.source;
+}
 
 /** What `${NAME:-default}` is without NAME. */
 function byDefault(value: string): string {

@@ -50,6 +50,13 @@ describe('deploy: the systemd units', () => {
     assert.match(unit, new RegExp(`^RestartPreventExitStatus=${BAD_CONFIGURATION}$`, 'm'));
   });
 
+  it('give the keys to the lane alone', () => {
+    const keysOf = (text: string) => [...text.matchAll(/^LoadCredential=(\w+-key):\/etc\/prediction-exchange\/\1$/gm)].map(([, key]) => key);
+    assert.deepEqual(keysOf(unit), []);
+    assert.deepEqual(keysOf(textOf('deploy/systemd/prediction-exchange@lane.service.d/keys.conf')), ['operator-key', 'relayer-key', 'quick-key']);
+    assert.deepEqual(instances.filter(({ given }) => given['ROLES'] === 'lane').map(({ name }) => name), ['lane']);
+  });
+
   it('refer to files that are there', () => {
     for (const [, file = ''] of unit.matchAll(/^EnvironmentFile=\/etc\/prediction-exchange\/([\w.-]+)$/gm)) assert.ok(existsSync(`deploy/systemd/${file}`), file);
     const entry = /^ExecStart=.* dist\/([\w/]+)\.js$/m.exec(unit)?.[1] ?? '';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { getAddress } from 'ethers';
-import { ChainsFileError, readChainsFile } from '../../service/chains/chains-file.js';
+import { computeAddress, getAddress } from 'ethers';
+import { ChainsFileError, keyVariablesOf, readChainsFile } from '../../service/chains/chains-file.js';
 
 /** The first key of the well-known test mnemonic. */
 const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
@@ -17,7 +17,9 @@ const polygon = {
 };
 /** The second key of the mnemonic, for the relayer. */
 const RELAYER_KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d';
+const RELAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const QUICK_KEY = `0x${'13'.repeat(32)}`;
+const QUICK = computeAddress(QUICK_KEY);
 const amoy = {
   ...polygon, chainId: 80_002, name: 'Amoy', testnet: true, rpcUrls: ['http://127.0.0.1:8545'], confirmations: 0, operatorKey: { file: 'key' }, pollMs: 50,
   maxFeePerGasGwei: 0.25, publicRpcUrl: 'https://rpc.example/public', blocksOnDemand: true, minOrderSize: 1_000_000,
@@ -36,14 +38,14 @@ describe('service: chains file', () => {
 
   after(() => rm(folder, { recursive: true }));
 
-  async function read(content: unknown, variables: Record<string, string> = environment) {
+  async function read(content: unknown, variables: Record<string, string> = environment, signs = true) {
     const path = join(folder, 'chains.json');
     await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
-    return readChainsFile(path, variables);
+    return readChainsFile(path, { environment: variables, signs });
   }
 
-  async function problemsOf(content: unknown, variables: Record<string, string> = environment): Promise<readonly string[]> {
-    const error: unknown = await read(content, variables).then(() => undefined, (thrown: unknown) => thrown);
+  async function problemsOf(content: unknown, variables: Record<string, string> = environment, signs = true): Promise<readonly string[]> {
+    const error: unknown = await read(content, variables, signs).then(() => undefined, (thrown: unknown) => thrown);
     if (error === undefined) return [];
     assert.ok(error instanceof ChainsFileError, String(error));
     for (const secret of ['hunter2', 'ac0974', '4f4f']) assert.ok(!error.message.includes(secret), error.message);
@@ -52,17 +54,56 @@ describe('service: chains file', () => {
 
   it('gives the keys of the relayer and of quick markets with their addresses, each another one', async () => {
     const variables = { ...environment, RELAYER_KEY };
-    const [chain] = await read({ chains: [{ ...polygon, relayerKey: { env: 'RELAYER_KEY' } }] }, variables);
+    const [chain] = await read({ chains: [{ ...polygon, relayerKey: { env: 'RELAYER_KEY' }, relayerAddress: RELAYER }] }, variables);
     assert.deepEqual([chain?.relayerKey, chain?.relayer], [RELAYER_KEY, '0x70997970c51812dc3a010c7d01b50e0d17dc79c8']);
-    const [other] = await read({ chains: [{ ...polygon, quickKey: { env: 'RELAYER_KEY' } }] }, variables);
+    const [other] = await read({ chains: [{ ...polygon, quickKey: { env: 'RELAYER_KEY' }, quickAddress: RELAYER.toLowerCase() }] }, variables);
     assert.deepEqual([other?.quickKey, other?.quick, other?.relayer], [RELAYER_KEY, '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', undefined]);
+    const [unnamed] = await read({ chains: [{ ...polygon, relayerKey: { env: 'RELAYER_KEY' } }] }, variables);
+    assert.equal(unnamed?.relayer, chain?.relayer, 'who has the key needs no address');
+    assert.deepEqual(await problemsOf({ chains: [{ ...polygon, relayerKey: { env: 'RELAYER_KEY' } }] }, environment, false),
+      ['/chains/0/relayerAddress: expected the address of relayerKey']);
     const same = { env: 'POLYGON_KEY' };
-    assert.deepEqual(await problemsOf({ chains: [{ ...polygon, relayerKey: same, quickKey: same }] }), [
+    const addresses = { relayerAddress: KEY_ADDRESS, quickAddress: KEY_ADDRESS };
+    assert.deepEqual(await problemsOf({ chains: [{ ...polygon, relayerKey: same, quickKey: same, ...addresses }] }), [
       '/chains/0/relayerKey: is the same key as operatorKey: each needs a key of its own, whose nonces nothing else uses',
       '/chains/0/quickKey: is the same key as operatorKey: each needs a key of its own, whose nonces nothing else uses',
     ]);
-    const [inFile] = await problemsOf({ chains: [{ ...polygon, relayerKey: RELAYER_KEY }] });
+    const [inFile] = await problemsOf({ chains: [{ ...polygon, relayerKey: RELAYER_KEY, relayerAddress: RELAYER }] });
     assert.match(inFile!, /\/chains\/0\/relayerKey: a key must not be in this file/);
+  });
+
+  it('holds the keys against the addresses that it names, which processes need that have no keys', async () => {
+    const keys = { relayerKey: { env: 'RELAYER_KEY' }, quickKey: { env: 'QUICK_KEY' } };
+    const variables = { ...environment, RELAYER_KEY, QUICK_KEY };
+    const faults = (addresses: object, signs: boolean) => problemsOf({ chains: [{ ...polygon, ...keys, ...addresses }] }, variables, signs);
+    assert.deepEqual(await faults({ relayerAddress: QUICK }, true), [
+      `/chains/0/relayerAddress: is not the address of relayerKey, which is ${RELAYER}`,
+    ]);
+    assert.deepEqual(await faults({ relayerAddress: 'hunter2', quickAddress: RELAYER.replace('C5', 'c5') }, false), [
+      '/chains/0/relayerAddress: expected the address of relayerKey',
+      '/chains/0/quickAddress: its capital letters are not those of its checksum (EIP-55): a digit may be wrong',
+    ]);
+    assert.deepEqual(await problemsOf({ chains: [{ ...polygon, quickAddress: QUICK }] }), ['/chains/0/quickAddress: has no effect without quickKey']);
+  });
+
+  it('gives a process that does not sign no key: it does not look where they are', async () => {
+    const chain = {
+      ...polygon, operatorKey: { file: 'nowhere' }, relayerKey: { env: 'UNSET' }, relayerAddress: RELAYER, quickKey: { env: 'QUICK_KEY' }, quickAddress: QUICK,
+    };
+    const [read1] = await read({ chains: [chain] }, { ...environment, QUICK_KEY }, false);
+    assert.deepEqual([read1!.relayer, read1!.quick], [RELAYER.toLowerCase(), QUICK.toLowerCase()]);
+    assert.ok(!JSON.stringify(read1).includes(QUICK_KEY.slice(2)));
+    assert.deepEqual(Object.keys(read1!).filter((name) => name.endsWith('Key')), []);
+    assert.deepEqual(await problemsOf({ chains: [{ ...chain, operatorKey: KEY }] }, environment, false).then(([first]) => first?.includes('a key must not be in this file')), true);
+    assert.deepEqual(await problemsOf({ chains: [{ ...chain, operatorKey: { env: 'A', file: 'b' } }] }, environment, false),
+      ['/chains/0/operatorKey: write { "env": "NAME" } for an environment variable, or { "file": "path" } for a file']);
+  });
+
+  it('tells which variables hold its keys, whatever else is wrong with it', async () => {
+    const path = join(folder, 'variables.json');
+    await writeFile(path, JSON.stringify({ chains: [{ ...polygon, relayerKey: { env: 'RELAYER_KEY' } }, { operatorKey: { file: 'key' }, quickKey: { env: 'QUICK_KEY' } }, 7] }));
+    assert.deepEqual(await keyVariablesOf(path), ['POLYGON_KEY', 'RELAYER_KEY', 'QUICK_KEY']);
+    for (const other of ['none', 'dev', join(folder, 'empty')]) assert.deepEqual(await keyVariablesOf(other), []);
   });
 
   it('gives several chains, with keys and URLs from where it names them', async () => {
@@ -72,12 +113,12 @@ describe('service: chains file', () => {
     assert.deepEqual(await read({ chains: [polygon, amoy] }), [
       {
         chain: { ...chain, domainName }, rpcUrls: ['https://rpc.example', environment.POLYGON_RPC, 'https://third.example/'], operatorKey: KEY,
-        operator: KEY_ADDRESS, pollMs: 1_000, blocksOnDemand: false,
+        pollMs: 1_000, blocksOnDemand: false,
       },
       {
         chain: { ...chain, domainName, chainId: 80_002, name: 'Amoy', testnet: true, confirmations: 0, minOrderSize: 1_000_000,
           publicRpcUrl: 'https://rpc.example/public' },
-        rpcUrls: ['http://127.0.0.1:8545'], operatorKey: KEY, operator: KEY_ADDRESS, pollMs: 50, maxFeePerGas: 250_000_000n, blocksOnDemand: true,
+        rpcUrls: ['http://127.0.0.1:8545'], operatorKey: KEY, pollMs: 50, maxFeePerGas: 250_000_000n, blocksOnDemand: true,
       },
     ]);
   });
@@ -85,7 +126,7 @@ describe('service: chains file', () => {
   it('is as its documentation shows it', async () => {
     const text = await readFile('docs/chains-file.md', 'utf8');
     const example = JSON.parse(/```json\n(.*?)```/s.exec(text)![1]!) as { chains: object[] };
-    const chains = example.chains.map((each) => ({ ...each, operatorKey: { file: 'key' }, relayerKey: { env: 'RELAYER_KEY' }, quickKey: { env: 'QUICK_KEY' } }));
+    const chains = example.chains.map((each) => ({ ...each, operatorKey: { file: 'key' }, relayerKey: { env: 'RELAYER_KEY' }, relayerAddress: RELAYER, quickKey: { env: 'QUICK_KEY' }, quickAddress: QUICK }));
     const [chain, ...others] = await read({ chains }, { AMOY_RPC_URL: 'http://amoy.example', RELAYER_KEY, QUICK_KEY });
     assert.deepEqual(others, []);
     assert.deepEqual([chain!.relayerKey, chain!.quickKey], [RELAYER_KEY, QUICK_KEY]);
@@ -206,6 +247,6 @@ describe('service: chains file', () => {
     assert.deepEqual(await problemsOf({}), ['/chains: is missing']);
     assert.deepEqual(await problemsOf({ chains: [] }), ['/chains: must NOT have fewer than 1 items']);
     assert.deepEqual(await problemsOf({ chains: Array.from({ length: 101 }, (_, i) => ({ ...polygon, chainId: i + 1 })) }), ['/chains: must NOT have more than 100 items']);
-    await assert.rejects(readChainsFile(join(folder, 'absent.json'), {}), /the chains file .*absent\.json \(CHAINS\) is wrong in 1 place:\n {2}it cannot be read \(ENOENT\)/);
+    await assert.rejects(readChainsFile(join(folder, 'absent.json'), { environment: {}, signs: true }), /the chains file .*absent\.json \(CHAINS\) is wrong in 1 place:\n {2}it cannot be read \(ENOENT\)/);
   });
 });

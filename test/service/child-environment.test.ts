@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { parseConfig, type Config } from '../../service/config.js';
+import { ROLE_NAMES, type RoleName } from '../../service/roles/role-names.js';
 import { childEnvironment } from '../../service/supervision/child-environment.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -9,8 +10,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const urls = { log: 'postgres://db/log', readModels: 'postgres://db/models', outbox: 'postgres://db/outbox' };
 const DEV_CHAINS = join('/var/exchange', 'chain', 'chains.json');
 
-const childOf = (environment: Environment, hasDevChain = false): Record<string, string> => (
-  childEnvironment(parseConfig(environment), { environment, urls, hasDevChain }));
+const childOf = (environment: Environment, hasDevChain = false, roles: readonly RoleName[] = ROLE_NAMES): Record<string, string> => (
+  childEnvironment(parseConfig(environment), { environment, urls, hasDevChain, keyVariables: ['POLYGON_KEY'] }, roles));
 
 describe('service: the settings of a stack\'s processes', () => {
   it('name the databases and the chain that the stack has started', () => {
@@ -33,6 +34,33 @@ describe('service: the settings of a stack\'s processes', () => {
     const child = childOf({ ...others, CHAINS: 'chains.json', DATABASE_URL: urls.log, UNSET: undefined });
     for (const [name, value] of Object.entries(others)) assert.equal(child[name], value, name);
     assert.equal('UNSET' in child, false);
+  });
+
+  it('have no secret of another role', () => {
+    const keys = { POLYGON_KEY: '0x12', OTHER: 'x' };
+    const kafka = { KAFKA_BROKERS: 'localhost:9092', KAFKA_USERNAME: 'u', KAFKA_PASSWORD: 'p' };
+    const environment = { ...keys, ...kafka, PYTH_API_KEY: 'k', CHAINS: 'chains.json', DATABASE_URL: urls.log };
+    const secretsOf = (roles: readonly RoleName[]) => {
+      const child = childOf(environment, false, roles);
+      assert.equal(child.OTHER, 'x');
+      parseConfig(child);
+      return ['POLYGON_KEY', 'PYTH_API_KEY', 'KAFKA_PASSWORD'].filter((name) => name in child);
+    };
+    assert.deepEqual(Object.fromEntries(ROLE_NAMES.map((role) => [role, secretsOf([role])])), {
+      projections: [], engine: [], indexer: [], lane: ['POLYGON_KEY'], feed: ['KAFKA_PASSWORD'], settlement: ['KAFKA_PASSWORD'], relayer: [],
+      prices: ['PYTH_API_KEY'], query: [], api: [],
+    });
+    assert.deepEqual(secretsOf(['settlement', 'lane']), ['POLYGON_KEY', 'KAFKA_PASSWORD']);
+  });
+
+  it('name to a process that only reads no other user of the read models\' Postgres', () => {
+    const one = { log: urls.readModels, readModels: urls.readModels, outbox: urls.outbox, reads: 'postgres://reader@db/models' };
+    const databases = (roles: readonly RoleName[]) => {
+      const child = childEnvironment(parseConfig({}), { environment: {}, urls: one, hasDevChain: true, keyVariables: [] }, roles);
+      return ['DATABASE_URL', 'LOG_URL', 'OUTBOX_URL', 'QUERY_DATABASE_URL'].map((name) => child[name]);
+    };
+    assert.deepEqual(databases(['query']), [one.reads, one.reads, urls.outbox, one.reads]);
+    for (const roles of [['api'], ['query', 'relayer']] as const) assert.deepEqual(databases(roles), [urls.readModels, urls.readModels, urls.outbox, one.reads]);
   });
 
   it('name DATA_DIR by its whole path', () => {

@@ -76,12 +76,13 @@ describe('service: a deployment', function () {
   it('gives a chains file with which the exchange runs: it lists a market that the creator creates, and creates quick markets itself', async () => {
     const { chainId } = done.chain;
     const keys = [operator, relayer, quickOperator].map((index) => scene.accounts[index]!.privateKey) as [string, string, string];
-    const [entry, ...others] = await readChainsFile(done.chainsFile, {
+    const environment = {
       [`CHAIN_${chainId}_RPC_URL`]: scene.chain.url, [`CHAIN_${chainId}_OPERATOR_KEY`]: keys[0], [`CHAIN_${chainId}_RELAYER_KEY`]: keys[1],
       [`CHAIN_${chainId}_QUICK_KEY`]: keys[2],
-    });
-    assert.deepEqual([entry!.chain, entry!.operator, entry!.relayer, entry!.quick, others], [
-      done.chain, ...[operator, relayer, quickOperator].map((index) => address(index).toLowerCase()), [],
+    };
+    const [entry, ...others] = await readChainsFile(done.chainsFile, { environment, signs: true });
+    assert.deepEqual([entry!.chain, entry!.operatorKey, entry!.relayer, entry!.quick, others], [
+      done.chain, keys[0], ...[relayer, quickOperator].map((index) => address(index).toLowerCase()), [],
     ]);
     const { timestamp } = await scene.rpc.request<{ timestamp: string }>('eth_getBlockByNumber', ['latest', false]);
     const factory = new Interface(marketFactory.abi as InterfaceAbi);

@@ -15,7 +15,7 @@ import { rpcTo } from '../support/json-rpc.js';
 describe('chains file of the development chain', () => {
   let home: string;
   let started: ChainsOfConfig | undefined;
-  const parts = { environment: {}, log: () => undefined, report: () => undefined };
+  const parts = { environment: {}, signs: true, log: () => undefined, report: () => undefined };
 
   beforeEach(async () => { home = await mkdtemp(join(tmpdir(), 'prediction-exchange-dev-chains-')); });
   afterEach(async () => {
@@ -33,13 +33,15 @@ describe('chains file of the development chain', () => {
 
     const [own, ...others] = started.chains;
     assert.deepEqual(others, []);
-    const { operator, blocksOnDemand, ...read } = (await readChainsFile(path, {}))[0]!;
+    const { blocksOnDemand, ...read } = (await readChainsFile(path, parts))[0]!;
     assert.deepEqual({ ...read, stalledAfterMs: Infinity }, own);
-    assert.equal(operator, computeAddress(own!.operatorKey).toLowerCase());
     assert.equal(blocksOnDemand, true);
     assert.equal(read.relayer, computeAddress(own!.relayerKey!).toLowerCase());
     assert.equal(read.quick, computeAddress(own!.quickKey!).toLowerCase());
-    assert.equal(new Set([read.relayer, read.quick, operator]).size, 3);
+    assert.equal(new Set([own!.operatorKey, own!.relayerKey, own!.quickKey]).size, 3);
+    const { operatorKey, relayerKey, quickKey, ...unsigned } = own!;
+    assert.ok(operatorKey && relayerKey && quickKey);
+    assert.deepEqual((await chainsOf({ ...config, chains: path }, { ...parts, signs: false })).chains, [unsigned]);
     for (const name of ['operator-key', 'relayer-key', 'quick-key']) assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600);
     const key = await readFile(join(directory, 'operator-key'), 'utf8');
     assert.equal((await readFile(path, 'utf8')).includes(key.trim()), false);
