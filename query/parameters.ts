@@ -104,16 +104,42 @@ export const position: ParameterKind<number> = {
   },
 };
 
+/** A log position, or a time in milliseconds since the Unix epoch. */
+export type Moment = { readonly position: number } | { readonly timeMs: number };
+
+const UTC = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,3})?Z$/;
+
+/** Digits are a log position; a time is in UTC as RFC 3339 writes it, to the millisecond. */
+export const moment: ParameterKind<Moment> = {
+  schema: Type.Union([position.schema, Type.String({ pattern: UTC.source })]), required: true, errors: [],
+  parse: (given) => {
+    const text = textOf(given);
+    const at = integerOf(text);
+    if (at !== undefined) return { position: at };
+    const timeMs = UTC.test(text) ? Date.parse(text) : NaN;
+    // A day that its month does not have is taken for one of the next month.
+    if (Number.isNaN(timeMs) || new Date(timeMs).toISOString().slice(0, 19) !== text.slice(0, 19)) {
+      throw refused(given, `an integer of 0 to ${Number.MAX_SAFE_INTEGER}, or a time such as 2026-01-31T12:00:00Z`);
+    }
+    return { timeMs };
+  },
+};
+
 /** How many entries an answer may have: 1 to `max`. A larger value is refused, not reduced to `max`. */
 export function limit({ byDefault, max }: { readonly byDefault: number; readonly max: number }): ParameterKind<number> {
-  return withDefault({
+  return withDefault(upTo(max), byDefault);
+}
+
+/** A number of 1 to `max`. */
+export function upTo(max: number): ParameterKind<number> {
+  return {
     schema: Type.Integer({ minimum: 1, maximum: max }), required: true, errors: [],
     parse: (given) => {
       const value = integerOf(textOf(given));
       if (value === undefined || value < 1 || value > max) throw refused(given, `an integer of 1 to ${max}`);
       return value;
     },
-  }, byDefault);
+  };
 }
 
 /** A kind in which an absent parameter gives undefined. */

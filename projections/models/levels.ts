@@ -1,10 +1,10 @@
-/** Book levels: the size that rests at each price, and when a market's book last changed. */
+/** Book levels: the size that rests at each price, and has rested there after each outcome, and when a market's book last changed. */
 import { LRUCache } from 'lru-cache';
 import type { FillMatched } from '../../engine/records/events.js';
 import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
 import { foldEvents, type EventTable } from '../event-table.js';
-import { InconsistentHistory, placedAt, type Fold, type Query } from '../projection.js';
+import { InconsistentHistory, placedAt, type Fold, type FoldedOutcome, type Query } from '../projection.js';
 
 const LOAD_LEVELS = {
   name: 'load_levels',
@@ -14,7 +14,10 @@ const LOAD_LEVELS = {
       join levels on market_id = market and outcome = of_outcome and side = of_side and price = at_price`,
 };
 
-/** Writes a batch's levels, each in one of three lists, and its books. One statement, because each statement costs a round trip. */
+/**
+ * Writes a batch's levels, each in one of three lists, its books, and the history of its levels. One statement, because each statement costs a
+ * round trip.
+ */
 const WRITE_LEVELS = {
   name: 'write_levels',
   text: `
@@ -29,6 +32,9 @@ const WRITE_LEVELS = {
     ), made as (
       insert into levels (market_id, outcome, side, price, size)
       select * from unnest($10::bytea[], $11::smallint[], $12::smallint[], $13::integer[], $14::numeric[])
+    ), past as (
+      insert into level_history (market_id, place, position, size, at_ms)
+      select * from unnest($17::bytea[], $18::integer[], $19::bigint[], $20::numeric[], $21::bigint[])
     )
     insert into books (market_id, updated_at_ms) select * from unnest($15::bytea[], $16::bigint[])
     on conflict (market_id) do update set updated_at_ms = excluded.updated_at_ms`,
@@ -44,9 +50,19 @@ interface Place {
   readonly price: number;
 }
 
+/** What one outcome changed at a level. */
+interface Step {
+  readonly position: number;
+  readonly at: number;
+  change: bigint;
+}
+
 interface Level extends Place {
   readonly name: string;
-  change: bigint;
+  /** As in `level_history`. */
+  readonly key: number;
+  /** In the order of their positions. */
+  readonly steps: Step[];
   /** The size before the batch; 0 when there was no such level. */
   before: bigint;
   /** The size after the batch. */
@@ -59,10 +75,10 @@ interface Book {
 }
 
 export const LEVEL_EVENTS: EventTable<Map<string, Book>> = {
-  OrderRested: (books, event, { at }) => { add(books, { at, place: event, change: BigInt(event.size) }); },
-  FillMatched: (books, event, { at }) => { add(books, { at, place: makerPlace(event), change: -BigInt(event.size) }); },
-  OrderCancelled: (books, event, { at }) => {
-    if (event.rested !== '0') add(books, { at, place: event, change: -BigInt(event.rested) });
+  OrderRested: (books, event, outcome) => { add(books, outcome, event, BigInt(event.size)); },
+  FillMatched: (books, event, outcome) => { add(books, outcome, makerPlace(event), -BigInt(event.size)); },
+  OrderCancelled: (books, event, outcome) => {
+    if (event.rested !== '0') add(books, outcome, event, -BigInt(event.rested));
   },
   OrderAccepted: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored', CancelRepeated: 'ignored', NonceFloorRaised: 'ignored',
   CommandRejected: 'ignored',
@@ -80,29 +96,38 @@ export function startLevels(): Fold {
   return async (batch, query) => {
     const books = foldEvents(LEVEL_EVENTS, batch, new Map());
     if (books.size === 0) return;
-    const changed: Level[] = [];
-    for (const { levels } of books.values()) {
-      for (const level of levels.values()) if (level.change !== 0n) changed.push(level);
-    }
-    await loadSizes(changed, sizes, query);
+    const touched = [...books.values()].flatMap(({ levels }) => [...levels.values()]);
+    await loadSizes(touched, sizes, query);
     const gone: Level[] = [];
     const moved: Level[] = [];
     const made: Level[] = [];
-    for (const level of changed) {
-      level.size = level.before + level.change;
+    const past: Past[] = [];
+    for (const level of touched) {
+      level.size = level.before;
+      for (const { position, at, change } of level.steps) past.push({ level, position, at, size: level.size += change });
       if (level.size < 0n) {
         const { marketId, outcome, side, price } = level;
         throw new InconsistentHistory(`level (market, outcome, side, price) ${[marketId, outcome, side, price].join()} falls below 0`);
       }
       sizes.set(level.name, level.size);
-      (level.size === 0n ? gone : level.before === 0n ? made : moved).push(level);
+      if (level.size !== level.before) (level.size === 0n ? gone : level.before === 0n ? made : moved).push(level);
     }
     const sized = (levels: readonly Level[]) => [...placeColumns(levels), numericArray(levels.map(({ size }) => size))];
     await query(WRITE_LEVELS, [
       ...placeColumns(gone), ...sized(moved), ...sized(made),
       byteaArray([...books.keys()]), int8Array([...books.values()].map(({ updatedAt }) => updatedAt)),
+      byteaArray(past.map(({ level }) => level.marketId)), int4Array(past.map(({ level }) => level.key)),
+      int8Array(past.map(({ position }) => position)), numericArray(past.map(({ size }) => size)), int8Array(past.map(({ at }) => at)),
     ]);
   };
+}
+
+/** A level after an outcome that touched it. */
+interface Past {
+  readonly level: Level;
+  readonly position: number;
+  readonly at: number;
+  readonly size: bigint;
 }
 
 /** Sets the levels' sizes before the batch. */
@@ -119,19 +144,19 @@ async function loadSizes(levels: readonly Level[], known: LRUCache<string, bigin
   }
 }
 
-/** Adds `change` to the level at a place, and notes that the market's book changed at `at`. */
-function add(books: Map<string, Book>, { at, place, change }: { at: number; place: Place; change: bigint }): void {
-  let book = books.get(place.marketId);
-  if (book === undefined) books.set(place.marketId, book = { updatedAt: at, levels: new Map() });
+/** Adds `change` to the level at a place, and notes that the outcome changed the market's book. */
+function add(books: Map<string, Book>, { position, at }: FoldedOutcome, { marketId, outcome, side, price }: Place, change: bigint): void {
+  let book = books.get(marketId);
+  if (book === undefined) books.set(marketId, book = { updatedAt: at, levels: new Map() });
   book.updatedAt = at;
-  const key = (place.outcome * 2 + place.side) * 1_000_000 + place.price;
-  const level = book.levels.get(key);
+  const key = (outcome * 2 + side) * 1_000_000 + price;
+  let level = book.levels.get(key);
   if (level === undefined) {
-    const { marketId, outcome, side, price } = place;
-    book.levels.set(key, { name: `${key}${marketId}`, marketId, outcome, side, price, change, before: 0n, size: 0n });
-  } else {
-    level.change += change;
+    book.levels.set(key, level = { name: `${key}${marketId}`, key, marketId, outcome, side, price, steps: [], before: 0n, size: 0n });
   }
+  const last = level.steps.at(-1);
+  if (last?.position === position) last.change += change;
+  else level.steps.push({ position, at, change });
 }
 
 function makerPlace({ marketId, outcome, price, takerSide }: FillMatched): Place {

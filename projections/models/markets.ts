@@ -10,13 +10,14 @@ const INSERT_MARKETS = {
   name: 'insert_markets',
   text: `
     insert into markets (number, market_id, question, description, category, contract_address, maker, expiration, chain_id, kind,
-      created_at_ms, closed, resolved, winning_outcome, yes_token, no_token)
+      created_at_ms, opened_position, closed, resolved, winning_outcome, yes_token, no_token)
     select (select coalesce(max(number) + 1, 0) from markets) + place, market_id, question, description, category,
-      contract_address, maker, expiration, chain_id, kind, created_at_ms, closed, resolved, nullif(winning_outcome, -1), yes_token, no_token
+      contract_address, maker, expiration, chain_id, kind, created_at_ms, opened_position, closed, resolved, nullif(winning_outcome, -1),
+      yes_token, no_token
     from unnest($1::integer[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::bigint[], $9::bigint[],
-      $10::text[], $11::bigint[], $12::boolean[], $13::boolean[], $14::smallint[], $15::numeric[], $16::numeric[])
+      $10::text[], $11::bigint[], $12::bigint[], $13::boolean[], $14::boolean[], $15::smallint[], $16::numeric[], $17::numeric[])
       as opened (place, market_id, question, description, category, contract_address, maker, expiration, chain_id, kind,
-        created_at_ms, closed, resolved, winning_outcome, yes_token, no_token)`,
+        created_at_ms, opened_position, closed, resolved, winning_outcome, yes_token, no_token)`,
 };
 
 /** A closed or resolved market stays closed or resolved, and keeps its tokens. */
@@ -41,6 +42,7 @@ interface Later {
 
 interface Opened extends Later {
   readonly event: MarketOpened;
+  readonly position: number;
   readonly at: number;
 }
 
@@ -53,7 +55,7 @@ interface Changes {
 const UNCHANGED: Later = { closed: false, resolved: false, winner: -1 };
 
 const EVENTS: EventTable<Changes> = {
-  MarketOpened: ({ opened }, event, { at }) => { opened.set(event.marketId, { event, at, ...UNCHANGED }); },
+  MarketOpened: ({ opened }, event, { position, at }) => { opened.set(event.marketId, { event, position, at, ...UNCHANGED }); },
   MarketTokenized: (changes, event) => { laterOf(changes, event.marketId).tokens = event; },
   MarketClosed: (changes, { marketId }) => { laterOf(changes, marketId).closed = true; },
   MarketResolved: (changes, { marketId, winningOutcome: winner }) => { Object.assign(laterOf(changes, marketId), { resolved: true, winner }); },
@@ -67,7 +69,7 @@ const EVENTS: EventTable<Changes> = {
   PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
-export const markets: Projection = { name: 'markets', version: 4, tables: marketTables, ignored: ignoredBy(EVENTS), start: () => fold };
+export const markets: Projection = { name: 'markets', version: 5, tables: marketTables, ignored: ignoredBy(EVENTS), start: () => fold };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
   const { opened, older } = foldEvents(EVENTS, batch, { opened: new Map(), older: new Map() });
@@ -94,6 +96,7 @@ function openedColumns(rows: readonly Opened[]): unknown[] {
     int8Array(rows.map(({ event }) => event.chainId)),
     textArray(rows.map(({ event }) => event.marketKind)),
     int8Array(rows.map(({ at }) => at)),
+    int8Array(rows.map(({ position }) => position)),
   ];
 }
 

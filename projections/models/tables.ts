@@ -15,6 +15,7 @@ create table if not exists projection (
 )`;
 
 /**
+ * `opened_position` is the log position of the market's MarketOpened.
  * `yes_token`, `no_token`: the ERC-1155 ids of the shares; null for a market without a chain. A resolved market without a `winning_outcome` is paid
  * half to half.
  */
@@ -35,11 +36,16 @@ create table markets (
   winning_outcome smallint,
   yes_token numeric(78),
   no_token numeric(78),
-  created_at_ms bigint not null
+  created_at_ms bigint not null,
+  opened_position bigint not null
 )`, `
 create index markets_by_contract on markets (contract_address)`];
 
-/** `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. */
+/**
+ * `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. `level_history` has what each level was
+ * after each outcome that touched it, also a size of 0: so it has every book as it was at any position. Its `place` is
+ * (outcome * 2 + side) * 1000000 + price: one column, since every order writes a row or two.
+ */
 export const orderTables = [`
 create table orders (
   number bigint primary key,
@@ -67,6 +73,14 @@ create table levels (
   price integer not null,
   size numeric(30) not null,
   primary key (market_id, outcome, side, price)
+)`, `
+create table level_history (
+  market_id bytea not null,
+  place integer not null,
+  position bigint not null,
+  size numeric(30) not null,
+  at_ms bigint not null,
+  primary key (market_id, place, position)
 )`, `
 create table books (
   market_id bytea primary key,

@@ -3,14 +3,19 @@ import { BUY, NO, SELL, YES, type MarketOutcome, type Side } from '../../engine/
 import type { Database } from '../database.js';
 import { answer, answering, bytes, hex, jsonArray, jsonObject, type Answer } from '../statement.js';
 
-const oneBook = answering('orderbook_of_outcome', ['orders'], jsonObject(`
+/** SQL of the answer, from the tables `levels` and `books`. $1 is the market's id, $2 the outcome. */
+export const ONE_BOOK = jsonObject(`
   select ${hex('$1::bytea')} as "marketId", ${levels(BUY, '= $2::smallint')} as bids, ${levels(SELL, '= $2::smallint')} as asks,
-    ${lastUpdate()} as "lastUpdate"`));
+    ${lastUpdate()} as "lastUpdate"`);
 
-const bothBooks = answering('orderbook', ['orders'], jsonObject(`
+/** The same for both outcomes; $1 is the market's id. */
+export const BOTH_BOOKS = jsonObject(`
   select ${hex('$1::bytea')} as "marketId", ${summedLevels(BUY)} as bids, ${summedLevels(SELL)} as asks, ${lastUpdate()} as "lastUpdate",
     ${jsonObject(`select ${levels(BUY, `= ${YES}`)} as bids, ${levels(SELL, `= ${YES}`)} as asks`)}::json as yes,
-    ${jsonObject(`select ${levels(BUY, `= ${NO}`)} as bids, ${levels(SELL, `= ${NO}`)} as asks`)}::json as no`));
+    ${jsonObject(`select ${levels(BUY, `= ${NO}`)} as bids, ${levels(SELL, `= ${NO}`)} as asks`)}::json as no`);
+
+const oneBook = answering('orderbook_of_outcome', ['orders'], ONE_BOOK);
+const bothBooks = answering('orderbook', ['orders'], BOTH_BOOKS);
 
 /**
  * Every level of a book, best first. `lastUpdate` is in Unix seconds, 0 if there was never an order. Without `outcome`, the sizes of

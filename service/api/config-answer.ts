@@ -5,7 +5,7 @@ import { MAX_REDEMPTIONS, RELAY_ACTIONS } from '../../command/relayer/bodies.js'
 import { MAX_DEADLINE_S } from '../../command/relayer/relayer.js';
 import { cancelTypes, orderTypes } from '../../command/signing/typed-data.js';
 import { MIN_LIFETIME_S, WORK_LIMIT } from '../../engine/rules/limits.js';
-import { EVENTS_LIMIT } from '../../query/events.js';
+import { EVENTS_LIMIT } from '../../query/history/events.js';
 import { ORDERS_LIMIT } from '../../query/orders/orders.js';
 import { HOLDER_ENTRIES } from '../../query/positions.js';
 import { MAX_CLAIM_ENTRIES } from '../../query/claims.js';

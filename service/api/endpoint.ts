@@ -36,11 +36,17 @@ export interface AnswerEntry {
   readonly contentType?: string;
   /** Set when the answer is a stream, which is sent piece by piece while the client listens. */
   readonly stream?: true;
-  /** Other content types that the client may request with `Accept`, each with a description. */
-  readonly alternatives?: Readonly<Record<string, string>>;
+  /** Other content types that the client may request with `Accept`. */
+  readonly alternatives?: Readonly<Record<string, Alternative>>;
   /** Other statuses with the same schema, each with a description. */
   readonly statuses?: Readonly<Record<number, string>>;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Alternative {
+  readonly description: string;
+  /** Set when the answer in this type may be sent piece by piece. */
+  readonly stream?: true;
 }
 
 export interface Endpoint {
@@ -130,6 +136,11 @@ export interface StreamReply extends ReplyHead {
   readonly stream: AsyncIterable<string | Uint8Array>;
   /** Aborts when the client reads too slowly: its connection is then cut. */
   readonly cut?: AbortSignal;
+  /**
+   * Set when the stream has an end that the client waits for: like every answer, it goes on when the service stops, and when it breaks off,
+   * its client sees that it is incomplete.
+   */
+  readonly finite?: true;
 }
 
 type Values<P extends Endpoint['parameters']> = { readonly [K in keyof P]: ReturnType<P[K]['parse']> };
@@ -141,7 +152,9 @@ export type Asked<E extends Endpoint> = Values<E['parameters']> & BodyOf<E> & Ty
 
 /** Answers an endpoint's requests. Throws RequestError for errors that the client may see. */
 export type Handle<E extends Endpoint> = (asked: Asked<E>, context: ContextOf<E>) => ReplyOf<E> | Promise<ReplyOf<E>>;
-type ReplyOf<E extends Endpoint> = E['answer'] extends { readonly stream: true } ? StreamReply : Reply;
+type ReplyOf<E extends Endpoint> = E['answer'] extends { readonly stream: true }
+  ? StreamReply
+  : E['answer'] extends { readonly alternatives: Readonly<Record<string, { readonly stream: true }>> } ? Reply | StreamReply : Reply;
 
 /** An endpoint with its handler, as the shell serves it. */
 export interface Route {
@@ -178,10 +191,24 @@ function parserOf(endpoint: Endpoint): (request: ApiRequest) => Record<string, u
   };
 }
 
-/** The first alternative that the client accepts by name, else JSON. */
+/** The first alternative that the client accepts by name, and no less gladly than JSON; else JSON, also for clients that do not accept it. */
 function contentTypeFor({ answer }: Endpoint, { headers }: ApiRequest): string {
-  return Object.keys(answer.alternatives ?? {}).find((type) => headers.accept?.includes(type)) ?? 'application/json';
+  const ranges = rangesIn(headers.accept ?? '');
+  const weightOf = (...names: readonly string[]) => names.map((name) => ranges.get(name)).find((weight) => weight !== undefined) ?? 0;
+  const json = weightOf('application/json', 'application/*', '*/*');
+  return Object.keys(answer.alternatives ?? {}).find((type) => weightOf(type) > 0 && weightOf(type) >= json) ?? 'application/json';
 }
+
+/** The weights of the media ranges that the header names, from 0 to 1 (RFC 9110, 12.5.1); what is no weight counts as none given. */
+function rangesIn(accept: string): ReadonlyMap<string, number> {
+  return new Map(accept.split(',').map((range) => {
+    const [name = '', ...parameters] = range.toLowerCase().split(';').map((part) => part.trim());
+    const weight = parameters.map((parameter) => WEIGHT.exec(parameter)?.[1]).find((text) => text !== undefined);
+    return [name, Number(weight ?? 1)];
+  }));
+}
+
+const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 
 function reader({ in: place, name }: Parameter): (request: ApiRequest) => unknown {
   const header = name.toLowerCase();

@@ -12,6 +12,7 @@ type Json = Record<string, unknown>;
 
 const INTRODUCTION = 'Order-book exchange for binary prediction markets. Prices, sizes and volumes have 6 decimals. JSON integers are exact, also beyond 2^53; '
   + 'integers of orders and permits may also be sent as decimal strings. '
+  + 'They are written with digits alone: 1.0 and 1e2 are refused. '
   + 'Any origin may call the API: orders and cancels are authorised by their signatures, and there are no cookies; while '
   + 'cancelAuth in /api/v1/config is open, no page of another site may cancel. Every GET endpoint also accepts HEAD.';
 
@@ -69,7 +70,9 @@ function answerOf({ answer, consistent }: Endpoint, description: string, compone
   const content: Record<string, Json> = {
     [answer.contentType ?? 'application/json']: { schema: components.refer(answer.schema), examples: named(answer.examples) },
   };
-  for (const [type, what] of Object.entries(answer.alternatives ?? {})) content[type] = { schema: { type: 'string', description: what } };
+  for (const [type, { description: what }] of Object.entries(answer.alternatives ?? {})) {
+    content[type] = { schema: { type: 'string', description: what } };
+  }
   return {
     description, content,
     ...(Object.keys(headers).length === 0

@@ -60,7 +60,7 @@ function refuse(request: IncomingMessage, limitBytes: number): RequestError | un
   return undefined;
 }
 
-const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 
 function isJson(contentType: string | undefined): boolean {
   return contentType !== undefined && (contentType === 'application/json' || JSON_TYPE.test(contentType));

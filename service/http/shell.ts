@@ -107,8 +107,7 @@ export class Shell {
     } catch (error) {
       if (error instanceof ClientGone) return;
       status = this.refuse(request, response, error, endpoint);
-      // A stream that broke off: destroy the connection, so that the client sees that the answer is incomplete.
-      if (!response.writableEnded) response.destroy();
+      if (!response.writableEnded) breakOff(request, response);
     }
     this.options.observer.answered(endpoint, status, ((ended ?? this.options.now()) - started) / 1_000);
   }
@@ -181,8 +180,8 @@ export class Shell {
     const end = (): void => { over.abort(); };
     const ends = [this.connections.signalOf(request.socket), ...reply.cut === undefined ? [] : [reply.cut]];
     for (const signal of ends) signal.addEventListener('abort', end);
-    this.streams.add(end);
-    if (this.stopping || request.method === 'HEAD' || ends.some(({ aborted }) => aborted)) end();
+    if (reply.finite !== true) this.streams.add(end);
+    if ((this.stopping && reply.finite !== true) || request.method === 'HEAD' || ends.some(({ aborted }) => aborted)) end();
     const source = reply.stream[Symbol.asyncIterator]();
     try {
       await pump(source, response, over.signal);
@@ -195,8 +194,17 @@ export class Shell {
       for (const signal of ends) signal.removeEventListener('abort', end);
     }
     // A client that does not read would not read the end either.
-    if (response.writableNeedDrain) response.destroy(); else response.end();
+    if (response.writableNeedDrain) breakOff(request, response); else response.end();
   }
+}
+
+/**
+ * Ends an answer of which something is missing so that the client sees it: without the last chunk of its transfer coding, or, since HTTP/1.0
+ * has no such coding and takes the end of the connection for that of the answer, by a reset.
+ */
+function breakOff({ httpVersion, socket }: IncomingMessage, response: ServerResponse): void {
+  if (httpVersion === '1.0') socket.resetAndDestroy();
+  response.destroy();
 }
 
 /**

@@ -3,9 +3,9 @@ import { RequestError } from '../../engine/records/errors.js';
 import type { Log } from '../../engine/log/log.js';
 import type { Database } from '../../query/database.js';
 import { failedClaims, pendingClaims } from '../../query/claims.js';
-import { events } from '../../query/events.js';
 import { markets, marketStats, platformStats } from '../../query/markets.js';
 import { orderbook } from '../../query/orders/orderbook.js';
+import { pastOrderbook } from '../../query/orders/past-orderbook.js';
 import { ordersOfTrader, ordersOfUser } from '../../query/orders/orders.js';
 import { holders, position, positionsOfUser } from '../../query/positions.js';
 import { newestPrice, priceHistory, type SourceUrls } from '../../query/prices.js';
@@ -13,8 +13,9 @@ import { activeQuickMarket, quickMarketHistory } from '../../query/quick-markets
 import { resolution } from '../../query/resolution.js';
 import { failedTrades, pendingTrades, settlementOfTransaction } from '../../query/settlements.js';
 import { activityOfMarket, tradesOfMarket, userActivity } from '../../query/trades.js';
-import { NDJSON } from '../api/endpoints/history.js';
+import { createTurns } from '../../query/turns.js';
 import type { ReadHandlers } from '../api/endpoints.js';
+import { unlessLogAway, type History } from './handlers/history.js';
 import type { PriceStreams } from './handlers/price-stream.js';
 
 export interface QueryParts {
@@ -26,10 +27,13 @@ export interface QueryParts {
   readonly assets: readonly string[];
   readonly sourceUrls: SourceUrls;
   readonly streams: PriceStreams;
+  readonly history: History;
 }
 
-export function createQueries({ db, log, now, assets, sourceUrls, streams }: QueryParts): ReadHandlers {
+export function createQueries({ db, log, now, assets, sourceUrls, streams, history }: QueryParts): ReadHandlers {
   const nowS = () => Math.floor(now() / 1_000);
+  // Two of the read models' connections at most: a past book with many levels takes long.
+  const pastBooks = { db, log, turns: createTurns(2, 100), now };
   /** The asset that was asked for. Throws RequestError `unknown_asset`. */
   const known = <Asked extends { readonly asset: string }>(asked: Asked): Asked => {
     if (!assets.includes(asked.asset)) throw new RequestError('unknown_asset', `it has those of ${assets.join(', ') || 'no asset'}`);
@@ -48,7 +52,8 @@ export function createQueries({ db, log, now, assets, sourceUrls, streams }: Que
     listTrades: (asked) => tradesOfMarket(db, asked),
     getResolution: ({ marketId }) => resolution(db, { marketId, nowS: nowS() }),
     getPlatformStats: (asked) => platformStats(db, asked),
-    getOrderbook: (asked) => orderbook(db, asked),
+    getOrderbook: ({ at, ...asked }, { signal }) => (
+      at === undefined ? orderbook(db, asked) : unlessLogAway(() => pastOrderbook(pastBooks, { ...asked, at }, signal))),
     listPendingTrades: (asked) => pendingTrades(db, asked),
     listFailedTrades: (asked) => failedTrades(db, { ...asked, nowMs: now() }),
     listPendingClaims: (asked) => pendingClaims(db, asked),
@@ -59,6 +64,6 @@ export function createQueries({ db, log, now, assets, sourceUrls, streams }: Que
     getPrice: (asked) => newestPrice(db, { ...known(asked), sourceUrls }),
     listPrices: (asked) => priceHistory(db, { ...known(asked), sourceUrls }),
     streamPrices: (asked, context) => streams.follow(known(asked), context),
-    listEvents: ({ from, limit, contentType }) => events(log, { from, limit, ndjson: contentType === NDJSON }),
+    listEvents: (asked, context) => history.list(asked, context),
   };
 }

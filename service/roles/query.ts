@@ -1,8 +1,9 @@
-/** The query role: answers reads from the read models, and pages of the history from the log. */
+/** The query role: answers reads from the read models, and the history from the log. */
 import { SOURCE_URLS } from '../../command/prices/price-sources.js';
 import { within } from '../../engine/waiting.js';
 import { createPriceFeed } from '../../query/price-feed.js';
 import { readEndpoints } from '../api/endpoints.js';
+import { createHistory } from './handlers/history.js';
 import { createPriceStreams } from './handlers/price-stream.js';
 import { createQueries } from './queries.js';
 import { lagReasons, type ReadinessParts } from '../process/readiness.js';
@@ -14,7 +15,7 @@ const POSITION_WITHIN_MS = 2_000;
 
 export const query: Role = {
   name: 'query',
-  reads: 'the read models; commands and outcomes, for pages of the history; the chains\' stablecoins',
+  reads: 'the read models; commands and outcomes, for the history and its times; the chains\' stablecoins',
   writes: 'nothing',
   async start({ log, logger, config, now, readModels, logLength, chains, conditions }) {
     const db = await readModels();
@@ -24,9 +25,10 @@ export const query: Role = {
     const unread = (): ReadinessParts => ({ reasons: conditions.isAway('read models') ? [] : ['the read models cannot be read'] });
     const feed = createPriceFeed({ db, onError: (error) => { logger.warn({ error: String(error) }, 'price stream'); } });
     const streams = createPriceStreams(feed, config);
-    const queries = createQueries({ db, log, now, assets: config.quickAssets, sourceUrls: SOURCE_URLS, streams });
+    const history = createHistory({ db, log, now: () => performance.now() });
+    const queries = createQueries({ db, log, now, assets: config.quickAssets, sourceUrls: SOURCE_URLS, streams, history });
     return {
-      routes: readEndpoints(queries), figures: streams.figures, failed: neverFails,
+      routes: readEndpoints(queries), figures: [...streams.figures, ...history.figures], failed: neverFails,
       // The read models are closed with the shared parts.
       stop: () => feed.close(),
       health: joined(async (): Promise<ReadinessParts> => {

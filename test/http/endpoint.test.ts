@@ -109,6 +109,22 @@ describe('service: an endpoint', () => {
     assert.deepEqual(await ask('*/*'), ['application/json', 'application/json; charset=utf-8']);
     await shell.stop();
   });
+
+  it('takes the content type that the client likes best, and an alternative only by its name', async () => {
+    const shell = await startShell({ handlers: { listEvents: ({ contentType }) => ({ body: contentType }) } });
+    const ask = async (accept: string) => (await once(shell.port, 'GET', '/api/v1/events', { headers: { Accept: accept } })).body;
+    const lines = [
+      'application/x-ndjson, */*', 'Application/X-NDJSON', 'application/x-ndjson; charset=utf-8', 'application/json, application/x-ndjson', 'application/x-ndjson;q=abc',
+      'application/json;q=0.5, application/x-ndjson;q=0.8', 'application/x-ndjson ; q=0.8,*/*;q=0.5', 'text/html, application/x-ndjson;q=0.001',
+    ];
+    for (const accept of lines) assert.equal(await ask(accept), 'application/x-ndjson', accept);
+    const pages = [
+      '', 'application/*', 'text/html', 'application/x-ndjson;q=0', 'application/x-ndjson;q=0, text/html', 'application/json, application/x-ndjson;q=0.9',
+      'application/x-ndjson;q=0.5, */*;q=0.8', 'application/x-ndjson-seq', 'application/json;q=0',
+    ];
+    for (const accept of pages) assert.equal(await ask(accept), 'application/json', accept);
+    await shell.stop();
+  });
 });
 
 describe('service: a stream', () => {

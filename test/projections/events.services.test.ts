@@ -85,6 +85,26 @@ const NOTHING: Rows = {
   redemptions: [], assertions: [], relays: [], claims: [], prices: [], quick_markets: [],
 };
 
+/** What each level is after each outcome that touches it. */
+function levelHistoryOf(history: readonly Event[][]): Rows[string] {
+  const sizes = new Map<string, bigint>();
+  return history.flatMap((events, n) => {
+    const touched = new Map<string, object>();
+    const add = (of: { marketId: string; outcome: number; side: number; price: number }, change: bigint): void => {
+      const key = `${of.marketId},${of.outcome * 2_000_000 + of.side * 1_000_000 + of.price}`;
+      sizes.set(key, (sizes.get(key) ?? 0n) + change);
+      const [market_id, place] = key.split(',');
+      touched.set(key, { market_id, place: Number(place), position: String(n), size: String(sizes.get(key)), at_ms: at(n) });
+    };
+    for (const event of events) {
+      if (event.type === 'OrderRested') add(event, BigInt(event.size));
+      else if (event.type === 'FillMatched') add({ ...event, side: 1 - event.takerSide }, -BigInt(event.size));
+      else if (event.type === 'OrderCancelled' && event.rested !== '0') add(event, -BigInt(event.rested));
+    }
+    return [...touched.values()] as Record<string, unknown>[];
+  }).sort((a, b) => Object.values(a).join() < Object.values(b).join() ? -1 : 1);
+}
+
 /** Outcome 1 rests Alice's order 1; outcome 2 brings Bob's order 2, which takes 40 of it and keeps 60 resting higher up. */
 const fill = matched();
 const crossed: Event[][] = [
@@ -99,7 +119,7 @@ const crossedRows = {
 const marketRow = (n: number, fields: object = {}) => ({
   number: n, market_id: hash(0xaa + n), question: 'Will it rain?', description: 'In "Oslo" \\ Bergen, {tomorrow}', category: 'general',
   contract_address: address(0xc0 + n), maker: address(9), expiration: '1800000000', chain_id: '137', kind: 'standard', closed: false, resolved: false,
-  winning_outcome: null, created_at_ms: at(0), yes_token: null, no_token: null, ...fields,
+  winning_outcome: null, created_at_ms: at(0), opened_position: '0', yes_token: null, no_token: null, ...fields,
 });
 
 const proposed = (n: number, fields: Partial<ResolutionProposed> = {}): ResolutionProposed => ({
@@ -120,12 +140,12 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
     name: 'MarketOpened: numbered in order of opening, texts kept whatever they hold',
     history: [[opened(0), opened(1, { question: 'NULL', description: '' })], [opened(2, { question: 'a\0b,"', marketKind: 'quick', category: 'defi' })]],
     rows: { markets: [marketRow(0), marketRow(1, { question: 'NULL', description: '' }),
-      marketRow(2, { question: 'a\uFFFDb,"', kind: 'quick', category: 'defi', created_at_ms: at(1) })] },
+      marketRow(2, { question: 'a\uFFFDb,"', kind: 'quick', category: 'defi', created_at_ms: at(1), opened_position: '1' })] },
   },
   {
     name: 'MarketClosed: of an earlier outcome and of the same one',
     history: [[opened(0), opened(1)], [{ type: 'MarketClosed', v: 1, marketId: MARKET }], [opened(2), { type: 'MarketClosed', v: 1, marketId: hash(0xac) }]],
-    rows: { markets: [marketRow(0, { closed: true }), marketRow(1), marketRow(2, { closed: true, created_at_ms: at(2) })] },
+    rows: { markets: [marketRow(0, { closed: true }), marketRow(1), marketRow(2, { closed: true, created_at_ms: at(2), opened_position: '2' })] },
   },
   { name: 'OrderAccepted: open with all of it left', history: [[], [accepted(1, ALICE)]], rows: { orders: [orderRow(1, ALICE)] } },
   {
@@ -237,13 +257,13 @@ const scenarios: { name: string; history: Event[][]; rows: Partial<Rows> }[] = [
       [{ type: 'MarketClosed', v: 1, marketId: MARKET }, { type: 'MarketResolved', v: 1, marketId: MARKET, winningOutcome: 1 }],
       [opened(1), { type: 'MarketResolved', v: 1, marketId: hash(0xab), winningOutcome: 0 }], [{ type: 'MarketClosed', v: 1, marketId: hash(0xab) }]],
     rows: { markets: [marketRow(0, { closed: true, resolved: true, winning_outcome: 1, yes_token: UINT256_MAX, no_token: '2' }),
-      marketRow(1, { closed: true, resolved: true, winning_outcome: 0, created_at_ms: at(2) })] },
+      marketRow(1, { closed: true, resolved: true, winning_outcome: 0, created_at_ms: at(2), opened_position: '2' })] },
   },
   {
     name: 'MarketHalved: resolved without a winner, of an earlier outcome and of the same one',
     history: [[opened(0)], [{ type: 'MarketClosed', v: 1, marketId: MARKET }, { type: 'MarketHalved', v: 1, marketId: MARKET }],
       [opened(1), { type: 'MarketHalved', v: 1, marketId: hash(0xab) }]],
-    rows: { markets: [marketRow(0, { closed: true, resolved: true }), marketRow(1, { resolved: true, created_at_ms: at(2) })] },
+    rows: { markets: [marketRow(0, { closed: true, resolved: true }), marketRow(1, { resolved: true, created_at_ms: at(2), opened_position: '2' })] },
   },
   {
     name: 'PositionRedeemed: what was paid, to whom and where',
@@ -327,7 +347,7 @@ describe('projections: events', () => {
         const outcomes = outcomesOf(AT, ...history);
         await projectTo(outcomes.length, { url, log: await logOf(outcomes), limits: { outcomes: size, events: 1_000 } });
         const { projection, ...tables } = await readTables(url);
-        assert.deepEqual(tables, { ...NOTHING, ...rows });
+        assert.deepEqual(tables, { ...NOTHING, level_history: levelHistoryOf(history), ...rows });
         assert.deepEqual(projection, checkpointsAt(outcomes.length));
       });
     }

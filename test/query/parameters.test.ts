@@ -4,7 +4,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import Type from 'typebox';
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import {
-  address, chainId, limit, marketId, marketReference, optional, orderHash, outcome, position, text, transactionHash, withDefault, type ParameterKind,
+  address, chainId, limit, marketId, marketReference, moment, optional, orderHash, outcome, position, text, transactionHash, withDefault,
+  type ParameterKind,
 } from '../../query/parameters.js';
 
 const ADDRESS = `0x${'aB'.repeat(20)}`;
@@ -15,7 +16,7 @@ const sent = text(Type.String());
 
 /** The kinds by the names that the tests have. */
 const kinds = {
-  address, chainId, marketId, marketReference, orderHash, outcome, position, transactionHash, limit50, fromZero, sent,
+  address, chainId, marketId, marketReference, moment, orderHash, outcome, position, transactionHash, limit50, fromZero, sent,
   optionalMarketId: optional(marketId), optionalChainId: optional(chainId), optionalOutcome: optional(outcome), optionalPosition: optional(position),
 } as const satisfies Record<string, ParameterKind<unknown>>;
 type Kind = keyof typeof kinds;
@@ -25,6 +26,9 @@ describe('query: parameters', () => {
     ['address', ADDRESS, ADDRESS.toLowerCase()],
     ['address', `0X${'F'.repeat(40)}`, `0x${'f'.repeat(40)}`],
     ['marketId', BYTES32, BYTES32.toLowerCase()],
+    ['moment', '0', { position: 0 }], ['moment', '9007199254740991', { position: Number.MAX_SAFE_INTEGER }],
+    ['moment', '1970-01-01T00:00:01Z', { timeMs: 1_000 }], ['moment', '2024-02-29T23:59:59.999Z', { timeMs: 1_709_251_199_999 }],
+    ['moment', '2024-02-29T23:59:59.5Z', { timeMs: 1_709_251_199_500 }],
     ['orderHash', BYTES32, BYTES32.toLowerCase()],
     ['transactionHash', BYTES32, BYTES32.toLowerCase()],
     ['optionalMarketId', BYTES32, BYTES32.toLowerCase()],
@@ -62,6 +66,8 @@ describe('query: parameters', () => {
     ['optionalOutcome', 'invalid_request', ['', '2', 'maybe', '00', 'YES ', 'constructor', '__proto__']],
     ['limit50', 'invalid_request', ['', '0', '101', '-1', '1.0', 'all', 'NaN', '1e2', '9'.repeat(400)]],
     ['optionalPosition', 'invalid_request', ['', '-1', '9007199254740992', 'end']],
+    ['moment', 'invalid_request', ['', '-1', '1.5', '9007199254740992', 'now', '2026-01-31', '2026-01-31T12:00:00', '2026-01-31T12:00:00+01:00', '2026-02-29T00:00:00Z',
+      '2026-13-01T00:00:00Z', '2026-01-31T25:00:00Z', '2026-01-31T24:00:00Z', '2026-01-31T12:00:00.1234Z', '+02026-01-31T12:00:00Z']],
   ];
   for (const [kind, code, values] of refused) {
     for (const value of values) {

@@ -8,7 +8,7 @@ import { createTail, PAGE_RECORDS } from '../tail.js';
 import { attemptsOf } from './append.js';
 import { canPass, clientConfig, createConnection, soleRow, type ConnectionOptions } from './connection.js';
 import { readPage } from './read.js';
-import { CREATE_SCHEMA, LENGTH, STREAM_NUMBERS } from './schema.js';
+import { CREATE_SCHEMA, LENGTH, MAY_CREATE, STREAM_NUMBERS } from './schema.js';
 import { createSignals } from './signals.js';
 
 export interface PostgresLogOptions {
@@ -95,8 +95,12 @@ async function createSchema(options: ConnectionOptions): Promise<void> {
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await client.query(CREATE_SCHEMA);
+    // A user who may only read cannot make the log: somebody else does. Until then this one may not even see it.
+    const { rows: [may] } = await client.query<{ create: boolean }>(MAY_CREATE);
+    if (may?.create === true) await client.query(CREATE_SCHEMA);
+    else await client.query(LENGTH, [STREAM_NUMBERS.commands]).catch((cause: unknown) => { throw new LogUnavailable(false, { cause }); });
   } catch (cause) {
+    if (cause instanceof LogUnavailable) throw cause;
     throw canPass(cause) ? new LogUnavailable(false, { cause }) : cause;
   } finally {
     void client.end().catch(() => undefined);

@@ -89,13 +89,27 @@ create or replace function log.ids(of_stream smallint, first_position bigint, ma
   where r.stream = of_stream and r.position >= first_position and r.position < first_position + many
 $$`;
 
+/** Lets the role of the queries read the log, where the cluster has such a role. */
+const GRANTS = `
+do $$ begin
+  if exists (select from pg_roles where rolname = 'query_reader') and not has_schema_privilege('query_reader', 'log', 'usage') then
+    grant usage on schema log to query_reader;
+    grant select on all tables in schema log to query_reader;
+  end if;
+end $$`;
+
+/** Whether this user can make the log's schema, or has made it. */
+export const MAY_CREATE = `
+select case when exists (select from pg_namespace where nspname = 'log') then has_schema_privilege('log', 'create')
+  else has_database_privilege(current_database(), 'create') end as create`;
+
 /**
  * Creates what is missing, in one transaction. The advisory lock makes processes that start at the same time take turns. When nothing is
  * missing, no statement waits for writers or makes them wait. For Postgres 16 and later.
  */
 export const CREATE_SCHEMA = [
   'begin', 'select pg_advisory_xact_lock(7263510842)', 'create schema if not exists log',
-  STREAMS, STREAM_ROWS, RECORDS, IDS, FIND, APPEND, 'commit',
+  STREAMS, STREAM_ROWS, RECORDS, IDS, FIND, APPEND, GRANTS, 'commit',
 ].join(';\n');
 
 /** Parameters: stream, ids, data, position, whether exactly at that position. */

@@ -30,9 +30,14 @@ const none = { bids: [], asks: [] };
 export const getOrderbook = defineEndpoint({
   ...reading,
   id: 'getOrderbook', path: '/api/v1/orderbook/{marketId}', summary: 'Price levels of a market',
-  description: 'YES and NO have separate books. A market without orders has empty bids and asks.',
+  description: 'YES and NO have separate books. A market without orders has empty bids and asks. With `at`, the book is as it was after the outcome at this '
+    + 'log position, or after the last outcome that is not later than this time; `X-Log-Position` is the position. Such an answer never changes, but for a time '
+    + 'after the newest outcome.',
   parameters: {
     marketId: parameter.marketIdInPath,
+    at: inQuery('at', kind.optional(kind.moment), {
+      description: 'A log position, or a time in UTC to the millisecond such as 2026-01-31T12:00:00Z. Without this parameter: now.', example: 4_217,
+    }),
     outcome: inQuery('outcome', kind.optional(kind.outcome), {
       description: 'YES or 0, NO or 1. Without this parameter, the sizes of both books are added by price.', example: 'YES',
     }),
@@ -50,7 +55,7 @@ export const getOrderbook = defineEndpoint({
       'no orders': { marketId: example.marketId, ...none, lastUpdate: 0, yes: none, no: none },
     },
   },
-  errors: ['unavailable'],
+  errors: ['unavailable', 'unknown_market', 'not_recorded_yet', 'overloaded'],
 });
 
 const TokenId = named('TokenId', Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$', description: 'A uint256 as a decimal string.' }));

@@ -1,5 +1,5 @@
 /** The relayer's endpoints: one per action that users sign and the service sends, and the nonces that they sign with. */
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { bodies, type RelayAction } from '../../../command/relayer/bodies.js';
 import { schemaOf } from '../../../command/relayer/body-fields.js';
 import type { Relay } from '../../../command/relayer/relayer.js';
@@ -66,6 +66,12 @@ const examples: Readonly<Record<RelayAction, object>> = {
   'ctf-merge': sets,
 };
 
+/** The four fields of the bond's permit are given together. */
+function withBondPermit(schema: TSchema): TSchema {
+  const names = ['bondPermitDeadline', 'bondV', 'bondR', 'bondS'];
+  return { ...schema, dependentRequired: Object.fromEntries(names.map((name) => [name, names.filter((other) => other !== name)])) };
+}
+
 /** An endpoint whose requests carry a bearer token and a signed body. */
 type RelayEndpoint = Endpoint & { readonly authority: TokenAuthority; readonly body: Body<Buffer> };
 
@@ -74,7 +80,7 @@ function relayEndpoint(action: RelayAction, { id, summary, description }: { id: 
   return {
     id, summary, role: 'relayer', method: 'POST', path: `/api/v1/relayer/${action}`, tag: 'Relayer', parameters: {},
     description: `${description} ${isBatch ? '' : ONE_TRANSACTION}`.trim(),
-    body: bytesOf(schemaOf(bodies[action]), { limitBytes: isBatch ? MAX_BATCH_BYTES : MAX_BODY_BYTES, examples: { request: examples[action] } }),
+    body: bytesOf(action === 'propose-resolution' ? withBondPermit(schemaOf(bodies[action])) : schemaOf(bodies[action]), { limitBytes: isBatch ? MAX_BATCH_BYTES : MAX_BODY_BYTES, examples: { request: examples[action] } }),
     authority: bearer(`relay:${action}`), errorShape: relayerErrors, answer: isBatch ? relayedBatch : relayed, errors: ERRORS, limit: 'orders', consistent: false,
   };
 }
@@ -145,7 +151,7 @@ export const getUserNonces = defineEndpoint({
       },
     },
   },
-  errors: ['unknown_market', 'chain_unavailable'], limit: 'reads', consistent: false,
+  errors: ['unknown_chain', 'unknown_market', 'chain_unavailable'], limit: 'reads', consistent: false,
 });
 
 export type GetUserNonces = Handle<typeof getUserNonces>;

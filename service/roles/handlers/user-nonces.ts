@@ -14,7 +14,7 @@ export function createUserNonces({ view, chains }: { view: EngineView; chains: R
   const readers = new Map([...chains].map(([chainId, { chain, clientRpc }]) => [chainId, { chain, reads: createChainReads(chain, clientRpc) }]));
   return async ({ user, chainId, marketId }) => {
     const reader = readers.get(chainId);
-    if (reader === undefined) throw new RequestError('chain_unavailable', `chain ${chainId} is not configured`);
+    if (reader === undefined) throw new RequestError('unknown_chain');
     if (marketId !== undefined && view.market(marketId)?.chainId !== chainId) throw new RequestError('unknown_market');
     const markets = marketId === undefined ? newestMarkets(view, chainId) : [marketId];
     const space = (name: Parameters<typeof nonceSpaceOf>[0]['name'], nonceOf?: string) => nonceSpaceOf({ name, nonceOf }, user, reader.chain.contracts).call;

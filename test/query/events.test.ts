@@ -1,11 +1,22 @@
 /** The history for auditors: the bytes as recorded, digests that can be recomputed from the answer alone, pages. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { encodeCommand, encodeOutcome, recordId } from '../../engine/records/codec.js';
-import type { Event } from '../../engine/records/events.js';
-import type { Log, LogRecord, Stream } from '../../engine/log/log.js';
-import { events } from '../../query/events.js';
-import { bytes32 } from '../support/read-models.js';
+import { recordId } from '../../engine/records/codec.js';
+import type { Log } from '../../engine/log/log.js';
+import { events as eventsOf, streamEvents, type EventsAsked } from '../../query/history/events.js';
+import { createTurns } from '../../query/turns.js';
+import { recordedHistory as history } from '../support/recorded-history.js';
+
+const ownOrders = () => assert.fail('nobody asks for a trader');
+const events = (log: Log, asked: EventsAsked) => eventsOf({ log, ownOrders }, asked);
+
+/** The whole stream as text, and the position that it tells. */
+async function streamed(log: Log, asked: EventsAsked, now = () => 0): Promise<{ text: string; position: number }> {
+  const { lines, position } = await streamEvents({ log, ownOrders, turns: createTurns(1), now }, asked);
+  let text = '';
+  for await (const piece of lines) text += piece.toString();
+  return { text, position };
+}
 
 describe('query: events', () => {
   it('shows each command and outcome byte for byte, with its digest', async () => {
@@ -20,9 +31,9 @@ describe('query: events', () => {
 
   it('gives all that an auditor needs to recompute every digest from the text of the answer', async () => {
     const log = history(5);
-    const { body } = await events(log, { ndjson: true });
+    const { text } = await streamed(log, {});
     let digest = Buffer.alloc(32);
-    const lines = body.split('\n');
+    const lines = text.split('\n');
     assert.equal(lines.pop(), '');
     assert.equal(lines.length, 5);
     lines.forEach((line, position) => {
@@ -55,7 +66,8 @@ describe('query: events', () => {
   it('is empty before the first outcome and beyond the end', async () => {
     assert.deepEqual(await events(history(0, 2), {}), { body: '{"events":[],"count":0,"next":0}', position: -1, next: 0 });
     assert.deepEqual(await events(history(3), { from: 9 }), { body: '{"events":[],"count":0,"next":9}', position: 2, next: 9 });
-    assert.deepEqual(await events(history(3), { from: 9, ndjson: true }), { body: '', position: 2, next: 9 });
+    assert.deepEqual(await streamed(history(3), { from: 9 }), { text: '', position: 2 });
+    assert.deepEqual(await streamed(history(0, 2), {}), { text: '', position: -1 });
   });
 
   it('ends a page early rather than hold hundreds of the largest records', async () => {
@@ -69,42 +81,46 @@ describe('query: events', () => {
     assert.equal(next, 100);
   });
 
+  it('streams from any position to the newest entry at the beginning, or as many entries as asked for', async () => {
+    const log = history(1_300);
+    const positions = async (asked: EventsAsked) => (await streamed(log, asked)).text.split('\n').filter(Boolean)
+      .map((line) => (JSON.parse(line) as { position: number }).position);
+    const all = Array.from({ length: 1_300 }, (_, i) => i);
+    assert.deepEqual(await positions({}), all);
+    assert.deepEqual(await positions({ from: 99, limit: 702 }), all.slice(99, 801));
+    assert.deepEqual(await positions({ from: 1_299, limit: Number.MAX_SAFE_INTEGER }), [1_299]);
+    const { lines } = await streamEvents({ log, ownOrders, turns: createTurns(1), now: () => 0 }, { from: 1_298 });
+    log.records.commands.push(...history(1_301).records.commands.slice(-1));
+    log.records.outcomes.push(...history(1_301).records.outcomes.slice(-1));
+    const pieces = [];
+    for await (const piece of lines) pieces.push(piece.toString());
+    assert.equal(pieces.join('').split('\n').length, 3);
+  });
+
+  it('ends with an error where the log has less than it said', async () => {
+    const log = history(700);
+    log.records.outcomes.length = 650;
+    await assert.rejects(streamed({ ...log, length: () => Promise.resolve(700) }, {}), { name: 'BrokenSequence' });
+  });
+
+  it('looks through so much of the history for a filtered page, and says where to go on', async () => {
+    const log = history(10_050);
+    const filter = { event: 'FillMatched' } as const;
+    assert.deepEqual(await events(log, { from: 20, filter }), { body: '{"events":[],"count":0,"next":10020}', position: 10_049, next: 10_020 });
+    assert.deepEqual(await events(log, { from: 10_020, filter }), { body: '{"events":[],"count":0,"next":10050}', position: 10_049, next: 10_050 });
+    const found = await events(log, { from: 3, limit: 2, filter: { event: 'CommandRejected' } });
+    assert.deepEqual([(JSON.parse(found.body) as { count: number }).count, found.next], [2, 5]);
+  });
+
+  it('shows during a long search that it goes on, by empty lines', async () => {
+    let nowMs = 0;
+    const { text } = await streamed(history(1_300), { filter: { event: 'FillMatched' } }, () => nowMs += 4_000);
+    assert.match(text, /^\n+$/);
+  });
+
   it('refuses to show an outcome that does not end with its digest', async () => {
     const log = history(1);
     log.records.outcomes = log.records.outcomes.map((record) => ({ ...record, data: Buffer.from('{"at":1,"events":[]}') }));
     await assert.rejects(events(log, {}), { name: 'MalformedRecord' });
   });
 });
-
-interface History extends Log {
-  readonly records: Record<Stream, LogRecord[]>;
-  readonly digests: readonly string[];
-}
-
-/** A log with so many outcomes, and as many commands or more. */
-function history(outcomes: number, commands = outcomes): History {
-  const records: Record<Stream, LogRecord[]> = { commands: [], outcomes: [] };
-  const digests: string[] = [];
-  let digest = Buffer.alloc(32);
-  for (let position = 0; position < commands; position++) {
-    const command = encodeCommand({ kind: 'AdvanceClock', v: 1, at: 1_000 + position });
-    records.commands.push({ position, id: recordId(String(position)), data: command });
-    if (position >= outcomes) continue;
-    const rejected: Event = { type: 'CommandRejected', v: 1, code: 'unknown_order', subject: `é ","digest" ${position}` };
-    const text = JSON.stringify({ at: 1_000 + position, events: [rejected] });
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(command.length);
-    digest = createHash('sha256').update(digest).update(length).update(command).update(text).digest();
-    const recorded = `0x${digest.toString('hex')}`;
-    digests.push(recorded);
-    records.outcomes.push({ position, id: bytes32(position), data: encodeOutcome(text, recorded) });
-  }
-  return {
-    records, digests,
-    length: (stream) => Promise.resolve(records[stream].length),
-    read: (stream, from, limit) => Promise.resolve(records[stream].slice(from, from + limit)),
-    append: () => assert.fail('a read appends nothing'),
-    follow: () => assert.fail('a page needs no follower'),
-    close: () => Promise.resolve(),
-  };
-}

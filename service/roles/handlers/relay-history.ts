@@ -1,0 +1,35 @@
+/** What the relayer's desk reads and writes of the history: through the replica, and with commands of its own. */
+import type { RelayHistory } from '../../../command/relayer/desk.js';
+import { LogUnavailable, type Log } from '../../../engine/log/log.js';
+import { encodeCommand, recordId } from '../../../engine/records/codec.js';
+import { RequestError } from '../../../engine/records/errors.js';
+import type { Replica } from '../../../engine/run/replica.js';
+import type { ChainWatch } from '../../chains/chain-watch.js';
+
+export interface RelayHistoryParts {
+  readonly log: Log;
+  /** Of this process: no other one has it. */
+  readonly writerId: string;
+  readonly replica: Pick<Replica, 'view' | 'outcomeOf'>;
+  readonly watch: Pick<ChainWatch, 'catchUp'>;
+}
+
+export function relayHistory(chainId: number, { log, writerId, replica, watch }: RelayHistoryParts): RelayHistory {
+  let commands = 0;
+  return {
+    open: () => replica.view.openRelays(chainId),
+    nextBlock: () => replica.view.cursor(chainId)?.nextBlock ?? 0,
+    catchUp: () => watch.catchUp(),
+    async record(command) {
+      try {
+        const id = recordId(`${command.kind}:${command.requestId}:${writerId}:${commands++}`);
+        const position = await log.append('commands', [{ id, data: encodeCommand(command) }]);
+        const { events } = await replica.outcomeOf(position);
+        return { position, taken: events.every(({ type }) => type !== 'CommandRejected') };
+      } catch (error) {
+        if (error instanceof LogUnavailable) throw new RequestError('relay_unavailable', 'the log does not answer');
+        throw error;
+      }
+    },
+  };
+}
