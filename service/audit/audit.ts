@@ -9,7 +9,7 @@ import { createChainAudit, finalBlock, type Beyond, type ChainAudit } from './ch
 import { openPositionStore, type PositionStore } from './chain/position-store.js';
 import { checkBelongs, loadCheckpoint, saveCheckpoint } from './checkpoint.js';
 import type { AuditOptions, Ended } from './audit-options.js';
-import { CannotAudit, Differs, earlier, type Difference } from './difference.js';
+import { CannotAudit, Differs, earlier, stopIfAsked, type Difference } from './difference.js';
 import { findings } from './findings.js';
 import { compareTables } from './read-models/compare-tables.js';
 import { pinReadModels, type LiveReadModels } from './read-models/live-read-models.js';
@@ -92,6 +92,8 @@ async function run(options: AuditOptions, signatures: SignaturePool | undefined,
       store?.flush();
       await saveCheckpoint(checkpoint.path, replay.engine, { grounds, counts: replay.counts, chains: chains.map((chain) => chain.progress()) });
     };
+  // Also shows at once that the file can be written.
+  if (kept === undefined) await save?.();
   const auditing: Auditing = { options, replay, chains, signatures, save, heads };
   return { ...await toTheEnd(auditing), replay, chains, resumedAt: kept?.position ?? 0 };
 }
@@ -146,11 +148,18 @@ async function replayTo(auditing: Auditing, to: number | undefined): Promise<Dif
     }
   } catch (error) {
     if (!(error instanceof Differs)) {
-      if (error instanceof CannotAudit && signal?.aborted !== true) await keepWhatWasChecked(auditing);
+      if (error instanceof CannotAudit && replay.view.position > savedAt) await keepWhatWasChecked(auditing);
       throw error;
     }
     found = error.difference;
   }
+  found = await settled(found, signatures, chains);
+  if (found === undefined) {
+    if (replay.view.position > savedAt) await save?.();
+    return undefined;
+  }
+  // What a chain contradicts may be what led to this difference.
+  for (const chain of chains) chain.catchUp();
   return await settled(found, signatures, chains);
 }
 
@@ -186,8 +195,8 @@ async function finishChains(auditing: Auditing, beyond: Map<number, Beyond>): Pr
       beyond.set(chain.chainId, behind);
       if (difference === undefined) await mustReach(options, chain.chainId, behind);
     } catch (error) {
-      if (!(error instanceof Differs)) throw error;
-      first = earlier(first, error.difference);
+      if (error instanceof Differs) first = earlier(first, error.difference);
+      else if (first === undefined) throw error;
     }
   }
   return first;
@@ -206,13 +215,17 @@ async function mustReach({ source, patienceMs = 30_000 }: AuditOptions, chainId:
   });
 }
 
-async function compareReadModels(live: LiveReadModels, { options: { source, onProgress }, replay }: Auditing) {
+async function compareReadModels(live: LiveReadModels, { options: { source, onProgress, signal }, replay }: Auditing) {
+  const goOn = (): void => { stopIfAsked(signal, 'the read models were compared; everything else agrees'); };
   const audited = { length: replay.view.position, digest: formatDigest(replay.engine.digest) };
   const rebuilt = await rebuildFrom({
-    source, projections: live.projections, audited, onProgress: (position) => onProgress?.('read models', position, audited.length),
+    source, projections: live.projections, audited, onProgress(position) {
+      goOn();
+      onProgress?.('read models', position, audited.length);
+    },
   });
   try {
-    return await compareTables(live.session, rebuilt.session, live.projections);
+    return await compareTables(live.session, rebuilt.session, { projections: live.projections, goOn });
   } finally {
     await rebuilt.close();
   }

@@ -38,10 +38,13 @@ export interface Checkpoint {
 const FORMAT = 'prediction-exchange audit checkpoint 1';
 const CHECKSUM_BYTES = 32;
 
+/** Throws CannotAudit when the file cannot be written. */
 export async function saveCheckpoint(path: string, engine: Engine, told: Pick<Checkpoint, 'grounds' | 'counts' | 'chains'>): Promise<void> {
   const head: Checkpoint = { position: viewOf(engine).position, digest: formatDigest(engine.digest), ...told };
   const body = Buffer.concat([Buffer.from(`${FORMAT}\n${JSON.stringify(head)}\n`), encodeSnapshot(engine)]);
-  await replaceDurably(path, Buffer.concat([createHash('sha256').update(body).digest(), body]));
+  await replaceDurably(path, Buffer.concat([createHash('sha256').update(body).digest(), body])).catch((cause: unknown) => {
+    throw new CannotAudit(`the checkpoint ${path} cannot be written: ${(cause as Error).message}`, { cause });
+  });
 }
 
 /** Undefined where there is no file. Throws CannotAudit for a file that is damaged, or that other checks or another program wrote. */

@@ -55,6 +55,11 @@ export class CannotAudit extends Error {
   }
 }
 
+/** Throws CannotAudit when somebody has asked the audit to stop. */
+export function stopIfAsked(signal: AbortSignal | undefined, during: string): void {
+  if (signal?.aborted === true) throw new CannotAudit(`interrupted while ${during}`);
+}
+
 /** Ends the work on records: the audit reports the difference. */
 export class Differs extends Error {
   constructor(readonly difference: Difference) {

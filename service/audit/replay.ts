@@ -123,11 +123,17 @@ function unsigned(position: number, command: CancelOrder): Difference {
   };
 }
 
-/** The earliest difference, once everything that was begun is checked. Throws CannotAudit. */
+/** The earliest difference, once everything that was begun is checked. Throws CannotAudit when it cannot be, and nothing differs. */
 export async function settled(
   found: Difference | undefined, signatures: SignaturePool | undefined, chains: readonly ChainAudit[],
 ): Promise<Difference | undefined> {
   let first = earlier(found, await signatures?.drain());
-  for (const chain of chains) first = earlier(first, await chain.settle());
+  for (const chain of chains) {
+    try {
+      first = earlier(first, await chain.settle());
+    } catch (error) {
+      if (first === undefined) throw error;
+    }
+  }
   return first;
 }

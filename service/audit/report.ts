@@ -1,5 +1,6 @@
 /** What an audit reports, as an object with a documented shape (docs/audit.md, "The report") and as text. */
 import { checkTitles, type CheckName, type Difference } from './difference.js';
+import { printable } from './printable.js';
 
 /**
  * `passed`: all of `count` agree. `different`: this check found the difference. `stopped`: `count` agree, and the audit ended at a difference
@@ -67,7 +68,7 @@ export function reportText(report: AuditReport): string {
     ...notes.length === 0 ? [] : ['', ...notes.map((note) => `note: ${note}`)],
     ...difference === null ? [] : ['', ...differenceText(difference)],
     '', `${passed ? 'PASSED' : 'NOT PASSED: something differs'} (${Math.round(seconds)} s)`, '',
-  ].join('\n');
+  ].map(printable).join('\n');
 }
 
 function differenceText({ check, place, what, means, expected, found }: Difference): string[] {

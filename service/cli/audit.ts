@@ -5,11 +5,12 @@ import type { Rpc } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { audit } from '../audit/audit.js';
 import { CannotAudit } from '../audit/difference.js';
+import { printable } from '../audit/printable.js';
 import { createProgress } from '../audit/progress.js';
 import { reportText } from '../audit/report.js';
 import { readDescription, type Described } from '../audit/source/described.js';
 import { openFile } from '../audit/source/file-source.js';
-import { openService } from '../audit/source/service-source.js';
+import { openService, type ServiceSourceOptions } from '../audit/source/service-source.js';
 import type { HistorySource } from '../audit/source/source.js';
 import { databaseUrl, httpUrl, integer } from '../settings.js';
 import { DIFFERS, EXIT_CODES, PASSED, runProgram } from './audit/exit-codes.js';
@@ -31,7 +32,7 @@ interface Options {
 const program = new Command('audit')
   .description('Replays the whole history with an own engine and checks every record, signature, anchor and fill; reports the first difference.')
   .option('--url <url>', 'a running exchange', argument(httpUrl))
-  .option('--file <path>', 'a file of npm run export, or a download of /api/v1/events as NDJSON; gzip where the name ends in .gz')
+  .option('--file <path>', 'a file of npm run export, or a download of /api/v1/events as NDJSON, compressed with gzip or not')
   .option('--config <path>', 'with --file: a saved answer of /api/v1/config, for a file that does not say its signing domains')
   .option('--rpc <chain=url>', 'a node of a chain, as 137=https://host; repeat it for other chains or nodes', rpcs, new Map<number, readonly string[]>())
   .option('--database <url>', 'the database of the read models, which are compared with a rebuild; only reads', argument(databaseUrl))
@@ -45,13 +46,17 @@ const program = new Command('audit')
 await runProgram(program, process.argv);
 
 async function run(options: Options): Promise<void> {
-  const source = await open(options);
   const interrupted = new AbortController();
-  process.once('SIGINT', () => { interrupted.abort(); });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => { interrupted.abort(); });
   const bars = new Map<string, ReturnType<typeof createProgress>>();
+  const say = (text: string): void => {
+    for (const bar of bars.values()) bar.end();
+    process.stderr.write(`${printable(text)}\n`);
+  };
   try {
+    const source = await open(options, { report: say, signal: interrupted.signal });
     const report = await audit({
-      source, rpcs: nodesOf(options.rpc), threads: options.signatures ? options.threads : 0, unsignedCancels: options.unsignedCancels === true,
+      source, rpcs: nodesOf(options.rpc, say), threads: options.signatures ? options.threads : 0, unsignedCancels: options.unsignedCancels === true,
       databaseUrl: options.database, signal: interrupted.signal,
       checkpoint: options.checkpoint === undefined ? undefined : { path: options.checkpoint },
       onProgress(stage, done, total) {
@@ -68,11 +73,11 @@ async function run(options: Options): Promise<void> {
   }
 }
 
-async function open({ url, file, config }: Options): Promise<HistorySource> {
+async function open({ url, file, config }: Options, waiting: Pick<ServiceSourceOptions, 'report' | 'signal'>): Promise<HistorySource> {
   if ((url === undefined) === (file === undefined)) throw new CannotAudit('give either --url or --file');
   if (config !== undefined && file === undefined) throw new CannotAudit('--config goes with --file: a service says itself what --config would');
   if (file !== undefined) return await openFile(file, config === undefined ? undefined : await descriptionIn(config));
-  return await openService({ url: url ?? '', report });
+  return await openService({ url: url ?? '', ...waiting });
 }
 
 async function descriptionIn(path: string): Promise<Described> {
@@ -89,12 +94,8 @@ function rpcs(text: string, before: ReadonlyMap<number, readonly string[]>): Rea
   return new Map([...before, [Number(chain), [...before.get(Number(chain)) ?? [], url]]]);
 }
 
-function nodesOf(urls: Options['rpc']): ReadonlyMap<number, Rpc> {
+function nodesOf(urls: Options['rpc'], say: (text: string) => void): ReadonlyMap<number, Rpc> {
   return new Map([...urls].map(([chainId, each]) => [chainId, createRpc({
-    chainId, urls: each, now: () => performance.now(), report: (level, text) => { if (level !== 'note') report(text); },
+    chainId, urls: each, now: () => performance.now(), report: (level, text) => { if (level !== 'note') say(text); },
   })]));
-}
-
-function report(text: string): void {
-  process.stderr.write(`${text}\n`);
 }

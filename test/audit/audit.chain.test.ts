@@ -1,7 +1,7 @@
 /** The audit tools on a real exchange with a real chain and database: under load, of its own export, and of read models changed by hand. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,8 +14,10 @@ import { alice, bob, cancelHeaders, exchangeStack, type ExchangeStack } from '..
 
 interface Ran { readonly code: number; readonly stdout: string; readonly stderr: string }
 
+const programOf = (tool: 'audit' | 'export') => fileURLToPath(new URL(`../../service/cli/${tool}.js`, import.meta.url));
+
 function run(tool: 'audit' | 'export', ...args: string[]): Promise<Ran> {
-  const program = fileURLToPath(new URL(`../../service/cli/${tool}.js`, import.meta.url));
+  const program = programOf(tool);
   return new Promise((resolve) => {
     execFile(process.execPath, [program, ...args], (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
@@ -93,22 +95,61 @@ describe('the audit tools on a running exchange', function () {
       equal(code, 2, stderr);
       match(stderr, said);
     }
+    const secret = 'http-and-postgres';
+    for (const mistyped of [
+      ['--database', `postgers://u:${secret}@h/d`], [`--databse=postgres://u:${secret}@h/d`],
+      ['--rpc', `31337=ws://h/${secret}`], ['--url', `http://u:${secret}@h`], ['--database', `postgres://u:${secret}@127.0.0.1:1/d`],
+    ]) {
+      const { code, stdout, stderr } = await run('audit', '--url', exchange.url, ...mistyped);
+      deepEqual([code, stdout, stderr.includes(secret), stderr.length > 20], [2, '', false, true], stderr);
+    }
     match((await run('audit', '--help')).stdout, /Exit codes: 0 nothing differs/);
   });
 
-  it('find a row of the read models that was changed by hand, and name it', async () => {
+  it('leave nothing behind when they are told to end', async () => {
+    const place = join(directory, 'tmp');
+    await mkdir(place);
+    // The tool's own Postgres runs as another user where this one is root.
+    for (const each of [directory, place]) await chmod(each, 0o755);
+    const child = execFile(process.execPath, [programOf('audit'), ...everything(), '--no-signatures'], { env: { ...process.env, TMPDIR: place } });
+    const said: string[] = [];
+    child.stderr?.on('data', (text: string) => said.push(text));
+    const ended = new Promise<number | null>((resolve) => { child.on('close', resolve); });
+    let isOver = false;
+    void ended.then(() => { isOver = true; });
+    // The folder of the chain's positions, and then that of the rebuilt read models.
+    const isRebuilding = async () => (await Promise.all((await readdir(place)).map((name) => readdir(join(place, name)).catch(() => [])))).flat().includes('postgres');
+    while (!isOver && !await isRebuilding()) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill('SIGTERM');
+    deepEqual([await ended, await readdir(place)], [2, []], said.join(''));
+    match(said.join(''), /^interrupted while the read models were compared/m);
+  });
+
+  it('find a row of the read models that was added, changed or removed by hand, and name it', async () => {
     await settled(exchange, await trade());
     const client = new pg.Client(exchange.databaseUrl);
     await client.connect();
+    const differenceAfter = async (statement: string) => {
+      await client.query(statement);
+      const { code, passed, difference } = await reportOf(...everything(), '--no-signatures');
+      deepEqual([code, passed, difference?.check], [1, false, 'readModels']);
+      return difference!;
+    };
     try {
-      await client.query('update read_models.positions set yes_shares = yes_shares + 1 where ctid = (select min(ctid) from read_models.positions)');
+      const added = await differenceAfter(`insert into read_models.levels values ('\\x${rain.marketId.slice(2)}', 1, 0, 10, 5)`);
+      deepEqual([added.place, added.expected, (added.found as { size: number }).size], [{ table: 'levels' }, null, 5]);
+      await client.query('delete from read_models.levels where price = 10');
+      const changed = await differenceAfter(
+        'update read_models.positions set yes_shares = yes_shares + 1 where ctid = (select min(ctid) from read_models.positions)');
+      deepEqual(changed.place, { table: 'positions' });
+      const { expected, found } = changed as unknown as Record<'expected' | 'found', { readonly yes_shares: number }>;
+      equal(found.yes_shares, expected.yes_shares + 1);
+      // The markets come before the positions, which stay as they are now.
+      const removed = await differenceAfter('delete from read_models.markets');
+      deepEqual([removed.place, removed.found, (removed.expected as { number: number }).number], [{ table: 'markets' }, null, 0]);
     } finally {
       await client.end();
     }
-    const report = await reportOf(...everything());
-    deepEqual([report.code, report.passed, report.difference?.check, report.difference?.place], [1, false, 'readModels', { table: 'positions' }]);
-    const { expected, found } = report.difference as { expected: { yes_shares: number }; found: { yes_shares: number } };
-    equal(found.yes_shares, expected.yes_shares + 1);
   });
 
   it('find what an operator\'s key settled beside the history, by its transaction', async () => {

@@ -7,6 +7,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { audit } from '../../service/audit/audit.js';
 import { CannotAudit, Differs } from '../../service/audit/difference.js';
 import { createProgress, duration, progressText } from '../../service/audit/progress.js';
+import { reportText } from '../../service/audit/report.js';
 import { exportHistory } from '../../service/audit/source/export.js';
 import { openFile } from '../../service/audit/source/file-source.js';
 import { openService } from '../../service/audit/source/service-source.js';
@@ -107,6 +108,7 @@ describe('an exported file', () => {
     const dying = serviceOf({ faults: Object.fromEntries(Array.from({ length: 500 }, (_, n) => [n + 5, () => new Response('', { status: 500 })])) });
     const source = await openService({ url: 'http://service', fetch: dying.fetch, patienceMs: 20, pauseMs: 1 });
     await rejects(exportHistory(source, join(directory, 'failed.ndjson')), CannotAudit);
+    await rejects(exportHistory(source, directory), (error: Error) => error instanceof CannotAudit && error.message.includes('is no file'));
     deepEqual((await readdir(directory)).filter((name) => name.startsWith('failed')), []);
   });
 
@@ -127,6 +129,17 @@ describe('an exported file', () => {
     await writeFile(zipped, gzipSync(whole).subarray(0, 2_000));
     await rejects(openFile(zipped).then(linesIn), (error: Error) => error instanceof CannotAudit && error.message.includes('cannot be read beyond position'));
     await rejects(openFile(join(directory, 'nothing')), /cannot be read: ENOENT/);
+  });
+
+  it('is read as gzip whatever its name is, and is no history when it is empty', async () => {
+    const path = join(directory, 'zipped');
+    await exportHistory(await openService({ url: 'http://service', fetch: serviceOf().fetch }), `${path}.gz`);
+    await writeFile(path, await readFile(`${path}.gz`));
+    deepEqual(await linesIn(await openFile(path)), lines.map(String));
+    for (const content of ['', gzipSync('')]) {
+      await writeFile(path, content);
+      await rejects(openFile(path), (error: Error) => error instanceof CannotAudit && error.message.includes('is empty'));
+    }
   });
 
   it('can be a plain download, whose signing domains somebody must tell', async () => {
@@ -189,6 +202,42 @@ describe('an audit with a checkpoint', () => {
     const interrupted = audit({ ...options, signal: stop.signal, onProgress: () => { stop.abort(); } });
     await rejects(interrupted, /interrupted at position 7; the same command goes on/);
     equal((await audit({ source: sourceOf(lines), threads: 0, checkpoint: { path } })).resumedAt, 7);
+  });
+});
+
+describe('an audit that ends well, or never begins', () => {
+  it('leaves a checkpoint, from which the next one reads only what is new', async () => {
+    const path = join(directory, 'nightly');
+    const auditOf = (to: number) => audit({ source: sourceOf(lines.slice(0, to)), threads: 0, checkpoint: { path } });
+    deepEqual([(await auditOf(20)).resumedAt, (await auditOf(20)).resumedAt, (await auditOf(lines.length)).resumedAt], [0, 20, 20]);
+    const { resumedAt, records, passed } = await auditOf(lines.length);
+    deepEqual({ resumedAt, records, passed }, { resumedAt: lines.length, records: lines.length, passed: true });
+  });
+
+  it('says that the checkpoint cannot be written before it reads anything', async () => {
+    let read = 0;
+    const source: HistorySource = { ...sourceOf(lines), lines: (...given) => (read++, sourceOf(lines).lines(...given)) };
+    await rejects(audit({ source, threads: 0, checkpoint: { path: join(directory, 'nowhere', 'checkpoint') } }),
+      (error: Error) => error instanceof CannotAudit && error.message.includes('cannot be written'));
+    equal(read, 0);
+  });
+
+  it('stops waiting for a service when it is interrupted', async () => {
+    const stop = new AbortController();
+    const dead = (() => Promise.resolve(new Response('', { status: 503 }))) as typeof fetch;
+    const waiting = openService({ url: 'http://service', fetch: dead, pauseMs: 60_000, patienceMs: 600_000, signal: stop.signal, report: () => { stop.abort(); } });
+    await rejects(waiting, (error: Error) => error instanceof CannotAudit && error.message.startsWith('interrupted while'));
+  });
+});
+
+describe('the report of an audit', () => {
+  it('shows what others say without what moves the cursor, hides or adds lines', async () => {
+    const evil = Buffer.from('{"position":0,"id":"\u001b[2J\nPASSED (1 s)\u202e\u009b1A');
+    const report = await audit({ source: sourceOf([evil]), threads: 0 });
+    equal(report.passed, false);
+    const text = reportText(report);
+    ok(!/[^\P{C}\n]/u.test(text) && !text.includes('\nPASSED'), text);
+    match(text, /found: {4}\{"position":0,"id":"\\u\{1b\}\[2J\\u\{a\}PASSED \(1 s\)\\u\{202e\}\\u\{9b\}1A$/m);
   });
 });
 

@@ -1,5 +1,6 @@
 /** An audit finds every way of tampering with a history or its chain, and names the very place; an untouched history passes. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict';
+import { ChainUnavailable, type Rpc } from '../../command/chain/chain.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import type { FillMatched } from '../../engine/records/events.js';
 import { audit } from '../../service/audit/audit.js';
@@ -174,8 +175,31 @@ describe('an audit of a history that its chain contradicts', () => {
     const settle = positionsOf('SettleFill')[3]!;
     const without = redecided(history.records.filter((_, position) => position !== settle));
     const { check, place, what } = await differenceIn(without, { threads: 0 });
-    deepEqual([check, place], ['settledFills', { position: without.length - 1, ...placeOf(4, 4, 1, transaction(3)) }]);
+    deepEqual([check, place], ['settledFills', { position: positionsOf('AdvanceChain').at(-1)! - 1, ...placeOf(4, 4, 1, transaction(3)) }]);
     match(what, /the history does not have it/);
+  });
+
+  it('finds such a fill also where the records after the one that was removed differ without it', async () => {
+    const [settle = 0] = positionsOf('SettleFill');
+    const records = redigested(history.records.filter((_, position) => position !== settle));
+    equal((await replayed(linesOfHistory(records)))?.check, 'outcomes');
+    const { check, place } = await differenceIn(records, { threads: 0 });
+    // The first record after it that says that the history has all events of the block, one position earlier now.
+    const position = positionsOf('AdvanceChain').find((each) => each > settle)! - 1;
+    deepEqual([check, place], ['settledFills', { position, ...placeOf(0, 2, 0, transaction(1)) }]);
+  });
+
+  it('tells a difference that is known, though the chain does not answer', async () => {
+    const order = positionsOf('PlaceOrder')[8]!;
+    const resized = redigested(rewritten(order, (command) => ({ ...command, size: '999999' })));
+    let asked = 0;
+    const node = nodeOf(history.chainEvents, history.blocks);
+    const dying: Rpc = {
+      chainId: CHAIN_ID,
+      request: (method, params) => ++asked > 1 ? Promise.reject(new ChainUnavailable(CHAIN_ID, 'it is away')) : node.request(method, params),
+    };
+    const { difference } = await audit({ source: sourceOf(linesOfHistory(resized)), threads: 0, rpcs: new Map([[CHAIN_ID, dying]]), patienceMs: 0 });
+    deepEqual([difference?.check, difference?.place.position, asked > 1], ['outcomes', order, true]);
   });
 
   it('finds a fill that the chain settled under a number that was never matched', async () => {
@@ -215,6 +239,17 @@ describe('an audit of a history that its chain contradicts', () => {
       ? { ...record, command: Buffer.from(JSON.stringify({ ...commandAt(at), blockHash: blockHash(99) })) }
       : record));
     equal((await differenceIn(elsewhere, { threads: 0 })).check, 'ids', 'the id names the block');
+  });
+
+  it('finds that records were cut from the end, when one of them is anchored', async () => {
+    const end = positionsOf('SubmitSettlement').at(-1)! - 1;
+    const records = history.records.slice(0, end);
+    const cut = { ...sourceOf(linesOfHistory(records)), newLength: () => Promise.resolve(records.length) };
+    const rpcs = new Map([[CHAIN_ID, nodeOf(history.chainEvents, history.blocks)]]);
+    const { passed, difference } = await audit({ source: cut, threads: 0, rpcs, patienceMs: 0 });
+    deepEqual([passed, difference?.check, difference?.place.chainId, difference?.found], [false, 'anchors', CHAIN_ID, end - 1]);
+    ok(difference!.place.position! >= end);
+    match(difference!.means, /removed from the end/);
   });
 
   it('finds an anchor behind the audited end that contradicts the history before it', async () => {

@@ -1,4 +1,4 @@
-/** An audit against a replay that decides everything again, and its signature threads against the native library alone. */
+/** An audit against a replay that decides everything again, its signature threads against the native library alone, and its memory. */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,14 +11,16 @@ import { Worker } from 'node:worker_threads';
 import type * as Secp256k1 from 'secp256k1';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
-import { encodeCommand, recordId } from '../../engine/records/codec.js';
+import { encodeCommand } from '../../engine/records/codec.js';
 import { toHex } from '../../engine/records/hex.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { audit } from '../../service/audit/audit.js';
 import { createSignaturePool, usualThreads } from '../../service/audit/signatures/signature-pool.js';
 import { openFile } from '../../service/audit/source/file-source.js';
 import { linesOf } from '../../service/audit/source/line-splitter.js';
+import { auditMemory } from './audit-memory.js';
 import { marketCommands, mix } from './engine.js';
+import { historyLines } from './history-lines.js';
 import type { BenchLine } from './line.js';
 import { takingTurns } from './rates.js';
 
@@ -34,7 +36,7 @@ export async function auditBench(): Promise<BenchLine[]> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-bench-'));
   try {
     const path = join(directory, 'history.ndjson');
-    await writeHistory(path, [...marketCommands(), ...mix(RECORDS - 16)]);
+    await pipeline(Readable.from(historyLines([...marketCommands(), ...mix(RECORDS - 16)])), createWriteStream(path));
     const { audited, replayed } = await takingTurns({ audited: () => auditRate(path), replayed: () => replayRate(path) });
     const { pool, native } = await signatureRates();
     return [{
@@ -43,28 +45,10 @@ export async function auditBench(): Promise<BenchLine[]> {
     }, {
       name: `signatures of recorded orders on ${usualThreads()} threads`, figure: pool, unit: 'signatures/s of processor time',
       peer: { name: 'the native library alone on as many threads', figure: native }, target: { ratioAtLeast: 0.8 },
-    }];
+    }, await auditMemory(directory, domain)];
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
-}
-
-/** Writes the history that these commands make, a record at a time. */
-export async function writeHistory(path: string, commands: Iterable<Buffer>): Promise<void> {
-  await pipeline(Readable.from(pieces(commands)), createWriteStream(path));
-}
-
-function* pieces(commands: Iterable<Buffer>): Generator<string> {
-  const engine = createEngine();
-  let piece = '';
-  for (const data of commands) {
-    const { position, text, digest } = engine.step(data);
-    piece += `{"position":${position},"id":"${recordId(`bench:${position}`)}","command":${data.toString()},"outcome":${text},"digest":"${digest}"}\n`;
-    if (piece.length < 1_000_000) continue;
-    yield piece;
-    piece = '';
-  }
-  yield piece;
 }
 
 async function auditRate(path: string): Promise<number> {

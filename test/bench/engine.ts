@@ -5,7 +5,7 @@ import { createEngine, type Engine } from '../../engine/run/engine.js';
 import type { BenchLine } from './line.js';
 import { createHash } from 'node:crypto';
 
-const T0 = 1_700_000_000_000;
+export const T0 = 1_700_000_000_000;
 const COMMANDS = 300_000;
 const FLAT_COMMANDS = 1_000_000;
 

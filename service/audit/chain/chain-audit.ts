@@ -55,11 +55,18 @@ export interface ChainAudit {
   /** The history says that all events up to this block are in it. `position` is where it says so. */
   advanced(block: BlockName, position: number): void;
   room(): Promise<void> | undefined;
+  /** Hands over what was gathered up to the last block of which the history says that it has all events; `finish` is not asked after that. */
+  catchUp(): void;
   /** Resolves when all that was handed over is compared; with the first difference. Throws CannotAudit. */
   settle(): Promise<Difference | undefined>;
   /** Compares what is left up to the history's cursor, and looks at what the chain has behind it up to the block. `end` is the history's length. */
   finish(end: number, head: number): Promise<{ readonly difference: Difference | undefined; readonly beyond: Beyond }>;
   progress(): ChainProgress;
+}
+
+interface Complete {
+  readonly end: BlockName;
+  readonly saidAt: number;
 }
 
 interface Job {
@@ -68,7 +75,9 @@ interface Job {
   /** Only events before this index of the last block count. */
   readonly beforeLog: number;
   readonly facts: readonly RecordedFact[];
+  /** Where the history says that it has all events up to the end. */
   readonly saidAt: number;
+  readonly said: readonly Complete[];
 }
 
 const RANGE_BLOCKS = 2_000;
@@ -86,9 +95,11 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
   let counts: ChainCounts = kept?.counts ?? { anchors: 0, passedOver: 0, settledFills: 0, failedFills: 0, chainFacts: 0, alarms: 0 };
   let gatheredFrom = kept?.nextBlock ?? chain.startBlock;
   let nextBlock = gatheredFrom;
+  /** The blocks since then of which the history says that it has all events, and where. */
+  let complete: Complete[] = [];
   const jobs = createJobs(compare);
 
-  async function compare({ to, end, beforeLog, facts, saidAt }: Job): Promise<void> {
+  async function compare({ to, end, beforeLog, facts, saidAt, said }: Job): Promise<void> {
     for (let from = nextBlock, rest = facts; from <= to;) {
       const range = await reader.range(from, to);
       const upTo = range.end.number;
@@ -96,7 +107,8 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
       const within = rest.filter(({ command }) => command.fact.block <= upTo);
       rest = rest.slice(within.length);
       const compared = compareFacts({
-        chain, facts: within, saidAt, digestAt: options.store.digestAt, orderHashAt: options.store.orderHashAt,
+        chain, facts: within, digestAt: options.store.digestAt, orderHashAt: options.store.orderHashAt,
+        saidAt: (block) => said.find((each) => each.end.number >= block)?.saidAt ?? saidAt,
         events: upTo < to ? range.events : range.events.filter(({ block, logIndex }) => block < to || logIndex < beforeLog),
         isKnownMarket: (marketId) => view.market(marketId) !== undefined && openings.isCompared(marketId),
         isKnownToken: (token) => view.isKnownToken(token) && openings.isCompared(token),
@@ -108,8 +120,9 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
     nextBlock = to + 1;
   }
 
-  function handOver(job: Omit<Job, 'facts'>): void {
-    jobs.start({ ...job, facts: pending.splice(0).sort((a, b) => byPlace(a.command.fact, b.command.fact)) });
+  function handOver(job: Omit<Job, 'facts' | 'said'>): void {
+    jobs.start({ ...job, said: complete, facts: pending.splice(0).sort((a, b) => byPlace(a.command.fact, b.command.fact)) });
+    complete = [];
     gatheredFrom = job.to + 1;
   }
 
@@ -121,10 +134,15 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
       openings.recorded(fact);
     },
     advanced(end, saidAt) {
+      complete.push({ end, saidAt });
       if (end.number < gatheredFrom || (pending.length < GATHERED_FACTS && end.number - gatheredFrom < GATHERED_BLOCKS)) return;
       handOver({ to: end.number, end, beforeLog: Infinity, saidAt });
     },
     room: () => jobs.room(),
+    catchUp() {
+      const last = complete.at(-1);
+      if (last !== undefined && last.end.number >= gatheredFrom) handOver({ to: last.end.number, ...last, beforeLog: Infinity });
+    },
     settle: () => jobs.settle(),
     async finish(end, head) {
       const cursor = view.cursor(chain.chainId);
@@ -260,7 +278,8 @@ function anchoredBeyond({ chain, raw, end, digestAt }: {
   if (isNamed) return -1;
   if (position < end && digestAt(position) !== event.args.digest) {
     compareFacts({
-      chain, events: [raw], facts: [], saidAt: end - 1, isKnownMarket: () => false, isKnownToken: () => false, digestAt, orderHashAt: () => undefined,
+      chain, events: [raw], facts: [], digestAt, orderHashAt: () => undefined, saidAt: () => end - 1,
+      isKnownMarket: () => false, isKnownToken: () => false,
     });
   }
   return position >= end ? position : -1;

@@ -24,8 +24,8 @@ export interface Comparison {
   readonly events: readonly RawChainEvent[];
   /** The history's facts about the same blocks, in the chain's order. */
   readonly facts: readonly RecordedFact[];
-  /** The position of the record that says that all events of these blocks are in the history. */
-  readonly saidAt: number;
+  /** The position of the record that says that all events of this block are in the history. */
+  readonly saidAt: (block: number) => number;
   readonly isKnownToken: (token: string) => boolean;
   readonly isKnownMarket: (marketId: string) => boolean;
   /** The history's own digest and order hash at a position; undefined where it has none. */
@@ -80,7 +80,7 @@ function compareAnchor({ chain, digestAt, saidAt }: Comparison, anchor: Anchor, 
   if (passed?.kind === 'PassOverAnchor' && passed.txHash === txHash && passed.digest === digest && passed.position === String(position)) return true;
   throw new Differs({
     check: 'anchors', place: { position: Number(position), chainId: chain.chainId, block, logIndex, txHash },
-    what: `transaction ${txHash} anchors digest ${digest} at position ${position}, where this history has ${known ?? 'no record'} (the history recorded the block at position ${saidAt})`,
+    what: `transaction ${txHash} anchors digest ${digest} at position ${position}, where this history has ${known ?? 'no record'} (the history recorded the block at position ${saidAt(block)})`,
     means: 'The chain is evidence of what the history was when the transaction was sent: the history was rewritten since at or before this position, or it is another '
       + 'exchange\'s; or somebody else had an operator\'s key and anchored what never was, and the operators have not named the transaction (passOverAnchors).',
     expected: digest, found: known ?? null,
@@ -112,18 +112,19 @@ function isUnrecordable(command: Command): boolean {
 /** Throws Differs, unless no record can hold the event. */
 function missingInHistory({ saidAt }: Comparison, { command }: Fact): void {
   if (isUnrecordable(command)) return;
-  const place = { position: saidAt, ...placeOf(command.fact, command) };
+  const position = saidAt(command.fact.block);
+  const place = { position, ...placeOf(command.fact, command) };
   const where = `event ${command.fact.logIndex} of block ${command.fact.block} on chain ${command.fact.chainId}`;
   if (command.kind === 'SettleFill' || command.kind === 'FailFill') {
     throw new Differs({
       check: checkOf(command), place, expected: command, found: null,
-      what: `the chain ${command.kind === 'SettleFill' ? 'settled' : 'refused'} fill ${command.fill} (${where}), and the history does not have it, though its record at position ${saidAt} says that it has all events of this block`,
+      what: `the chain ${command.kind === 'SettleFill' ? 'settled' : 'refused'} fill ${command.fill} (${where}), and the history does not have it, though its record at position ${position} says that it has all events of this block`,
       means: 'Shares and collateral moved, or a fill failed, without the history: the record was left out or removed, and balances by the history are not the chain\'s.',
     });
   }
   throw new Differs({
     check: 'chainFacts', place, expected: command, found: null,
-    what: `the history does not have the ${command.kind} of ${where}, though its record at position ${saidAt} says that it has all events of this block`,
+    what: `the history does not have the ${command.kind} of ${where}, though its record at position ${position} says that it has all events of this block`,
     means: 'The record was left out or removed: what the history says about holdings, orders or resolutions is not what the chain says.',
   });
 }

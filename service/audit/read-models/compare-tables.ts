@@ -13,10 +13,10 @@ interface Row {
 
 const PAGE = 1_000;
 
-/** How many rows agree, and the first that does not. */
-export async function compareTables(live: Session, rebuilt: Session, projections: readonly PinnedProjection[]): Promise<{
-  readonly rows: number; readonly difference: Difference | undefined;
-}> {
+/** How many rows agree, and the first that does not. `goOn` is asked now and then, and throws when nobody wants to know any more. */
+export async function compareTables(live: Session, rebuilt: Session, { projections, goOn }: {
+  readonly projections: readonly PinnedProjection[]; readonly goOn: () => void;
+}): Promise<{ readonly rows: number; readonly difference: Difference | undefined }> {
   await rebuilt.run('begin');
   let rows = 0;
   for (const { projection, position } of projections) {
@@ -31,6 +31,7 @@ export async function compareTables(live: Session, rebuilt: Session, projections
           return { rows, difference: differenceOf({ table, position, found: added, expected: missing }) };
         }
         rows++;
+        if (rows % PAGE === 0) goOn();
         [found, expected] = [await theirs.next(), await ours.next()];
       }
     }

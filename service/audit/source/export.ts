@@ -1,13 +1,14 @@
 /** `npm run export`: the history of a running service as a file, in constant memory; the file is there only when it is whole. */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { syncDirectory } from '../../embedded/durable-files.js';
 import type { ExportHead } from './file-source.js';
+import { CannotAudit } from '../difference.js';
 import type { HistorySource } from './source.js';
 
 export interface Exported {
@@ -16,10 +17,16 @@ export interface Exported {
   readonly sha256: string;
 }
 
-/** Writes all records that the source had when it was opened, one per line after a first line that describes them. */
+/**
+ * Writes all records that the source had when it was opened, one per line after a first line that describes them. Replaces a file, and nothing
+ * else. Throws CannotAudit, Differs.
+ */
 export async function exportHistory(
   source: HistorySource, path: string, onProgress: (position: number) => void = () => undefined,
 ): Promise<Exported> {
+  const isReplaceable = await stat(path).then((file) => file.isFile(), () => true);
+  // Such as a device, in whose place the file would be.
+  if (!isReplaceable) throw new CannotAudit(`${path} is there already, and is no file`);
   const records = source.length ?? 0;
   const hash = createHash('sha256');
   const making = `${path}.part`;

@@ -1,6 +1,6 @@
 /** The history in a file: what `npm run export` writes, or any download of `GET /api/v1/events` as NDJSON; gzip where the name ends in `.gz`. */
 import { createReadStream } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { CannotAudit, Differs } from '../difference.js';
@@ -19,25 +19,50 @@ export interface ExportHead {
 const HEAD = '{"export":';
 const PIECE_BYTES = 1 << 20;
 
-/** Opens a file. `described` is taken where the file does not begin with an export's first line. Throws CannotAudit. */
+/**
+ * Opens a file, compressed or not, as its first bytes or its name tell. `described` is taken where the file does not begin with an export's
+ * first line. Throws CannotAudit.
+ */
 export async function openFile(path: string, described?: Described): Promise<HistorySource> {
-  await access(path).catch((cause: unknown) => { throw new CannotAudit(`${path} cannot be read: ${(cause as Error).message}`, { cause }); });
-  const head = await headOf(path);
+  const file = { path, isZipped: await beginsAsGzip(path) || path.endsWith('.gz') };
+  const head = await headOf(file);
   return {
     name: path, described: described ?? (head === undefined ? undefined : readDescription(head.config, path)), length: head?.records,
-    lines: (from, to) => records(path, { from, to: to ?? head?.records, skip: head === undefined ? 0 : 1 }),
+    lines: (from, to) => records(file, { from, to: to ?? head?.records, skip: head === undefined ? 0 : 1 }),
   };
 }
 
-async function headOf(path: string): Promise<ExportHead | undefined> {
-  for await (const [line] of linesIn(path)) {
+interface HistoryFile {
+  readonly path: string;
+  readonly isZipped: boolean;
+}
+
+const GZIP = Buffer.from([0x1f, 0x8b]);
+
+async function beginsAsGzip(path: string): Promise<boolean> {
+  try {
+    const file = await open(path);
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(GZIP.length), 0, GZIP.length, 0);
+      return buffer.subarray(0, bytesRead).equals(GZIP);
+    } finally {
+      await file.close();
+    }
+  } catch (cause) {
+    throw new CannotAudit(`${path} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
+async function headOf(file: HistoryFile): Promise<ExportHead | undefined> {
+  const { path } = file;
+  for await (const [line] of linesIn(file)) {
     const text = line?.toString() ?? '';
     if (!text.startsWith(HEAD)) return undefined;
     const head = parsed(text, path);
-    if (head.v !== 1 || !Number.isSafeInteger(head.records)) throw new CannotAudit(`${path} is an export of another version of this program`);
+    if (head.v !== 1 || !Number.isSafeInteger(head.records) || head.records < 0) throw new CannotAudit(`${path} is an export of another version of this program`);
     return head;
   }
-  return undefined;
+  throw new CannotAudit(`${path} is empty: it is no export, and no download of a history`);
 }
 
 function parsed(text: string, path: string): ExportHead {
@@ -49,9 +74,12 @@ function parsed(text: string, path: string): ExportHead {
 }
 
 /** Throws Differs where records are missing at the end that the first line promises. */
-async function* records(path: string, { from, to, skip }: { from: number; to: number | undefined; skip: number }): AsyncGenerator<readonly Buffer[]> {
+async function* records(
+  file: HistoryFile, { from, to, skip }: { from: number; to: number | undefined; skip: number },
+): AsyncGenerator<readonly Buffer[]> {
+  const { path } = file;
   let position = -skip;
-  for await (const lines of linesIn(path, () => Math.max(0, position))) {
+  for await (const lines of linesIn(file, () => Math.max(0, position))) {
     const first = Math.max(0, from - position);
     const last = to === undefined ? lines.length : to - position;
     position += lines.length;
@@ -75,9 +103,9 @@ function surplus(path: string, to: number) {
   };
 }
 
-async function* linesIn(path: string, position: () => number = () => 0): AsyncGenerator<Buffer[], void, undefined> {
+async function* linesIn({ path, isZipped }: HistoryFile, position: () => number = () => 0): AsyncGenerator<Buffer[], void, undefined> {
   const file = createReadStream(path, { highWaterMark: PIECE_BYTES });
-  const unzipped: Readable = path.endsWith('.gz') ? file.pipe(createGunzip({ chunkSize: PIECE_BYTES })) : file;
+  const unzipped: Readable = isZipped ? file.pipe(createGunzip({ chunkSize: PIECE_BYTES })) : file;
   file.on('error', (error) => { unzipped.destroy(error); });
   try {
     yield* linesOf(unzipped);

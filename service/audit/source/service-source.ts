@@ -1,6 +1,7 @@
 /** The history of a running service: pages of `GET /api/v1/events`, each asked for again until it comes whole, one page ahead. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CannotAudit, Differs } from '../difference.js';
+import { CannotAudit, Differs, stopIfAsked } from '../difference.js';
+import { printable } from '../printable.js';
 import { readDescription } from './described.js';
 import type { HistorySource } from './source.js';
 
@@ -12,6 +13,8 @@ export interface ServiceSourceOptions {
   readonly patienceMs?: number;
   /** The pause after the first failed try; it doubles up to five seconds. */
   readonly pauseMs?: number;
+  /** Ends the waiting until the next try. */
+  readonly signal?: AbortSignal | undefined;
   /** Told once per failure of a try. */
   readonly report?: (text: string) => void;
 }
@@ -98,7 +101,7 @@ class Wait extends Error {
 
 /** What the work gives, tried again while the service does not answer as it should. Throws CannotAudit when patience ends. */
 async function patiently<T>(options: ServiceSourceOptions, what: string, work: (ask: Ask) => Promise<T>): Promise<T> {
-  const { url, patienceMs = 60_000, pauseMs = 250, report } = options;
+  const { url, patienceMs = 60_000, pauseMs = 250, report, signal } = options;
   const ask = askerOf(options);
   let waitedMs = 0;
   for (let pause = pauseMs; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
@@ -107,6 +110,7 @@ async function patiently<T>(options: ServiceSourceOptions, what: string, work: (
       return await work(ask);
     } catch (error) {
       if (error instanceof CannotAudit || error instanceof Differs) throw error;
+      stopIfAsked(signal, `${url} was asked for ${what}`);
       const why = reasonOf(error);
       waitedMs += performance.now() - began;
       // A limit on requests is no failure: it is waited out however long it lasts.
@@ -115,7 +119,7 @@ async function patiently<T>(options: ServiceSourceOptions, what: string, work: (
         throw new CannotAudit(`${url} does not tell ${what}: ${why}`, { cause: error });
       }
       report?.(`${url} does not tell ${what} yet (${why}): asking again`);
-      await sleep(limited ? error.seconds * 1_000 : pause);
+      await sleep(limited ? error.seconds * 1_000 : pause, undefined, { signal }).catch(() => { stopIfAsked(signal, `waiting for ${url}`); });
       if (!limited) waitedMs += pause;
     }
   }
@@ -125,7 +129,7 @@ function askerOf({ url, fetch: fetcher = fetch }: ServiceSourceOptions): Ask {
   return async (path, headers = {}) => {
     const response = await fetcher(`${url}${path}`, { headers, signal: AbortSignal.timeout(TRY_MS) });
     if (response.ok) return response;
-    const text = (await response.text()).slice(0, 300);
+    const text = printable((await response.text()).slice(0, 300));
     if (response.status === 429) throw new Wait(Math.min(60, Math.max(1, Number(response.headers.get('retry-after')) || 1)));
     const said = `it answers ${response.status} ${text}`;
     throw response.status >= 500 ? new Error(said) : new Refused(said);

@@ -1,0 +1,19 @@
+/** The history that commands make, as `GET /api/v1/events` shows it in lines. */
+import { recordId } from '../../engine/records/codec.js';
+import { createEngine } from '../../engine/run/engine.js';
+
+const PIECE_LENGTH = 1_000_000;
+
+/** Pieces of about a megabyte. */
+export function* historyLines(commands: Iterable<Buffer>): Generator<string> {
+  const engine = createEngine();
+  let piece = '';
+  for (const data of commands) {
+    const { position, text, digest } = engine.step(data);
+    piece += `{"position":${position},"id":"${recordId(`bench:${position}`)}","command":${data.toString()},"outcome":${text},"digest":"${digest}"}\n`;
+    if (piece.length < PIECE_LENGTH) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece;
+}
