@@ -1,11 +1,15 @@
 /** One run of the simulation: a story on a new world, invariants after every step, and an end in which everything has to come to rest. */
-import { carryOut, type Scene } from './story/acts.js';
+import { carryOut } from './story/acts.js';
 import { createClients } from './story/clients.js';
-import { storyOf, type Happening } from './story/happenings.js';
-import { beginning, MARKETS } from './story/traders.js';
+import { hasRelays, storyOf, type Happening } from './story/happenings.js';
+import { beginning, FIRST_SHARES, MARKETS, TRADERS } from './story/traders.js';
+import type { Scene } from './story/scene.js';
+import { createRelayClients } from './relays/clients.js';
+import type { HistoryFigures } from './invariants/history.js';
 import { inspect, InvariantBroken, type Inspector } from './invariants/world.js';
 import { Exchange, PROCESSES } from './world/exchange.js';
 import { createStrikes, type Fault } from './world/faults.js';
+import { createPriceWorld } from './prices/price-world.js';
 import { createWorldParts, type Tools, type WorldParts } from './world/parts.js';
 import { installVirtualTime } from './world/time.js';
 import { createTrace } from './world/trace.js';
@@ -31,7 +35,7 @@ export interface RunResult {
   readonly strikes: ReadonlyMap<Fault, number>;
   readonly virtualMs: number;
   readonly turns: number;
-  readonly figures: { readonly matched: number; readonly settled: number; readonly failed: number; readonly commands: number };
+  readonly figures: HistoryFigures;
 }
 
 /** The time for everything to come to rest once the faults have stopped. */
@@ -41,7 +45,10 @@ export async function runSeed({ tools, seed, steps, story = storyOf(seed, steps)
   const time = installVirtualTime(seed);
   const trace = createTrace(() => time.now(), print);
   const strikes = createStrikes((line) => { trace.note(line); });
-  const parts = createWorldParts({ tools, time, trace, strikes, markets: MARKETS });
+  const parts = createWorldParts({
+    tools, time, trace, strikes, markets: MARKETS, prices: createPriceWorld(seed), relays: hasRelays(seed),
+    endowment: { traders: TRADERS.map(({ address }) => address), shares: FIRST_SHARES },
+  });
   const exchange = new Exchange(parts);
   const inspector = inspect(parts, exchange);
   let broken: Error | undefined;
@@ -66,9 +73,10 @@ export async function runSeed({ tools, seed, steps, story = storyOf(seed, steps)
 async function play({ parts, exchange, inspector, story, isBroken }: {
   parts: WorldParts; exchange: Exchange; inspector: Inspector; story: readonly Happening[]; isBroken: () => Error | undefined;
 }): Promise<void> {
-  const { time, trace, chain, weather } = parts;
+  const { time, trace, chain, weather, prices } = parts;
   const clients = createClients(parts, exchange, inspector);
-  const scene: Scene = { parts, exchange, clients, orders: [], stalledUntilMs: 0 };
+  const relays = createRelayClients(parts, exchange, inspector);
+  const scene: Scene = { parts, exchange, clients, relays, orders: [], stalledUntilMs: 0 };
   let ended: Error | undefined;
   exchange.failed = (name, error) => {
     if (MAY_END.test(error.message)) return;
@@ -89,14 +97,17 @@ async function play({ parts, exchange, inspector, story, isBroken }: {
   }
   trace.note('* the faults stop');
   clearUp(weather);
+  prices.clearUp(time.now());
+  parts.relayModel.behindUntilMs = 0;
   Object.assign(chain, { reverts: 0, stops: 0, feeFloor: 0n });
   scene.stalledUntilMs = 0;
   for (const { process: each } of exchange.living()) each.wallAheadMs = 0;
   for (const { differs, process: each } of exchange.living()) if (differs) exchange.crash(each.name as typeof PROCESSES[number]);
-  const isOver = (): boolean => clients.underWay() === 0 && inspector.unfinished().length === 0;
+  const underWay = (): number => clients.underWay() + relays.underWay();
+  const isOver = (): boolean => underWay() === 0 && inspector.unfinished().length === 0;
   let lookedAt = 0;
   await time.run({ endMs: time.now() + REST_WITHIN_MS, stepped, until: () => ++lookedAt % 64 === 0 && isOver() });
-  if (!isOver()) throw new InvariantBroken('everything comes to rest', [...inspector.unfinished(), `${clients.underWay()} clients wait`].join('; '));
+  if (!isOver()) throw new InvariantBroken('everything comes to rest', [...inspector.unfinished(), `${underWay()} clients wait`].join('; '));
   inspector.lookAtEnd();
 }
 

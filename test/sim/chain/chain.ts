@@ -4,10 +4,13 @@ import { Transaction, getBytes } from 'ethers';
 import type { SignerRecovery } from '../../../command/signing/recover.js';
 import type { VirtualTime } from '../world/time.js';
 import { START_MS } from '../world/time.js';
+import { carryOutCall, readCall, type SimCall } from './calls.js';
 import {
-  CHAIN, copyContracts, emptyContracts, settleBatch, type Batch, type BatchReader, type ContractEvents, type ContractState,
+  CHAIN, copyContracts, emptyContracts, settleBatch, type Batch, type BatchReader, type ContractEvents, type ContractState, type Deed,
   type SimLog, type SimMarket,
 } from './contracts.js';
+import type { Endowment } from './quick-contracts.js';
+import type { MessageTools } from './token-contract.js';
 
 /** A transaction that was signed and sent. */
 export interface SimTransaction {
@@ -19,10 +22,8 @@ export interface SimTransaction {
   readonly maxFeePerGas: bigint;
   readonly maxPriorityFeePerGas: bigint;
   readonly batch: Batch | undefined;
+  readonly call: SimCall | undefined;
 }
-
-/** What a trader does on the chain; carried out with the next block. */
-export type Deed = (state: ContractState, timestamp: number) => readonly SimLog[];
 
 export interface SimReceipt {
   readonly transactionHash: string;
@@ -62,6 +63,8 @@ export interface ChainParts {
   readonly recovery: SignerRecovery;
   readonly batches: BatchReader;
   readonly markets: ReadonlyMap<string, SimMarket>;
+  readonly endowment: Endowment;
+  readonly messages: MessageTools;
   readonly events: ContractEvents & { mined(block: SimBlock): void; reverted(txHash: string): void };
 }
 
@@ -90,6 +93,14 @@ export class SimChain {
 
   /** The block at which everything is final. */
   get final(): SimBlock | undefined { return this.blocks[this.head.number - CHAIN.confirmations]; }
+
+  /** Somebody else than the relayer brings a call: it reverts silently when it comes too late. */
+  bring(call: SimCall): void {
+    this.act((state, timestamp) => {
+      const done = carryOutCall(call, { ...this.parts, state, timestamp });
+      return 'logs' in done ? done.logs : [];
+    });
+  }
 
   act(deed: Deed): void { this.deeds.push({ deed, hash: id(`deed ${this.made++}`) }); }
 
@@ -124,6 +135,7 @@ export class SimChain {
       hash, from: signer.signer, nonce, to: to.toLowerCase(), gasLimit,
       maxFeePerGas: maxFeePerGas ?? 0n, maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n,
       batch: to.toLowerCase() === CHAIN.contracts.settlement ? this.parts.batches.read(data) : undefined,
+      call: readCall(to.toLowerCase(), data),
     };
     this.read.set(raw, transaction);
     return transaction;
@@ -182,8 +194,7 @@ export class SimChain {
     const { state, baseFeePerGas, transactions = [], deeds = [] } = made;
     const number = (before?.number ?? -1) + 1;
     const hash = id(`block ${number} ${this.made++}`);
-    const now = Math.floor((START_MS + this.parts.time.now()) / 1_000);
-    const timestamp = Math.max((before?.timestamp ?? 0) + 1, now);
+    const timestamp = this.timeAfter(before?.timestamp ?? 0);
     const counts = new Map(before?.counts ?? []);
     const receipts = new Map<string, SimReceipt>();
     const logs: PlacedLog[] = [];
@@ -191,21 +202,41 @@ export class SimChain {
     for (const { deed, hash: txHash } of deeds) place(deed(state, timestamp), txHash);
     for (const transaction of transactions) {
       counts.set(transaction.from, transaction.nonce + 1);
-      const reverts = this.reverts > 0 && transaction.batch !== undefined;
-      if (reverts) {
-        this.reverts -= 1;
-        this.parts.events.reverted(transaction.hash);
-      } else place(this.carryOut(transaction, state, timestamp), transaction.hash);
-      receipts.set(transaction.hash, { transactionHash: transaction.hash, blockNumber: number, succeeded: !reverts });
+      const done = this.carryOut(transaction, state, timestamp);
+      if (done !== undefined) place(done, transaction.hash);
+      receipts.set(transaction.hash, { transactionHash: transaction.hash, blockNumber: number, succeeded: done !== undefined });
     }
     return { number, hash, timestamp, baseFeePerGas, transactions, deeds, logs, receipts, state, counts };
   }
 
-  private carryOut({ batch }: SimTransaction, state: ContractState, timestamp: number): readonly SimLog[] {
-    if (batch === undefined) return [];
+  /** Undefined when the transaction reverts. */
+  private carryOut({ hash, batch, call }: SimTransaction, state: ContractState, timestamp: number): readonly SimLog[] | undefined {
     const { markets, events, time } = this.parts;
+    if (batch === undefined && call === undefined) return [];
+    if (this.reverts > 0) {
+      this.reverts -= 1;
+      events.reverted(hash);
+      return undefined;
+    }
+    if (call !== undefined) {
+      const told = (marketId: string, outcome: number): void => { events.resolved(marketId, outcome); };
+      const done = carryOutCall(call, { ...this.parts, state, timestamp, told });
+      return 'logs' in done ? done.logs : undefined;
+    }
+    if (batch === undefined) return [];
     const stops = this.stops > 0;
     if (stops) this.stops -= 1;
     return settleBatch(batch, { state, markets, timestamp, events, ...stops ? { stopsAt: time.below(batch.fills.length) } : {} });
+  }
+
+  /** What a call would do in the next block: why it would revert, if it would. */
+  simulate(call: SimCall, { state, timestamp }: SimBlock): string | undefined {
+    const done = carryOutCall(call, { ...this.parts, state: copyContracts(state), timestamp: this.timeAfter(timestamp) });
+    return 'reverted' in done ? done.reverted : undefined;
+  }
+
+  /** The time of a block after one of this time, in Unix seconds. */
+  timeAfter(timestamp: number): number {
+    return Math.max(timestamp + 1, Math.floor((START_MS + this.parts.time.now()) / 1_000));
   }
 }

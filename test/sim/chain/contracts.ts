@@ -1,7 +1,11 @@
 /** The contracts' rules that matter to the exchange, and their state at the end of a block: tokens, fills, cancels, anchors. */
 import { Interface, type InterfaceAbi } from 'ethers';
 import { conditionalTokens } from '../../../contracts-abi/conditional-tokens.js';
+import { market } from '../../../contracts-abi/market.js';
 import { marketFactory } from '../../../contracts-abi/market-factory.js';
+import { optimisticOracle } from '../../../contracts-abi/optimistic-oracle.js';
+import { oracleResolver } from '../../../contracts-abi/oracle-resolver.js';
+import { quickResolver } from '../../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../../contracts-abi/settlement.js';
 import { prepareDomain, type OrderDomain } from '../../../command/signing/typed-data.js';
 import type { SignerRecovery } from '../../../command/signing/recover.js';
@@ -12,6 +16,8 @@ import type { Chain } from '../../../command/chain/chain.js';
 
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 export const NOBODY = address(0);
+/** Gives traders the shares that they have at first. */
+export const TREASURY = address(0x9);
 
 export const CHAIN: Chain = {
   chainId: 31_337, name: 'simulated', testnet: true, confirmations: 3, startBlock: 1, domainName: 'Prediction Exchange Settlement', exposureCheck: false,
@@ -27,7 +33,9 @@ export const ORDER_DOMAIN: OrderDomain = {
 
 export const abi = {
   settlement: new Interface(settlement.abi as InterfaceAbi), tokens: new Interface(conditionalTokens.abi as InterfaceAbi),
-  factory: new Interface(marketFactory.abi as InterfaceAbi),
+  factory: new Interface(marketFactory.abi as InterfaceAbi), quickResolver: new Interface(quickResolver.abi as InterfaceAbi),
+  market: new Interface(market.abi as InterfaceAbi), oracle: new Interface(optimisticOracle.abi as InterfaceAbi),
+  oracleResolver: new Interface(oracleResolver.abi as InterfaceAbi),
 };
 
 export interface SimMarket {
@@ -53,23 +61,54 @@ export interface ContractState {
   readonly filled: Map<string, bigint>;
   readonly cancelAt: Map<string, number>;
   readonly floors: Map<string, { readonly floor: bigint; readonly pending: bigint; readonly at: number }>;
-  readonly resolved: Set<string>;
+  /** The outcome that has won. */
+  readonly resolved: Map<string, 0 | 1>;
+  /** Quick markets by their ids. */
+  readonly quick: Map<string, QuickSimMarket>;
+  /** Collateral that covers the complete sets of a market. */
+  readonly escrow: Map<string, bigint>;
+  /** How many messages were used up, by `owner`, or by `owner marketId` for redemptions. */
+  readonly nonces: Map<string, bigint>;
+  /** How often a signed message was carried out, by its digest. */
+  readonly carried: Map<string, number>;
+  /** By assertion. */
+  readonly proposals: Map<string, SimProposal>;
+}
+
+/** A proposed resolution. Times are Unix seconds. */
+export interface SimProposal {
+  readonly assertionId: string;
+  readonly marketId: string;
+  readonly outcome: 0 | 1;
+  readonly expirationTime: number;
+  readonly disputed: boolean;
+  /** What the arbitration of a dispute has found. */
+  readonly truthful: boolean | undefined;
+  readonly settled: boolean;
+}
+
+/** A quick market on the chain. Times are Unix seconds; `expiration` is its end. */
+export interface QuickSimMarket extends SimMarket {
+  readonly asset: string;
+  readonly startTime: number;
 }
 
 export function emptyContracts(): ContractState {
   return {
     collateral: new Map(), spent: new Map(), allowance: new Map(), shares: new Map(), approved: new Set(), settled: new Set(),
-    filled: new Map(), cancelAt: new Map(),
-    floors: new Map(), resolved: new Set(),
+    filled: new Map(), cancelAt: new Map(), floors: new Map(), resolved: new Map(), quick: new Map(),
+    escrow: new Map(), nonces: new Map(), carried: new Map(), proposals: new Map(),
   };
 }
 
 export function copyContracts(state: ContractState): ContractState {
-  const { collateral, spent, allowance, shares, approved, settled, filled, cancelAt, floors, resolved } = state;
+  const { collateral, spent, allowance, shares, approved, settled, filled, cancelAt, floors, resolved, quick } = state;
+  const { escrow, nonces, carried, proposals } = state;
   return {
     collateral: new Map(collateral), spent: new Map(spent), allowance: new Map(allowance), shares: new Map(shares),
     approved: new Set(approved), settled: new Set(settled),
-    filled: new Map(filled), cancelAt: new Map(cancelAt), floors: new Map(floors), resolved: new Set(resolved),
+    filled: new Map(filled), cancelAt: new Map(cancelAt), floors: new Map(floors), resolved: new Map(resolved), quick: new Map(quick),
+    escrow: new Map(escrow), nonces: new Map(nonces), carried: new Map(carried), proposals: new Map(proposals),
   };
 }
 
@@ -80,6 +119,9 @@ export interface SimLog {
   readonly data: string;
 }
 
+/** What a trader does on the chain; carried out with the next block. */
+export type Deed = (state: ContractState, timestamp: number) => readonly SimLog[];
+
 export interface Sides { readonly seq: number; readonly buyer: string; readonly seller: string }
 
 /** Called when fills end on the chain and when a history is anchored, also in blocks that a reorganisation removes again. */
@@ -87,11 +129,14 @@ export interface ContractEvents {
   fillFailed(reason: string): void;
   stopped(seq: number): void;
   anchored(position: number, digest: string): void;
+  resolved(marketId: string, outcome: number): void;
 }
 
-export function emitted(contract: 'settlement' | 'tokens' | 'factory', name: string, values: readonly unknown[]): SimLog {
+export function emitted(contract: 'settlement' | 'tokens' | 'factory' | 'oracleResolver', name: string, values: readonly unknown[]): SimLog {
   const { contracts } = CHAIN;
-  const at = { settlement: contracts.settlement, tokens: contracts.conditionalTokens, factory: contracts.marketFactory }[contract];
+  const at = {
+    settlement: contracts.settlement, tokens: contracts.conditionalTokens, factory: contracts.marketFactory, oracleResolver: contracts.oracleResolver,
+  }[contract];
   const { topics, data } = abi[contract].encodeEventLog(name, [...values]);
   return { address: at, topics, data };
 }
@@ -202,7 +247,7 @@ function faultOf(
     return byBuyer || bySeller ? { reason, culprit: byBuyer && bySeller ? 'both' : byBuyer ? 'buyer' : 'seller' } as const : undefined;
   };
   const lacks = (reason: Reason, culprit: 'buyer' | 'seller' | 'both', is: boolean) => is ? { reason, culprit } as const : undefined;
-  const token = markets.get(buy.marketId)?.tokens[Number(buy.outcome) as 0 | 1];
+  const token = (markets.get(buy.marketId) ?? state.quick.get(buy.marketId))?.tokens[Number(buy.outcome) as 0 | 1];
   return either('invalid_signature', ({ signed }) => !signed)
     ?? either('order_expired', ({ expiration }) => BigInt(timestamp) >= expiration)
     ?? either('order_cancelled', (order) => isCancelled(order, state, timestamp))
@@ -221,10 +266,10 @@ function isCancelled({ hash, trader, nonce }: SignedOrder, { cancelAt, floors }:
 }
 
 function move(
-  { state: { collateral, allowance, shares, filled }, markets }: Settling,
+  { state: { collateral, allowance, shares, filled, quick }, markets }: Settling,
   { buy, sell, size, cost }: { buy: SignedOrder; sell: SignedOrder; size: bigint; cost: bigint },
 ): void {
-  const token = markets.get(buy.marketId)?.tokens[Number(buy.outcome) as 0 | 1];
+  const token = (markets.get(buy.marketId) ?? quick.get(buy.marketId))?.tokens[Number(buy.outcome) as 0 | 1];
   add(collateral, buy.trader, -cost);
   add(allowance, buy.trader, -cost);
   add(collateral, sell.trader, cost);

@@ -7,11 +7,16 @@ import type { SimProcess } from '../world/process.js';
 import type { VirtualTime } from '../world/time.js';
 import type { NodeWeather, Weather } from '../world/weather.js';
 import { BLOCK_GAS_LIMIT, type SimBlock, type SimChain } from './chain.js';
-import { abi, CHAIN } from './contracts.js';
+import { abi, CHAIN, type SimMarket } from './contracts.js';
+import { readCall } from './calls.js';
+import { viewOracle } from './oracle-contract.js';
+import { viewQuick } from './quick-contracts.js';
+import { viewTokens } from './token-contract.js';
 
 export interface NodesParts {
   readonly time: VirtualTime;
   readonly chain: SimChain;
+  readonly markets: ReadonlyMap<string, SimMarket>;
   readonly weather: Weather;
   readonly strikes: Strikes;
   /** Called with every transaction that reaches a node. */
@@ -130,7 +135,9 @@ function resultOf(blocks: readonly SimBlock[], { node, parts, method, params }: 
     case 'eth_getLogs': return logsOf(blocks, params[0] as LogsAsked);
     case 'eth_getTransactionByHash': return { from: `0x${'0'.repeat(40)}` };
     case 'eth_sendRawTransaction': return sent(params[0] as string, node, parts);
-    case 'eth_call': return called(params[0] as { to: string; data: string }, blockOf(blocks, params[1] as string));
+    case 'eth_getBalance': return hex(10n ** 24n);
+    case 'eth_getCode': return '0x';
+    case 'eth_call': return called(params[0] as CallAsked, blockOf(blocks, params[1] as string), parts);
     default: throw new NodeError(-32_601, `the method ${method} does not exist`);
   }
 }
@@ -154,27 +161,53 @@ function blockOf(blocks: readonly SimBlock[], tag: string): SimBlock {
 }
 
 interface LogsAsked {
-  readonly address: readonly string[];
-  readonly topics: readonly (readonly string[])[];
+  readonly address: string | readonly string[];
+  readonly topics: readonly (string | readonly string[] | null)[];
   readonly fromBlock: string;
   readonly toBlock: string;
 }
 
-function logsOf(blocks: readonly SimBlock[], { address, topics: [first = []], fromBlock, toBlock }: LogsAsked): unknown[] {
+function logsOf(blocks: readonly SimBlock[], { address, topics, fromBlock, toBlock }: LogsAsked): unknown[] {
   if (Number(toBlock) >= blocks.length) throw new NodeError(-32_000, 'block range extends beyond current head block');
   return blocks.slice(Number(fromBlock), Number(toBlock) + 1).flatMap(({ number, hash, logs }) => logs
-    .filter((log) => address.includes(log.address) && first.includes(log.topics[0] ?? ''))
+    .filter((log) => address.includes(log.address) && topics.every((topic, i) => topic === null || topic.includes(log.topics[i] ?? '')))
     .map(({ address: at, topics, data, logIndex, txHash }) => ({
       address: at, topics, data, blockNumber: hex(number), blockHash: hash, logIndex: hex(logIndex), transactionHash: txHash, removed: false,
     })));
 }
 
-/** Views of the settlement contract, several at once. */
-function called({ data }: { to: string; data: string }, { state }: SimBlock): string {
-  const [calls] = multicall.decodeFunctionData('aggregate3', data) as unknown as [readonly { readonly callData: string }[]];
-  return multicall.encodeFunctionResult('aggregate3', [calls.map(({ callData }) => {
-    const call = abi.settlement.parseTransaction({ data: callData });
-    if (call?.name !== 'isSettled') throw new NodeError(3, 'execution reverted');
-    return { success: true, returnData: abi.settlement.encodeFunctionResult('isSettled', [state.settled.has(Number(call.args[0]))]) };
+interface CallAsked { readonly to: string; readonly data: string }
+
+/** Views of the contracts, several at once; or what a transaction would do. */
+function called({ to, data }: CallAsked, block: SimBlock, { chain, markets }: NodesParts): string {
+  const { contracts } = CHAIN;
+  if (to !== contracts.multicall) {
+    const call = readCall(to, data);
+    if (call === undefined) throw new NodeError(-32_000, `no such call: ${data.slice(0, 10)}`);
+    const reverted = chain.simulate(call, block);
+    if (reverted !== undefined) throw new NodeError(3, `execution reverted: ${reverted}`);
+    return '0x';
+  }
+  const [calls] = multicall.decodeFunctionData('aggregate3', data) as unknown as [readonly { readonly target: string; readonly callData: string }[]];
+  return multicall.encodeFunctionResult('aggregate3', [calls.map(({ target, callData }) => {
+    const returnData = viewed(target.toLowerCase(), callData, block, { chain, markets });
+    if (returnData === undefined) throw new NodeError(3, 'execution reverted');
+    return { success: true, returnData };
   })]);
+}
+
+function viewed(
+  target: string, data: string, { state, timestamp }: SimBlock, { chain, markets }: Pick<NodesParts, 'chain' | 'markets'>,
+): string | undefined {
+  const { contracts } = CHAIN;
+  if (target === contracts.multicall) {
+    const call = multicall.parseTransaction({ data });
+    return call?.name === 'getCurrentBlockTimestamp' ? multicall.encodeFunctionResult(call.name, [chain.timeAfter(timestamp)]) : undefined;
+  }
+  if (target !== contracts.settlement) {
+    const isMarket = (marketId: string): boolean => markets.has(marketId) || state.quick.has(marketId);
+    return viewQuick(target, data, { state, isMarket }) ?? viewTokens(target, data, { state, markets }) ?? viewOracle(target, data, state);
+  }
+  const call = abi.settlement.parseTransaction({ data });
+  return call?.name === 'isSettled' ? abi.settlement.encodeFunctionResult('isSettled', [state.settled.has(Number(call.args[0]))]) : undefined;
 }

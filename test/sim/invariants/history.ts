@@ -5,14 +5,24 @@ import type { Command } from '../../../engine/records/commands.js';
 import type { Event } from '../../../engine/records/events.js';
 import { formatDigest } from '../../../engine/records/digest.js';
 import { viewOf, type EngineView } from '../../../engine/run/view.js';
-import type { MemoryStore } from '../../../engine/log/memory/memory-log.js';
 import type { Running } from '../world/exchange.js';
+import type { WorldParts } from '../world/parts.js';
+import type { Broken } from './names.js';
+import { watchPrices, type PricesWatch } from './prices.js';
+import { RelaysWatch, type RelayFigures } from './relays.js';
 import type { SimChain } from '../chain/chain.js';
 import { CHAIN, NOBODY, add, type SimMarket } from '../chain/contracts.js';
 import { FIRST_COLLATERAL, TRADERS } from '../story/traders.js';
 
-/** Throws an error that says what is broken. */
-export type Broken = (invariant: string, detail: string) => never;
+export interface HistoryFigures {
+  /** Of fills. */
+  readonly matched: number;
+  readonly settled: number;
+  readonly failed: number;
+  readonly commands: number;
+  readonly quick: ReturnType<PricesWatch['figures']>;
+  readonly relays: RelayFigures;
+}
 
 export interface HistoryWatch {
   /** Looks at what the log has since the last look. */
@@ -26,15 +36,15 @@ export interface HistoryWatch {
   /** The numbers of orders whose cancel was answered. */
   readonly cancelledByClients: Set<number>;
   readonly view: EngineView;
+  readonly quick: PricesWatch;
+  readonly relays: RelaysWatch;
   /** Fills that were matched and have not ended. */
   unended(): readonly number[];
   /** How many fills were matched, settled and failed; how many commands there were. */
-  figures(): { readonly matched: number; readonly settled: number; readonly failed: number; readonly commands: number };
+  figures(): HistoryFigures;
 }
 
-export function watchHistory({ store, chain, markets, broken }: {
-  store: MemoryStore; chain: SimChain; markets: ReadonlyMap<string, SimMarket>; broken: Broken;
-}): HistoryWatch {
+export function watchHistory({ store, chain, outbox, markets, prices, strikes }: WorldParts, broken: Broken): HistoryWatch {
   const engine = createEngine();
   const view = viewOf(engine);
   const outcomes: CommandOutcome[] = [];
@@ -43,6 +53,8 @@ export function watchHistory({ store, chain, markets, broken }: {
   const cancelledByClients = new Set<number>();
   const ids = new Set<string>();
   const ledger = createLedger({ chain, markets, broken });
+  const quick = watchPrices({ prices, strikes, broken });
+  const relays = new RelaysWatch({ chain, outbox }, broken);
   const checked = new WeakMap<Running, number>();
   let recorded = 0;
 
@@ -52,7 +64,7 @@ export function watchHistory({ store, chain, markets, broken }: {
     if (isSubmission && ids.has(id)) broken('nothing is appended twice', `command ${outcomes.length} has the id of an earlier one: ${command.kind} ${command.orderHash}`);
     ids.add(id);
     checkFact(command, chain, broken);
-    if (command.kind === 'SubmitSettlement') announced.add(command.txHash);
+    if (command.kind === 'SubmitSettlement' || command.kind === 'SubmitRelay') announced.add(command.txHash);
     const { outcome, digest } = engine.step(data, command);
     outcomes.push(outcome);
     digests.push(digest);
@@ -62,11 +74,13 @@ export function watchHistory({ store, chain, markets, broken }: {
         if (of !== undefined) broken('a cancelled order is not filled', `order ${of} in fill ${event.fill}`);
       }
       ledger.take(event);
+      quick.take(event, view.time);
+      relays.take(event);
     }
   }
 
   return {
-    announced, cancelledByClients, view,
+    announced, cancelledByClients, view, quick, relays,
     look() {
       const { commands, outcomes: written } = store.records;
       while (outcomes.length < commands.length) {
@@ -89,7 +103,7 @@ export function watchHistory({ store, chain, markets, broken }: {
     outcome: (position) => outcomes[position],
     digest: (position) => digests[position],
     unended: () => ledger.unended(),
-    figures: () => ({ ...ledger.figures(), commands: outcomes.length }),
+    figures: () => ({ ...ledger.figures(), commands: outcomes.length, quick: quick.figures(), relays: relays.figures() }),
   };
 }
 
@@ -107,6 +121,7 @@ function checkFact(command: Command, { blocks, head }: SimChain, broken: Broken)
 function createLedger({ chain, markets, broken }: { chain: SimChain; markets: ReadonlyMap<string, SimMarket>; broken: Broken }) {
   const shares = new Map<string, bigint>();
   const paid = new Map<string, bigint>();
+  const sets = createSets();
   const open = new Set<number>();
   const figures = { matched: 0, settled: 0, failed: 0 };
 
@@ -118,14 +133,14 @@ function createLedger({ chain, markets, broken }: { chain: SimChain; markets: Re
     const state = chain.blocks[number]?.state;
     if (state === undefined) return broken('positions equal the chain', `block ${number} is not there`);
     for (const { address } of TRADERS) {
-      for (const { marketId, tokens } of markets.values()) {
+      for (const { marketId, tokens } of [...markets.values(), ...state.quick.values()]) {
         for (const [outcome, token] of tokens.entries()) {
           const [known, has] = [shares.get(`${address} ${marketId} ${outcome}`) ?? 0n, state.shares.get(`${address} ${token}`) ?? 0n];
           if (known !== has) broken('positions equal the chain', `block ${number}: ${address} has ${has} of ${outcome} of ${marketId}, the history says ${known}`);
         }
       }
       const has = (state.collateral.get(address) ?? 0n) + (state.spent.get(address) ?? 0n);
-      const known = FIRST_COLLATERAL + (paid.get(address) ?? 0n);
+      const known = FIRST_COLLATERAL + (paid.get(address) ?? 0n) + sets.paidTo(address);
       if (known !== has) broken('positions equal the chain', `block ${number}: ${address} has ${has} of the collateral, the history says ${known}`);
     }
   }
@@ -153,15 +168,39 @@ function createLedger({ chain, markets, broken }: { chain: SimChain; markets: Re
         }
         case 'SharesTransferred': {
           const { marketId, outcome, from, to, amount } = event;
+          sets.move(event);
           if (from !== NOBODY) add(shares, `${from} ${marketId} ${outcome}`, -BigInt(amount));
           if (to !== NOBODY) add(shares, `${to} ${marketId} ${outcome}`, BigInt(amount));
           break;
         }
+        case 'PositionRedeemed': sets.redeem(event); break;
         case 'ChainAdvanced': compare(event.block); break;
         default:
       }
     },
     unended: () => [...open],
     figures: () => figures,
+  };
+}
+
+/** What complete sets and redemptions have paid by the history: shares come into being for collateral, and become collateral again. */
+function createSets() {
+  /** In halves of a unit: a share of one outcome is half a set. */
+  const halves = new Map<string, bigint>();
+  /** A redemption's shares are told of first, and what they were worth afterwards. */
+  const burnt = new Map<string, bigint>();
+  return {
+    move({ marketId, from, to, amount, txHash }: Extract<Event, { type: 'SharesTransferred' }>): void {
+      if (from === NOBODY) add(halves, to, -BigInt(amount));
+      if (to !== NOBODY) return;
+      add(halves, from, BigInt(amount));
+      add(burnt, `${txHash} ${from} ${marketId}`, BigInt(amount));
+    },
+    redeem({ marketId, user, payout, txHash }: Extract<Event, { type: 'PositionRedeemed' }>): void {
+      const key = `${txHash} ${user} ${marketId}`;
+      add(halves, user, 2n * BigInt(payout) - (burnt.get(key) ?? 0n));
+      burnt.delete(key);
+    },
+    paidTo: (address: string): bigint => (halves.get(address) ?? 0n) / 2n,
   };
 }

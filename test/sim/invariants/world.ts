@@ -1,24 +1,29 @@
 /** What must be true of the world after every step: what clients were told, what the chain holds, what the outbox records. */
 import type { SimBlock } from '../chain/chain.js';
 import { CHAIN, emptyContracts } from '../chain/contracts.js';
-import { beginning, MARKETS } from '../story/traders.js';
+import { beginning, FIRST_SHARES, TRADERS } from '../story/traders.js';
 import { decodeCommand } from '../../../engine/records/codec.js';
+import type { Relayed } from '../../../command/relayer/relayer.js';
+import type { RelayClientWatch } from '../relays/clients.js';
+import type { SignedRelay } from '../relays/messages.js';
 import type { ClientWatch } from '../story/clients.js';
 import type { SignedOrder } from '../story/traders.js';
 import type { OutboxTables, TransactionRow } from '../stores/outbox.js';
 import type { Exchange } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';
-import { watchHistory, type Broken, type HistoryWatch } from './history.js';
+import { START_MS } from '../world/time.js';
+import type { Broken, Invariant } from './names.js';
+import { watchHistory, type HistoryWatch } from './history.js';
 
 /** An invariant does not hold. */
 export class InvariantBroken extends Error {
-  constructor(readonly invariant: string, detail: string) {
+  constructor(readonly invariant: Invariant, detail: string) {
     super(`broken: ${invariant}: ${detail}`);
     this.name = 'InvariantBroken';
   }
 }
 
-export interface Inspector extends ClientWatch {
+export interface Inspector extends ClientWatch, RelayClientWatch {
   readonly history: HistoryWatch;
   /** After every step. Throws InvariantBroken. */
   look(): void;
@@ -29,31 +34,18 @@ export interface Inspector extends ClientWatch {
 }
 
 export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
-  const { store, chain, outbox, watch } = parts;
   let found: InvariantBroken | undefined;
   const broken: Broken = (invariant, detail) => {
     found ??= new InvariantBroken(invariant, detail);
     throw found;
   };
-  const history = watchHistory({ store, chain, markets: MARKETS, broken });
+  const history = watchHistory(parts, broken);
   const acknowledged = new Map<string, number>();
   const tries = new Map<string, { order: SignedOrder; perhaps: boolean }>();
   const checkOutbox = outboxCheck(parts, broken);
-  const checkBlock = blockCheck(parts, broken);
   const checkAcknowledged = acknowledgedCheck(parts, history, broken);
 
-  Object.assign(watch, {
-    mined: guarded(checkBlock),
-    anchored: guarded((position: number, digest: string) => {
-      if (history.digest(position) !== digest) broken('one digest', `the chain has ${digest} at position ${position}, the history ${history.digest(position)}`);
-    }),
-    broadcast: guarded((raw: string) => {
-      const { hash, batch } = chain.decode(raw);
-      history.look();
-      if (!isRecorded(outbox, hash)) broken('sign, store, then send', `${hash} is sent, and not in the outbox`);
-      if (batch !== undefined && !history.announced.has(hash)) broken('announced before it is sent', `${hash} is sent, and not in the history`);
-    }),
-  });
+  watchArriving(parts, history, broken);
 
   return {
     history,
@@ -74,8 +66,16 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
       if (order?.status !== 'cancelled') broken('a cancelled order is not filled', `the cancel of ${hash} was answered, and the order is ${order?.status}`);
       else history.cancelledByClients.add(order.orderNumber);
     }),
+    answered: guarded((request: SignedRelay, answer: Relayed) => {
+      history.look();
+      history.relays.look();
+      history.relays.answered(request, answer);
+    }),
+    asked(request) { history.relays.asked(request); },
+    unanswered(request, recorded) { history.relays.unanswered(request, recorded); },
     look() {
       history.look();
+      history.relays.look();
       for (const run of exchange.living()) history.checkReplica(run);
       checkOutbox();
       if (found !== undefined) throw found;
@@ -86,9 +86,36 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
       for (const { order: { hash }, perhaps } of tries.values()) {
         if (!perhaps && !acknowledged.has(hash) && history.view.order(hash) !== undefined) broken('a refused order is not written', `${hash} is in the history`);
       }
+      history.relays.lookAtEnd();
       checkMined(parts, broken);
     },
   };
+}
+
+/** What nodes and blocks tell as it happens. */
+function watchArriving(parts: WorldParts, history: HistoryWatch, broken: Broken): void {
+  const { chain, outbox, watch } = parts;
+  const checkBlock = blockCheck(parts, broken);
+  Object.assign(watch, {
+    mined: guarded((block: SimBlock) => {
+      checkBlock(block);
+      history.relays.mined(block);
+    }),
+    anchored: guarded((position: number, digest: string) => {
+      if (history.digest(position) !== digest) broken('one digest', `the chain has ${digest} at position ${position}, the history ${history.digest(position)}`);
+    }),
+    resolved: guarded((marketId: string, outcome: number) => {
+      history.look();
+      const decided = history.quick.outcome(marketId);
+      if (decided !== outcome) broken('a quick market is resolved as it was decided', `${marketId}: ${outcome} on the chain, ${decided} decided`);
+    }),
+    broadcast: guarded((raw: string) => {
+      const { hash, batch, call } = chain.decode(raw);
+      history.look();
+      if (!isRecorded(outbox, hash)) broken('sign, store, then send', `${hash} is sent, and not in the outbox`);
+      if ((batch !== undefined || call?.kind === 'tokens') && !history.announced.has(hash)) broken('announced before it is sent', `${hash} is sent, and not in the history`);
+    }),
+  });
 }
 
 const isRecorded = ({ transactions }: OutboxTables, hash: string): boolean => (
@@ -116,18 +143,24 @@ function acknowledgedCheck({ store }: WorldParts, history: HistoryWatch, broken:
 }
 
 /** Conservation in every block, and nothing of ours on the chain that the outbox does not have. */
-function blockCheck({ outbox }: WorldParts, broken: Broken): (block: SimBlock) => void {
+function blockCheck({ outbox, markets }: WorldParts, broken: Broken): (block: SimBlock) => void {
   const total = (of: ReadonlyMap<string, bigint>): bigint => [...of.values()].reduce((sum, each) => sum + each, 0n);
   const first = emptyContracts();
   beginning(first, 0);
-  const totals = { collateral: total(first.collateral), shares: total(first.shares) };
+  const collateral = total(first.collateral) + total(first.escrow);
   return ({ number, state, transactions }) => {
     if (number === 0) return;
-    if (total(state.collateral) + total(state.spent) !== totals.collateral) broken('conservation', `collateral in block ${number}`);
-    if (total(state.shares) !== totals.shares) broken('conservation', `shares in block ${number}`);
-    for (const balances of [state.collateral, state.shares]) for (const [key, has] of balances) if (has < 0n) broken('conservation', `${key} has ${has}`);
-    for (const { hash, batch } of transactions) {
-      if (batch !== undefined && !isRecorded(outbox, hash)) broken('sign, store, then send', `${hash} is not in the outbox`);
+    const given = BigInt(TRADERS.length * state.quick.size) * FIRST_SHARES;
+    if (total(state.collateral) + total(state.spent) + total(state.escrow) !== collateral + given) broken('conservation', `collateral in block ${number}`);
+    for (const { marketId, tokens } of [...markets.values(), ...state.quick.values()]) {
+      const supplies = tokens.map((token) => TRADERS.reduce((sum, { address }) => sum + (state.shares.get(`${address} ${token}`) ?? 0n), 0n));
+      const winner = state.resolved.get(marketId);
+      const covered = winner === undefined ? supplies : supplies.slice(winner, winner + 1);
+      if (covered.some((supply) => supply !== state.escrow.get(marketId))) broken('conservation', `shares of ${marketId} in block ${number}`);
+    }
+    for (const balances of [state.collateral, state.shares, state.escrow]) for (const [key, has] of balances) if (has < 0n) broken('conservation', `${key} has ${has}`);
+    for (const { hash } of transactions) {
+      if (!isRecorded(outbox, hash)) broken('sign, store, then send', `${hash} is not in the outbox`);
     }
   };
 }
@@ -150,32 +183,48 @@ function outboxCheck({ outbox, chain }: WorldParts, broken: Broken): () => void 
     const seen = outbox.changes + outbox.requests.size + outbox.transactions.length;
     if (seen === outboxSeen) return;
     outboxSeen = seen;
-    const nonces = [...new Set(outbox.transactions.map(({ nonce }) => nonce))].sort((a, b) => a - b);
-    nonces.forEach((nonce, i) => { if (nonce !== i) broken('no nonce gap', `nonce ${i} was never recorded, and ${nonce} was`); });
+    for (const nonces of noncesOf(outbox).values()) {
+      [...nonces].sort((a, b) => a - b).forEach((nonce, i) => { if (nonce !== i) broken('no nonce gap', `nonce ${i} was never recorded, and ${nonce} was`); });
+    }
     for (const transaction of outbox.transactions) {
       if (transaction.ending === undefined || ended.has(transaction)) continue;
       ended.add(transaction);
       checkEnding(transaction);
     }
-    const asked = new Map<number, string>();
-    for (const { id, note, status, forgotten } of outbox.requests.values()) {
-      if (forgotten || status.kind === 'ended' || status.kind === 'refused') continue;
-      for (const fill of (note as { fills: number[] }).fills) {
-        if (asked.has(fill)) broken('a fill is in one request at a time', `fill ${fill} is in ${asked.get(fill)} and ${id}`);
-        asked.set(fill, id);
-      }
-    }
+    checkRequests(outbox, broken);
   };
 }
 
 /** At the end every recorded nonce is used. */
 function checkMined({ chain, outbox }: WorldParts, broken: Broken): void {
-  const mined = [...chain.head.counts].reduce((sum, [, count]) => sum + count, 0);
-  const recorded = new Set(outbox.transactions.map(({ nonce }) => nonce)).size;
-  if (mined !== recorded) broken('no nonce gap', `${mined} transactions are mined, ${recorded} nonces recorded`);
+  for (const [address, nonces] of noncesOf(outbox)) {
+    const mined = chain.head.counts.get(address) ?? 0;
+    if (mined !== nonces.size) broken('no nonce gap', `${address}: ${mined} transactions are mined, ${nonces.size} nonces recorded`);
+  }
 }
 
-function unfinished({ store, outbox, chain }: WorldParts, exchange: Exchange, history: HistoryWatch): string[] {
+/** By the address of a key. */
+function noncesOf({ transactions }: OutboxTables): Map<string, Set<number>> {
+  const nonces = new Map<string, Set<number>>();
+  for (const { address, nonce } of transactions) nonces.set(address, (nonces.get(address) ?? new Set()).add(nonce));
+  return nonces;
+}
+
+/** What is under way is asked for once: each fill, and each quick market's creation and resolution. */
+function checkRequests({ requests }: OutboxTables, broken: Broken): void {
+  const asked = new Map<string, string>();
+  for (const { id, purpose, note, status, forgotten } of requests.values()) {
+    if (forgotten || status.kind === 'ended' || status.kind === 'refused' || purpose === 'relay' || purpose === 'keeper') continue;
+    const { fills = [], kind, marketId } = note as { fills?: readonly number[]; kind?: string; marketId?: string };
+    for (const key of purpose === 'settlement' ? fills.map((fill) => `fill ${fill}`) : [`${kind} ${marketId}`]) {
+      const invariant = purpose === 'settlement' ? 'a fill is in one request at a time' : 'a quick market is in one request at a time';
+      if (asked.has(key)) broken(invariant, `${key} is in ${asked.get(key)} and ${id}`);
+      asked.set(key, id);
+    }
+  }
+}
+
+function unfinished({ store, outbox, chain, time }: WorldParts, exchange: Exchange, history: HistoryWatch): string[] {
   const found: string[] = [];
   const { commands, outcomes } = store.records;
   if (exchange.living().length < exchange.running.size) found.push('a process is away');
@@ -187,6 +236,7 @@ function unfinished({ store, outbox, chain }: WorldParts, exchange: Exchange, hi
   if (open.length > 0) found.push(`nonces ${open.slice(0, 5).map(({ nonce }) => nonce).join(', ')} are open`);
   const waiting = [...outbox.requests.values()].filter(({ status: { kind } }) => kind === 'waiting' || kind === 'sent');
   if (waiting.length > 0) found.push(`${waiting.length} requests wait`);
+  found.push(...history.relays.unfinished(), ...history.quick.unfinished(START_MS + time.now()));
   const block = history.view.cursor(CHAIN.chainId)?.block ?? -1;
   const final = chain.final?.number ?? 0;
   if (block < final - 20) found.push(`block ${block} is recorded, ${final} is final`);

@@ -13,14 +13,34 @@ export interface Found {
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
+/** Runs the program with a planted bug. Resolves with what it printed. */
+async function run(number: number, args: readonly string[]): Promise<string> {
+  const all = ['--import', new URL('./register.js', import.meta.url).href, path('../main.js'), ...args];
+  const ran = promisify(execFile)(process.execPath, all, { env: { ...process.env, PLANTED: String(number) }, maxBuffer: 1 << 26 });
+  return ran.then(({ stdout }) => stdout, (error: unknown) => (error as { stdout?: string }).stdout ?? '');
+}
+
 /** Tries the seeds from `first` on, `most` at most. */
 export async function findPlanted(number: number, { first, most, steps }: { first: number; most: number; steps: number }): Promise<Found> {
-  const { name = '' } = MUTATIONS[number] ?? {};
-  const args = ['--import', new URL('./register.js', import.meta.url).href, path('../main.js'), '--seed', String(first), '--seeds', String(most), '--steps', String(steps), '--first-failure'];
-  const run = promisify(execFile)(process.execPath, args, { env: { ...process.env, PLANTED: String(number) }, maxBuffer: 1 << 26 });
-  const stdout = await run.then((done) => done.stdout, (error: unknown) => (error as { stdout?: string; stderr?: string }).stdout ?? '');
+  const { name = '', breaks = '' } = MUTATIONS[number] ?? {};
+  const stdout = await run(number, ['--seed', String(first), '--seeds', String(most), '--steps', String(steps), '--first-failure']);
   const lines = stdout.split('\n').filter((line) => line.startsWith('seed '));
   const last = lines.at(-1) ?? '';
-  const isFound = last !== '' && !last.includes(': good;');
-  return { name, seeds: isFound ? lines.length : undefined, how: isFound ? last.slice(last.indexOf(':') + 2, last.lastIndexOf('; trace')) : `not found in ${lines.length} seeds` };
+  const isFound = last.includes(`: broken: ${breaks}: `);
+  return { name, seeds: isFound ? lines.length : undefined, how: last === '' ? 'nothing ran' : last.slice(last.indexOf(':') + 2, last.lastIndexOf('; trace')) };
+}
+
+export interface Smallest {
+  /** How many happenings are left. */
+  readonly happenings: number;
+  /** The last line of the smallest story's trace. */
+  readonly end: string;
+}
+
+/** The smallest story of a seed that finds the bug; undefined when the seed does not. */
+export async function smallestPlanted(number: number, { seed, steps }: { seed: number; steps: number }): Promise<Smallest | undefined> {
+  const stdout = await run(number, ['--seed', String(seed), '--steps', String(steps)]);
+  const [, happenings] = /^the shortest story that breaks it, (\d+) of/m.exec(stdout) ?? [];
+  const end = stdout.split('\n').findLast((line) => line.includes('broken: '));
+  return happenings === undefined || end === undefined ? undefined : { happenings: Number(happenings), end };
 }

@@ -57,6 +57,7 @@ export async function openMemoryStore(
       const overtaken = await session.query('write intake', () => {
         const isMoved = changes.moved.some(({ partition, expected }) => tables.rows.partitions[partition]?.nextSeq !== expected);
         if (!isMoved) {
+          checkKeys(tables.rows, changes);
           tables.earlier.push(tables.rows);
           if (tables.earlier.length > NOT_ON_DISK) tables.earlier.shift();
           tables.rows = written(tables.rows, changes);
@@ -82,6 +83,12 @@ export async function openMemoryStore(
       return Promise.resolve();
     },
   };
+}
+
+/** What is there already does not come again: the database's keys do not let it in. */
+function checkKeys({ fills, markets }: IntakeRows, { matched, opened }: Changes): void {
+  for (const { fill: { fill } } of matched) if (fills.has(fill)) throw new Error(`fill ${fill} is there already`);
+  for (const { marketId } of opened) if (markets.has(marketId)) throw new Error(`market ${marketId} is there already`);
 }
 
 function written(rows: IntakeRows, { after, moved, opened, matched, ended, dropped, advanced }: Changes): IntakeRows {

@@ -1,7 +1,4 @@
-/**
- * The outbox in memory: the lane's and its users' ports over one set of tables. It is to promise what Postgres does; no test holds both to one
- * contract yet.
- */
+/** The outbox in memory: the lane's and its users' ports over one set of tables. It promises what Postgres does: one contract holds both. */
 import type { LaneTransaction } from '../../../command/lane/flights.js';
 import { purposesOf, type HeldLane, type LaneKey, type Outbox } from '../../../command/lane/outbox.js';
 import type { Ending, HeldLaneUser, HeldRequest, LaneUser, Purpose, RequestStatus, TrackedRequest } from '../../../command/lane/requests.js';
@@ -99,11 +96,11 @@ function heldLane(session: MemorySession, { chainId, key, address }: LaneKey, pa
     },
     async record(transactions) {
       await session.query('record', () => {
-        const taken = transactions.find(({ nonce }) => openAt(nonce) !== undefined);
-        if (taken !== undefined) throw new Error(`nonce ${taken.nonce} is open`);
-        for (const { nonce, request, attempts } of transactions) {
+        checkRecord(transactions, { isOpen: (nonce) => openAt(nonce) !== undefined, isAsked: (id) => tables.requests.has(id) });
+        for (const { nonce, request, attempts: [first] } of transactions) {
+          if (first === undefined) continue;
           const row = request === undefined ? undefined : tables.requests.get(request.id);
-          tables.transactions.push({ chainId, address, nonce, request: row, attempts: attempts.map((each) => ({ ...each })), ending: undefined });
+          tables.transactions.push({ chainId, address, nonce, request: row, attempts: [{ ...first, broadcast: false }], ending: undefined });
           if (row !== undefined) row.status = { kind: 'sent' };
           changed(row);
         }
@@ -140,6 +137,18 @@ function heldLane(session: MemorySession, { chainId, key, address }: LaneKey, pa
     }),
     close: () => closed(session),
   };
+}
+
+/** What the database's keys do not let in: then it takes none of them. */
+function checkRecord(transactions: readonly LaneTransaction[], { isOpen, isAsked }: {
+  readonly isOpen: (nonce: number) => boolean; readonly isAsked: (id: string) => boolean;
+}): void {
+  const nonces = new Set<number>();
+  for (const { nonce, request } of transactions) {
+    if (isOpen(nonce) || nonces.has(nonce)) throw new Error(`nonce ${nonce} is open`);
+    if (request !== undefined && !isAsked(request.id)) throw new Error(`nobody has asked for ${request.id}`);
+    nonces.add(nonce);
+  }
 }
 
 /** The row, refused; undefined when the lane has taken it. */

@@ -1,51 +1,38 @@
 /** What each kind of happening does to the world. */
-import { createRandom } from '../../support/random-commands.js';
 import { decodeCommand, encodeCommand } from '../../../engine/records/codec.js';
 import type { Log } from '../../../engine/log/log.js';
 import { BUY, SELL } from '../../../engine/records/fields.js';
+import { QUICK_INTERVAL_S, type SourceState } from '../prices/price-world.js';
 import { loseLastCommits } from '../stores/intake.js';
-import { PROCESSES, type Alter, type Exchange } from '../world/exchange.js';
-import type { WorldParts } from '../world/parts.js';
+import { proposeActs } from '../relays/propose-acts.js';
+import { relayActs } from '../relays/relay-acts.js';
+import { PROCESSES, type Alter } from '../world/exchange.js';
 import { START_MS } from '../world/time.js';
 import type { LogFate } from '../world/weather.js';
-import type { createClients } from './clients.js';
 import type { Happening, HappeningKind } from './happenings.js';
+import { diceOf, later, type Act, type Dice, type Scene } from './scene.js';
 import { MARKETS, TRADERS, cancelAllOnChain, cancelOnChain, resolve, signOrder, spend, transfer, type SignedOrder } from './traders.js';
-
-export interface Scene {
-  readonly parts: WorldParts;
-  readonly exchange: Exchange;
-  readonly clients: ReturnType<typeof createClients>;
-  readonly orders: SignedOrder[];
-  stalledUntilMs: number;
-}
-
-interface Dice {
-  below(n: number): number;
-  pick<T>(list: readonly T[]): T;
-  ms(least: number, most: number): number;
-}
-
-function diceOf(seed: number): Dice {
-  const random = createRandom(seed);
-  return {
-    below: (n) => random() % n,
-    pick: <T>(list: readonly T[]) => list[random() % list.length] as T,
-    ms: (least, most) => least + (most - least) * (random() / 0x1_0000_0000),
-  };
-}
 
 export function carryOut({ kind, seed }: Happening, scene: Scene): void {
   scene.parts.trace.note(`* ${kind}`);
   ACTS[kind](scene, diceOf(seed), seed);
 }
 
-type Act = (scene: Scene, dice: Dice, seed: number) => void;
-
 const LOG_FATES: readonly LogFate[] = ['request lost', 'reply lost', 'duplicated', 'delayed'];
 const STATEMENTS = ['ask', 'changes', 'record', 'markOver', 'markBroadcast', 'forget', 'load', 'write intake', 'load intake', 'waiting', undefined] as const;
 const anyNode = ({ parts }: Scene, dice: Dice) => dice.pick(parts.weather.nodes);
-const later = ({ parts }: Scene, ms: number): number => parts.time.now() + ms;
+const anySource = ({ parts }: Scene, dice: Dice) => dice.pick(Object.values(parts.prices.sources));
+
+/** From a second on, since a price of its beginning may have been told. */
+function spanFrom(scene: Scene, ms: number): { fromMs: number; toMs: number } {
+  const fromMs = 1_000 * Math.ceil((START_MS + later(scene, 1_000)) / 1_000);
+  return { fromMs, toMs: fromMs + ms };
+}
+
+function silence(scene: Scene, { silent }: SourceState, ms: number): void {
+  silent.push(spanFrom(scene, ms));
+  scene.parts.strikes.struck('price source silent');
+}
 
 const ACTS: Readonly<Record<HappeningKind, Act>> = {
   'order': (scene, dice, seed) => { scene.clients.place(newOrder(scene, dice), seed); },
@@ -86,7 +73,13 @@ const ACTS: Readonly<Record<HappeningKind, Act>> = {
   'node loses requests': (scene, dice) => { anyNode(scene, dice).losesRequests += 1 + dice.below(3); },
   'node loses replies': (scene, dice) => { anyNode(scene, dice).losesReplies += 1 + dice.below(3); },
   'node lags': (scene, dice) => { Object.assign(anyNode(scene, dice), { lagBlocks: 1 + dice.below(4), lagUntilMs: later(scene, dice.ms(1_000, 10_000)) }); },
-  'node counts wrongly': (scene, dice) => { Object.assign(anyNode(scene, dice), { countsBy: dice.pick([-2, -1, 1, 2, 5]), countsUntilMs: later(scene, dice.ms(1_000, 8_000)) }); },
+  'node counts wrongly'(scene, dice) {
+    const node = anyNode(scene, dice);
+    const [by, countsUntilMs] = [dice.pick([-2, -1, 1, 2, 5]), later(scene, dice.ms(1_000, 8_000))];
+    // What two nodes say is believed, and what they leave out is filled later: never do two of them count too many at once.
+    const isAlone = scene.parts.weather.nodes.every((other) => other === node || other.countsBy <= 0 || other.countsUntilMs <= later(scene, 0));
+    Object.assign(node, { countsBy: isAlone ? by : -Math.abs(by), countsUntilMs });
+  },
   'node hides receipts': (scene, dice) => { anyNode(scene, dice).hidesReceiptsUntilMs = later(scene, dice.ms(1_000, 10_000)); },
   'node on stale branch': (scene, dice) => { anyNode(scene, dice).staleUntilMs = later(scene, dice.ms(1_000, 6_000)); },
   'swallow broadcasts': (scene, dice) => { anyNode(scene, dice).swallowsBroadcasts += 1 + dice.below(3); },
@@ -134,12 +127,22 @@ const ACTS: Readonly<Record<HappeningKind, Act>> = {
     database.restart();
     strikes.struck('outbox restarts');
   },
+  'price source away': (scene, dice) => { anySource(scene, dice).awayUntilMs = later(scene, dice.ms(1_000, 25_000)); },
+  'prices late': (scene, dice) => { anySource(scene, dice).lateUntilMs = later(scene, dice.ms(2_000, 15_000)); },
+  'absurd prices': (scene, dice) => { anySource(scene, dice).absurd.push(spanFrom(scene, dice.ms(1_000, 6_000))); },
+  'price source silent': (scene, dice) => { silence(scene, anySource(scene, dice), dice.ms(1_000, 12_000)); },
+  'no prices over a boundary'(scene, dice) {
+    const boundaryMs = QUICK_INTERVAL_S * 1_000 * Math.ceil(later(scene, 0) / (QUICK_INTERVAL_S * 1_000));
+    for (const source of Object.values(scene.parts.prices.sources)) silence(scene, source, boundaryMs - later(scene, 0) + dice.ms(6_000, 20_000));
+  },
+  ...relayActs, ...proposeActs,
   'lose wake-ups': ({ parts: { weather } }, dice) => { weather.losesWakeUps += 1 + dice.below(4); },
 };
 
-function newOrder({ orders, parts: { tools, time } }: Scene, dice: Dice): SignedOrder {
+function newOrder({ orders, parts: { tools, time, chain } }: Scene, dice: Dice): SignedOrder {
   const trader = dice.pick(TRADERS);
-  const { marketId } = dice.pick([...MARKETS.values()]);
+  const running = [...chain.head.state.quick.values()].filter(({ expiration }) => expiration > chain.head.timestamp + 3);
+  const { marketId } = dice.pick([...MARKETS.values(), ...running]);
   const order = signOrder(trader, {
     marketId, side: dice.pick([BUY, SELL]), outcome: dice.pick([0, 0, 1] as const), price: 450_000 + 10_000 * dice.below(11),
     size: String(1_000_000 * (1 + dice.below(30))),

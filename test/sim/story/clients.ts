@@ -4,6 +4,7 @@ import { RequestError } from '../../../engine/records/errors.js';
 import type { Answer } from '../../../command/orders/answer.js';
 import type { Exchange, ProcessName, Running } from '../world/exchange.js';
 import type { WorldParts } from '../world/parts.js';
+import { ask, type Heard } from './line.js';
 import type { SignedOrder } from './traders.js';
 
 export interface ClientWatch {
@@ -14,38 +15,24 @@ export interface ClientWatch {
   cancelled(order: SignedOrder, position: number | undefined): void;
 }
 
-const PATIENCE_MS = 12_000;
 const FRONTS: readonly ProcessName[] = ['front-0', 'front-1'];
 const TRIES = 6;
 
-type Heard = Answer | RequestError | 'no answer' | 'not reached';
+type Orders = NonNullable<Running['orders']>;
 
 export function createClients({ time, trace, strikes }: WorldParts, exchange: Exchange, watch: ClientWatch) {
   let underWay = 0;
 
   /** What the client hears of one try. */
-  function ask(front: Running | undefined, work: (orders: NonNullable<Running['orders']>) => Promise<Answer>): Promise<Heard> {
-    return new Promise((resolve) => {
-      time.after(1 + 5 * time.random(), () => {
-        if (front?.process.alive !== true || front.orders === undefined) return resolve('not reached');
-        time.after(PATIENCE_MS, () => { resolve('no answer'); });
-        const heard = (answer: Answer | RequestError): void => {
-          if (front.process.alive) time.after(1 + 5 * time.random(), () => { if (front.process.alive) resolve(answer); });
-        };
-        work(front.orders).then(heard, (error: unknown) => {
-          if (!(error instanceof RequestError)) throw error;
-          heard(error);
-        });
-      });
-    });
-  }
+  const heardOf = (front: Running | undefined, work: (orders: Orders) => Promise<Answer>) => (
+    ask(time, front, ({ orders }) => orders === undefined ? undefined : () => work(orders)));
 
   async function untilKnown(order: SignedOrder, seed: number, firstTry: number): Promise<void> {
     const random = createRandom(seed);
     for (let tries = firstTry; tries < TRIES; tries++) {
       if (tries > 0) strikes.struck('order sent again', order.hash.slice(0, 10));
       const front = exchange.running.get(FRONTS[random() % 2] ?? 'front-0');
-      const heard = await ask(front, ({ place }) => place(order.body));
+      const heard = await heardOf(front, ({ place }) => place(order.body));
       trace.note(`order ${order.hash.slice(0, 10)}: ${textOf(heard)}`);
       if (typeof heard === 'object' && !(heard instanceof RequestError)) return watch.accepted(order, heard.position ?? -1);
       const code = heard instanceof RequestError ? heard.code : heard;
@@ -76,7 +63,7 @@ export function createClients({ time, trace, strikes }: WorldParts, exchange: Ex
       void carry((async () => {
         const front = exchange.running.get(FRONTS[seed % 2] ?? 'front-0');
         const request = { orderHash: order.hash, marketId: order.marketId, side: undefined, signature: undefined, deadline: undefined };
-        const heard = await ask(front, ({ cancel }) => cancel(request));
+        const heard = await heardOf(front, ({ cancel }) => cancel(request));
         trace.note(`cancel ${order.hash.slice(0, 10)}: ${textOf(heard)}`);
         if (typeof heard === 'object' && !(heard instanceof RequestError)) watch.cancelled(order, heard.position);
       })());
@@ -84,7 +71,7 @@ export function createClients({ time, trace, strikes }: WorldParts, exchange: Ex
   };
 }
 
-function textOf(heard: Heard): string {
+function textOf(heard: Heard<Answer>): string {
   if (typeof heard === 'string') return heard;
   return heard instanceof RequestError ? heard.code : heard.body;
 }

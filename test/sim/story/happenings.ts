@@ -7,11 +7,18 @@ const WEIGHTS = {
   'crash': 9, 'engine differs': 1, 'checker differs': 1, 'log outage': 2, 'log fate': 6, 'disk full': 1.5, 'slow readers': 2,
   'node away': 2, 'all nodes away': 0.7, 'node loses requests': 2, 'node loses replies': 3, 'node lags': 2, 'node counts wrongly': 2, 'node hides receipts': 1.5, 'node on stale branch': 1.5,
   'swallow broadcasts': 2, 'reorganisation': 5, 'drop transactions': 2, 'revert': 3, 'stop batch': 2, 'fees rise': 3, 'chain stalls': 1.5, 'clock jumps': 2, 'outbox cut': 6,
-  'cut at fee bump': 2, 'outbox restart': 1.5, 'lose wake-ups': 2,
+  'cut at fee bump': 2, 'outbox restart': 1.5, 'lose wake-ups': 2, 'price source away': 2.5, 'prices late': 1.5, 'absurd prices': 1.5, 'price source silent': 1.5, 'no prices over a boundary': 2,
 } as const;
 
-export type HappeningKind = keyof typeof WEIGHTS;
-export const HAPPENING_KINDS = Object.keys(WEIGHTS) as readonly HappeningKind[];
+/** What there is besides where traders relay. */
+const RELAY_WEIGHTS = { 'relay': 30, 'propose': 8, 'read models behind': 4 } as const;
+
+export type HappeningKind = keyof typeof WEIGHTS | keyof typeof RELAY_WEIGHTS;
+const FAVOURABLE = Object.keys(WEIGHTS) as readonly HappeningKind[];
+const ALWAYS: readonly HappeningKind[] = ['order', 'order twice', 'relay', 'propose'];
+
+/** Whether traders relay: every eighth seed, among those with prices, since the relayer and its lane cost much of the time. */
+export const hasRelays = (seed: number): boolean => seed % 8 === 4;
 
 export interface Happening {
   readonly atMs: number;
@@ -27,13 +34,14 @@ const FIRST_MS = 6_000;
 
 export function storyOf(seed: number, steps: number): readonly Happening[] {
   const random = createRandom(seed ^ 0x5eed);
-  const total = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0);
+  const weights = Object.entries({ ...WEIGHTS, ...hasRelays(seed) ? RELAY_WEIGHTS : {} }) as [HappeningKind, number][];
+  const total = weights.reduce((sum, [, weight]) => sum + weight, 0);
   // Some stories have few kinds of faults: otherwise each hides the others.
-  const favoured = HAPPENING_KINDS.filter(() => random() % 3 === 0);
-  const isIn = (kind: HappeningKind): boolean => kind === 'order' || kind === 'order twice' || seed % 3 === 0 || favoured.includes(kind);
+  const favoured = FAVOURABLE.filter(() => random() % 3 === 0);
+  const isIn = (kind: HappeningKind): boolean => ALWAYS.includes(kind) || seed % 3 === 0 || favoured.includes(kind) || (kind === 'read models behind' && favoured.includes('outbox cut'));
   const choose = (): HappeningKind => {
     let rest = (random() / 0x1_0000_0000) * total;
-    return HAPPENING_KINDS.find((kind) => (rest -= WEIGHTS[kind]) < 0) ?? 'order';
+    return weights.find(([, weight]) => (rest -= weight) < 0)?.[0] ?? 'order';
   };
   let atMs = FIRST_MS;
   return Array.from({ length: steps }, () => {

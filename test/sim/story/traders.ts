@@ -1,7 +1,7 @@
 /** The traders: their keys, what they have at first, the orders that they sign, and what they do on the chain by themselves. */
 import { SigningKey, computeAddress, id } from 'ethers';
-import type { Deed } from '../chain/chain.js';
-import { CHAIN, NOBODY, add, emitted, type SimMarket } from '../chain/contracts.js';
+import { CHAIN, NOBODY, TREASURY, add, emitted, type Deed, type SimMarket } from '../chain/contracts.js';
+import { addressOf } from '../chain/quick-contracts.js';
 import type { OrderFields, PreparedDomain } from '../../../command/signing/typed-data.js';
 import { toHex } from '../../../engine/records/hex.js';
 import { START_MS } from '../world/time.js';
@@ -30,7 +30,8 @@ export const MARKETS: ReadonlyMap<string, SimMarket> = new Map([1, 2].map((n) =>
 /** The first block's: the markets are created, and every trader has something and lets the settlement contract move it. */
 export const beginning: Deed = (state) => {
   const logs = [...MARKETS.values()].map(({ marketId, tokens: [yes, no], expiration }) => emitted('factory', 'MarketCreated', [
-    marketId, `0x${marketId.slice(-40)}`, NOBODY, expiration, 0, 0, yes, no, 0, 'Will it?', '']));
+    marketId, addressOf(marketId), NOBODY, expiration, 0, 0, yes, no, 0, 'Will it?', '']));
+  for (const { marketId } of MARKETS.values()) state.escrow.set(marketId, BigInt(TRADERS.length) * FIRST_SHARES);
   for (const { address } of TRADERS) {
     state.collateral.set(address, FIRST_COLLATERAL);
     state.allowance.set(address, 1n << 200n);
@@ -38,7 +39,7 @@ export const beginning: Deed = (state) => {
     for (const { tokens } of MARKETS.values()) {
       for (const token of tokens) {
         state.shares.set(`${address} ${token}`, FIRST_SHARES);
-        logs.push(emitted('tokens', 'TransferSingle', [address, NOBODY, address, token, FIRST_SHARES]));
+        logs.push(emitted('tokens', 'TransferSingle', [TREASURY, TREASURY, address, token, FIRST_SHARES]));
       }
     }
   }
@@ -89,7 +90,7 @@ export function cancelAllOnChain({ address }: Trader, belowNonce: bigint): Deed 
 export function resolve({ marketId }: SimMarket): Deed {
   return ({ resolved }) => {
     if (resolved.has(marketId)) return [];
-    resolved.add(marketId);
+    resolved.set(marketId, 0);
     return [emitted('tokens', 'ConditionResolution', [marketId, CHAIN.contracts.oracleResolver, marketId, 2, [1, 0]])];
   };
 }

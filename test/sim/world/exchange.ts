@@ -2,15 +2,18 @@
  * The processes of the service, put together from the real shells: two with the roles engine and api, two with indexer, settlement and lane.
  * A process that ends by itself is started again, as its supervisor does.
  */
+import { setMaxListeners } from 'node:events';
 import { createChainReads } from '../../../command/chain/chain-reads.js';
 import { ChainUnavailable } from '../../../command/chain/chain.js';
 import { createRpc, type ChainRpc } from '../../../command/chain/rpc.js';
 import { createLogFeed } from '../../../command/feed/log-feed.js';
 import { createLane } from '../../../command/lane/lane.js';
-import type { Lane } from '../../../command/lane/lane-options.js';
+import type { Lane, LaneOptions } from '../../../command/lane/lane-options.js';
+import type { LaneUser } from '../../../command/lane/requests.js';
 import { createCancelOrder, type CancelOrderHandler } from '../../../command/orders/cancel-order.js';
 import { createCommandWriter } from '../../../command/orders/command-writer.js';
 import { createPlaceOrder, type PlaceOrderHandler } from '../../../command/orders/place-order.js';
+import { relaySubmissionOf } from '../../../command/relayer/note.js';
 import { runIntake } from '../../../command/settlement/intake/intake.js';
 import { laneOf } from '../../../command/settlement/intake/owned-lane.js';
 import { runSettlement, type Settlement } from '../../../command/settlement/settlement-worker.js';
@@ -24,16 +27,19 @@ import { HistoryDiffers } from '../../../engine/run/history-differs.js';
 import { startReplica, type Replica } from '../../../engine/run/replica.js';
 import { pause } from '../../../engine/waiting.js';
 import type { ChainAccess } from '../../../service/chains/chain-access.js';
-import { watchChain } from '../../../service/chains/chain-watch.js';
+import { watchChain, type ChainWatch } from '../../../service/chains/chain-watch.js';
 import { startClock, type ProcessClock } from '../../../service/conditions/clock.js';
 import type { SharedParts } from '../../../service/process/shared-parts.js';
 import { engine } from '../../../service/roles/engine.js';
 import { indexer } from '../../../service/roles/indexer.js';
 import { CHAIN } from '../chain/contracts.js';
 import { fetchFor, NODE_URLS } from '../chain/node.js';
+import { QUICK_KEY, startPrices } from '../prices/role.js';
+import { RELAYER_KEY, startRelayer, type RunningRelayer } from '../relays/role.js';
+import type { Carry } from '../stores/database.js';
 import { openMemoryStore } from '../stores/intake.js';
 import { openLogHandle } from '../stores/log-handle.js';
-import { memoryLaneUser, memoryOutbox } from '../stores/outbox.js';
+import { memoryLaneUser, memoryOutbox, type OutboxParts } from '../stores/outbox.js';
 import { carryFor } from './carry.js';
 import { OPERATOR_KEY, type WorldParts } from './parts.js';
 import { SimProcess } from './process.js';
@@ -53,10 +59,27 @@ export interface Running {
   orders: { readonly place: PlaceOrderHandler; readonly cancel: CancelOrderHandler } | undefined;
   lane: Lane | undefined;
   settlement: Settlement | undefined;
+  relayer: RunningRelayer | undefined;
 }
 
 const [MAX_JUMP_MS, ACCEPT_AFTER_MS, LOOK_MS] = [5_000, 60_000, 1_000];
-const KEY = 'operator';
+const [KEY, QUICK, RELAYING] = ['operator', 'quick', 'relayer'];
+const POLICY = {
+  bumpAfterBlocks: 3, bumpAfterMs: 5_000, rebroadcastMs: 8_000, lostAfterMs: 20_000, gapAfterMs: 20_000, maxInFlight: 6,
+  maxFeePerGas: 40_000_000_000n,
+};
+
+interface Back {
+  readonly log: Log;
+  readonly rpc: ChainRpc;
+  readonly access: ChainAccess;
+  readonly clock: ProcessClock;
+  readonly replica: Replica;
+  readonly writerId: string;
+  readonly signal: AbortSignal;
+  readonly report: ChainAccess['report'];
+  readonly fail: (error: unknown) => void;
+}
 
 export class Exchange {
   readonly running = new Map<ProcessName, Running>();
@@ -69,7 +92,9 @@ export class Exchange {
   start(name: ProcessName, alter?: Alter): void {
     const { time, trace } = this.parts;
     const process = new SimProcess(name, time);
-    const run: Running = { process, differs: alter !== undefined, replica: undefined, orders: undefined, lane: undefined, settlement: undefined };
+    const run: Running = {
+      process, differs: alter !== undefined, replica: undefined, orders: undefined, lane: undefined, settlement: undefined, relayer: undefined,
+    };
     this.running.set(name, run);
     trace.note(`${name} starts`);
     const number = this.starts++;
@@ -109,6 +134,8 @@ export class Exchange {
     const opened = openLogHandle(this.parts.store, process, this.parts);
     const log = alter === undefined ? opened : alter(opened);
     const stopping = new AbortController();
+    // All that a process runs hears the one signal.
+    setMaxListeners(100, stopping.signal);
     process.atEnd(() => { stopping.abort(new Error('killed')); });
     const { signal } = stopping;
     const fail = (error: unknown): void => { this.ended(process.name as ProcessName, run, error as Error); };
@@ -158,7 +185,7 @@ export class Exchange {
   private async startBack(run: Running, number: number, alter: Alter | undefined): Promise<void> {
     const { process } = run;
     const { trace } = this.parts;
-    const { log, clock, replica, signal, report, fail } = await this.shared(run, { number, alter, records: false });
+    const { log, clock, replica, writerId, signal, report, fail } = await this.shared(run, { number, alter, records: false });
     const rpc = createRpc({
       chainId: CHAIN.chainId, urls: NODE_URLS, timeoutMs: 3_000, now: () => performance.now(), report, fetch: fetchFor(process, {
         ...this.parts, broadcast: (raw) => { this.parts.watch.broadcast(raw); },
@@ -172,7 +199,7 @@ export class Exchange {
       advance: { listen: (listener: (chainId: number) => void) => { this.parts.advance.add({ process, listener }); } },
     } as unknown as SharedParts);
     role.catch(fail);
-    await this.startSettling(run, { log, rpc, access, now, signal, report, fail });
+    await this.startSettling(run, { log, rpc, access, clock, replica, writerId, signal, report, fail });
     trace.note(`${process.name} works`);
   }
 
@@ -195,11 +222,11 @@ export class Exchange {
     return access;
   }
 
-  private async startSettling(run: Running, { log, rpc, access, now, signal, report, fail }: {
-    log: Log; rpc: ChainRpc; access: ChainAccess; now: () => number; signal: AbortSignal; report: ChainAccess['report']; fail: (error: unknown) => void;
-  }): Promise<void> {
+  private async startSettling(run: Running, back: Back): Promise<void> {
+    const { log, rpc, access, clock, signal, report, fail } = back;
     const { process } = run;
     const { time, database, outbox: tables, intake: intakeTables } = this.parts;
+    const now = (): number => clock.now();
     const carry = carryFor(process, this.parts);
     // The server misses a process some time after its end; what the process had sent is still carried out.
     process.atEnd(() => { time.after(400 + 2_500 * time.random(), () => { database.endOf(carry); }); });
@@ -216,22 +243,60 @@ export class Exchange {
     };
     const watch = watchChain({ access, view: { cursor }, askToAdvance: () => { this.askToAdvance(process); }, now: () => performance.now() });
     intake.onChange(() => { watch.stepped(); });
+    const lanes = { chain: CHAIN, rpc, outbox: memoryOutbox(outbox), now: () => Math.round(performance.now()), report, signal, policy: POLICY };
+    await createLane({ ...lanes, key: QUICK, privateKey: QUICK_KEY, announce: () => Promise.resolve() });
     run.lane = await createLane({
-      chain: CHAIN, rpc, key: KEY, privateKey: OPERATOR_KEY, outbox: memoryOutbox(outbox), now: () => Math.round(performance.now()), report, signal,
-      policy: {
-        bumpAfterBlocks: 3, bumpAfterMs: 5_000, rebroadcastMs: 8_000, lostAfterMs: 20_000, gapAfterMs: 20_000, maxInFlight: 6,
-        maxFeePerGas: 40_000_000_000n,
-      },
+      ...lanes, key: KEY, privateKey: OPERATOR_KEY,
       async announce({ txHash }, { note }) {
         const command = submissionOf(note, { chainId: CHAIN.chainId, txHash, at: now() });
         await log.append('commands', [{ id: recordId(`settlement:${CHAIN.chainId}:${txHash}`), data: encodeCommand(command) }]);
       },
     });
+    if (this.parts.prices.areTraded) {
+      const seen = this.watchReplica(process, back);
+      this.startPrices(process, back, { seen, carry, lane: memoryLaneUser(outbox, { ...key, key: QUICK, purpose: 'quick_market' }) });
+      if (this.parts.relays) run.relayer = await this.startRelaying(process, back, { seen, lanes, outbox });
+    }
     let requests = 0;
     run.settlement = runSettlement({
       chain: CHAIN, log, report, now, signal, view: intake.view(CHAIN.chainId), lane: laneOf(intake, memoryLaneUser(outbox, { ...key, purpose: 'settlement' })),
       settledOnChain: createSettledOnChain(CHAIN, createChainReads(CHAIN, rpc)), catchUp: () => watch.catchUp(), verify: () => watch.verify(),
       newId: () => recordId(`request:${process.name}:${this.starts}:${requests++}`), checkOrder: () => undefined, timings: { pollMs: 500, laneLookMs: 1_000 },
+    });
+  }
+
+  /** The roles of prices and of the relayer see the chain through the replica, whoever holds the intake. */
+  private watchReplica(process: SimProcess, { access, replica }: Back): ChainWatch {
+    const watch = watchChain({ access, view: replica.view, askToAdvance: () => { this.askToAdvance(process); }, now: () => performance.now() });
+    replica.onStep(() => { watch.stepped(); });
+    return watch;
+  }
+
+  private startPrices(process: SimProcess, back: Back, { seen, lane, carry }: { seen: ChainWatch; lane: LaneUser; carry: Carry }): void {
+    const { clock, replica } = back;
+    const { database, tools: { keccak256 } } = this.parts;
+    startPrices(process, this.parts, {
+      ...back, chain: CHAIN, view: replica.view, database, carry, lane, keccak256, verify: () => seen.verify(),
+      now: () => clock.now(), doubt: () => clock.doubt(),
+    });
+  }
+
+  private async startRelaying(process: SimProcess, back: Back, { seen, lanes, outbox }: {
+    readonly seen: ChainWatch; readonly lanes: Omit<LaneOptions, 'key' | 'privateKey' | 'announce'>; readonly outbox: OutboxParts;
+  }): Promise<RunningRelayer> {
+    const { clock, log } = back;
+    const { chainId } = CHAIN;
+    await createLane({
+      ...lanes, key: RELAYING, privateKey: RELAYER_KEY,
+      async announce({ txHash }, { purpose, note }) {
+        if (purpose !== 'relay') return;
+        const command = relaySubmissionOf(note, { chainId, txHash, at: clock.now() });
+        await log.append('commands', [{ id: recordId(`relay:${chainId}:${txHash}`), data: encodeCommand(command) }]);
+      },
+    });
+    return startRelayer(process, {
+      ...back, chain: CHAIN, watch: seen, model: this.parts.relayModel, tools: this.parts.tools, now: () => clock.now(), doubt: () => clock.doubt(),
+      lane: (purpose) => memoryLaneUser(outbox, { chainId, key: RELAYING, purpose }),
     });
   }
 

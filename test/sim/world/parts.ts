@@ -7,6 +7,10 @@ import { createMemoryStore, type MemoryStore } from '../../../engine/log/memory/
 import { SimChain, type SimBlock } from '../chain/chain.js';
 import { createBatchReader, ORDER_DOMAIN, type BatchReader, type SimMarket } from '../chain/contracts.js';
 import { NODE_URLS } from '../chain/node.js';
+import type { Endowment } from '../chain/quick-contracts.js';
+import { createMessageTools, type MessageTools } from '../chain/token-contract.js';
+import type { PriceWorld } from '../prices/price-world.js';
+import { createRelayModel, type RelayModel } from '../relays/read-model.js';
 import { createDatabase, type Database } from '../stores/database.js';
 import { createIntakeTables, type IntakeTables } from '../stores/intake.js';
 import { createOutboxTables, memoryOutbox, type OutboxTables } from '../stores/outbox.js';
@@ -22,6 +26,7 @@ export interface Tools {
   readonly recovery: SignerRecovery;
   readonly domain: PreparedDomain;
   readonly batches: BatchReader;
+  readonly messages: MessageTools;
 }
 
 /** The operator's key: nobody's. */
@@ -30,7 +35,10 @@ export const OPERATOR_KEY = `0x${'5e'.repeat(32)}`;
 export async function prepareTools(): Promise<Tools> {
   const keccak256 = await createKeccak256();
   const recovery = await createSignerRecovery(keccak256);
-  const tools = { keccak256, recovery, domain: prepareDomain(keccak256, ORDER_DOMAIN), batches: createBatchReader({ keccak256, recovery }) };
+  const tools = {
+    keccak256, recovery, domain: prepareDomain(keccak256, ORDER_DOMAIN),
+    batches: createBatchReader({ keccak256, recovery }), messages: createMessageTools({ keccak256, recovery }),
+  };
   await warmUp();
   return tools;
 }
@@ -59,6 +67,10 @@ export interface WorldParts {
   readonly intake: IntakeTables;
   readonly chain: SimChain;
   readonly markets: ReadonlyMap<string, SimMarket>;
+  readonly prices: PriceWorld;
+  /** Whether traders relay and propose resolutions in this world. */
+  readonly relays: boolean;
+  readonly relayModel: RelayModel;
   /** Requests to indexers to look at the chain now. */
   readonly advance: Set<{ readonly process: SimProcess; readonly listener: (chainId: number) => void }>;
   /** What watches the world; set once it is made. */
@@ -66,13 +78,15 @@ export interface WorldParts {
     broadcast(raw: string): void;
     mined(block: SimBlock): void;
     anchored(position: number, digest: string): void;
+    resolved(marketId: string, outcome: number): void;
   };
 }
 
 export function createWorldParts(
-  { tools, time, trace, strikes, markets }: Pick<WorldParts, 'tools' | 'time' | 'trace' | 'strikes' | 'markets'>,
+  { endowment, ...given }: Pick<WorldParts, 'tools' | 'time' | 'trace' | 'strikes' | 'markets' | 'prices' | 'relays'> & { readonly endowment: Endowment },
 ): WorldParts {
-  const watch: WorldParts['watch'] = { broadcast: () => undefined, mined: () => undefined, anchored: () => undefined };
+  const { tools, time, strikes, markets } = given;
+  const watch: WorldParts['watch'] = { broadcast: () => undefined, mined: () => undefined, anchored: () => undefined, resolved: () => undefined };
   const weather = goodWeather(NODE_URLS.length);
   const database = createDatabase();
   database.losesWakeUp = () => {
@@ -82,17 +96,19 @@ export function createWorldParts(
     return true;
   };
   const chain = new SimChain({
-    time, recovery: tools.recovery, batches: tools.batches, markets, events: {
+    time, recovery: tools.recovery, batches: tools.batches, messages: tools.messages, markets, endowment, events: {
       fillFailed: (reason) => { strikes.struck('fill refused', reason); },
       stopped: (seq) => { strikes.struck('batch stopped', `at fill ${seq}`); },
       reverted: (txHash) => { strikes.struck('transaction reverted', txHash.slice(0, 10)); },
       anchored: (position, digest) => { watch.anchored(position, digest); },
       mined: (block) => { watch.mined(block); },
+      resolved: (marketId, outcome) => { watch.resolved(marketId, outcome); },
     },
   });
+  const store = createMemoryStore();
   return {
-    tools, time, trace, strikes, markets, weather, database, chain, watch,
-    store: createMemoryStore(), outbox: createOutboxTables(), intake: createIntakeTables(),
+    ...given, store, relayModel: createRelayModel({ store, time, strikes }), weather, database, chain, watch,
+    outbox: createOutboxTables(), intake: createIntakeTables(),
     advance: new Set(),
   };
 }
