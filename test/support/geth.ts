@@ -126,14 +126,23 @@ async function initialize(directory: string, scheme: readonly string[]): Promise
   await promisify(execFile)(gethProgram(), ['init', '--datadir', directory, ...scheme, path], { env: {} });
 }
 
-/** Builds a block as a consensus client would; geth's own clock of blocks knows nothing of it. */
+/**
+ * Builds a block as a consensus client would; geth's own clock of blocks knows nothing of it. That clock makes one block when geth starts, at a
+ * moment of its choice: where that comes between our look and our block, ours would not be later than its parent, and it is built again.
+ */
 async function mineOne(rpc: Geth['rpc'], empty: boolean): Promise<void> {
-  const { timestamp } = await rpc('eth_getBlockByNumber', ['latest', false]) as { timestamp: string };
+  const latest = async () => await rpc('eth_getBlockByNumber', ['latest', false]) as { hash: string; timestamp: string };
   const zero = `0x${'0'.repeat(64)}`;
-  await rpc('testing_commitBlockV1', [{
-    timestamp: toQuantity(Math.max(Number(timestamp) + 1, Math.floor(Date.now() / 1_000))), prevRandao: Wallet.createRandom().privateKey,
-    suggestedFeeRecipient: `0x${'0'.repeat(40)}`, withdrawals: [], parentBeaconBlockRoot: zero,
-  }, empty ? [] : null, null]);
+  const { hash, timestamp } = await latest();
+  try {
+    await rpc('testing_commitBlockV1', [{
+      timestamp: toQuantity(Math.max(Number(timestamp) + 1, Math.floor(Date.now() / 1_000))), prevRandao: Wallet.createRandom().privateKey,
+      suggestedFeeRecipient: `0x${'0'.repeat(40)}`, withdrawals: [], parentBeaconBlockRoot: zero,
+    }, empty ? [] : null, null]);
+  } catch (error) {
+    if ((await latest()).hash === hash) throw error;
+    await mineOne(rpc, empty);
+  }
 }
 
 interface RunningGeth {
