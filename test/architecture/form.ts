@@ -23,7 +23,8 @@ export const form: Rule = eachSource(({ path, text, tree }) => {
 });
 
 const ALLOWED = new Set([
-  ...FOLDERS, '.ci', 'deploy', 'docs', '.dockerignore', '.gitignore', '.mocharc.cjs', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'eslint.config.js', 'package-lock.json', 'package.json',
+  ...FOLDERS, '.ci', 'deploy', 'docs', '.dockerignore', '.gitignore', '.mocharc.cjs', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'eslint.config.js', 'package-lock.json',
+  'package.json',
   'tsconfig.json',
 ]);
 const REQUIRED = ['CONTRIBUTING.md', 'LICENSE', 'README.md', 'package.json', 'tsconfig.json', ...FOLDERS];

@@ -26,7 +26,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'pg': [
     'engine/log/postgres/connection.ts', 'engine/log/postgres/read.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',
-    'query/following.ts', 'command/lane/session.ts', 'service/access/token-store.ts',
+    'query/following.ts', 'command/lane/session.ts', 'service/access/token-store.ts', 'service/embedded/reader-login.ts',
   ],
   'pino': ['service/logger.ts'],
   'prom-client': ['service/metrics.ts'],

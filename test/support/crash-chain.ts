@@ -107,14 +107,15 @@ export async function crashChain(random: () => number, { means: wanted = MEANS, 
     /** What the chains file names. */
     keys: { OPERATOR_KEY: operator.privateKey, RELAYER_KEY: relayer.privateKey, ...hasQuickMarkets ? { QUICK_KEY: quick.privateKey } : {} },
     /** A chains file's content. */
-    file: (rpcUrl: string) => chainsFile(chain, { ...mode, rpcUrl, hasQuickMarkets }),
+    file: (rpcUrl: string) => chainsFile(chain, { ...mode, rpcUrl, hasQuickMarkets, relayerAddress: relayer.address, quickAddress: quick.address }),
   };
 }
 
-function chainsFile({ chain }: DeployedChain, { confirmations, exposureCheck, rpcUrl, hasQuickMarkets }: ChainMode & FileTerms): string {
+function chainsFile({ chain }: DeployedChain, terms: ChainMode & FileTerms): string {
+  const { confirmations, exposureCheck, rpcUrl, hasQuickMarkets, relayerAddress, quickAddress } = terms;
   const { chainId, name, testnet, startBlock, contracts, domainName: settlementDomainName } = chain;
-  const quickKey = hasQuickMarkets ? { quickKey: { env: 'QUICK_KEY' } } : {};
-  const keys = { operatorKey: { env: 'OPERATOR_KEY' }, relayerKey: { env: 'RELAYER_KEY' }, ...quickKey };
+  const quickKey = hasQuickMarkets ? { quickKey: { env: 'QUICK_KEY' }, quickAddress } : {};
+  const keys = { operatorKey: { env: 'OPERATOR_KEY' }, relayerKey: { env: 'RELAYER_KEY' }, relayerAddress, ...quickKey };
   const given = { chainId, name, testnet, startBlock, contracts, settlementDomainName, confirmations, exposureCheck, ...keys };
   return JSON.stringify({ chains: [{ ...given, rpcUrls: [rpcUrl], pollMs: 50 }] });
 }
@@ -122,6 +123,8 @@ function chainsFile({ chain }: DeployedChain, { confirmations, exposureCheck, rp
 interface FileTerms {
   readonly rpcUrl: string;
   readonly hasQuickMarkets: boolean;
+  readonly relayerAddress: string;
+  readonly quickAddress: string;
 }
 
 /** Two transactions of one account at once may get the same nonce. */

@@ -14,6 +14,7 @@ import { startProcess, type ExchangeProcess } from '../../service/process/proces
 import { createLogger } from '../../service/logger.js';
 import { documentedClient, type Answered, type DocumentedClient } from './documented-client.js';
 import { testDatabase, type TestDatabase } from './postgres.js';
+import { listenForSecrets } from './spoken-secrets.js';
 
 export interface ExchangeStack extends DocumentedClient {
   readonly url: string;
@@ -112,7 +113,12 @@ async function start(grounds: Grounds): Promise<ExchangeStack> {
     PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, CATALOGUE: join(directory, 'catalogue.json'), LOG_LEVEL: 'silent', ...settings,
   });
   const urls = { log: logUrlOf(config, database.url), readModels: database.url, outbox: config.outboxUrl || database.url };
-  const exchange = await startProcess(config, { urls, chains }, createLogger(config, logged && { write: logged }), machine);
+  const heard = listenForSecrets({ DATABASE_URL: database.url, ...settings });
+  const destination = logged && { write: (line: string) => {
+    heard(line);
+    logged(line);
+  } };
+  const exchange = await startProcess(config, { urls, chains }, createLogger(config, destination), machine);
   const failed = exchange.failed.then(() => '', (error: Error) => error.message);
   const client = documentedClient(exchange.url);
   const { chains: answered, orderTypes } = await client.get('/api/v1/config') as unknown as {

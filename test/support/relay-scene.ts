@@ -164,7 +164,7 @@ export async function relayScene() {
       relay = relayerNow();
     },
     ask: (action: RelayAction, body: unknown): Promise<Relayed> => relay({
-      action, bytes: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), token: 'test',
+      action, bytes: Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), token: 'test',
       authorise: () => { if (!state.scopes) throw new RequestError('insufficient_scope', `relay:${action}`); },
     }),
   };

@@ -3,6 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { listenForSecrets } from './spoken-secrets.js';
 
 const LINES_KEPT = 40;
 
@@ -70,8 +71,10 @@ function spawnProgram({ program, says, heard }: Program, environment: Readonly<R
   // Not `exit`: output may come after it.
   const exited = once(child, 'close').then(([code]) => code as number | null);
   const lines: string[] = [];
+  const lookAt = listenForSecrets(environment);
   const [answering, listening] = [deferred(), deferred()];
   const keep = (line: string): void => {
+    lookAt(line);
     lines.push(line);
     if (lines.length > LINES_KEPT) lines.shift();
     heard?.(line);

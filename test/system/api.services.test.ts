@@ -225,6 +225,7 @@ describe('the exchange, end to end', () => {
   });
 
   it('keeps the history of all this, as one document and as lines', async () => {
+    const { rain, sun } = exchange;
     const { events, count, next } = await read('/api/v1/events?limit=1000') as { events: { command: { kind: string } }[]; count: number; next: number };
     assert.deepEqual(events.map(({ command }) => command.kind), [
       'OpenMarket', 'OpenMarket', 'PlaceOrder', 'PlaceOrder', 'PlaceOrder', 'PlaceOrder', 'PlaceOrder', 'SubmitSettlement', 'SubmitSettlement',
@@ -235,6 +236,22 @@ describe('the exchange, end to end', () => {
     assert.equal(lines.headers.get('Content-Type'), 'application/x-ndjson; charset=utf-8');
     assert.deepEqual(lines.text.trimEnd().split('\n').map((line) => JSON.parse(line) as unknown), events.slice(hit.position, hit.position + 2));
     assert.deepEqual(await read(`/api/v1/events?from=${next}`), { events: [], count: 0, next });
+    const found = async (query: string) => ((await read(`/api/v1/events?${query}`)) as { events: { position: number }[] }).events.map(({ position }) => position);
+    const about = (what: string) => events.flatMap((entry, position) => JSON.stringify(entry).includes(what) ? [position] : []);
+    assert.deepEqual([await found(`event=FillSettled&market=${rain.id}`), await found(`event=FillSettled&market=${sun.id}`)], [about('"FillSettled"'), []]);
+    // OrderCancelled does not name whose order it was; the read models know.
+    const cancels = about('"OrderCancelled"');
+    const { trader } = events[cancels[0]!]!.command as unknown as { trader: string };
+    assert.deepEqual([await found(`trader=${trader}&event=OrderCancelled`), await found(`trader=${lower(carol)}&event=OrderCancelled`)], [cancels, []]);
+    const all = await exchange.request('GET', `/api/v1/events?market=${rain.id.toUpperCase().replace('0X', '0x')}`, { headers: { Accept: 'application/x-ndjson' } });
+    assert.deepEqual(all.text.trimEnd().split('\n').map((line) => (JSON.parse(line) as { position: number }).position), about(rain.id));
+  });
+
+  it('keeps the books of all this', async () => {
+    const at = async (when: string) => await exchange.request('GET', `/api/v1/orderbook/${exchange.rain.id}${when}`);
+    const [now, newest, byTime] = [await at(''), await at(`?at=${last}`), await at(`?at=${new Date().toISOString()}`)];
+    assert.deepEqual([newest.text, newest.position, byTime.text, byTime.position], [now.text, last, now.text, last]);
+    assert.notEqual((await at(`?at=${hit.position - 1}`)).text, now.text);
   });
 
   it('shows its health', async () => {

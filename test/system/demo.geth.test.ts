@@ -45,8 +45,8 @@ describe('the demonstration on go-ethereum', function () {
     for (const [name, key] of Object.entries(keys)) await writeFile(join(directory, name), key);
     const path = join(directory, 'chains.json');
     await writeFile(path, JSON.stringify({ chains: [{
-      ...chain, settlementDomainName, rpcUrls: [node.url], publicRpcUrl: node.url, operatorKey: { file: 'operator-key' }, relayerKey: { file: 'relayer-key' }, quickKey: { file: 'quick-key' },
-      pollMs: 100, blocksOnDemand: true,
+      ...chain, settlementDomainName, rpcUrls: [node.url], publicRpcUrl: node.url, operatorKey: { file: 'operator-key' }, relayerKey: { file: 'relayer-key' },
+      relayerAddress: node.accounts[8]!.address, quickKey: { file: 'quick-key' }, quickAddress: quick.address, pollMs: 100, blocksOnDemand: true,
     }] }));
     return path;
   }

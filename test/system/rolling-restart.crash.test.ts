@@ -41,6 +41,8 @@ describe('a rolling restart under load', function () {
   /** What the processes said when they took over from another engine. */
   const takeovers: string[] = [];
   let earlier: readonly StackProcess[];
+  /** Roles whose processes had a key in their environment, with its name. */
+  const keyHolders = new Set<string>();
 
   const processes = async () => JSON.parse(await readFile(join(directory, 'roles.json'), 'utf8')) as readonly StackProcess[];
   const isReady = async (base: string) => (await fetch(`${base}/health/ready`).then(({ ok: is }) => is, () => false)) || undefined;
@@ -70,6 +72,7 @@ describe('a rolling restart under load', function () {
   });
   before('restarts every process', async () => {
     earlier = await processes();
+    await lookForKeys();
     const ending = new AbortController();
     const loads = [traders.trade(ending.signal), read(ending.signal)];
     const relaysEnd = new AbortController();
@@ -83,6 +86,7 @@ describe('a rolling restart under load', function () {
     }, 180_000);
     await Promise.race([restarted, ...loads.map((load) => load.then(() => { throw new Error('the load has ended'); }))]);
     for (const { port } of await processes()) await until('each is ready', () => isReady(`http://127.0.0.1:${port}`), 60_000);
+    await lookForKeys();
     await sleep(500);
     relaysEnd.abort();
     ending.abort();
@@ -100,6 +104,17 @@ describe('a rolling restart under load', function () {
     await rm(directory, { recursive: true });
     equal(code, 0, stack.lastLines().join('\n'));
   });
+
+  it('the keys are in the lane\'s process alone, before the restart and after it', async () => {
+    deepEqual([...keyHolders].sort(), Object.keys(chain.keys).map((name) => `lane+settlement ${name}`).sort());
+  });
+
+  async function lookForKeys(): Promise<void> {
+    for (const { role, pid } of await processes()) {
+      const environment = await readFile(`/proc/${pid}/environ`, 'utf8');
+      for (const [name, key] of Object.entries(chain.keys)) if (environment.includes(key.slice(2))) keyHolders.add(`${role} ${name}`);
+    }
+  }
 
   async function read(signal: AbortSignal): Promise<void> {
     const paths = ['/api/v1/markets', `/api/v1/orders?trader=${chain.traders[0]!.address}&marketId=${chain.markets[0]!.marketId}`, '/api/v1/config', '/api/v1/stats/platform'];
