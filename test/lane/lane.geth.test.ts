@@ -57,7 +57,7 @@ describe('lane on go-ethereum', function () {
     await on.until('it is pooled', async () => await pools(on.announced[0])());
     await on.chain.kill();
     await on.chain.start();
-    await on.until('it is pooled again', async () => await pools(on.announced[0])());
+    await on.until('it is pooled again, or in the block that geth makes when it starts', async () => await pools(on.announced[0])() || await on.count() > 0);
     await ends(1);
     assert.equal(on.announced.length, 1, 'the same bytes');
   });
