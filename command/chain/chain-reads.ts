@@ -17,7 +17,13 @@ export interface ChainReads {
   /** A transaction's logs; undefined when it has no receipt. Throws ChainUnavailable. */
   receiptLogs(txHash: string): Promise<readonly ChainLog[] | undefined>;
   /** The logs of a contract in a range of blocks, both inclusive. Throws ChainUnavailable. */
-  logs(asked: LogsAsked): Promise<readonly ChainLog[]>;
+  logs(asked: LogsAsked): Promise<readonly BlockLog[]>;
+}
+
+/** A log of a block. */
+export interface BlockLog extends ChainLog {
+  /** The block's number as hex. */
+  readonly blockNumber: string;
 }
 
 export interface Funds {
@@ -101,7 +107,7 @@ export function createChainReads({ contracts }: Pick<Chain, 'contracts'>, nodes:
     async receiptLogs(txHash) {
       return (await request<{ logs: ChainLog[] } | null>('eth_getTransactionReceipt', [txHash]))?.logs;
     },
-    logs: ({ address, topics, from, to }) => request<ChainLog[]>('eth_getLogs', [{ address, topics, fromBlock: hex(from), toBlock: hex(to) }]),
+    logs: ({ address, topics, from, to }) => request<BlockLog[]>('eth_getLogs', [{ address, topics, fromBlock: hex(from), toBlock: hex(to) }]),
   };
 }
 

@@ -3,6 +3,7 @@ import type { RequestStatus } from '../lane/requests.js';
 import { hasBecomeSo, redeemedIn, type Goal, type GoalParts } from './goals.js';
 import type { ChainReads } from '../chain/chain-reads.js';
 import type { RelayNote } from './note.js';
+import { nonceSpaceOf } from './signatures.js';
 
 export interface RelayResult {
   readonly succeeded: boolean;
@@ -18,6 +19,8 @@ export interface Ended {
 
 export interface EndingParts extends GoalParts {
   readonly reads: Pick<ChainReads, 'views' | 'logs' | 'receiptLogs' | 'funds'>;
+  /** A block is final when so many blocks follow it. */
+  readonly confirmations: number;
   /** The lane's address. */
   readonly relayer: string;
 }
@@ -32,23 +35,44 @@ const MAX_BLOCKS = 1_000;
 const KEPT_STATES = 100;
 
 /** Throws ChainUnavailable: then ask again. */
-export async function judge({ action, goals, fromBlock }: RelayNote, over: Over, sent: readonly string[], parts: EndingParts): Promise<Ended> {
+export async function judge(note: RelayNote, over: Over, sent: readonly string[], parts: EndingParts): Promise<Ended> {
+  const { action, goals, nonces, fromBlock } = note;
   const lastSent = sent.at(-1);
   if (over.kind === 'refused') return { txHash: lastSent, results: goals.map(() => failed(over.reason)) };
   const { ending } = over;
   const { block: newest } = await parts.reads.funds(parts.relayer);
   const to = ending.kind === 'mined' ? ending.block : newest;
   // After a longer stop no node may have the state of that block any more, and a request must not wait for ever.
-  const stateAt = newest - to > KEPT_STATES ? 'latest' : to;
+  const oldestState = newest - KEPT_STATES;
+  const stateAt = to < oldestState ? 'latest' : to;
   const txHash = ending.kind === 'mined' ? ending.txHash : lastSent;
   const reached = ending.kind === 'mined' && ending.succeeded ? await reachedBy(ending.txHash, { action, goals }, parts) : goals.map(() => false);
   const why = ending.kind === 'lost'
     ? 'another transaction used the relayer\'s nonce'
     : ending.succeeded ? 'the transaction has not brought the state that was asked for' : 'the transaction reverted';
-  const blocks = { from: Math.max(Math.min(fromBlock, to), to - MAX_BLOCKS), to };
-  const results = await Promise.all(goals.map(async (goal, i) => (
-    reached[i] === true || await hasBecomeSo(goal, { ...parts, blocks, stateAt }) ? { succeeded: true } : failed(why))));
+  // Another's transaction with the same message may have been moved below the block at which the request was taken, by a reorganisation.
+  const blocks = { from: Math.max(Math.min(fromBlock, to) - parts.confirmations, to - MAX_BLOCKS, 0), to };
+  const results = await Promise.all(goals.map(async (goal, i) => {
+    const counts = async (block: number) => (
+      block >= fromBlock || (block > oldestState && await usesUp({ goal, nonce: nonces[i]?.[1], block }, parts)));
+    return reached[i] === true || await hasBecomeSo(goal, { ...parts, blocks, stateAt, counts }) ? { succeeded: true } : failed(why);
+  }));
   return { txHash, results };
+}
+
+interface UsedUp {
+  readonly goal: Goal;
+  /** In decimal digits. */
+  readonly nonce: string | undefined;
+  readonly block: number;
+}
+
+/** Whether the nonce of the goal's message was used up in this block. */
+async function usesUp({ goal, nonce, block }: UsedUp, { contracts, reads }: EndingParts): Promise<boolean> {
+  if (nonce === undefined || block === 0 || (goal.kind !== 'split' && goal.kind !== 'merge' && goal.kind !== 'redemption')) return false;
+  const { call } = nonceSpaceOf({ name: `ctf-${goal.kind}`, nonceOf: goal.kind === 'redemption' ? goal.marketId : undefined }, goal.owner, contracts);
+  const [[before], [after]] = await Promise.all([reads.views([call], block - 1), reads.views([call], block)]);
+  return typeof before === 'bigint' && typeof after === 'bigint' && before <= BigInt(nonce) && after > BigInt(nonce);
 }
 
 /** A request that was never sent, since the process that had taken it ended before it asked the lane. */

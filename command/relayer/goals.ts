@@ -1,7 +1,7 @@
 /** The state of the chain that a request asks for: whether it is so, and whether it has become so, whoever brought it about. */
 import type { Contracts } from '../chain/chain.js';
 import { decodeLog, topicsOf, type ChainLog, type ContractCall } from '../chain/abi.js';
-import type { BlockTag, ChainReads } from '../chain/chain-reads.js';
+import type { BlockLog, BlockTag, ChainReads } from '../chain/chain-reads.js';
 
 /** Plain JSON, since the lane's outbox keeps it: amounts and token ids are decimal strings. */
 export type Goal
@@ -38,8 +38,10 @@ export async function sharesToRedeem(goal: Goal, parts: GoalParts, block: BlockT
 }
 
 export interface Judged extends GoalParts {
-  /** From the block at which the request was taken to that of its ending. */
+  /** In which the owner's event may be, both inclusive. */
   readonly blocks: { readonly from: number; readonly to: number };
+  /** Whether the owner's event in this block may have reached the goal, and not have come before it was asked for. */
+  readonly counts: (block: number) => Promise<boolean>;
   /** Whose state counts: that of the last of these blocks, or the newest. */
   readonly stateAt: BlockTag;
 }
@@ -53,14 +55,23 @@ export async function hasBecomeSo(goal: Goal, judged: Judged): Promise<boolean> 
     case 'resolution': return isReached(goal, judged, judged.stateAt);
     case 'redemption': {
       const left = await sharesToRedeem(goal, judged, judged.stateAt) ?? [];
-      return left.every((shares) => shares === 0n) && (await eventsOf(goal, judged)).some((log) => isRedemptionOf(goal, log));
+      if (left.some((shares) => shares > 0n)) return false;
+      return await oneCounts(judged, (await eventsOf(goal, judged)).filter((log) => isRedemptionOf(goal, log)));
     }
     case 'split':
     case 'merge': {
       const event = goal.kind === 'split' ? 'PositionSplit' : 'PositionsMerge';
-      return (await eventsOf(goal, judged)).some((log) => decodeLog('conditionalTokens', event, log)?.['amount'] === BigInt(goal.amount));
+      const events = await eventsOf(goal, judged);
+      return await oneCounts(judged, events.filter((log) => decodeLog('conditionalTokens', event, log)?.['amount'] === BigInt(goal.amount)));
     }
   }
+}
+
+async function oneCounts({ counts }: Judged, events: readonly BlockLog[]): Promise<boolean> {
+  for (const block of new Set(events.map(({ blockNumber }) => Number(blockNumber)))) {
+    if (await counts(block)) return true;
+  }
+  return false;
 }
 
 /** Which of a batch's goals its own transaction has reached, by the PayoutRedemption events in its receipt: each event serves one goal. */

@@ -93,7 +93,7 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
     chainId, report, now: parts.now, signal,
     lane: openLaneUser({ url: parts.urls.outbox, chainId, key: RELAYER, purpose: 'relay' }),
     history: relayHistory(chainId, { ...parts, replica, watch }),
-    endings: { contracts, reads, relayer: address },
+    endings: { contracts, confirmations: chain.confirmations, reads, relayer: address },
   });
   const keeper = runKeeper({
     chain, reads, report, signal, maxFeePerGas, relayer: address, now: parts.now, verify: () => watch.verify(),

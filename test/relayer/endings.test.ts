@@ -1,8 +1,9 @@
 /** How endings are judged: by the state of the chain, by each item's own event, and never by the receipt alone where that says too much. */
 import assert from 'node:assert/strict';
-import { Interface, type InterfaceAbi } from 'ethers';
+import { Interface, toQuantity, type InterfaceAbi } from 'ethers';
 import type { ChainLog, ContractCall } from '../../command/chain/abi.js';
 import { ChainUnavailable } from '../../command/chain/chain.js';
+import type { BlockTag } from '../../command/chain/chain-reads.js';
 import { judge, neverSent, type Over } from '../../command/relayer/endings.js';
 import type { Goal } from '../../command/relayer/goals.js';
 import type { RelayNote } from '../../command/relayer/note.js';
@@ -27,21 +28,28 @@ describe('relayer: endings', () => {
   /** Judges a request of these goals on a chain whose views give `state` and whose blocks and receipt have these logs. */
   async function judged(
     goals: readonly Goal[], over: Over,
-    { action = 'ctf-redemption', state = () => 0n, logs = [], receipt = [], fromBlock = 4_990, newest = 5_050, pruned = false }: {
-      action?: RelayNote['action']; state?: (call: ContractCall) => unknown; logs?: ChainLog[]; receipt?: ChainLog[]; fromBlock?: number;
+    {
+      action = 'ctf-redemption', state = () => 0n, logs = [], receipt = [], nonces = [], fromBlock = 4_990, logsAt = fromBlock, newest = 5_050, pruned = false,
+    }: {
+      action?: RelayNote['action']; state?: (call: ContractCall, block: BlockTag) => unknown; receipt?: ChainLog[];
+      nonces?: RelayNote['nonces']; fromBlock?: number;
+      /** The owner's events, and their block. */
+      logs?: ChainLog[]; logsAt?: number;
       /** The newest block, and whether the node has the states of earlier ones. */
       newest?: number; pruned?: boolean;
     } = {},
   ) {
-    const note: RelayNote = { requestId: ZERO, action, owner: ann, goals, nonces: [], fromBlock };
+    const note: RelayNote = { requestId: ZERO, action, owner: ann, goals, nonces, fromBlock };
     return judge(note, over, [TX], {
-      contracts, relayer: ann,
+      contracts, relayer: ann, confirmations: 64,
       reads: {
-        views: (calls, block) => (
-          pruned && block !== 'latest' ? Promise.reject(new ChainUnavailable(1, 'missing trie node')) : Promise.resolve(calls.map(state))),
+        views: (calls, block) => (pruned && block !== 'latest'
+          ? Promise.reject(new ChainUnavailable(1, 'missing trie node'))
+          : Promise.resolve(calls.map((call) => state(call, block)))),
         logs: ({ from, to }) => {
           asked.push({ from, to });
-          return Promise.resolve(logs);
+          const found = logsAt >= from && logsAt <= to ? logs : [];
+          return Promise.resolve(found.map((each) => ({ ...each, blockNumber: toQuantity(logsAt) })));
         },
         receiptLogs: () => Promise.resolve(receipt), funds: () => Promise.resolve({ baseFeePerGas: 1n, balance: 1n, block: newest }),
       },
@@ -74,6 +82,51 @@ describe('relayer: endings', () => {
     assert.deepEqual((await judged([goal], mined(false), { action: 'ctf-split', logs: [split(4n), split(5n)] })).results, [succeeded]);
     assert.equal((await judged([goal], mined(false), { action: 'ctf-split', logs: [split(4n)] })).results[0]?.succeeded, false);
     assert.deepEqual((await judged([goal], mined(true), { action: 'ctf-split' })).results, [succeeded]);
+  });
+
+  describe('what a reorganisation has moved below the block at which the request was taken', () => {
+    const split: Goal = { kind: 'split', owner: ann, marketId: RAIN, amount: '5' };
+    const SPLIT = log('PositionSplit', ann, contracts.collateral, ZERO, RAIN, [1n, 2n], 5n);
+    /** The nonce's counter before block 4,980 and since. */
+    const moved = (before: bigint, after: bigint) => ({
+      action: 'ctf-split' as const, logs: [SPLIT], logsAt: 4_980, nonces: [['tokens', '3']] as const,
+      state: ({ method }: ContractCall, block: BlockTag) => method.startsWith('nonces') && (Number(block) < 4_980 ? before : after),
+    });
+    const does = async (goal: Goal, chain: Parameters<typeof judged>[2]) => (await judged([goal], mined(false), chain)).results[0]?.succeeded;
+
+    it('counts where the message\'s nonce was used up in the block of the event', async () => {
+      assert.equal(await does(split, moved(3n, 4n)), true);
+      assert.equal(await does(split, moved(1n, 7n)), true, 'with others in that block');
+    });
+
+    it('is an earlier one\'s where the nonce was used before that block, or is not used yet', async () => {
+      assert.equal(await does(split, moved(2n, 3n)), false);
+      assert.equal(await does(split, moved(4n, 5n)), false);
+      assert.equal(await does(split, { ...moved(3n, 4n), logsAt: 4_981 }), false);
+    });
+
+    it('counts for a redemption by the nonce of its condition', async () => {
+      const key = BigInt(RAIN) & ((1n << 192n) - 1n);
+      const base = key << 64n;
+      const on = (before: bigint, after: bigint) => ({
+        ...moved(base + before, base + after), action: 'ctf-redemption' as const, logs: [redemption(RAIN, [1n])], nonces: [['rain', String(base + 3n)]] as const,
+        state: ({ method, args }: ContractCall, block: BlockTag) => {
+          if (!method.startsWith('nonces')) return 0n;
+          assert.deepEqual(args, [ann, key]);
+          return base + (Number(block) < 4_980 ? before : after);
+        },
+      });
+      assert.equal(await does(redeem(RAIN), on(3n, 4n)), true);
+      assert.equal(await does(redeem(RAIN), on(2n, 3n)), false);
+    });
+
+    it('is looked for as far back as a reorganisation goes, and not where no node has the state any more', async () => {
+      asked.length = 0;
+      assert.equal(await does(split, { ...moved(3n, 4n), fromBlock: 4_990 }), true);
+      assert.deepEqual(asked, [{ from: 4_926, to: 5_000 }]);
+      assert.equal(await does(split, { ...moved(3n, 4n), newest: 5_079 }), true);
+      assert.equal(await does(split, { ...moved(3n, 4n), newest: 5_080, pruned: true }), false);
+    });
   });
 
   it('a settlement by the resolution: the contract succeeds also when it finds the proposal untruthful', async () => {
@@ -117,7 +170,7 @@ describe('relayer: endings', () => {
   it('a lost transaction by the newest state, in at most 1,000 blocks', async () => {
     asked.length = 0;
     const over: Over = { kind: 'ended', ending: { kind: 'lost' } };
-    const { txHash, results } = await judged([redeem(RAIN)], over, { logs: [redemption(RAIN, [1n])], fromBlock: 10, newest: 6_000 });
+    const { txHash, results } = await judged([redeem(RAIN)], over, { logs: [redemption(RAIN, [1n])], logsAt: 5_500, fromBlock: 10, newest: 6_000 });
     assert.deepEqual([txHash, results], [TX, [succeeded]]);
     assert.deepEqual(asked, [{ from: 5_000, to: 6_000 }]);
     assert.deepEqual((await judged([redeem(RAIN)], over)).results, [{ succeeded: false, reason: 'another transaction used the relayer\'s nonce' }]);

@@ -73,7 +73,7 @@ export async function startRelayProcess({ node, databaseUrl, store }: RelayWorld
     },
   };
   const desk = openDesk({
-    chainId, history, report, signal, now: () => Date.now(), endings: { contracts, reads, relayer },
+    chainId, history, report, signal, now: () => Date.now(), endings: { contracts, confirmations: chain.confirmations, reads, relayer },
     timings: { pollMs: 20, answerWithinMs: 300, laneSilentMs: 60_000 },
     lane: mortal(openLaneUser({ url: databaseUrl, chainId, key: 'relayer', purpose: 'relay', standByMs: 20 }), death),
   });

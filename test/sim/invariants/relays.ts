@@ -13,8 +13,6 @@ interface Life {
   readonly requestId: string;
   /** What the lane was asked for. */
   readonly rows: RequestRow[];
-  /** The newest block that the relayer saw when it took the request. */
-  fromBlock: number;
   /** Undefined while it is open. */
   succeeded: boolean | undefined;
 }
@@ -52,7 +50,7 @@ export class RelaysWatch implements RelayClientWatch {
   take(event: Event): void {
     if (event.type === 'RelayEnded') this.end(event);
     if (event.type !== 'RelayRequested') return;
-    const life = { requestId: event.requestId, rows: [], fromBlock: 0, succeeded: undefined };
+    const life = { requestId: event.requestId, rows: [], succeeded: undefined };
     this.open.set(event.requestId, life);
     this.lives.push(life);
   }
@@ -130,7 +128,6 @@ export class RelaysWatch implements RelayClientWatch {
     const before = this.lives.filter((each) => each.requestId === requestId).flatMap(({ rows }) => rows);
     this.mayFollow(before, row, { invariant: 'a relayed request is in one transaction at a time', what: requestId });
     life.rows.push(row);
-    life.fromBlock = (row.note as { fromBlock: number }).fromBlock;
     this.lifeOf.set(row, life);
   }
 
@@ -157,7 +154,7 @@ export class RelaysWatch implements RelayClientWatch {
     if (own === undefined) return broken(END, `${what}, which is not its transaction`);
     const request = this.known.get(requestId)?.request;
     if (request === undefined) return broken('a refused relay request is never recorded', `nobody asked for ${requestId}`);
-    const isSo = hasBecomeSo(request, own, { chain, fromBlock: life.fromBlock });
+    const isSo = hasBecomeSo(request, own, chain);
     if (isSo !== undefined && isSo !== life.succeeded) broken(END, `${what}: ${request.action} ${isSo ? 'is' : 'is not'} carried out`);
   }
 }
@@ -167,14 +164,9 @@ function isInVain({ status }: Pick<RequestRow, 'status'>): boolean {
   return status.kind === 'refused' || (status.kind === 'ended' && (status.ending.kind === 'lost' || !status.ending.succeeded));
 }
 
-interface Grounds {
-  readonly chain: SimChain;
-  readonly fromBlock: number;
-}
-
 /** Whether the chain is as the request asked at the block of its transaction, whoever brought that about. Undefined where that is not to be told. */
 function hasBecomeSo(
-  { id, action, owner, call: { message } }: SignedRelay, { ending }: TransactionRow, { chain: { blocks }, fromBlock }: Grounds,
+  { id, action, owner, call: { message } }: SignedRelay, { ending }: TransactionRow, { blocks }: SimChain,
 ): boolean | undefined {
   if (ending?.kind !== 'mined') return undefined;
   const { state } = blocks[ending.block] ?? {};
@@ -183,9 +175,7 @@ function hasBecomeSo(
   switch (action) {
     case 'ctf-approval': return state.approved.has(owner) === message['approved'];
     case 'ctf-split':
-    case 'ctf-merge':
-      // The relayer does not look at earlier blocks, to which a reorganisation may have moved it.
-      return blocks[fromBlock - 1]?.state.carried.has(id) === true ? undefined : state.carried.has(id);
+    case 'ctf-merge': return state.carried.has(id);
     // Whoever has shares again has more to redeem.
     case 'ctf-redemption': return state.carried.has(id) ? undefined : false;
   }

@@ -54,8 +54,9 @@ export function startRelayer(process: SimProcess, role: RelayerRole): RunningRel
   const { chain, rpc, replica: { view }, watch, model, tools: { keccak256, recovery }, lane, now, doubt, signal, report, fail } = role;
   const reads = createChainReads(chain, rpc);
   const desk = openDesk({
-    chainId: chain.chainId, lane: lane('relay'), history: relayHistory(chain.chainId, role), endings: { contracts: chain.contracts, reads, relayer: RELAYER },
-    now, signal, report, timings: { pollMs: 1_000, answerWithinMs: 8_000 },
+    chainId: chain.chainId, lane: lane('relay'), history: relayHistory(chain.chainId, role), now, signal, report,
+    endings: { contracts: chain.contracts, confirmations: chain.confirmations, reads, relayer: RELAYER },
+    timings: { pollMs: 1_000, answerWithinMs: 8_000 },
   });
   desk.done.catch(fail);
   runKeeper({
