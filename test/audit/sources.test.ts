@@ -65,7 +65,7 @@ describe('the history of a service', () => {
     const limited = (): Response => new Response('slow down', { status: 429, headers: { 'retry-after': '1' } });
     const source = await open(serviceOf({ faults: { 1: broken, 4: cutOff, 5: () => new Response('', { status: 503 }), 7: limited, 9: broken } }));
     deepEqual(await linesIn(source), lines.map(String));
-    for (const said of [/503/, /asks to wait for 1 s/, /ends within a record/, /ECONNRESET/]) match(reports.join('\n'), said);
+    for (const said of [/503/, /asks to wait for 1 s/, /ends within a line/, /ECONNRESET/]) match(reports.join('\n'), said);
   });
 
   it('is given up with the position and the reason when the service stays away', async () => {
@@ -84,6 +84,39 @@ describe('the history of a service', () => {
       ok(error instanceof Differs);
       equal(error.difference.place.position, lines.length - 2);
       return true;
+    });
+  });
+
+  describe('from a service that sends without an end', () => {
+    /** Answers that repeat a piece for as long as somebody reads. */
+    function floodOf(piece: string) {
+      const flood = { pieces: 0, ended: 0, answer: () => new Response(new ReadableStream({ pull, cancel() { flood.ended++; } })) };
+      function pull(controller: ReadableStreamDefaultController): void {
+        flood.pieces++;
+        controller.enqueue(Buffer.from(piece));
+      }
+      return flood;
+    }
+    const MEGABYTE = 'x'.repeat(1 << 20);
+
+    it('is read as far as a page goes, and a record, before the next is asked for', async () => {
+      for (const [piece, most] of [[`${MEGABYTE}\n`, 70], [MEGABYTE, 12]] as const) {
+        const flood = floodOf(piece);
+        const source = await open(serviceOf({ faults: { 3: flood.answer } }));
+        for await (const batch of source.lines(0)) {
+          ok(batch.length > 0 && flood.pieces <= most, `${flood.pieces} pieces`);
+          break;
+        }
+        equal(flood.ended, 1);
+      }
+      match(reports.join('\n'), /a line has more than 8000000 bytes/);
+    });
+
+    it('is not audited where its other answers do not end', async () => {
+      const flood = floodOf(MEGABYTE);
+      const faults = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [n + 1, flood.answer]));
+      await rejects(open(serviceOf({ faults }), 20), /more than 1000000 bytes/);
+      ok(flood.ended > 0 && flood.pieces <= 3 * flood.ended, `${flood.pieces} pieces of ${flood.ended} answers`);
     });
   });
 

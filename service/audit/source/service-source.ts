@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CannotAudit, Differs, stopIfAsked } from '../difference.js';
 import { printable } from '../printable.js';
 import { readDescription } from './described.js';
+import { linesOf } from './line-splitter.js';
 import type { HistorySource } from './source.js';
 
 export interface ServiceSourceOptions {
@@ -20,14 +21,16 @@ export interface ServiceSourceOptions {
 }
 
 const PAGE = 1_000;
-const LINE_FEED = 10;
+/** Whoever serves the history is not trusted: no more of a page than this, and of another answer, is kept in memory. */
+const PAGE_BYTES = 64_000_000;
+const TEXT_BYTES = 1_000_000;
 const MAX_PAUSE_MS = 5_000;
 const TRY_MS = 120_000;
 
 /** Asks for the service's description and the length of its history, which is where the audit ends. Throws CannotAudit. */
 export async function openService(options: ServiceSourceOptions): Promise<HistorySource> {
   const { url } = options;
-  const described = await patiently(options, 'its settings', async (ask) => readDescription(await (await ask('/api/v1/config')).json(), url));
+  const described = await patiently(options, 'its settings', async (ask) => readDescription(JSON.parse(await textOf(await ask('/api/v1/config'))), url));
   const length = await lengthOf(options);
   return { name: url, described, length, newLength: () => lengthOf(options), lines: (from, to) => pages(options, from, to ?? length) };
 }
@@ -36,7 +39,7 @@ export async function openService(options: ServiceSourceOptions): Promise<Histor
 async function lengthOf(options: ServiceSourceOptions): Promise<number> {
   return await patiently(options, 'the length of its history', async (ask) => {
     const response = await ask('/api/v1/events?from=0&limit=1');
-    await response.arrayBuffer();
+    await response.body?.cancel();
     const last = Number(response.headers.get('x-log-position') ?? NaN);
     if (!Number.isSafeInteger(last)) throw new Error('the answer of /api/v1/events has no X-Log-Position');
     return last + 1;
@@ -61,10 +64,10 @@ async function page(options: ServiceSourceOptions, from: number, to: number): Pr
   try {
     return await patiently(options, `position ${from} of its history`, async (ask) => {
       const response = await ask(`/api/v1/events?from=${from}&limit=${Math.min(PAGE, to - from)}`, { accept: 'application/x-ndjson' });
-      const lines = wholeLines(Buffer.from(await response.arrayBuffer()));
+      const lines = await firstLines(response, Math.min(PAGE, to - from));
       empty = lines.length === 0;
       if (empty) throw new Error(`its history ends at position ${from}, though it had ${to} records when the audit began`);
-      return lines.slice(0, to - from);
+      return lines;
     });
   } catch (error) {
     if (!empty) throw error;
@@ -75,16 +78,32 @@ async function page(options: ServiceSourceOptions, from: number, to: number): Pr
   }
 }
 
-/** Throws for a page that is cut off within a line. */
-function wholeLines(body: Buffer): Buffer[] {
+/** The first lines of an answer: at most so many, and fewer when they are long. Throws for one that is cut off within a line. */
+async function firstLines(response: Response, most: number): Promise<Buffer[]> {
   const lines: Buffer[] = [];
-  let start = 0;
-  for (let end = body.indexOf(LINE_FEED); end >= 0; end = body.indexOf(LINE_FEED, start)) {
-    lines.push(body.subarray(start, end));
-    start = end + 1;
+  let bytes = 0;
+  for await (const some of linesOf(piecesOf(response))) {
+    lines.push(...some.slice(0, most - lines.length));
+    bytes += some.reduce((sum, { length }) => sum + length, 0);
+    if (lines.length === most || bytes > PAGE_BYTES) break;
   }
-  if (start < body.length) throw new Error('its answer ends within a record');
   return lines;
+}
+
+/** An answer's text. Throws for a longer one. */
+async function textOf(response: Response): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of piecesOf(response)) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes > TEXT_BYTES) throw new Error(`its answer has more than ${TEXT_BYTES} bytes`);
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array, void, undefined> {
+  if (body !== null) yield* body as AsyncIterable<Uint8Array>;
 }
 
 type Ask = (path: string, headers?: Readonly<Record<string, string>>) => Promise<Response>;
@@ -129,7 +148,7 @@ function askerOf({ url, fetch: fetcher = fetch }: ServiceSourceOptions): Ask {
   return async (path, headers = {}) => {
     const response = await fetcher(`${url}${path}`, { headers, signal: AbortSignal.timeout(TRY_MS) });
     if (response.ok) return response;
-    const text = printable((await response.text()).slice(0, 300));
+    const text = printable((await textOf(response)).slice(0, 300));
     if (response.status === 429) throw new Wait(Math.min(60, Math.max(1, Number(response.headers.get('retry-after')) || 1)));
     const said = `it answers ${response.status} ${text}`;
     throw response.status >= 500 ? new Error(said) : new Refused(said);
