@@ -2,7 +2,7 @@
  * Writes a command to the log by group commit and waits for the engine's answer. A failure says whether the command was certainly not
  * written, or whether that is unknown.
  */
-import { encodeCommand, recordId, type CommandOutcome } from '../../engine/records/codec.js';
+import { checkedRecordId, encodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
 import type { CancelOrder, PlaceOrder, SyncPosition } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { LogUnavailable } from '../../engine/log/log.js';
@@ -30,7 +30,7 @@ export function createCommandWriter({ commits, outcomeOf, writerId, answerWithin
   let submissions = 0;
 
   async function carryOut(command: Written, signal: AbortSignal | undefined): Promise<Submitted> {
-    const id = recordId(`${command.kind}:${subjectOf(command)}:${writerId}:${submissions++}`);
+    const id = checkedRecordId(`${command.kind}:${subjectOf(command)}:${writerId}:${submissions++}`);
     const record = { id, data: encodeCommand(command) };
     let position: number;
     try {

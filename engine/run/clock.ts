@@ -1,5 +1,5 @@
 /** The clock: appends AdvanceClock whenever an order or a market is due to expire, also when no other command comes. */
-import { encodeCommand, recordId } from '../records/codec.js';
+import { checkedRecordId, encodeCommand } from '../records/codec.js';
 import { LogUnavailable, type Log } from '../log/log.js';
 import { pause } from '../waiting.js';
 import type { Replica } from './replica.js';
@@ -43,7 +43,7 @@ export async function runClock(options: ClockOptions): Promise<void> {
 /** Appends AdvanceClock; returns whether the command caused events, in which case more work may be due. */
 async function advanceClock({ log, replica }: ClockOptions, at: number): Promise<boolean> {
   const data = encodeCommand({ kind: 'AdvanceClock', v: 1, at });
-  const position = await log.append('commands', [{ id: recordId(`clock:${at}:${replica.view.position}`), data }]);
+  const position = await log.append('commands', [{ id: checkedRecordId(`clock:${at}:${replica.view.position}`), data }]);
   const { events } = await replica.outcomeOf(position);
   return events.length > 0;
 }

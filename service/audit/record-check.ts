@@ -7,7 +7,7 @@ import { BYTES32 } from '../../engine/records/hex.js';
 import type { Engine, Step } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
 import { Differs, type Difference } from './difference.js';
-import { idOf, isRecordId } from './record-ids.js';
+import { dueId, isRecordId } from './record-ids.js';
 
 export interface CheckedRecord {
   readonly id: string;
@@ -20,7 +20,7 @@ export interface CheckedRecord {
 export interface RecordCheck {
   /** Checks the next line, without its line feed. Throws Differs; the engine may not be used after that. */
   check(line: Buffer): CheckedRecord;
-  /** How many ids were compared with what follows from the command. */
+  /** How many ids were compared with what follows from the command, or with their own check. */
   readonly ids: number;
   readonly events: number;
 }
@@ -44,7 +44,7 @@ export function createRecordCheck(engine: Engine, counted = { ids: 0, events: 0 
       const { id, bytes, cut } = partsOf(line, position);
       const { command, step } = decide(engine, bytes, position);
       if (!hasTail(line, cut, step)) throw new Differs(explain({ position, before, bytes, step, tail: line.subarray(cut).toString() }));
-      const due = idOf(command);
+      const due = dueId(command, id);
       if (due !== undefined) {
         if (due !== id) throw new Differs(otherId(position, command.kind, due, id));
         ids++;

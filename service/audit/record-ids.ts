@@ -1,5 +1,5 @@
-/** Ids of records that follow from their commands. Ids of clients' commands have a random part, and no digest covers an id. */
-import { recordId } from '../../engine/records/codec.js';
+/** What the ids of records must be. No digest covers an id, so a record's command tells, as far as it can. */
+import { recordId, withCheck } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -8,13 +8,24 @@ export function isRecordId(id: string): boolean {
   return UUID.test(id);
 }
 
-/** The id that the writers of this kind of command give it; undefined where it cannot be computed from the command alone. */
-export function idOf(command: Command): string | undefined {
+/**
+ * The id that a record of this command must have: where its writer has put a part of its own into it, the one with that part and the right check.
+ * Undefined for what a chain reported, which takes the hash of the block.
+ */
+export function dueId(command: Command, id: string): string | undefined {
+  if ('fact' in command && command.fact !== undefined) return undefined;
   switch (command.kind) {
+    case 'OpenMarket': return recordId(`market:${command.marketId}`);
     case 'AdvanceChain': return recordId(`chain:${command.chainId}:${command.blockHash}:end`);
     case 'RecordPrice': return recordId(`RecordPrice:${command.asset}:${command.source}:${command.publishedAt}`);
     case 'SubmitSettlement': return recordId(`settlement:${command.chainId}:${command.txHash}`);
     case 'SubmitRelay': return recordId(`relay:${command.chainId}:${command.txHash}`);
+    case 'PlaceOrder':
+    case 'CancelOrder':
+    case 'SyncPosition':
+    case 'AdvanceClock':
+    case 'RequestRelay':
+    case 'EndRelay': return withCheck(id);
     default: return undefined;
   }
 }

@@ -58,7 +58,7 @@ describe('an audit of an untouched history', () => {
     deepEqual({ passed, records, digest }, { passed: true, records: history.records.length, digest: history.records.at(-1)!.digest });
     const counts = Object.fromEntries(checks.map(({ name, status, count }) => [name, [status, count]]));
     deepEqual(counts, {
-      records: ['passed', 27], ids: ['passed', 8], outcomes: ['passed', 27], events: ['passed', counts['events']?.[1]], digests: ['passed', 27],
+      records: ['passed', 27], ids: ['passed', 20], outcomes: ['passed', 27], events: ['passed', counts['events']?.[1]], digests: ['passed', 27],
       orderSignatures: ['passed', 10], cancelSignatures: ['passed', 1], anchors: ['passed', 3], settledFills: ['passed', 4], failedFills: ['passed', 1],
       chainFacts: ['passed', 2], readModels: ['not made', 0],
     });
@@ -155,6 +155,19 @@ describe('an audit of a history that was tampered with', () => {
     const records = history.records.map((record, at) => at === position ? { ...record, id: history.records[0]!.id } : record);
     const { check, place } = await differenceIn(records);
     deepEqual([check, place], ['ids', { position }]);
+  });
+
+  it('finds any changed digit of any id, that of a fact by its block', async () => {
+    for (const [position, { id }] of history.records.entries()) {
+      const isFact = 'fact' in commandAt(position);
+      const places = Array.from(id, (_, place) => place).filter((place) => id[place] !== '-' && (!isFact || place % 9 === 0));
+      for (const place of places) {
+        const altered = `${id.slice(0, place)}${((parseInt(id[place]!, 16) + 1) % 16).toString(16)}${id.slice(place + 1)}`;
+        const records = history.records.map((record, at) => at === position ? { ...record, id: altered } : record);
+        const difference = isFact ? await differenceIn(records, { threads: 0 }) : await replayed(linesOfHistory(records));
+        deepEqual([difference?.check, difference?.place.position], ['ids', position], altered);
+      }
+    }
   });
 
   it('finds a history that was rewritten as a whole, by the first anchor behind the change', async () => {

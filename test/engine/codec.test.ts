@@ -1,8 +1,8 @@
 /** Records as bytes: what is written reads back, what is malformed is neither written nor skipped, and old versions are brought up. */
-import { deepEqual, equal, match, throws } from 'node:assert/strict';
+import { deepEqual, equal, match, notEqual, throws } from 'node:assert/strict';
 import Type from 'typebox';
 import {
-  decodeCommand, decodeOutcome, encodeCommand, encodeOutcome, MalformedRecord, parseShape, recordId, shapes,
+  checkedRecordId, decodeCommand, decodeOutcome, encodeCommand, encodeOutcome, MalformedRecord, parseShape, recordId, shapes, withCheck,
 } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createEngine } from '../../engine/run/engine.js';
@@ -79,6 +79,20 @@ describe('the codec', () => {
     equal(recordId('order:1'), recordId('order:1'));
     match(recordId('order:1'), /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     equal(new Set(Array.from({ length: 1_000 }, (_, i) => recordId(`order:${i}`))).size, 1_000);
+  });
+
+  it('gives an id with check digits, in which any changed digit shows', () => {
+    const id = checkedRecordId('order:1');
+    // By Python: '%08x' % zlib.crc32(b'e6da1837-4a3e-8f08-a060-a4b2')
+    equal(id, 'e6da1837-4a3e-8f08-a060-a4b2cb5a27b1');
+    equal(withCheck(id), id);
+    for (let place = 0; place < id.length; place++) {
+      if (id[place] === '-') continue;
+      for (let step = 1; step < 16; step++) {
+        const altered = `${id.slice(0, place)}${((parseInt(id[place]!, 16) + step) % 16).toString(16)}${id.slice(place + 1)}`;
+        notEqual(withCheck(altered), altered);
+      }
+    }
   });
 
   it('keeps the ids of records that are in logs already, which are those of the uuid package', () => {

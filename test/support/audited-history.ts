@@ -8,7 +8,7 @@ import { createKeccak256 } from '../../command/signing/keccak.js';
 import { prepareDomain, type OrderDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { settlement } from '../../contracts-abi/settlement.js';
-import { encodeCommand, recordId } from '../../engine/records/codec.js';
+import { checkedRecordId, encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import { formatDigest } from '../../engine/records/digest.js';
 import { toHex } from '../../engine/records/hex.js';
@@ -78,10 +78,10 @@ export async function emptyHistory(): Promise<AuditedHistory> {
   let nonce = 0;
   const history: AuditedHistory = {
     records: [], chainEvents: [], prepared, blocks: 0,
-    add(command, recordsId = recordId(`audited:${history.records.length}`)) {
+    add(command, id) {
       const data = encodeCommand(command);
       const step = engine.step(data);
-      history.records.push({ id: recordsId, command: data, outcome: step.text, digest: step.digest });
+      history.records.push({ id: id ?? checkedRecordId(`audited:${history.records.length}`), command: data, outcome: step.text, digest: step.digest });
       return step;
     },
     order(trader, fields) {

@@ -1,7 +1,7 @@
 /** What the relayer's desk reads and writes of the history: through the replica, and with commands of its own. */
 import type { RelayHistory } from '../../../command/relayer/desk.js';
 import { LogUnavailable, type Log } from '../../../engine/log/log.js';
-import { encodeCommand, recordId } from '../../../engine/records/codec.js';
+import { checkedRecordId, encodeCommand } from '../../../engine/records/codec.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import type { Replica } from '../../../engine/run/replica.js';
 import type { ChainWatch } from '../../chains/chain-watch.js';
@@ -22,7 +22,7 @@ export function relayHistory(chainId: number, { log, writerId, replica, watch }:
     catchUp: () => watch.catchUp(),
     async record(command) {
       try {
-        const id = recordId(`${command.kind}:${command.requestId}:${writerId}:${commands++}`);
+        const id = checkedRecordId(`${command.kind}:${command.requestId}:${writerId}:${commands++}`);
         const position = await log.append('commands', [{ id, data: encodeCommand(command) }]);
         const { events } = await replica.outcomeOf(position);
         return { position, taken: events.every(({ type }) => type !== 'CommandRejected') };
