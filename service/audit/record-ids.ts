@@ -1,5 +1,5 @@
 /** What the ids of records must be. No digest covers an id, so a record's command tells, as far as it can. */
-import { recordId, withCheck } from '../../engine/records/codec.js';
+import { isChecked, recordId, withCheck } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -25,7 +25,7 @@ export function dueId(command: Command, id: string): string | undefined {
     case 'SyncPosition':
     case 'AdvanceClock':
     case 'RequestRelay':
-    case 'EndRelay': return withCheck(id);
+    case 'EndRelay': return isChecked(id) ? id : withCheck(id);
     default: return undefined;
   }
 }

@@ -1,6 +1,7 @@
 /** The history that commands make, as `GET /api/v1/events` shows it in lines. */
-import { recordId } from '../../engine/records/codec.js';
+import { checkedRecordId, decodeCommand } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
+import { dueId } from '../../service/audit/record-ids.js';
 
 const PIECE_LENGTH = 1_000_000;
 
@@ -9,8 +10,10 @@ export function* historyLines(commands: Iterable<Buffer>): Generator<string> {
   const engine = createEngine();
   let piece = '';
   for (const data of commands) {
-    const { position, text, digest } = engine.step(data);
-    piece += `{"position":${position},"id":"${recordId(`bench:${position}`)}","command":${data.toString()},"outcome":${text},"digest":"${digest}"}\n`;
+    const command = decodeCommand(data);
+    const { position, text, digest } = engine.step(data, command);
+    const id = checkedRecordId(`bench:${position}`);
+    piece += `{"position":${position},"id":"${dueId(command, id) ?? id}","command":${data.toString()},"outcome":${text},"digest":"${digest}"}\n`;
     if (piece.length < PIECE_LENGTH) continue;
     yield piece;
     piece = '';

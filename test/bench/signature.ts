@@ -6,7 +6,7 @@ import { createKeccak256 } from '../../command/signing/keccak.js';
 import { parseOrder } from '../../command/orders/order-request.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { orderTypes, prepareDomain, type OrderDomain } from '../../command/signing/typed-data.js';
-import { encodeCommand, recordId } from '../../engine/records/codec.js';
+import { checkedRecordId, encodeCommand } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { BenchLine } from './line.js';
 
@@ -43,7 +43,7 @@ async function createIntake() {
     recover: (digest: Uint8Array, signature: string) => recover(digest, signatureBytes(signature)!),
     encode: (order: ReturnType<typeof parseOrder>, digest: Uint8Array, signature: string) => {
       const command: PlaceOrder = { kind: 'PlaceOrder', v: 1, at: 1_800_000_000_000, orderHash: toHex(digest), ...order, signature };
-      return { id: recordId(`PlaceOrder:${command.orderHash}:writer:1`), data: encodeCommand(command) };
+      return { id: checkedRecordId(`PlaceOrder:${command.orderHash}:writer:1`), data: encodeCommand(command) };
     },
   };
 }

@@ -1,8 +1,8 @@
 /** Records as bytes: what is written reads back, what is malformed is neither written nor skipped, and old versions are brought up. */
-import { deepEqual, equal, match, notEqual, throws } from 'node:assert/strict';
+import { deepEqual, equal, match, notEqual, ok, throws } from 'node:assert/strict';
 import Type from 'typebox';
 import {
-  checkedRecordId, decodeCommand, decodeOutcome, encodeCommand, encodeOutcome, MalformedRecord, parseShape, recordId, shapes, withCheck,
+  checkedRecordId, decodeCommand, decodeOutcome, encodeCommand, encodeOutcome, isChecked, MalformedRecord, parseShape, recordId, shapes, withCheck,
 } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { createEngine } from '../../engine/run/engine.js';
@@ -86,11 +86,14 @@ describe('the codec', () => {
     // By Python: '%08x' % zlib.crc32(b'e6da1837-4a3e-8f08-a060-a4b2')
     equal(id, 'e6da1837-4a3e-8f08-a060-a4b2cb5a27b1');
     equal(withCheck(id), id);
+    ok(isChecked(id));
+    ok(!isChecked(id.toUpperCase()) && !isChecked(`${id.slice(0, 28)}${id.slice(28).toUpperCase()}`));
     for (let place = 0; place < id.length; place++) {
       if (id[place] === '-') continue;
       for (let step = 1; step < 16; step++) {
         const altered = `${id.slice(0, place)}${((parseInt(id[place]!, 16) + step) % 16).toString(16)}${id.slice(place + 1)}`;
         notEqual(withCheck(altered), altered);
+        ok(!isChecked(altered));
       }
     }
   });
