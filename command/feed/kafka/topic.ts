@@ -26,14 +26,15 @@ export const TOPIC_NAME = 'fills.v1';
 export const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
 
 const TOPIC = 2;
-/** Between two looks whether the brokers have heard of a topic that was made. */
-const HEARD_MS = 100;
+/** Looks whether the brokers have heard of a topic that was made, and the pause before each but the first. */
+const LOOKS = 300;
+const LOOK_MS = 100;
 
 /**
- * Makes the topic where it is missing; says whether it was. Throws TopicRefused for a topic of another shape, and when the cluster has too
- * few brokers.
+ * Makes the topic where it is missing; says whether it was. Throws TopicRefused for a topic of another shape, when the cluster has too few
+ * brokers, and when they do not hear of the new topic.
  */
-export async function ensureTopic(client: KafkaClient, { topic, replication, minInsync }: TopicOptions): Promise<boolean> {
+export async function ensureTopic(client: KafkaClient, { topic, replication, minInsync }: TopicOptions, lookMs = LOOK_MS): Promise<boolean> {
   return await client.administer(async (admin) => {
     if ((await admin.listTopics()).includes(topic)) {
       const { topics: [metadata] } = await admin.fetchTopicMetadata({ topics: [topic] });
@@ -51,12 +52,15 @@ export async function ensureTopic(client: KafkaClient, { topic, replication, min
     const configEntries = Object.entries({
       'cleanup.policy': 'delete', 'retention.ms': String(RETENTION_MS), 'min.insync.replicas': String(minInsync), 'unclean.leader.election.enable': 'false',
     }).map(([name, value]) => ({ name, value }));
-    // False where somebody was faster: most likely a try before, whose answer was lost.
     const topics = [{ topic, numPartitions: PARTITIONS, replicationFactor: replication, configEntries }];
-    // kafkajs' own wait for leaders ends with an error when the broker that it asks has not heard of the topic yet.
+    // False where somebody was faster: most likely a try before, whose answer was lost. kafkajs' own wait for leaders ends with an error when the
+    // broker that it asks has not heard of the topic yet.
     await admin.createTopics({ topics, waitForLeaders: false });
-    while (!(await admin.listTopics()).includes(topic)) await pause(HEARD_MS);
-    return true;
+    for (let look = 0; look < LOOKS; look++) {
+      if ((await admin.listTopics()).includes(topic)) return true;
+      await pause(lookMs);
+    }
+    throw new TopicRefused(topic, 'was made, and the brokers do not list it: somebody deletes it, or this user may not describe it');
   });
 }
 
