@@ -85,7 +85,8 @@ async function firstLines(response: Response, most: number): Promise<Buffer[]> {
   for await (const some of linesOf(piecesOf(response))) {
     lines.push(...some.slice(0, most - lines.length));
     bytes += some.reduce((sum, { length }) => sum + length, 0);
-    if (lines.length === most || bytes > PAGE_BYTES) break;
+    // Otherwise it is read to its end, so that the connection serves the next page, too.
+    if (bytes > PAGE_BYTES) break;
   }
   return lines;
 }
