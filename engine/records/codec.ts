@@ -37,7 +37,8 @@ export type Upcast = (record: Json) => Json;
 
 interface Shape {
   readonly version: number;
-  readonly validate: ValidateFunction;
+  /** Compiled when the first such record comes: compiling all of them takes half a second, which every process and thread would pay at its start. */
+  readonly validate: () => ValidateFunction;
   readonly upcasts: Readonly<Record<number, Upcast>>;
 }
 
@@ -56,7 +57,8 @@ export function shapes(
 ): ReadonlyMap<string, Shape> {
   return new Map(Object.entries(schemas).map(([name, schema]) => {
     const version = (schema as unknown as { properties: { v: { const: number } } }).properties.v.const;
-    return [name, { version, validate: compileSchema(schema), upcasts: chains[name] ?? {} }];
+    let validate: ValidateFunction | undefined;
+    return [name, { version, validate: () => validate ??= compileSchema(schema), upcasts: chains[name] ?? {} }];
   }));
 }
 
@@ -72,7 +74,8 @@ export function parseShape(table: ReadonlyMap<string, Shape>, name: unknown, val
     }
     record = upcast(record);
   }
-  if (!shape.validate(record)) throw new MalformedRecord(`${String(name)} is malformed: ${explain(shape.validate)}`);
+  const validate = shape.validate();
+  if (!validate(record)) throw new MalformedRecord(`${String(name)} is malformed: ${explain(validate)}`);
   return record;
 }
 
