@@ -4,7 +4,7 @@ import stylistic from '@stylistic/eslint-plugin';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['dist/', '.build/', '.data/', 'node_modules/', '.mocharc.cjs'] },
+  { ignores: ['dist/', '.build/', '.data/', 'node_modules/'] },
   eslint.configs.recommended,
   tseslint.configs.strict,
   tseslint.configs.stylistic,

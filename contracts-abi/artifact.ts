@@ -23,7 +23,7 @@ export function artifactPath(contract: string): string {
 
 /** The contract that an artifact was generated from; undefined for any other file. */
 export function contractOf(text: string): string | undefined {
-  return /^\/\*\* Generated from contracts-abi\/solidity\/(\w+)\.sol by `npm run contracts`/.exec(text)?.[1];
+  return /^\/\*\* Generated from contracts-abi\/solidity\/(\w+)\.sol by `npm run generate`/.exec(text)?.[1];
 }
 
 /** The whole file. The same contract gives the same text. */
@@ -31,7 +31,7 @@ export function artifactText({ contract, source, abi, bytecode }: {
   readonly contract: string; readonly source: string; readonly abi: readonly AbiEntry[]; readonly bytecode: string;
 }): string {
   return [
-    `/** Generated from ${source} by \`npm run contracts\`: never edit it by hand. */`,
+    `/** Generated from ${source} by \`npm run generate\`: never edit it by hand. */`,
     '/* eslint-disable */',
     `export const ${camel(contract)} = {`,
     '  abi: [',

@@ -1,4 +1,4 @@
-/** Compiles contracts-abi/solidity into the typed, committed artifacts beside this file: `npm run contracts -- [--check] [Contract…]`. */
+/** Compiles contracts-abi/solidity into the typed, committed artifacts beside this file: `npm run generate -- [--check] [Contract…]`. */
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -53,8 +53,8 @@ export function contractNames(root: string): string[] {
 export function staleArtifacts({ root, artifacts }: { root: string; artifacts: readonly Artifact[] }): string[] {
   const names = contractNames(root);
   const changed = artifacts.flatMap(({ contract, path, text }) => {
-    if (!existsSync(join(root, path))) return [`${path} is missing: run npm run contracts -- ${contract}`];
-    return readFileSync(join(root, path), 'utf8') === text ? [] : [`${path} differs from what ${contract}.sol compiles to: run npm run contracts`];
+    if (!existsSync(join(root, path))) return [`${path} is missing: run npm run generate -- ${contract}`];
+    return readFileSync(join(root, path), 'utf8') === text ? [] : [`${path} differs from what ${contract}.sol compiles to: run npm run generate`];
   });
   const orphans = readdirSync(join(root, 'contracts-abi')).filter((file) => file.endsWith('.ts')).flatMap((file) => {
     const contract = contractOf(readFileSync(join(root, 'contracts-abi', file), 'utf8'));

@@ -1,4 +1,4 @@
-/** Generated from contracts-abi/solidity/MarketFactory.sol by `npm run contracts`: never edit it by hand. */
+/** Generated from contracts-abi/solidity/MarketFactory.sol by `npm run generate`: never edit it by hand. */
 /* eslint-disable */
 export const marketFactory = {
   abi: [

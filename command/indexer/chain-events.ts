@@ -107,7 +107,7 @@ function shapesOf(contract: keyof Contracts, abi: InterfaceAbi, names: readonly 
   const parsed = new Interface(abi);
   return names.map((name) => {
     const event = parsed.getEvent(name);
-    if (event === null) throw new Error(`the ABI of ${contract} has no event ${name}: run npm run contracts`);
+    if (event === null) throw new Error(`the ABI of ${contract} has no event ${name}: run npm run generate`);
     const { inputs, topicHash } = event;
     const those = (wanted: boolean) => {
       const chosen = inputs.filter((input) => (input.indexed === true) === wanted);

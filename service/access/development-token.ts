@@ -34,7 +34,7 @@ export async function keepDevelopmentToken({ url, dataDir }: { readonly url: str
 /** What a developer is told of the token. The only place that shows it besides the file: it is never logged. */
 export function developmentTokenText({ text, path }: DevelopmentToken): string {
   return `Bearer token of this stack, with the scope ${SCOPE}: ${text}\n`
-    + `  It is in ${path}, which only you can read. npm run token -- issue makes others; see docs/tokens.md.\n\n`;
+    + `  It is in ${path}, which only you can read. npm run tool -- token issue makes others; see docs/tokens.md.\n\n`;
 }
 
 async function keptOrNew(tokens: Tokens, path: string): Promise<string> {

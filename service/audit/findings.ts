@@ -32,7 +32,7 @@ function unmade({ source, threads, rpcs, databaseUrl }: AuditOptions): { readonl
   const notMade: Reasons = {};
   const partly: Reasons = {};
   const onSignatures = source.described === undefined
-    ? 'the file does not say the signing domains: export it with npm run export, or give --config'
+    ? 'the file does not say the signing domains: export it with npm run tool -- export, or give --config'
     : threads === 0 ? '--no-signatures' : undefined;
   if (onSignatures !== undefined) Object.assign(notMade, { orderSignatures: onSignatures, cancelSignatures: onSignatures });
   const named = source.described?.chains ?? [];

@@ -14,7 +14,7 @@ import { openService, type ServiceSourceOptions } from '../audit/source/service-
 import type { HistorySource } from '../audit/source/source.js';
 import { databaseUrl, httpUrl, integer } from '../settings.js';
 import { DIFFERS, EXIT_CODES, PASSED, runProgram } from './audit/exit-codes.js';
-import { argument } from './tool.js';
+import { argument } from './terminal/tool.js';
 
 interface Options {
   readonly url?: string;
@@ -32,7 +32,7 @@ interface Options {
 const program = new Command('audit')
   .description('Replays the whole history with an own engine and checks every record, signature, anchor and fill; reports the first difference.')
   .option('--url <url>', 'a running exchange', argument(httpUrl))
-  .option('--file <path>', 'a file of npm run export, or a download of /api/v1/events as NDJSON, compressed with gzip or not')
+  .option('--file <path>', 'a file of npm run tool -- export, or a download of /api/v1/events as NDJSON, compressed with gzip or not')
   .option('--config <path>', 'with --file: a saved answer of /api/v1/config, for a file that does not say its signing domains')
   .option('--rpc <chain=url>', 'a node of a chain, as 137=https://host; repeat it for other chains or nodes', rpcs, new Map<number, readonly string[]>())
   .option('--database <url>', 'the database of the read models, which are compared with a rebuild; only reads', argument(databaseUrl))

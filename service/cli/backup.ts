@@ -1,11 +1,11 @@
-/** `npm run backup -- write FILE`: backs up the log while the exchange runs, checks a backup, and restores one into an empty log. */
+/** `npm run tool -- backup write FILE`: backs up the log while the exchange runs, checks a backup, and restores one into an empty log. */
 import { Command } from 'commander';
 import type { Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
 import { checkBackup, restoreBackup, writeBackup, type Replayed } from '../backup/backup.js';
 import { parseConfig, logUrlOf } from '../config.js';
 import { sharedDatabaseOf } from '../embedded/database-of.js';
-import { toolAction } from './tool.js';
+import { toolAction } from './terminal/tool.js';
 
 const program = new Command('backup').description('Backs up the log, which is all that cannot be computed anew. A FILE that ends in .gz is compressed.');
 

@@ -13,7 +13,7 @@ import { bearerTokenFor } from './demo/token.js';
 import { BOUGHT, costAt, freePrice, settledTrade, showAnchor, showBalances, showExposure, trade, type TradeScene } from './demo/trade.js';
 import { chainSide, nodeIsAway, type ChainSide } from './demo/wallets.js';
 import { wholeLife } from './demo/whole-life.js';
-import { toolAction } from './tool.js';
+import { toolAction } from './terminal/tool.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** A market that closes within this time may close before the trade. */
@@ -91,7 +91,7 @@ function readConfig(api: Api): Promise<Config> {
 async function listedScene(api: Api, config: Config): Promise<TradeScene> {
   const { markets } = await api.get<{ markets: readonly Market[] }>('/api/v1/markets');
   const market = markets.find(({ expiration }) => expiration > config.serverTime + CLOSES_SOON_S);
-  if (market === undefined) throw new Error('the service has no open market: npm run market -- create makes one');
+  if (market === undefined) throw new Error('the service has no open market: npm run tool -- market create makes one');
   say(`Market ${market.id}\n  ${market.question}`);
   return { api, config, market, price: await freePrice(api, market.id) };
 }

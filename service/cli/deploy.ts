@@ -11,8 +11,8 @@ import { variablesOf, type OtherKeys } from '../deploy/outputs.js';
 import type { Asked } from '../deploy/terms.js';
 import { integer, SettingError, text } from '../settings.js';
 import { privateKeyOf } from './market/terms.js';
-import { keyOfFile } from './private-key.js';
-import { argument, toolAction } from './tool.js';
+import { keyOfFile } from './terminal/private-key.js';
+import { argument, toolAction } from './terminal/tool.js';
 
 interface Options extends Omit<Asked, 'testnet' | 'disputeWindowS' | 'adminDelayS'> {
   readonly rpc?: string;

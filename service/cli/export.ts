@@ -1,4 +1,4 @@
-/** `npm run export -- --url URL --out FILE`: writes the history of a running exchange to a file that `npm run audit -- --file` reads. */
+/** `npm run tool -- export --url URL --out FILE`: writes the history of a running exchange to a file that `npm run audit -- --file` reads. */
 import { Command } from 'commander';
 import { stopIfAsked } from '../audit/difference.js';
 import { printable } from '../audit/printable.js';
@@ -7,7 +7,7 @@ import { exportHistory } from '../audit/source/export.js';
 import { openService } from '../audit/source/service-source.js';
 import { httpUrl } from '../settings.js';
 import { EXIT_CODES, runProgram } from './audit/exit-codes.js';
-import { argument } from './tool.js';
+import { argument } from './terminal/tool.js';
 
 const program = new Command('export')
   .description('Writes the whole history as NDJSON, after a first line that has the number of records and the signing domains.')

@@ -1,4 +1,4 @@
-/** `npm run market -- create|list|arbitrate`: markets of a running exchange. Exit codes: 1 when it cannot be done, 2 for wrong arguments. */
+/** `npm run tool -- market create|list|arbitrate`: markets of a running exchange. Exit codes: 1 when it cannot be done, 2 for wrong arguments. */
 import { Command } from 'commander';
 import { pause } from '../../engine/waiting.js';
 import { secondsOf } from '../access/token-arguments.js';
@@ -8,7 +8,7 @@ import { Refused, createApi, type Chain, type Config, type Market } from './demo
 import { arbitrate, createMarket, type MarketChain } from './market/chain.js';
 import { KEY_VARIABLE, keyFrom } from './market/key.js';
 import { CATEGORIES, categoryOf, collateralOf, descriptionOf, marketIdOf, questionOf, type Category } from './market/terms.js';
-import { argument, toolAction } from './tool.js';
+import { argument, toolAction } from './terminal/tool.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 const WRONG_ARGUMENTS = 2;

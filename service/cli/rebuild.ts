@@ -1,11 +1,11 @@
-/** `npm run rebuild -- NAME`: rebuilds a read model from position 0 while the old one serves, compares both, and swaps them. */
+/** `npm run tool -- rebuild NAME`: rebuilds a read model from position 0 while the old one serves, compares both, and swaps them. */
 import { Command } from 'commander';
 import { openLog } from '../../engine/log/open-log.js';
 import { projections } from '../../projections/catalogue.js';
 import { rebuild } from '../../projections/rebuild.js';
 import { logUrlOf, parseConfig } from '../config.js';
 import { sharedDatabaseOf } from '../embedded/database-of.js';
-import { toolAction } from './tool.js';
+import { toolAction } from './terminal/tool.js';
 
 const names = projections.map(({ name }) => name);
 

@@ -1,4 +1,4 @@
-/** `npm run token -- issue|list|revoke`: the bearer tokens of the exchange. Exit codes: 1 when it cannot be done, 2 for wrong arguments. */
+/** `npm run tool -- token issue|list|revoke`: the bearer tokens of the exchange. Exit codes: 1 when it cannot be done, 2 for wrong arguments. */
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -10,7 +10,7 @@ import { nameOf, scopesOf, secondsOf } from '../access/token-arguments.js';
 import { issuedJson, storedJson, tokenTable } from '../access/token-text.js';
 import { parseConfig, type Config } from '../config.js';
 import { sharedDatabaseOf } from '../embedded/database-of.js';
-import { argument } from './tool.js';
+import { argument } from './terminal/tool.js';
 
 const FAILED = 1;
 const WRONG_ARGUMENTS = 2;
@@ -70,7 +70,7 @@ function revoke(idOrName: string, { json }: { readonly json?: true }): Promise<v
     const revoked = await store.revoke(idOrName);
     if (revoked.length === 0) {
       const known = (await store.list()).some(({ id, name }) => String(id) === idOrName || name === idOrName);
-      if (!known) throw new Error(`no bearer token has the id or name ${JSON.stringify(idOrName)}: npm run token -- list shows all`);
+      if (!known) throw new Error(`no bearer token has the id or name ${JSON.stringify(idOrName)}: npm run tool -- token list shows all`);
     }
     if (json) return print(JSON.stringify({ revoked: revoked.map(storedJson) }));
     if (revoked.length === 0) return print(`${idOrName} was revoked before.`);

@@ -1,4 +1,4 @@
-/** `npm run token` as its users run it: what it prints, what it never prints, and its exit codes. */
+/** `npm run tool -- token` as its users run it: what it prints, what it never prints, and its exit codes. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -27,7 +27,7 @@ function token(environment: Readonly<Record<string, string>>, ...args: readonly 
   });
 }
 
-describe('access: npm run token', () => {
+describe('access: npm run tool -- token', () => {
   let database: TestDatabase;
   before(async () => { database = await testDatabase(); });
   const run = (...args: readonly string[]) => token({ DATABASE_URL: database.url }, ...args);
@@ -80,7 +80,7 @@ describe('access: npm run token', () => {
     const nowhere = join(tmpdir(), 'prediction-exchange-that-never-was');
     const failures: [Promise<Ran>, RegExp][] = [
       [run('issue', '--name', 'taken', '--scope', 'relay'), /^bearer token \d+ has the name taken: choose another name, or revoke that token first\n$/],
-      [run('revoke', 'nobody'), /^no bearer token has the id or name "nobody": npm run token -- list shows all\n$/],
+      [run('revoke', 'nobody'), /^no bearer token has the id or name "nobody": npm run tool -- token list shows all\n$/],
       [token({ DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/x' }, 'list'), /^the database of the bearer tokens cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n$/],
       [token({ DATABASE_URL: 'mysql://me:hunter2@db' }, 'list'), /DATABASE_URL: expected postgres:/],
       [token({ DATA_DIR: nowhere }, 'list'), /prediction-exchange-that-never-was has no database yet: start the exchange there first \(npm start\)/],

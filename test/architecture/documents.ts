@@ -17,7 +17,7 @@ export const citations: Rule = ({ texts }) => [...texts].flatMap(([path, text]) 
   return cited === undefined ? [] : [`${path}:${number} cites "${cited}", which is not in the repository: say the thing itself, or give the path of one of its documents`];
 }));
 
-const ENDINGS = 'ts|md|sol|json|js|cjs|yml|yaml|sql|sh';
+const ENDINGS = 'ts|md|sol|json|js|mjs|cjs|yml|yaml|sql|sh';
 
 interface Reference {
   readonly to: string;
@@ -75,7 +75,7 @@ function quotedIn(text: string): Reference[] {
 }
 
 function commentedIn(path: string, text: string): Reference[] {
-  if (!/\.(ts|sol|js|cjs)$/.test(path)) return [];
+  if (!/\.(ts|sol|js|mjs)$/.test(path)) return [];
   return linesOf(text).flatMap(([line, number]) => {
     const comment = /^\s*(?:\/\*|\*).*|(?:^|\s)\/\/ .*/.exec(line)?.[0] ?? '';
     return pathsIn(comment).map((to) => ({ to, line: number }));
@@ -84,7 +84,7 @@ function commentedIn(path: string, text: string): Reference[] {
 
 /** Paths from the repository's root, of files or of folders with a closing `/`. `*` stands for any name. */
 function pathsIn(text: string): string[] {
-  const path = new RegExp(String.raw`(?<![\w/.@-])(?:${[...FOLDERS, 'docs', 'deploy'].join('|')})/(?:[\w*.-]+/)*(?:[\w*.-]+\.(?:${ENDINGS})\b)?`, 'g');
+  const path = new RegExp(String.raw`(?<![\w/.@-])(?:${[...FOLDERS, 'docs', 'deploy', 'tools'].join('|')})/(?:[\w*.-]+/)*(?:[\w*.-]+\.(?:${ENDINGS})\b)?`, 'g');
   return [...text.matchAll(path)].map(([found]) => found);
 }
 
@@ -107,6 +107,6 @@ function constantsOf({ texts, sources }: Project): string[] {
   for (const { tree } of sources) {
     visit(tree, (node) => { if ((ts.isIdentifier(node) || ts.isStringLiteral(node)) && /^[A-Z][A-Z\d_]+$/.test(node.text)) names.push(node.text); });
   }
-  const scripts = [...texts].filter(([path]) => path.startsWith('.ci/') || path === '.mocharc.cjs' || path === 'package.json');
+  const scripts = [...texts].filter(([path]) => path.startsWith('.ci/') || path === 'package.json');
   return [...names, ...scripts.flatMap(([, text]) => text.match(/\b[A-Z][A-Z\d_]+\b/g) ?? [])];
 }

@@ -39,8 +39,13 @@ describe('architecture: kinds of tests can be wrong', () => {
     finds(kinds, { 'test/lane/a.kafka.test.ts': POSTGRES }, /of kind kafka, but starts no Kafka: name it a\.services\.test\.ts$/);
   });
 
+  it('when one of an auditor is not named so, or has none', () => {
+    finds(kinds, { 'test/lane/a.kafka.test.ts': `${KAFKA}import { consoleConsumed } from "../support/java-consumer.js";` }, /of kind kafka, but starts an auditor .*: name it a\.auditors\.test\.ts/);
+    finds(kinds, { 'test/lane/a.auditors.test.ts': CHAIN }, /of kind auditors, but starts no auditor: name it a\.chain\.test\.ts$/);
+  });
+
   it('when there is no such kind', () => {
-    finds(kinds, { 'test/lane/a.quick.test.ts': '' }, /of kind quick, which is none of unit, slow, services, chain, kafka, crash, geth: name it a\.test\.ts/);
+    finds(kinds, { 'test/lane/a.quick.test.ts': '' }, /of kind quick, which is none of unit, slow, services, kafka, chain, crash, eventstore, geth, auditors: name it a\.test\.ts/);
   });
 
   it('and are right otherwise', () => {

@@ -1,4 +1,5 @@
 /** A test's kind, the word before `.test.ts`, says what it needs; this holds the name to what the file starts. */
+import { KINDS, kindOf, type Kind } from '../run/kinds.js';
 import { isOneOf, type Rule, type Source } from './project.js';
 
 /** What starts something. A test starts it by importing one of these, or a file of test/ that does. */
@@ -7,26 +8,30 @@ const STARTERS = {
   chain: ['service/embedded/chain/anvil', 'service/embedded/chain/dev-chain', 'service/embedded/chain/held-chain', 'service/chains/chains-of'],
   Kafka: ['test/support/kafka-broker'],
   service: ['test/support/service-process'],
+  EventStoreDB: ['test/support/eventstore-process'],
   geth: ['test/support/geth'],
+  auditor: ['test/support/python-auditor', 'test/support/java-consumer'],
 } as const;
 
 type Started = keyof typeof STARTERS;
 
-interface Kind {
+interface Bounds {
   /** It must start one of these; empty: it may start nothing. */
   readonly needs: readonly Started[];
   readonly may: readonly Started[];
 }
 
-const KINDS: Readonly<Record<string, Kind>> = {
+const BOUNDS: Readonly<Record<Kind, Bounds>> = {
   unit: { needs: [], may: [] },
-  slow: { needs: [], may: [] },
-  services: { needs: ['Postgres'], may: ['Postgres'] },
+  slow: { needs: [], may: ['EventStoreDB'] },
+  services: { needs: ['Postgres'], may: ['Postgres', 'EventStoreDB'] },
   chain: { needs: ['chain'], may: ['Postgres', 'chain'] },
   kafka: { needs: ['Kafka'], may: ['Postgres', 'chain', 'Kafka'] },
-  crash: { needs: ['service'], may: ['Postgres', 'chain', 'Kafka', 'service'] },
+  crash: { needs: ['service'], may: ['Postgres', 'chain', 'Kafka', 'service', 'EventStoreDB'] },
+  eventstore: { needs: ['EventStoreDB'], may: ['Postgres', 'chain', 'Kafka', 'service', 'EventStoreDB'] },
   // What acts on a chain of geth's acts on the other one, too.
   geth: { needs: ['geth'], may: ['Postgres', 'chain', 'service', 'geth'] },
+  auditors: { needs: ['auditor'], may: ['Postgres', 'chain', 'Kafka', 'auditor'] },
 };
 
 export const kinds: Rule = (project) => {
@@ -37,9 +42,9 @@ export const kinds: Rule = (project) => {
 function findingsOf(source: Source, files: ReadonlyMap<string, Source>): string[] {
   const { path } = source;
   const [, stem = '', suffix] = /([^/]+?)(?:\.(\w+))?\.test\.ts$/.exec(path) ?? [];
-  const kind = suffix ?? 'unit';
-  const { needs, may } = KINDS[kind] ?? { needs: [], may: [] };
-  if (KINDS[kind] === undefined) return [`${path} is of kind ${kind}, which is none of ${Object.keys(KINDS).join(', ')}: name it ${nameFor(stem, startedBy(source, files))}`];
+  const kind = kindOf(path);
+  if (kind === undefined) return [`${path} is of kind ${suffix}, which is none of ${Object.keys(KINDS).join(', ')}: name it ${nameFor(stem, startedBy(source, files))}`];
+  const { needs, may } = BOUNDS[kind];
   const started = startedBy(source, files);
   const surplus = [...started].filter(([what]) => !may.includes(what));
   const missing = needs.length > 0 && !needs.some((what) => started.has(what));
@@ -70,10 +75,10 @@ function startedBy(source: Source, files: ReadonlyMap<string, Source>): Map<Star
 }
 
 function nameFor(stem: string, started: ReadonlyMap<Started, unknown>): string {
-  const kind = started.has('geth') ? '.geth' : started.has('service') ? '.crash' : started.has('Kafka') ? '.kafka' : started.has('chain') ? '.chain' : started.has('Postgres') ? '.services' : '';
+  const kind = started.has('geth') ? '.geth' : started.has('auditor') ? '.auditors' : started.has('service') ? '.crash' : started.has('Kafka') ? '.kafka' : started.has('chain') ? '.chain' : started.has('Postgres') ? '.services' : '';
   return `${stem}${kind}.test.ts${kind === '' ? ` (or ${stem}.slow.test.ts when it takes more than a second)` : ''}`;
 }
 
 function article(what: Started): string {
-  return what === 'Postgres' || what === 'Kafka' || what === 'geth' ? what : `a ${what}`;
+  return what === 'auditor' ? `an ${what}` : what === 'chain' || what === 'service' ? `a ${what}` : what;
 }

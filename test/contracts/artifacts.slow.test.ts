@@ -13,7 +13,7 @@ const root = rootAbove(fileURLToPath(new URL('.', import.meta.url)));
 describe('contracts: artifacts', function () {
   this.timeout(300_000);
 
-  it('are what the sources compile to, without a warning: npm run contracts -- --check', async () => {
+  it('are what the sources compile to, without a warning: npm run generate -- --check', async () => {
     const names = contractNames(root);
     for (const expected of ['ConditionalTokens', 'MarketFactory', 'Settlement']) assert.ok(names.includes(expected), expected);
     const said: Record<string, string> = {};
@@ -40,13 +40,13 @@ describe('contracts: artifacts', function () {
       const orphan = 'contracts-abi/settlement.ts has no source any more: delete it';
       assert.deepEqual(staleArtifacts({ root: directory, artifacts }), [orphan]);
       rmSync(join(directory, 'contracts-abi', 'settlement.ts'));
-      const altered = 'contracts-abi/multicall3.ts differs from what Multicall3.sol compiles to: run npm run contracts';
+      const altered = 'contracts-abi/multicall3.ts differs from what Multicall3.sol compiles to: run npm run generate';
       for (const text of [original.replace('getBlockNumber', 'getBlockNumbers'), original.replace('60', '61'), `${original}\n`]) {
         writeFileSync(multicall, text);
         assert.deepEqual(staleArtifacts({ root: directory, artifacts }), [altered]);
       }
       rmSync(multicall);
-      assert.deepEqual(staleArtifacts({ root: directory, artifacts }), ['contracts-abi/multicall3.ts is missing: run npm run contracts -- Multicall3']);
+      assert.deepEqual(staleArtifacts({ root: directory, artifacts }), ['contracts-abi/multicall3.ts is missing: run npm run generate -- Multicall3']);
       writeFileSync(join(directory, 'contracts-abi', 'solidity', 'Broken.sol'), 'pragma solidity 0.8.37; import "@openzeppelin/none.sol"; contract Broken {}');
       assert.throws(() => compileContracts({ root: directory, names: ['Broken'] }), /Broken\.sol does not compile:[^]*@openzeppelin\/none\.sol is not found/);
     } finally {
@@ -59,7 +59,7 @@ describe('contracts: artifacts', function () {
   });
 });
 
-/** Runs the check of one contract as `npm run contracts` does, and gives its exit code and all that it says. */
+/** Runs the check of one contract as `npm run generate` does, and gives its exit code and all that it says. */
 async function check(name: string): Promise<string> {
   const program = fileURLToPath(new URL('../../contracts-abi/compile.js', import.meta.url));
   const child = spawn(process.execPath, [program, '--check', name], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -45,7 +45,7 @@ const schemaFiles = readdirSync(new URL(FOLDER, root)).filter((name) => name.end
 
 describe('the fill feed\'s documents', () => {
   it('are what the sources give', () => {
-    for (const [name, text] of Object.entries(publishedFiles())) assert.equal(committed(name), text, `${FOLDER}/${name} is out of date: npm run events`);
+    for (const [name, text] of Object.entries(publishedFiles())) assert.equal(committed(name), text, `${FOLDER}/${name} is out of date: npm run generate`);
   });
 
   it('have not changed the shape of a published version', () => {

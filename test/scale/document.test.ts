@@ -8,8 +8,8 @@ const document = readFileSync(new URL('../../../docs/scale.md', import.meta.url)
 
 describe('docs/scale.md', () => {
   for (const [what, make] of Object.entries({ needs, walls, waits })) {
-    it(`has the table of ${what} as \`npm run scale\` prints it`, () => {
-      assert.ok(document.includes(make()), `docs/scale.md lacks this table; run npm run scale:\n${make()}`);
+    it(`has the table of ${what} as \`node tools/run.mjs test/scale/main\` prints it`, () => {
+      assert.ok(document.includes(make()), `docs/scale.md lacks this table; run node tools/run.mjs test/scale/main:\n${make()}`);
     });
   }
 

@@ -47,7 +47,7 @@ const PERIODS_S: Readonly<Record<Blocks, number>> = { 'on demand': 0, 'every sec
 
 const BLOCK_GAS = 30_000_000;
 
-/** The program that GETH names. `.mocharc.cjs` chooses no test that needs it without. */
+/** The program that GETH names. `npm test` sets it. */
 function gethProgram(): string {
   const program = process.env['GETH'];
   if (program === undefined || program === '') throw new Error('GETH names no program: .ci/geth builds go-ethereum and prints its path');

@@ -1,4 +1,4 @@
-/** `npm run market` as its users run it, on an exchange on a chain: creates, lists and arbitrates, and what it says when it cannot. */
+/** `npm run tool -- market` as its users run it, on an exchange on a chain: creates, lists and arbitrates, and what it says when it cannot. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ interface Ran {
   readonly stderr: string;
 }
 
-describe('npm run market', function () {
+describe('npm run tool -- market', function () {
   this.timeout(120_000);
   let node: TradedChain;
   let exchange: ExchangeStack;

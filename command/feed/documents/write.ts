@@ -1,4 +1,4 @@
-/** Writes the published documents of the fill feed into docs/events: `npm run events`. A test says when they are not what the sources give. */
+/** Writes the published documents of the fill feed into docs/events: `npm run generate`. A test says when they are not what the sources give. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

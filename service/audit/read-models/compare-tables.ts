@@ -77,7 +77,7 @@ function differenceOf({ table, position, found, expected }: {
     : found === undefined ? 'is in a rebuild and not in the read models' : 'is not what a rebuild gives';
   return {
     check: 'readModels', place: { table }, what: `table ${table}: the row with key ${key} ${how} (up to position ${position - 1})`,
-    means: 'The row was changed by hand, or the projections have a defect. The history is not affected: npm run rebuild makes the table anew.',
+    means: 'The row was changed by hand, or the projections have a defect. The history is not affected: npm run tool -- rebuild makes the table anew.',
     expected: valueOf(expected), found: valueOf(found),
   };
 }

@@ -1,4 +1,4 @@
-/** `npm run export`: the history of a running service as a file, in constant memory; the file is there only when it is whole. */
+/** `npm run tool -- export`: the history of a running service as a file, in constant memory; the file is there only when it is whole. */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';

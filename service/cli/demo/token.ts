@@ -31,5 +31,5 @@ export async function bearerTokenFor({ url, option, environment }: TokenSources)
   const kept = isHere ? (await readFile(path, 'utf8').catch(() => '')).trim() : '';
   if (kept !== '') return { text: kept, from: path };
   const where = isHere ? `${path} has none; set DATA_DIR to the stack's, or ` : '';
-  throw new Error(`the relayer of ${url} needs a bearer token: ${where}give --token or set TOKEN (npm run token -- issue --name demo --scope relay)`);
+  throw new Error(`the relayer of ${url} needs a bearer token: ${where}give --token or set TOKEN (npm run tool -- token issue --name demo --scope relay)`);
 }

@@ -1,5 +1,5 @@
 /** The key with which the tools act on a chain: the one that was given, else, on a test network, the development chain's, which is public. */
-import { keyOfFile } from '../private-key.js';
+import { keyOfFile } from '../terminal/private-key.js';
 import { privateKeyOf } from './terms.js';
 
 export const KEY_VARIABLE = 'MARKET_KEY';

@@ -1,7 +1,7 @@
 /** Reads the private key of a command-line tool from a file. The key never appears in an error. */
 import { readFile, stat } from 'node:fs/promises';
-import { SettingError } from '../settings.js';
-import { privateKeyOf } from './market/terms.js';
+import { SettingError } from '../../settings.js';
+import { privateKeyOf } from '../market/terms.js';
 
 const OTHERS = 0o077;
 

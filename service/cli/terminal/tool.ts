@@ -1,8 +1,8 @@
 /** What the command-line tools have in common: an error ends them with one sentence and exit code 1; LOG_LEVEL=debug shows the stack too. */
 import { inspect } from 'node:util';
 import { InvalidArgumentError } from 'commander';
-import { messageOf } from '../cannot-start.js';
-import { SettingError, type Parse } from '../settings.js';
+import { messageOf } from '../../cannot-start.js';
+import { SettingError, type Parse } from '../../settings.js';
 
 /** Wraps the action of a tool. */
 export function toolAction<Args extends unknown[]>(

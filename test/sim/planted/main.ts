@@ -1,4 +1,4 @@
-/** `npm run sim:planted`: plants one bug after the other and says how many seeds it takes to find each. */
+/** `node tools/run.mjs test/sim/planted/main`: plants one bug after the other and says how many seeds it takes to find each. */
 import { parseArgs } from 'node:util';
 import { findPlanted } from './find.js';
 import { MUTATIONS } from './mutations.js';

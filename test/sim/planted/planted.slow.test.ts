@@ -1,6 +1,6 @@
 /**
  * The simulation finds bugs that are planted into the real code, and the shortest story of what it finds is short. Here some bugs that take few
- * seeds; `npm run sim:planted` tries all.
+ * seeds; `node tools/run.mjs test/sim/planted/main` tries all.
  */
 import assert from 'node:assert/strict';
 import { findPlanted, smallestPlanted } from './find.js';

@@ -1,0 +1,84 @@
+/**
+ * One mocha process of a run: runs the test files that its arguments name and tells its parent what comes of them.
+ * `node dist/test/run/batch.js [--grep TEXT] [--dry-run] FILE…`, each FILE a path below test/.
+ */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import Mocha from 'mocha';
+import type { Message } from './messages.js';
+
+const FOLDER = fileURLToPath(new URL('..', import.meta.url));
+
+const { values: { grep, 'dry-run': dryRun }, positionals: files } = parseArgs({
+  allowPositionals: true, options: { 'grep': { type: 'string' }, 'dry-run': { type: 'boolean', default: false } },
+});
+
+/** Tells what happens, file by file: a file's suites follow each other. */
+class Teller {
+  /** Suites of the file that have not ended. */
+  #open = 0;
+  #file = '';
+  #begunAt = Date.now();
+  #titles: string[] = [];
+  #failed = 0;
+
+  constructor(runner: Mocha.Runner) {
+    const suitesOf = new Map<string, number>();
+    for (const suite of runner.suite.suites) suitesOf.set(fileOf(suite), (suitesOf.get(fileOf(suite)) ?? 0) + 1);
+    runner.on('suite', (suite) => {
+      if (suite.parent?.root !== true || this.#open > 0) return;
+      this.#begin(fileOf(suite), suitesOf.get(fileOf(suite))!);
+    });
+    runner.on('suite end', (suite) => { if (suite.parent?.root === true && --this.#open === 0) this.#end(); });
+    runner.on('pass', (test) => { this.#titles.push(test.fullTitle()); });
+    runner.on('fail', (test, error) => {
+      this.#failed++;
+      tell({ type: 'failed', file: this.#file, title: test.fullTitle(), text: textOf(error) });
+    });
+    runner.on('end', () => { if (this.#failed > 0 || this.#titles.length > 0) this.#end(); });
+  }
+
+  #begin(file: string, suites: number): void {
+    // What a root hook has failed with before.
+    if (this.#failed > 0) this.#end();
+    this.#open = suites;
+    this.#file = file;
+    this.#begunAt = Date.now();
+    tell({ type: 'file', file });
+  }
+
+  #end(): void {
+    tell({ type: 'ended', file: this.#file, ms: Date.now() - this.#begunAt, passed: this.#titles.length, failed: this.#failed, titles: this.#titles });
+    this.#file = '';
+    this.#titles = [];
+    this.#failed = 0;
+  }
+}
+
+function fileOf({ file = '' }: Mocha.Suite): string {
+  return file.startsWith(FOLDER) ? file.slice(FOLDER.length).replace(/\.js$/, '.ts') : file;
+}
+
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { stack = '', message } = error;
+  const text = stack.includes(message) ? stack : `${message}\n${stack}`;
+  return error.cause === undefined ? text : `${text}\ncaused by ${textOf(error.cause)}`;
+}
+
+function tell(message: Message): void {
+  process.send!(message);
+}
+
+const mocha = new Mocha({
+  timeout: 180_000, forbidOnly: true, forbidPending: true, dryRun, reporter: Teller as unknown as Mocha.ReporterConstructor,
+  ...grep === undefined ? {} : { grep },
+});
+for (const file of files) mocha.addFile(join(FOLDER, file.replace(/\.ts$/, '.js')));
+await mocha.loadFilesAsync();
+mocha.run(() => {
+  tell({ type: 'done' });
+  // What is still open now keeps the process alive, which the parent notices.
+  process.disconnect();
+});

@@ -1,0 +1,80 @@
+/**
+ * `npm test`: runs the tests in several mocha processes and says at the end how many passed and failed. `TESTS` chooses kinds, or files by a part of
+ * their path; `--grep TEXT` chooses tests by their names. `npm run test:long` (`--long`) runs the tests that a push shortens, whole.
+ */
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { filesThatUse } from './imports.js';
+import { meetNeeds, type Unmet } from './needs.js';
+import { failureText, fileLine, summary, type Failure, type LeftOut, type Part } from './report.js';
+import { runBatch } from './run-batch.js';
+import { selectTests, type Batch } from './selection.js';
+
+const { values: { grep, long } } = parseArgs({ options: { grep: { type: 'string' }, long: { type: 'boolean', default: false } } });
+const { TESTS: wanted = '', CI: ci = '', SEED: seed = String(Math.floor(Math.random() * 2 ** 31)) } = process.env;
+const print = (text: string): void => { process.stdout.write(`${text}\n`); };
+const began = Date.now();
+const failures: Failure[] = [];
+const parts: Part[] = [];
+
+if (long) print(`SEED=${seed} npm run test:long`);
+const stages = stagesOf(await testFiles());
+const files = stages.flat().flatMap((batch) => batch.files);
+const { environment: found, unmet } = await meetNeeds(files);
+const environment = { ...process.env, ...found, ...long ? { TEST_LONG: 'yes', SEED: seed } : {} };
+parts.push({ name: 'finding what the tests need', ms: Date.now() - began, passed: 0, failed: 0 });
+for (const stage of stages) parts.push(...await Promise.all(stage.map(canRun).filter((batch) => batch.files.length > 0).map(runShown)));
+const leftOut = ci === '' ? await Promise.all(unmet.map(countLeftOut)) : [];
+if (ci !== '' && unmet.length > 0) parts.push(refuseToLeaveOut());
+parts.push({ name: 'all', ms: Date.now() - began, passed: 0, failed: 0 });
+const hasRun = parts.some(({ passed }) => passed > 0);
+if (!hasRun) print('No test has passed.');
+print(summary({ failures, parts, leftOut }));
+process.exitCode = hasRun && parts.every(({ failed }) => failed === 0) ? 0 : 1;
+
+/** Paths below test/, from the sources: an earlier build may have left others. */
+async function testFiles(): Promise<string[]> {
+  const sources = readdirSync(fileURLToPath(new URL('../../../test', import.meta.url)), { recursive: true, encoding: 'utf8' });
+  const tests = sources.filter((file) => file.endsWith('.test.ts'));
+  return long ? await filesThatUse('support/extent.ts', tests) : tests;
+}
+
+/** Ends this process where TESTS names none. */
+function stagesOf(tests: readonly string[]): ReturnType<typeof selectTests> {
+  try {
+    return selectTests(tests, wanted);
+  } catch (error) {
+    print((error as Error).message);
+    process.exit(2);
+  }
+}
+
+function canRun(batch: Batch): Batch {
+  return { ...batch, files: batch.files.filter((file) => !unmet.some((each) => each.files.includes(file))) };
+}
+
+async function runShown(batch: Batch): Promise<Part> {
+  return await runBatch({
+    batch, environment, args: grep === undefined ? [] : ['--grep', grep],
+    onEnded: (file) => { print(fileLine(file, grep !== undefined || files.length <= 5)); },
+    onFailure: fail,
+  });
+}
+
+function fail(failure: Failure): void {
+  failures.push(failure);
+  print(failureText(failure));
+}
+
+/** How many tests are left out: mocha counts them without running them. */
+async function countLeftOut({ name, reason, files: needing }: Unmet): Promise<LeftOut> {
+  const { passed } = await runBatch({ batch: { name, files: needing }, environment, args: ['--dry-run'] });
+  return { reason: `they need ${name}: ${reason}`, files: needing, tests: passed };
+}
+
+/** Where CI is set, what cannot run has failed. */
+function refuseToLeaveOut(): Part {
+  for (const { name, reason, files: needing } of unmet) fail({ file: needing.join(', '), title: `need ${name}, and with CI set nothing is left out`, text: reason });
+  return { name: 'tests that cannot run here', ms: 0, passed: 0, failed: unmet.length };
+}

@@ -1,0 +1,16 @@
+/** What a mocha process tells the run that has started it. */
+
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+export type Message
+  /** A test file begins: what ends the process from now on is this file's doing. */
+  = | { readonly type: 'file'; readonly file: string }
+    /** A test file has ended, or what follows all of them, whose `file` is empty. `titles` are its tests that passed. */
+    | { readonly type: 'ended'; readonly file: string; readonly ms: number; readonly titles: readonly string[] } & Counts
+    /** A test or a hook has failed. */
+    | { readonly type: 'failed'; readonly file: string; readonly title: string; readonly text: string }
+    /** All is done, and nothing follows. Absent when the process was ended before. */
+    | { readonly type: 'done' };

@@ -1,0 +1,64 @@
+/** Runs the files of a batch in a mocha process of their own. */
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Message } from './messages.js';
+import type { Failure, Part } from './report.js';
+import type { Batch } from './selection.js';
+
+/** How long a process may live on after its last test: what it has left open should have been closed. */
+const END_MS = 30_000;
+
+export interface BatchOptions {
+  readonly batch: Batch;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Further arguments for `batch.ts`. */
+  readonly args?: readonly string[];
+  readonly onEnded?: (message: Extract<Message, { type: 'ended' }>) => void;
+  readonly onFailure?: (failure: Failure) => void;
+}
+
+/** Resolves when the process has ended; never rejects for what happens in it: a process that dies counts as a failure. */
+export async function runBatch({ batch: { name, files }, environment, args = [], onEnded, onFailure }: BatchOptions): Promise<Part> {
+  const begun = Date.now();
+  let [passed, failed] = [0, 0];
+  let current = '';
+  const left = new Set(files);
+  let isDone = false;
+  let late: NodeJS.Timeout | undefined;
+  const fail = (failure: Failure): void => {
+    failed++;
+    onFailure?.(failure);
+  };
+  const child = fork(fileURLToPath(new URL('batch.js', import.meta.url)), [...args, ...files], { env: environment, execArgv: ['--enable-source-maps'] });
+  child.on('message', (message: Message) => {
+    switch (message.type) {
+      case 'file':
+        current = message.file;
+        left.delete(current);
+        break;
+      case 'failed': fail(message); break;
+      case 'ended':
+        passed += message.passed;
+        onEnded?.(message);
+        break;
+      case 'done':
+        isDone = true;
+        late = setTimeout(() => {
+          fail({ file: name, title: 'the end of its process', text: `goes on ${END_MS / 1_000} s after its last test: something was left open` });
+          child.kill('SIGKILL');
+        }, END_MS);
+        break;
+    }
+  });
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {
+    child.once('exit', (...how) => { resolve(how); });
+    child.once('error', (error) => { fail({ file: name, title: 'its process', text: error.message }); resolve([0, null]); });
+  });
+  clearTimeout(late);
+  const how = `ended with ${signal ?? `code ${code}`}`;
+  if (!isDone) {
+    const rest = left.size === 0 ? '' : `; ${left.size} files have not run: ${[...left].join(', ')}`;
+    fail({ file: current || name, title: 'its process', text: `${how} before its last test${rest}` });
+  } else if (code !== 0 && failed === 0) fail({ file: name, title: 'its process', text: `${how} although no test has failed` });
+  return { name, ms: Date.now() - begun, passed, failed };
+}

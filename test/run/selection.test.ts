@@ -1,0 +1,44 @@
+/** Which tests run, and which of them side by side. */
+import assert from 'node:assert/strict';
+import { selectTests } from './selection.js';
+
+const FILES = [
+  'book/book.test.ts', 'engine/random.slow.test.ts', 'query/trades.services.test.ts', 'kafka/feed.kafka.test.ts', 'lane/lane.chain.test.ts', 'system/all.crash.test.ts',
+  'lane/lane.geth.test.ts', 'system/python.auditors.test.ts', 'system/roles.eventstore.test.ts',
+];
+
+const chosen = (wanted: string) => selectTests(FILES, wanted).map((stage) => stage.map(({ name, files }) => [name, ...files]));
+
+describe('the choice of tests', () => {
+  it('is all but those of other nodes, stores and languages: three processes side by side, then the crashes alone', () => {
+    assert.deepEqual(chosen(''), [
+      [
+        ['unit, slow', 'book/book.test.ts', 'engine/random.slow.test.ts'],
+        ['services, kafka', 'kafka/feed.kafka.test.ts', 'query/trades.services.test.ts'],
+        ['chain', 'lane/lane.chain.test.ts'],
+      ],
+      [['crash', 'system/all.crash.test.ts']],
+    ]);
+  });
+
+  it('is one kind, or several', () => {
+    assert.deepEqual(chosen('geth'), [[['geth', 'lane/lane.geth.test.ts']]]);
+    assert.deepEqual(chosen('slow,kafka,crash'), [
+      [['slow', 'engine/random.slow.test.ts'], ['kafka', 'kafka/feed.kafka.test.ts']], [['crash', 'system/all.crash.test.ts']],
+    ]);
+  });
+
+  it('is the files with a text in their path, of whatever kind', () => {
+    assert.deepEqual(chosen('lane/'), [[['chain', 'lane/lane.chain.test.ts']], [['geth', 'lane/lane.geth.test.ts']]]);
+    assert.deepEqual(chosen('system/roles.eventstore'), [[['eventstore', 'system/roles.eventstore.test.ts']]]);
+  });
+
+  it('is kinds and parts of paths together, each file once', () => {
+    assert.deepEqual(chosen('book/,unit,geth'), [[['unit', 'book/book.test.ts']], [['geth', 'lane/lane.geth.test.ts']]]);
+  });
+
+  it('is refused where a word names no test', () => {
+    assert.throws(() => chosen('unit,nowhere'), /^Error: TESTS names no test by "nowhere": expected unit, slow, .*, or a part of a test's path; several/);
+    assert.throws(() => chosen('unit,'), /names no test by ""/);
+  });
+});
