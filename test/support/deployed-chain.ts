@@ -6,9 +6,11 @@ import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
+import { DISPUTE_WINDOW_S } from '../../service/chains/chain-check.js';
 import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
-import { deployContracts } from '../../service/embedded/chain/deploy-contracts.js';
-import { TEST_CHAIN_ID, testChain } from './chain.js';
+import { deployContracts, type DeployedContracts } from '../../service/embedded/chain/deploy-contracts.js';
+import { TEST_CHAIN_ID } from './chain.js';
+import { chainWithContracts } from './contracts-state.js';
 
 export interface DeployedMarket {
   readonly marketId: string;
@@ -68,18 +70,18 @@ export function testAccounts(count = 10): HDNodeWallet[] {
   return Array.from({ length: count }, (_, i) => root.deriveChild(i));
 }
 
-/** Starts a chain and deploys. Any account can act on it without signing. Call stop() in an `after` hook, and reset() between tests that share it. */
-export async function deployedChain({ chainId = TEST_CHAIN_ID, args = [], ...options }: DeployedChainOptions = {}) {
-  const anvil = await testChain({ chainId, args: ['--auto-impersonate', ...args] });
+/** Starts a chain with the contracts. Any account can act on it without signing. Call stop() in an `after` hook, and reset() between tests that share it. */
+export async function deployedChain({ chainId = TEST_CHAIN_ID, args = [], disputeWindowS = DISPUTE_WINDOW_S, chain }: DeployedChainOptions = {}) {
+  const { chain: anvil, deployed: contracts } = await chainWithContracts({ chainId, args: ['--auto-impersonate', ...args], terms: { disputeWindowS } });
   const { rpc } = anvil;
-  const deployed = await withContracts({
+  const deployed = contractsOn({
     ...anvil,
     async transact(from, { gas, ...call }) {
       const limit = gas === undefined ? {} : { gas: `0x${gas.toString(16)}` };
       return await rpc('eth_sendTransactionSync', [{ from: from.address, ...call, ...limit }]) as Receipt;
     },
     fund: ({ address }) => rpc('anvil_setBalance', [address, `0x${(10n ** 20n).toString(16)}`]),
-  }, { chainId, ...options });
+  }, contracts, { chainId, chain });
   let snapshot = await rpc('evm_snapshot');
   return {
     ...anvil, ...deployed,
@@ -92,11 +94,14 @@ export async function deployedChain({ chainId = TEST_CHAIN_ID, args = [], ...opt
 }
 
 /** Deploys on a node, where account 0 must have ether. */
-export async function withContracts<Node extends ActingNode>(
-  node: Node, { chainId, disputeWindowS = 7_200n, chain: changes = {} }: DeploymentOptions,
+export async function withContracts<Node extends ActingNode>(node: Node, { disputeWindowS = DISPUTE_WINDOW_S, ...options }: DeploymentOptions) {
+  return contractsOn(node, await deployContracts({ signer: testAccounts()[0]!.connect(node.provider), disputeWindowS }), options);
+}
+
+function contractsOn<Node extends ActingNode>(
+  node: Node, { deploymentBlock, ...addresses }: DeployedContracts, { chainId, chain: changes = {} }: Omit<DeploymentOptions, 'disputeWindowS'>,
 ) {
   const accounts = testAccounts();
-  const { deploymentBlock, ...addresses } = await deployContracts({ signer: accounts[0]!.connect(node.provider), disputeWindowS });
   const contracts = Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, address.toLowerCase()])) as typeof addresses;
   const chain: Chain = {
     chainId, name: 'Test chain', testnet: true, confirmations: 0, startBlock: deploymentBlock, contracts, domainName: 'Prediction Exchange Settlement',

@@ -8,8 +8,8 @@ import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
-import { deployContracts } from '../../service/embedded/chain/deploy-contracts.js';
-import { testChain, type TestChain } from './chain.js';
+import type { TestChain } from './chain.js';
+import { chainWithContracts } from './contracts-state.js';
 
 export interface Target {
   readonly name: string;
@@ -78,7 +78,7 @@ const ACCOUNTS = Array.from({ length: 4 }, (_, index) => HDNodeWallet.fromPhrase
 
 /** Starts a chain and deploys the contracts; stop() ends both. */
 export async function marketContracts(): Promise<MarketContracts> {
-  const chain = await testChain();
+  const { chain, deployed: addresses } = await chainWithContracts({ terms: { oracleFee: MINIMUM_BOND / 2n } });
   const [admin, ...traders] = ACCOUNTS as [HDNodeWallet, HDNodeWallet, HDNodeWallet, HDNodeWallet];
   const targets: Target[] = [];
   const calls = callsTo(chain, targets);
@@ -89,7 +89,6 @@ export async function marketContracts(): Promise<MarketContracts> {
     targets.push(target);
     return target;
   };
-  const addresses = await deployContracts({ signer: admin.connect(chain.provider), oracleFee: MINIMUM_BOND / 2n });
   const usdc = at('TestUSDC', addresses.collateral, testUsdc);
   for (const trader of traders) await send(admin, usdc, 'mint', [trader.address, 1_000n * USDC]);
   return {

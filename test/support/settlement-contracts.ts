@@ -6,8 +6,9 @@ import { multicall3 } from '../../contracts-abi/multicall3.js';
 import { settlement, type Fill, type Order, type Permit } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
-import { deployContracts, type DeployedContracts } from '../../service/embedded/chain/deploy-contracts.js';
-import { TEST_CHAIN_ID, testChain, type TestChain } from './chain.js';
+import type { DeployedContracts } from '../../service/embedded/chain/deploy-contracts.js';
+import { TEST_CHAIN_ID, type TestChain } from './chain.js';
+import { chainWithContracts } from './contracts-state.js';
 
 export interface Target {
   readonly name: string;
@@ -59,9 +60,8 @@ export type SettlementContracts = Awaited<ReturnType<typeof settlementContracts>
 
 /** Starts a chain with the contracts; stop() ends it. Every account sends without signing and without paying. */
 export async function settlementContracts() {
-  const chain = await testChain({ args: ['--auto-impersonate', '--base-fee', '0', '--disable-min-priority-fee'] });
-  const signer = HDNodeWallet.fromPhrase(TEST_MNEMONIC).connect(chain.provider);
-  const deployed = await deployContracts({ signer });
+  const { chain, deployed } = await chainWithContracts({ args: ['--auto-impersonate', '--base-fee', '0', '--disable-min-priority-fee'] });
+  const signer = HDNodeWallet.fromPhrase(TEST_MNEMONIC);
   const target = (name: string, address: string, { abi }: { abi: InterfaceAbi }): Target => ({ name, address, abi: new Interface(abi) });
   const targets = {
     settlement: target('Settlement', deployed.settlement, settlement), usdc: target('TestUSDC', deployed.collateral, testUsdc),
