@@ -40,7 +40,7 @@ describe('indexer: requests to advance', () => {
     await arrives(7);
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
-    const { rowCount } = await client.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name like \'advance requests\'');
+    const { rowCount } = await client.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = \'advance requests\' and datname = current_database()');
     assert.equal(rowCount, 2);
     await client.end();
     await arrives(8);

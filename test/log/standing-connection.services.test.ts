@@ -86,7 +86,7 @@ describe('log: a standing connection to Postgres', () => {
     // A connection's process ends a moment after its client has closed it.
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
-    const open = 'select count(*)::integer as count from pg_stat_activity where application_name = \'standing\'';
+    const open = 'select count(*)::integer as count from pg_stat_activity where application_name = \'standing\' and datname = current_database()';
     for (let count = 1; count > 0;) [{ count }] = (await client.query<{ count: number }>(open)).rows as [{ count: number }];
     await client.end();
   });

@@ -28,8 +28,9 @@ describe('the choice of tests', () => {
     ]);
   });
 
-  it('is the files with a text in their path, of whatever kind', () => {
-    assert.deepEqual(chosen('lane/'), [[['chain', 'lane/lane.chain.test.ts']], [['geth', 'lane/lane.geth.test.ts']]]);
+  it('is the files with a text in their path; those on demand only where no other has it', () => {
+    assert.deepEqual(chosen('system/'), [[['crash', 'system/all.crash.test.ts']]]);
+    assert.deepEqual(chosen('lane/lane.geth'), [[['geth', 'lane/lane.geth.test.ts']]]);
     assert.deepEqual(chosen('system/roles.eventstore'), [[['eventstore', 'system/roles.eventstore.test.ts']]]);
   });
 

@@ -17,7 +17,9 @@ export function selectTests(files: readonly string[], wanted: string): readonly 
   const named = wanted === '' ? files.filter(isUsual) : wanted.split(',').flatMap((word) => namedBy(word, files));
   const chosen = [...new Set(named)].sort();
   const stages = [...STAGES, ...ON_DEMAND.map((kind) => [[kind]])];
-  return stages.map((stage) => stage.map((kinds) => batchOf(kinds, chosen)).filter((batch) => batch.files.length > 0)).filter((stage) => stage.length > 0);
+  const batchesOf = (stage: readonly (readonly Kind[])[]) => (
+    stage.map((kinds) => batchOf(kinds, chosen)).filter((batch) => batch.files.length > 0));
+  return stages.map(batchesOf).filter((batches) => batches.length > 0);
 }
 
 function isUsual(file: string): boolean {
@@ -26,7 +28,9 @@ function isUsual(file: string): boolean {
 
 function namedBy(word: string, files: readonly string[]): readonly string[] {
   const named = files.filter((file) => isKind(word) ? kindOf(file) === word : word !== '' && file.includes(word));
-  if (named.length > 0) return named;
+  // Those on demand take much to prepare: a folder's name does not mean them.
+  const usual = named.filter(isUsual);
+  if (named.length > 0) return usual.length > 0 ? usual : named;
   throw new Error(`TESTS names no test by ${JSON.stringify(word)}: expected ${Object.keys(KINDS).join(', ')}, or a part of a test's path; `
     + 'several with commas between them');
 }

@@ -70,7 +70,7 @@ export function testAccounts(count = 10): HDNodeWallet[] {
   return Array.from({ length: count }, (_, i) => root.deriveChild(i));
 }
 
-/** Starts a chain with the contracts. Any account can act on it without signing. Call stop() in an `after` hook, and reset() between tests that share it. */
+/** Starts a chain with the contracts, where any account acts without signing. Call stop() in an `after` hook, reset() between tests. */
 export async function deployedChain({ chainId = TEST_CHAIN_ID, args = [], disputeWindowS = DISPUTE_WINDOW_S, chain }: DeployedChainOptions = {}) {
   const { chain: anvil, deployed: contracts } = await chainWithContracts({ chainId, args: ['--auto-impersonate', ...args], terms: { disputeWindowS } });
   const { rpc } = anvil;

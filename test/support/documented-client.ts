@@ -36,12 +36,6 @@ export interface DocumentedClient {
 const JSON_TYPE = /^application\/(problem\+)?json;/;
 
 export function documentedClient(url: string): DocumentedClient {
-  const ajv = new Ajv2020({ strict: true, allErrors: true });
-  // The standards say what their documents may have.
-  const documents = ['getOpenapi', 'getAsyncapi'];
-  const shapeOf = ({ id, answer: { schema } }: Endpoint) => documents.includes(id) ? schema : closed(schema) as object;
-  const validators = new Map(allEndpoints.map((endpoint) => [endpoint.id, ajv.compile(shapeOf(endpoint))]));
-  const errorValidators = new Map(allEndpoints.map(({ id, errorShape: { schema } }) => [id, ajv.compile(schema)]));
   const succeeded = new Set<string>();
 
   const request = async (method: string, path: string, { body, headers = {} }: Request = {}): Promise<Answered> => {
@@ -53,12 +47,12 @@ export function documentedClient(url: string): DocumentedClient {
     const type = response.headers.get('Content-Type')!;
     const what = `${method} ${path}: ${response.status} ${text.slice(0, 1_000)}`;
     if (response.ok || (response.status in (endpoint.answer.statuses ?? {}) && type.startsWith('application/json'))) {
-      if (isStream || type.startsWith('application/json')) assertValid(validators.get(endpoint.id)!, JSON.parse(text), what);
+      if (isStream || type.startsWith('application/json')) assertValid(answerValidator(endpoint), JSON.parse(text), what);
       if (response.ok) succeeded.add(endpoint.id);
     } else {
       assert.equal(type, `${endpoint.errorShape.contentType}; charset=utf-8`, what);
       const problem = JSON.parse(text) as { status: number; code: ErrorCode };
-      assertValid(errorValidators.get(endpoint.id)!, problem, what);
+      assertValid(errorValidator(endpoint), problem, what);
       assert.equal(problem.status, response.status, what);
       assert.ok(errorsOf(endpoint).includes(problem.code), `${endpoint.id} does not document ${what}`);
     }
@@ -81,6 +75,22 @@ export function documentedClient(url: string): DocumentedClient {
       assert.equal(body['code'], code, text);
       return body;
     },
+  };
+}
+
+const ajv = new Ajv2020({ strict: true, allErrors: true });
+/** The standards say what their documents may have. */
+const STANDARDS = ['getOpenapi', 'getAsyncapi'];
+const answerValidator = compiledOnce(({ id, answer: { schema } }) => STANDARDS.includes(id) ? schema : closed(schema) as object);
+const errorValidator = compiledOnce(({ errorShape: { schema } }) => schema);
+
+/** The validator of an endpoint's shape, compiled when it is first needed: all clients of a process share it. */
+function compiledOnce(shapeOf: (endpoint: Endpoint) => object): (endpoint: Endpoint) => ValidateFunction {
+  const compiled = new Map<Endpoint, ValidateFunction>();
+  return (endpoint) => {
+    let validate = compiled.get(endpoint);
+    if (validate === undefined) compiled.set(endpoint, validate = ajv.compile(shapeOf(endpoint)));
+    return validate;
   };
 }
 

@@ -13,7 +13,7 @@ import type { Machine } from '../../service/conditions/conditions.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import { createLogger } from '../../service/logger.js';
 import { documentedClient, type Answered, type DocumentedClient } from './documented-client.js';
-import { testDatabase, type TestDatabase } from './postgres.js';
+import { exchangeDatabase, type TestDatabase } from './postgres.js';
 import { listenForSecrets } from './spoken-secrets.js';
 
 export interface ExchangeStack extends DocumentedClient {
@@ -89,7 +89,7 @@ export async function exchangeStack(
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-stack-'));
   await writeFile(join(directory, 'catalogue.json'), JSON.stringify(catalogue));
   let nonce = 0;
-  const database = await testDatabase();
+  const database = await exchangeDatabase();
   return await start({ settings, directory, database, chains, machine, logged, nextNonce: () => ++nonce }).catch(async (error: unknown) => {
     await database.drop();
     await rm(directory, { recursive: true });

@@ -9,7 +9,7 @@ import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createOutbox, type Outbox } from '../../command/lane/outbox.js';
 import type { HeldLaneUser, LaneRequest, LaneUser, Purpose, TrackedRequest } from '../../command/lane/requests.js';
 import { testChain, TEST_CHAIN_ID, type TestChain } from './chain.js';
-import { testDatabase, type TestDatabase } from './postgres.js';
+import { exchangeDatabase, type TestDatabase } from './postgres.js';
 import { startRpcProxy, type RpcProxy } from './rpc-proxy.js';
 import type { TcpProxy } from './tcp-proxy.js';
 
@@ -26,13 +26,24 @@ export interface LaneChain extends Pick<TestChain, 'url' | 'rpc' | 'stop'> {
   readonly chainId: number;
   mine(blocks: number): Promise<unknown>;
   fund(account: { readonly address: string }): Promise<unknown>;
+  /** Makes it a new chain for the next test; a chain without this is stopped, and another is started. */
+  renew?(): Promise<void>;
 }
 
 async function anvilLaneChain() {
   const chain = await testChain();
-  await chain.rpc('anvil_setCode', [TARGET, CODE]);
+  const { gasLimit, baseFeePerGas } = await chain.rpc('eth_getBlockByNumber', ['latest', false]) as { gasLimit: string; baseFeePerGas: string };
+  /** Resetting leaves what tests have set for the blocks to come. */
+  async function renew(): Promise<void> {
+    await chain.rpc('anvil_reset');
+    await chain.rpc('evm_setBlockGasLimit', [gasLimit]);
+    await chain.rpc('anvil_setNextBlockBaseFeePerGas', [baseFeePerGas]);
+    await chain.rpc('evm_setAutomine', [true]);
+    await chain.rpc('anvil_setCode', [TARGET, CODE]);
+  }
+  await renew();
   return {
-    ...chain, chainId: TEST_CHAIN_ID,
+    ...chain, renew, chainId: TEST_CHAIN_ID,
     mine: (blocks: number) => chain.rpc('anvil_mine', [`0x${blocks.toString(16)}`]),
     fund: ({ address }: { readonly address: string }) => chain.rpc('anvil_setBalance', [address, `0x${(10n ** 20n).toString(16)}`]),
   };
@@ -40,7 +51,7 @@ async function anvilLaneChain() {
 
 type AnvilLaneChain = Awaited<ReturnType<typeof anvilLaneChain>>;
 
-/** Registers mocha's hooks: every test gets a new chain and key; the database is the file's. Only on anvil the target has code. */
+/** Registers mocha's hooks: every test gets a new chain and key; anvil and database are the file's. Only on anvil the target has code. */
 export function laneStack(): LaneStack;
 export function laneStack<Chain extends LaneChain>(startChain: () => Promise<Chain>): LaneStack<Chain>;
 export function laneStack(startChain: () => Promise<LaneChain> = anvilLaneChain): LaneStack<LaneChain> {
@@ -56,6 +67,8 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
   database!: TestDatabase;
   sql!: pg.Client;
   chain!: Chain;
+  /** A chain that has been renewed since the last test. */
+  private running: Chain | undefined;
   /** Between the lane and its chain. */
   proxy!: RpcProxy;
   /** Between the lane and Postgres, where a test puts one. */
@@ -79,7 +92,7 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
   constructor(private readonly startChain: () => Promise<Chain>) {}
 
   async open(): Promise<void> {
-    this.database = await testDatabase();
+    this.database = await exchangeDatabase();
     this.sql = new pg.Client({ connectionString: this.database.url });
     await this.sql.connect();
   }
@@ -87,10 +100,11 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
   async close(): Promise<void> {
     await this.sql.end();
     await this.database.drop();
+    await this.running?.stop();
   }
 
   async begin(): Promise<void> {
-    this.chain = await this.startChain();
+    this.chain = this.running ?? await this.startChain();
     this.proxy = await startRpcProxy(this.chain.url);
     const wallet = Wallet.createRandom();
     this.key = wallet.privateKey;
@@ -110,7 +124,11 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
     await this.cutter?.close();
     this.cutter = undefined;
     await this.proxy.close();
-    await this.chain.stop();
+    if (this.chain.renew === undefined) await this.chain.stop();
+    else {
+      await this.chain.renew();
+      this.running = this.chain;
+    }
     deepEqual(this.unrecorded.splice(0), [], 'an attempt was broadcast before it was recorded');
   }
 

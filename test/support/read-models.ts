@@ -1,10 +1,9 @@
 /** Read models with chosen rows for the query tests: the tables as projections create them, filled directly. */
 import pg from 'pg';
 import { projections } from '../../projections/catalogue.js';
-import { openSession } from '../../projections/database.js';
-import { createReadModels, grantReader, READ_MODELS } from '../../projections/schema.js';
+import { READ_MODELS } from '../../projections/schema.js';
 import { openReadModels, type Database } from '../../query/database.js';
-import { testDatabase } from './postgres.js';
+import { exchangeDatabase } from './postgres.js';
 
 export type Row = Readonly<Record<string, unknown>>;
 export type Table = 'markets' | 'orders' | 'levels' | 'books' | 'trades' | 'submissions' | 'market_volumes' | 'minute_volumes' | 'positions'
@@ -79,11 +78,7 @@ const ordinary: Readonly<Record<Table, (n: number) => Row>> = {
 
 /** A fresh database with empty read models. */
 export async function readModels(): Promise<ReadModels> {
-  const { url, drop } = await testDatabase();
-  const session = await openSession(url, READ_MODELS);
-  await createReadModels({ session, schema: READ_MODELS, projections });
-  await grantReader(session, READ_MODELS);
-  await session.close();
+  const { url, drop } = await exchangeDatabase();
   const writer = new pg.Client({ connectionString: url, options: `-c search_path=${READ_MODELS}` });
   await writer.connect();
   const db = await openReadModels({ url });
