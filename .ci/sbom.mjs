@@ -1,5 +1,5 @@
-// node .ci/sbom.mjs: prints a CycloneDX document of the packages that are shipped. It is checked against package-lock.json: `npm sbom --omit=dev` itself
-// leaves out packages that something of the development needs too.
+// node .ci/sbom.mjs: prints a CycloneDX document of the packages that are shipped, checked against package-lock.json:
+// `npm sbom --omit=dev` itself leaves out packages that something of the development needs too.
 import { execFileSync } from 'node:child_process';
 import console from 'node:console';
 import { readFileSync } from 'node:fs';

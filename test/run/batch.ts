@@ -1,8 +1,8 @@
 /**
  * One mocha process of a run: runs the test files that its arguments name and tells its parent what comes of them.
- * `node dist/test/run/batch.js [--grep TEXT] [--dry-run] FILE…`, each FILE a path below test/.
+ * `node dist/test/run/batch.js [--grep TEXT] [--dry-run] FILE…`, each FILE a path below test/, or an absolute one.
  */
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import Mocha from 'mocha';
@@ -68,6 +68,7 @@ function textOf(error: unknown): string {
 }
 
 function tell(message: Message): void {
+  // Written at once: this process may end next.
   process.send!(message);
 }
 
@@ -75,8 +76,11 @@ const mocha = new Mocha({
   timeout: 180_000, forbidOnly: true, forbidPending: true, dryRun, reporter: Teller as unknown as Mocha.ReporterConstructor,
   ...grep === undefined ? {} : { grep },
 });
-for (const file of files) mocha.addFile(join(FOLDER, file.replace(/\.ts$/, '.js')));
-await mocha.loadFilesAsync();
+for (const file of files) mocha.addFile(resolve(FOLDER, file.replace(/\.ts$/, '.js')));
+await mocha.loadFilesAsync().catch((error: unknown) => {
+  tell({ type: 'failed', file: '', title: 'loading the test files', text: textOf(error) });
+  process.exit(1);
+});
 mocha.run(() => {
   tell({ type: 'done' });
   // What is still open now keeps the process alive, which the parent notices.

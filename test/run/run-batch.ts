@@ -5,7 +5,6 @@ import type { Message } from './messages.js';
 import type { Failure, Part } from './report.js';
 import type { Batch } from './selection.js';
 
-/** How long a process may live on after its last test: what it has left open should have been closed. */
 const END_MS = 30_000;
 
 export interface BatchOptions {
@@ -13,12 +12,14 @@ export interface BatchOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Further arguments for `batch.ts`. */
   readonly args?: readonly string[];
+  /** How long the process may live on after its last test; default 30 s. */
+  readonly endMs?: number;
   readonly onEnded?: (message: Extract<Message, { type: 'ended' }>) => void;
   readonly onFailure?: (failure: Failure) => void;
 }
 
 /** Resolves when the process has ended; never rejects for what happens in it: a process that dies counts as a failure. */
-export async function runBatch({ batch: { name, files }, environment, args = [], onEnded, onFailure }: BatchOptions): Promise<Part> {
+export async function runBatch({ batch: { name, files }, environment, args = [], endMs = END_MS, onEnded, onFailure }: BatchOptions): Promise<Part> {
   const begun = Date.now();
   let [passed, failed] = [0, 0];
   let current = '';
@@ -44,9 +45,9 @@ export async function runBatch({ batch: { name, files }, environment, args = [],
       case 'done':
         isDone = true;
         late = setTimeout(() => {
-          fail({ file: name, title: 'the end of its process', text: `goes on ${END_MS / 1_000} s after its last test: something was left open` });
+          fail({ file: name, title: 'the end of its process', text: `goes on ${endMs / 1_000} s after its last test: something was left open` });
           child.kill('SIGKILL');
-        }, END_MS);
+        }, endMs);
         break;
     }
   });

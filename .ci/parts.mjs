@@ -1,0 +1,50 @@
+// What CI runs: each step's name and its command for the shell.
+
+/** Without these nothing else can run: a failure ends the run. */
+export const FIRST = {
+  install: 'npm ci',
+  compile: 'npm run --silent build',
+};
+
+/** At each push. */
+export const ALWAYS = {
+  'lint': 'npm run --silent lint',
+  'licences of packages': 'node .ci/licences.mjs',
+  'list of packages': 'mkdir -p .build && node .ci/sbom.mjs >.build/sbom.json',
+  'known weaknesses of packages': '.ci/audit',
+  'npm test': 'npm test',
+  'npm start against its OpenAPI document': '.ci/contract',
+  'npm start, npm run demo': '.ci/smoke',
+};
+
+const NODE = ['package.json', 'package-lock.json', 'tsconfig.json', 'tools/'];
+
+/** At a push that changes one of the files that a part covers: paths of files, or of folders with a closing slash. */
+export const LONG = {
+  'go-ethereum': {
+    command: 'TESTS=geth npm test',
+    covers: [...NODE, 'contracts-abi/', 'command/chain/', 'command/indexer/', 'command/lane/', 'service/chains/', 'service/deploy/', 'test/support/geth.ts',
+      'test/support/lane-stack.ts', 'test/lane/lane.geth.test.ts', 'test/system/', '.ci/geth'],
+  },
+  'Node 24': {
+    command: 'TESTS=unit .ci/node24 npm test && TESTS=system/development.crash .ci/node24 npm test && .ci/node24 .ci/roles',
+    covers: [...NODE, 'service/process/', 'service/supervision/', 'service/embedded/', 'service/projection-thread/', '.ci/node24', '.ci/roles', '.ci/serving'],
+  },
+  'Kafka 4': {
+    command: 'KAFKA_VERSION=4.1.1 TESTS=kafka npm test',
+    covers: [...NODE, 'command/feed/', 'service/feed/', 'test/kafka/', 'test/support/kafka-pom.xml', 'test/support/kafka-broker.ts', 'test/support/kafka-jars.ts'],
+  },
+  'auditors': {
+    command: 'TESTS=auditors npm test',
+    covers: [...NODE, 'docs/auditing/', 'docs/auditing.md', 'engine/', 'command/signing/', 'command/feed/', 'query/', 'service/api/', 'test/kafka/',
+      'test/system/python-auditor.auditors.test.ts', 'test/support/python-auditor.ts', 'test/support/java-consumer.ts', '.ci/python'],
+  },
+  'EventStoreDB': {
+    command: 'TESTS=eventstore npm test',
+    covers: [...NODE, 'engine/log/', 'engine/run/', 'service/process/', 'service/roles/', 'test/system/', 'test/support/'],
+  },
+  'demo on its own stack': {
+    command: 'npm run --silent demo',
+    covers: [...NODE, 'service/cli/demo.ts', 'service/cli/demo/', 'service/embedded/', 'service/process/'],
+  },
+};

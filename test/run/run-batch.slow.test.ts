@@ -1,0 +1,82 @@
+/** A mocha process of a run: what fails in it is told, however it fails, and a process that dies has failed. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Failure, Part } from './report.js';
+import { runBatch } from './run-batch.js';
+
+describe('a mocha process of a run', () => {
+  let folder: string;
+
+  before(() => { folder = mkdtempSync(join(tmpdir(), 'prediction-exchange-batch-')); });
+  after(() => { rmSync(folder, { recursive: true }); });
+
+  /** Runs files with these texts, a.js, b.js, …, and gives what came of them. */
+  async function run(texts: readonly string[], args: readonly string[] = []): Promise<{ part: Part; failures: Failure[]; ended: string[] }> {
+    const files = texts.map((text, i) => {
+      const file = join(folder, `${String.fromCharCode(97 + i)}.js`);
+      writeFileSync(file, text);
+      return file;
+    });
+    const failures: Failure[] = [];
+    const ended: string[] = [];
+    const part = await runBatch({
+      batch: { name: 'chain', files }, environment: process.env, args, endMs: 300,
+      onFailure: (failure) => failures.push(failure),
+      onEnded: ({ file, passed, failed, titles }) => ended.push(`${file.slice(-4)}: ${passed} ${failed} ${titles.join()}`),
+    });
+    return { part, failures, ended };
+  }
+
+  const one = (body: string) => `describe('one', () => { it('is', async () => { ${body} }); });`;
+
+  it('tells of each file what passed and failed', async () => {
+    const { part, failures, ended } = await run([
+      `${one('')} describe('two', () => { it('is', () => {}); });`,
+      `${one('throw new Error("no", { cause: new Error("because") })')} describe('three', () => { it('is', () => {}); });`,
+    ]);
+    assert.deepEqual([part.name, part.passed, part.failed], ['chain', 3, 1]);
+    assert.deepEqual(ended, ['a.js: 2 0 one is,two is', 'b.js: 1 1 three is']);
+    assert.deepEqual(failures.map(({ file, title }) => [file.slice(-4), title]), [['b.js', 'one is']]);
+    assert.match(failures[0]!.text, /^Error: no\n[^]*caused by Error: because\n/);
+  });
+
+  it('counts a hook that fails, also one of all files', async () => {
+    const { part, failures } = await run([`describe('one', () => { before(() => { throw new Error('no'); }); it('is', () => {}); });`, `after(() => { throw new Error('late'); }); ${one('')}`]);
+    assert.deepEqual([part.passed, part.failed], [1, 2]);
+    assert.deepEqual(failures.map(({ title }) => title), ['one "before all" hook for "is"', '"after all" hook in "{root}"']);
+  });
+
+  it('fails for a test that is pending, or the only one', async () => {
+    for (const text of ['describe("one", () => { it.skip("is", () => {}); });', 'describe.only("one", () => { it("is", () => {}); });']) {
+      assert.ok((await run([text])).part.failed > 0, text);
+    }
+  });
+
+  it('has failed when it dies, and names the file and those that have not run', async () => {
+    const { part, failures } = await run([one(''), one('process.kill(process.pid, "SIGKILL"); await new Promise(() => {})'), one('')]);
+    assert.deepEqual([part.passed, part.failed], [1, 1]);
+    assert.equal(failures[0]!.file.slice(-4), 'b.js');
+    assert.match(failures[0]!.text, /^ended with SIGKILL before its last test; 1 files have not run: .*c\.js$/);
+  });
+
+  it('has failed when a file cannot be loaded', async () => {
+    const { part, failures } = await run(['import "nowhere";']);
+    assert.deepEqual([part.passed, part.failed], [0, 2]);
+    assert.match(failures[0]!.text, /Cannot find package 'nowhere'/);
+    assert.match(failures[1]!.text, /^ended with code 1 before its last test; 1 files have not run/);
+  });
+
+  it('has failed when something keeps it alive after its last test', async () => {
+    const { part, failures } = await run([one('setInterval(() => {}, 1_000)')]);
+    assert.deepEqual([part.passed, part.failed], [1, 1]);
+    assert.match(failures[0]!.text, /^goes on 0\.3 s after its last test: something was left open$/);
+  });
+
+  it('counts tests without running them, and runs those with a name only', async () => {
+    const texts = [one('throw new Error("it has run")'), 'describe("other", () => { it("is", () => {}); it("was", () => {}); });'];
+    assert.deepEqual((({ passed, failed }) => [passed, failed])((await run(texts, ['--dry-run'])).part), [3, 0]);
+    assert.deepEqual((({ passed, failed }) => [passed, failed])((await run(texts, ['--grep', 'other was'])).part), [1, 0]);
+  });
+});
