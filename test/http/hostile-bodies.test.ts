@@ -21,7 +21,7 @@ import { framedBodies, spoiltBody, type Below } from '../support/spoilt-bodies.j
 import { Wire, type WireAnswer } from '../support/wire.js';
 
 /** For each endpoint. */
-const BODIES = extent({ push: 80, long: 2_000 });
+const BODIES = extent({ push: 80, long: 1_000 });
 const PATIENCE_MS = 60_000;
 
 const ORDERS = '/api/v1/orders';

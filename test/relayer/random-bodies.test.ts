@@ -8,7 +8,7 @@ import { validBody, type Json } from '../support/relay-bodies.js';
 import { open, relayScene, won, type RelayScene } from '../support/relay-scene.js';
 
 /** For each endpoint. */
-const BODIES = extent({ push: 300, long: 10_000 });
+const BODIES = extent({ push: 300, long: 5_000 });
 
 type Random = () => number;
 
