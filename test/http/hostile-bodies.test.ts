@@ -120,7 +120,7 @@ describe(`service: hostile bodies (SEED=${SEED})`, () => {
       scene.reset();
       const valid = bodyOf(validBody(action, scene));
       await spoil(pathOf(action), () => valid, (bytes) => {
-        sameReading(bytes, (json) => parseRelayRequest(action, bodyOf(json)), (given) => parseRelayRequest(action, given));
+        sameReading(bytes, (json) => parseRelayRequest(action, writtenAgain(json)), (given) => parseRelayRequest(action, given));
       });
       assert.ok(scene.sent.length <= 1, 'one valid body is one transaction, however it is written');
     });
@@ -170,6 +170,15 @@ function sameReading(bytes: Buffer, ofJson: (json: JsonObject) => unknown, ofByt
   const reference = referenceJson(bytes);
   if (typeof reference !== 'object' || reference === null || Array.isArray(reference) || depthOf(reference) > 1_000) return;
   assert.deepEqual(readingOf(() => ofBytes(bytes)), readingOf(() => ofJson(reference)), shownBody(bytes));
+}
+
+/** JSON as bytes again, also what `JSON.stringify` loses: that a number is not an integer, which would become null, and the sign of -0. */
+function writtenAgain(json: JsonObject): Buffer {
+  const text = JSON.stringify(json, (_, value: unknown) => {
+    if (typeof value === 'bigint') return `number ${value}`;
+    return Number.isNaN(value) ? 'number 0.5' : Object.is(value, -0) ? 'number -0' : value;
+  });
+  return Buffer.from(text.replaceAll(/"number (-?[\d.]+)"/g, '$1'));
 }
 
 function readingOf(read: () => unknown): unknown {
