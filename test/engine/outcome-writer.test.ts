@@ -5,6 +5,7 @@ import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memo
 import { encodeOutcome, recordId } from '../../engine/records/codec.js';
 import { createOutcomeWriter, type OutcomeRecord, type OutcomeWriter } from '../../engine/run/outcome-writer.js';
 import { placed, readAll } from '../support/log-records.js';
+import { turnsUntil } from '../support/turns-until.js';
 
 interface Writing {
   readonly writer: OutcomeWriter;
@@ -107,7 +108,7 @@ describe('the outcome writer', () => {
     await other.append('outcomes', bare(outcomes(0, 5, { writerId: 'b' })));
     const { writer, reports, add, log } = startWriter(createMemoryLog(store), undefined, { takeoverMs: 3_600_000 });
     add(...outcomes(0, 3));
-    while (!writer.standby) await turn();
+    await turnsUntil('the writer on standby', () => writer.standby);
     await other.append('outcomes', bare(outcomes(5, 1, { writerId: 'b' })));
     writer.takeOver();
     await new Promise((resolve) => setTimeout(resolve, 600));
@@ -125,7 +126,7 @@ describe('the outcome writer', () => {
     const { writer, add, stop } = startWriter(createMemoryLog(store), undefined, { takeoverMs: 3_600_000 });
     writer.takeOver();
     add(...outcomes(0, 1));
-    while (writer.written < 1) await turn();
+    await turnsUntil('a written outcome', () => writer.written >= 1);
     await new Promise((resolve) => setTimeout(resolve, 600));
     equal(writer.standby, true);
     stop.abort();

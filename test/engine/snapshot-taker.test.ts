@@ -7,6 +7,7 @@ import { encodeCommand } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { createSnapshotTaker, saveSnapshot } from '../../engine/run/snapshot-files.js';
 import { START_MS } from '../support/random-commands.js';
+import { turnsUntil } from '../support/turns-until.js';
 
 const tick = encodeCommand({ kind: 'AdvanceClock', v: 1, at: START_MS });
 
@@ -37,7 +38,7 @@ describe('engine: when snapshots are taken', () => {
       },
       /** Resolves when so many writes have begun. */
       async writes(count: number): Promise<void> {
-        while (begun.length < count) await new Promise((resolve) => { setImmediate(resolve); });
+        await turnsUntil(`write ${count} to begin`, () => begun.length >= count);
       },
       /** Ends the oldest write that is under way, and lets all go on that follows from it. */
       async end(error?: Error): Promise<void> {

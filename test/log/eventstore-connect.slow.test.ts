@@ -15,6 +15,7 @@ import { createWaits } from '../../service/process/waits.js';
 import { makeCertificate } from '../support/certificate.js';
 import { startEventStoreServer, type EventStoreServer, type EventStoreServerOptions } from '../support/eventstore-server.js';
 import { newRecords, placed, readAll, take } from '../support/log-records.js';
+import { until } from '../support/until.js';
 
 let opened: { close(): Promise<void> }[];
 beforeEach(() => { opened = []; });
@@ -41,13 +42,10 @@ function starting(url: string) {
   return {
     reached,
     async said(): Promise<string> {
-      for (;;) {
-        const text = await Promise.race([ended, sleep(20).then(() => waits.reasons()[0])]);
-        if (text === undefined) continue;
-        ending.abort(new Error('the test has seen enough'));
-        await ended;
-        return text;
-      }
+      const text = await until('what the start waits for, or its end', () => Promise.race([ended, sleep(20).then(() => waits.reasons()[0])]));
+      ending.abort(new Error('the test has seen enough'));
+      await ended;
+      return text;
     },
   };
 }

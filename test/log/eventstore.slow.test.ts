@@ -9,8 +9,9 @@ import { BrokenSequence, LogUnavailable, type Log, type LogRecord, type NewRecor
 import { startEventStoreProcess, type EventStoreProcess } from '../support/eventstore-process.js';
 import type { ServerFault } from '../support/eventstore-faults.js';
 import { startEventStoreServer, type EventStoreServer } from '../support/eventstore-server.js';
-import { newRecord, newRecords, placed, readAll, take } from '../support/log-records.js';
+import { newRecord, newRecords, placed, readAll, take, untilAnswered } from '../support/log-records.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
 
 let handles: Log[];
 let abort: AbortController;
@@ -40,14 +41,7 @@ describe('log: EventStoreDB killed and silent', () => {
     await Promise.all(writers.map(async (log) => {
       for (let i = 0; i < batches; i++) {
         const batch = newRecords(1 + i % 3);
-        for (let done = false; !done;) {
-          try {
-            acknowledged.set(await log.append('commands', batch), batch);
-            done = true;
-          } catch (error) {
-            assert.ok(error instanceof LogUnavailable);
-          }
-        }
+        acknowledged.set(await untilAnswered('the acknowledgement of a batch', () => log.append('commands', batch)), batch);
       }
     }));
     return acknowledged;
@@ -71,12 +65,12 @@ describe('log: EventStoreDB killed and silent', () => {
     const written = writeAll(writers, 40);
     for (let kills = 0; kills < 3; kills++) {
       const length = seen.length;
-      while (seen.length < length + 15) await new Promise(setImmediate);
+      await until(`15 records since kill ${kills}`, () => seen.length < length + 15 ? undefined : true);
       await server.kill();
       await server.start();
     }
     const stored = await assertOnce(await written);
-    while (seen.length < stored.length) await new Promise(setImmediate);
+    await until(`all ${stored.length} records at the follower`, () => seen.length < stored.length ? undefined : true);
     abort.abort();
     await following;
     assert.deepEqual(seen, stored);
@@ -159,7 +153,7 @@ describe('log: EventStoreDB with faults of its own', () => {
       const log = await open({ url: `esdb://127.0.0.1:${proxy.port}?tls=false` });
       await work(log, () => proxy.connections());
       await log.close();
-      while (proxy.connections() > 0) await new Promise(setImmediate);
+      await until('the end of the log\'s connections', () => proxy.connections() > 0 ? undefined : true);
     } finally {
       await proxy.close();
     }
@@ -227,7 +221,7 @@ describe('log: EventStoreDB with faults of its own', () => {
       assert.equal(server.streams.watching('exchange-commands'), 1);
       break;
     }
-    while (server.streams.watching('exchange-commands') > 0) await new Promise(setImmediate);
+    await until('the end of the subscription at the server', () => server.streams.watching('exchange-commands') > 0 ? undefined : true);
     await store.close();
   });
 

@@ -5,6 +5,7 @@ import { createGroupCommit, QueueFull, type GroupCommitOptions } from '../../eng
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { InvalidAppend, LogUnavailable, MAX_APPEND_RECORDS, MAX_RECORD_BYTES, RecordTooLarge, type Log, type NewRecord } from '../../engine/log/log.js';
 import { newRecord, newRecords, placed } from '../support/log-records.js';
+import { turnsUntil } from '../support/turns-until.js';
 
 /** How a held append ends: written and answered, written but not known, or not written. */
 type Ending = 'written' | 'unknown, written' | 'unknown, lost' | 'refused';
@@ -33,11 +34,11 @@ function controllableLog() {
     log, memory, sizes,
     /** Ends the append that is on its way, or the next one to come. */
     async end(ending: Ending = 'written') {
-      while (held.length === 0) await new Promise(setImmediate);
+      await turnsUntil('the append that is to end', () => held.length > 0);
       await held.shift()!.end(ending);
     },
     async untilSent() {
-      while (held.length === 0) await new Promise(setImmediate);
+      await turnsUntil('an append on its way', () => held.length > 0);
     },
   };
 }

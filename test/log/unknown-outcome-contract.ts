@@ -1,9 +1,10 @@
 /** The log's contract: a batch whose answer was lost, or its request, or that came late, is written once. */
 import assert from 'node:assert/strict';
 import { LogUnavailable, WrongPosition, type NewRecord } from '../../engine/log/log.js';
-import { appendAll, appendAnywhere, newRecord, newRecords, placed, readAll, take } from '../support/log-records.js';
+import { appendAll, appendAnywhere, newRecord, newRecords, placed, readAll, take, untilAnswered } from '../support/log-records.js';
 import type { FaultyLink } from '../support/faulty-link.js';
 import type { Fate } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
 import type { Scene } from './scene.js';
 
 /** More records than any adapter searches at once for a batch. */
@@ -67,12 +68,12 @@ function attemptsOfOneCall(scene: Scene): void {
         const { log, link } = await scene.openFaulty(SOON);
         const abort = new AbortController();
         const followed = take(log.follow('commands', 0, abort.signal), 4);
-        await untilAnswered(() => log.append('commands', [before!]));
+        await untilAnswered('an answer to an append', () => log.append('commands', [before!]));
         await loseOutcome(link, 'lose-reply', () => log.append('commands', batch, expected));
         link.accept();
         const again = batch.map(({ id }) => ({ id, data: Buffer.from('other') }));
-        assert.equal(await untilAnswered(() => log.append('commands', again, expected)), 1);
-        assert.equal(await untilAnswered(() => log.append('commands', [after!])), 3);
+        assert.equal(await untilAnswered('an answer to an append', () => log.append('commands', again, expected)), 1);
+        assert.equal(await untilAnswered('an answer to an append', () => log.append('commands', [after!])), 3);
         const stored = placed(0, [before!, ...batch, after!]);
         assert.deepEqual(await followed, stored);
         assert.deepEqual(await take(log.follow('commands', 0, abort.signal), 4), stored);
@@ -86,13 +87,13 @@ function laterCalls(scene: Scene): void {
   it('is found by a later call through the same handle, others behind it', async () => {
     const [before, between, other, ...batch] = newRecords(5);
     const { log, link } = await scene.openFaulty(SOON);
-    await untilAnswered(() => log.append('commands', [before!]));
+    await untilAnswered('an answer to an append', () => log.append('commands', [before!]));
     await loseOutcome(link, 'lose-reply', () => log.append('commands', batch));
     await assert.rejects(log.append('commands', batch), unavailable(true), 'unknown still');
     link.accept();
     await scene.log.append('commands', [other!]);
-    assert.equal(await untilAnswered(() => log.append('commands', [between!])), 4);
-    assert.equal(await untilAnswered(() => log.append('commands', batch)), 1);
+    assert.equal(await untilAnswered('an answer to an append', () => log.append('commands', [between!])), 4);
+    assert.equal(await untilAnswered('an answer to an append', () => log.append('commands', batch)), 1);
     assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [before!, ...batch, other!, between!]));
   });
 
@@ -100,11 +101,11 @@ function laterCalls(scene: Scene): void {
     it(`is written once by a later call with the same expected, through any handle (${fate})`, async () => {
       const [before, ...batch] = newRecords(3);
       const { log, link } = await scene.openFaulty(SOON);
-      await untilAnswered(() => log.append('commands', [before!]));
+      await untilAnswered('an answer to an append', () => log.append('commands', [before!]));
       await loseOutcome(link, fate, () => log.append('commands', batch, 1));
       assert.equal(await scene.log.append('commands', batch, 1), 1);
       link.accept();
-      assert.equal(await untilAnswered(() => log.append('commands', batch, 1)), 1);
+      assert.equal(await untilAnswered('an answer to an append', () => log.append('commands', batch, 1)), 1);
       assert.deepEqual(await readAll(scene.log, 'commands'), placed(0, [before!, ...batch]));
     });
   }
@@ -132,7 +133,7 @@ function laterCalls(scene: Scene): void {
     link.refuse();
     await assert.rejects(log.append('commands', newRecords(1)), unavailable(false));
     link.accept();
-    assert.equal(await untilAnswered(() => log.append('commands', newRecords(1))), 0);
+    assert.equal(await untilAnswered('an answer to an append', () => log.append('commands', newRecords(1))), 0);
   });
 }
 
@@ -215,14 +216,7 @@ function severalWriters(scene: Scene): void {
       link.next(...Array.from({ length: 60 }, () => fates[random(fates.length)]!));
       for (let i = 0; i < 25; i++) {
         const batch = newRecords(1 + random(4));
-        for (let done = false; !done;) {
-          try {
-            acknowledged.set(await log.append('commands', batch), batch);
-            done = true;
-          } catch (error) {
-            assert.ok(error instanceof LogUnavailable);
-          }
-        }
+        acknowledged.set(await untilAnswered('the acknowledgement of a batch', () => log.append('commands', batch)), batch);
       }
     }));
     await Promise.all(writers.map(({ link }) => link.release()));
@@ -251,19 +245,11 @@ async function loseOutcome(link: FaultyLink, fate: 'lose-reply' | 'cut', append:
     link.replied = async () => { refuse(); };
   });
   link.next(fate);
-  while (!isMet) await assert.rejects(append(), (error) => unavailable(true)(error) || (!isMet && error instanceof LogUnavailable));
+  await until(`an attempt that meets ${fate}`, async () => {
+    await assert.rejects(append(), (error) => unavailable(true)(error) || (!isMet && error instanceof LogUnavailable));
+    return isMet ? true : undefined;
+  });
   await refused;
-}
-
-/** Appends until the handle gets an answer. */
-async function untilAnswered(append: () => Promise<number>): Promise<number> {
-  for (;;) {
-    try {
-      return await append();
-    } catch (error) {
-      if (!(error instanceof LogUnavailable)) throw error;
-    }
-  }
 }
 
 /** Whole numbers below a bound, the same for the same seed. */

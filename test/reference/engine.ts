@@ -10,7 +10,7 @@ import { cancelOrder, placeOrder } from './orders.js';
 import { faultOfQuick, joinBoundaries, passBoundary, quickOf, recordPrice, tellWhatIsKnown } from './prices.js';
 import { endRelay, requestRelay, submitRelay } from './relays.js';
 import {
-  byNumber, cancelAll, emptyState, isOpen, lives, openOrders, reasonOf, reject, sweptBy, WORK_LIMIT,
+  byNumber, cancelAll, emptyState, hasMore, isOpen, lives, openOrders, reasonOf, reject, sweptBy, WORK_LIMIT,
   type ReferenceFill, type ReferenceMarket, type ReferenceOrder, type State, type Turn,
 } from './state.js';
 
@@ -39,7 +39,7 @@ export function createReferenceEngine(): ReferenceEngine {
     step(command, data) {
       const turn: Turn = { events: [], work: 0 };
       state.now = Math.max(state.now, command.at);
-      state.sweeps = state.sweeps.filter((sweep) => sweptBy(state, sweep).length > 0);
+      state.sweeps = state.sweeps.filter((sweep) => hasMore(state, sweep));
       const place = placeOf(state, command);
       if (place?.known === true) reject(turn, 'known_fact', place.name);
       else handle(state, turn, command);
@@ -109,9 +109,9 @@ function handle(state: State, turn: Turn, command: Command): void {
 function openMarket(state: State, turn: Turn, command: OpenMarket): void {
   const { marketId, question, description, category, contractAddress, maker, expiration, chainId, marketKind, quick, ifOver } = command;
   const tokens = command.tokens === undefined ? [] : [command.tokens.yes, command.tokens.no];
-  const taken = [...state.markets.values()].flatMap((market) => market.tokens);
+  const isTaken = (token: string): boolean => [...state.markets.values()].some((market) => market.tokens.includes(token));
   if (state.markets.has(marketId)) return reject(turn, 'market_exists', marketId);
-  if (tokens.some((token) => taken.includes(token)) || new Set(tokens).size < tokens.length) return reject(turn, 'market_exists', marketId);
+  if (tokens.some(isTaken) || new Set(tokens).size < tokens.length) return reject(turn, 'market_exists', marketId);
   const market: ReferenceMarket = {
     id: marketId, chainId, expiration: BigInt(expiration), closed: false, halved: false, tokens, quick: quickOf(state, command),
   };

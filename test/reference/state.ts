@@ -194,6 +194,13 @@ export function cancelAll(state: State, turn: Turn, orders: readonly ReferenceOr
   return true;
 }
 
+/** Whether a sweep still has something to cancel. */
+export function hasMore(state: State, sweep: Sweep): boolean {
+  if (!('market' in sweep)) return openOrders(state).some((order) => takes(state, sweep, order));
+  const { id } = sweep.market;
+  return [YES, NO].some((outcome) => [BUY, SELL].some((side) => book(state, id, outcome, side).length > 0));
+}
+
 /** What a sweep still has to cancel, in its order. */
 export function sweptBy(state: State, sweep: Sweep): ReferenceOrder[] {
   if (!('market' in sweep)) return openOrders(state).filter((order) => takes(state, sweep, order)).sort(byNumber);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { ChainUnavailable, type Chain, type Rpc } from '../../command/chain/chain.js';
 import type { ChainCursor } from '../../engine/run/view.js';
 import { watchChain, type ChainWatch } from '../../service/chains/chain-watch.js';
+import { turnsUntil } from '../support/turns-until.js';
 
 const hash = (block: number, version = 0) => `0x${(block * 16 + version).toString(16).padStart(64, '0')}`;
 const recorded = (block: number): ChainCursor => ({ nextBlock: block + 1, nextLog: 0, block, blockHash: hash(block) });
@@ -63,7 +64,7 @@ describe('service: the watch over a chain', () => {
     const caughtUp = watch.catchUp();
     let over = false;
     void caughtUp.then(() => { over = true; });
-    while (asked === 0) await new Promise(setImmediate);
+    await turnsUntil('the indexer to be asked', () => asked > 0);
     cursor = { ...recorded(8), nextBlock: 9, nextLog: 3 };
     watch.stepped();
     await new Promise(setImmediate);

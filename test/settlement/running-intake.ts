@@ -23,7 +23,7 @@ const anyLog: IntakeOptions['log'] = {
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + 30_000;
   while (!await condition()) {
-    if (Date.now() > end) throw new Error(`never came: ${what}`);
+    if (Date.now() > end) throw new Error(`never came within 30 s: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 3));
   }
 }

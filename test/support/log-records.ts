@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { fittingRecords } from '../../engine/log/append-size.js';
-import type { Log, LogRecord, NewRecord, Stream } from '../../engine/log/log.js';
+import { LogUnavailable, type Log, type LogRecord, type NewRecord, type Stream } from '../../engine/log/log.js';
+import { until } from './until.js';
 
 export function newRecord(data: Uint8Array = Buffer.from(`{"n":"${randomUUID()}"}`)): NewRecord {
   return { id: randomUUID(), data };
@@ -31,6 +32,18 @@ export async function appendAnywhere(log: Pick<Log, 'append'>, stream: Stream, r
     await log.append(stream, rest.slice(0, count));
     rest = rest.slice(count);
   }
+}
+
+/** Appends until the handle gets an answer, whatever becomes of its attempts. */
+export async function untilAnswered(what: string, append: () => Promise<number>): Promise<number> {
+  return await until(what, async () => {
+    try {
+      return await append();
+    } catch (error) {
+      if (!(error instanceof LogUnavailable)) throw error;
+      return undefined;
+    }
+  });
 }
 
 /** What a stream has from position `from` on, read in pages until an empty one. */

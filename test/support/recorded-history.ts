@@ -10,8 +10,8 @@ export interface RecordedHistory extends Log {
   readonly digests: readonly string[];
 }
 
-/** A log with so many outcomes, and as many commands or more. */
-export function recordedHistory(outcomes: number, commands = outcomes): RecordedHistory {
+/** A log with so many outcomes, and as many commands or more; `padding` makes each outcome so much longer. */
+export function recordedHistory(outcomes: number, commands = outcomes, padding = 0): RecordedHistory {
   const records: Record<Stream, LogRecord[]> = { commands: [], outcomes: [] };
   const digests: string[] = [];
   let digest = Buffer.alloc(32);
@@ -19,7 +19,7 @@ export function recordedHistory(outcomes: number, commands = outcomes): Recorded
     const command = encodeCommand({ kind: 'AdvanceClock', v: 1, at: 1_000 + position });
     records.commands.push({ position, id: recordId(String(position)), data: command });
     if (position >= outcomes) continue;
-    const rejected: Event = { type: 'CommandRejected', v: 1, code: 'unknown_order', subject: `é ","digest" ${position}` };
+    const rejected: Event = { type: 'CommandRejected', v: 1, code: 'unknown_order', subject: `é ","digest" ${position}${' '.repeat(padding)}` };
     const text = JSON.stringify({ at: 1_000 + position, events: [rejected] });
     const length = Buffer.alloc(4);
     length.writeUInt32BE(command.length);

@@ -42,12 +42,19 @@ function stateIn(snapshot: Buffer): unknown {
   return deserialize(snapshot.subarray(32));
 }
 
-/** Throws where an engine that was restarted at one of these positions differs from one that was not. */
+/** Throws where an engine that was restarted at one of these positions, which ascend, differs from one that was not. */
 export function restartsChangeNothing(commands: readonly Buffer[], positions: readonly number[]): void {
   const whole = replay(createEngine(), commands);
+  const state = encodeSnapshot(whole);
+  const first = createEngine();
+  let reached = 0;
   for (const at of positions) {
-    const restarted = replay(restart(replay(createEngine(), commands.slice(0, at))), commands.slice(at));
+    replay(first, commands.slice(reached, at));
+    reached = at;
+    const restarted = replay(restart(first), commands.slice(at));
     deepEqual(restarted.digest, whole.digest, `restarted at ${at}`);
-    deepEqual(stateIn(encodeSnapshot(restarted)), stateIn(encodeSnapshot(whole)), `restarted at ${at}: the states differ`);
+    const after = encodeSnapshot(restarted);
+    // Equal states need not be equal bytes. Where they are, comparing them object by object is for nothing.
+    if (!after.equals(state)) deepEqual(stateIn(after), stateIn(state), `restarted at ${at}: the states differ`);
   }
 }

@@ -34,7 +34,7 @@ export function rebuilt(engine: ReferenceEngine, generator: RandomCommands, comm
 }
 
 /** Throws where a short script breaks an invariant; every one is looked at after every command. */
-export function watchScripts(create: () => ComparedEngine, numRuns: number): void {
+export function watchScripts(create: () => ComparedEngine, numRuns: number, seed?: number): void {
   fc.assert(fc.property(commandScripts, (commands) => {
     const engine = create();
     const witness = createWitness();
@@ -42,5 +42,5 @@ export function watchScripts(create: () => ComparedEngine, numRuns: number): voi
       witness.see(command, engine.step(command, encodeCommand(command)).outcome);
       witness.audit();
     }
-  }), { numRuns });
+  }), { numRuns, ...seed === undefined ? {} : { seed } });
 }

@@ -1,5 +1,5 @@
 /** The contracts' rules that matter to the exchange, and their state at the end of a block: tokens, fills, cancels, anchors. */
-import { Interface, type InterfaceAbi } from 'ethers';
+import type { InterfaceAbi } from 'ethers';
 import { conditionalTokens } from '../../../contracts-abi/conditional-tokens.js';
 import { market } from '../../../contracts-abi/market.js';
 import { marketFactory } from '../../../contracts-abi/market-factory.js';
@@ -13,6 +13,7 @@ import type { Keccak256 } from '../../../command/signing/keccak.js';
 import { costOf } from '../../../engine/records/amounts.js';
 import { toHex } from '../../../engine/records/hex.js';
 import type { Chain } from '../../../command/chain/chain.js';
+import { QuickInterface } from './quick-interface.js';
 
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 export const NOBODY = address(0);
@@ -32,10 +33,10 @@ export const ORDER_DOMAIN: OrderDomain = {
 };
 
 export const abi = {
-  settlement: new Interface(settlement.abi as InterfaceAbi), tokens: new Interface(conditionalTokens.abi as InterfaceAbi),
-  factory: new Interface(marketFactory.abi as InterfaceAbi), quickResolver: new Interface(quickResolver.abi as InterfaceAbi),
-  market: new Interface(market.abi as InterfaceAbi), oracle: new Interface(optimisticOracle.abi as InterfaceAbi),
-  oracleResolver: new Interface(oracleResolver.abi as InterfaceAbi),
+  settlement: new QuickInterface(settlement.abi as InterfaceAbi), tokens: new QuickInterface(conditionalTokens.abi as InterfaceAbi),
+  factory: new QuickInterface(marketFactory.abi as InterfaceAbi), quickResolver: new QuickInterface(quickResolver.abi as InterfaceAbi),
+  market: new QuickInterface(market.abi as InterfaceAbi), oracle: new QuickInterface(optimisticOracle.abi as InterfaceAbi),
+  oracleResolver: new QuickInterface(oracleResolver.abi as InterfaceAbi),
 };
 
 export interface SimMarket {

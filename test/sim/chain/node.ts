@@ -1,5 +1,4 @@
 /** A node of the simulated chain behind JSON-RPC over HTTP: it may lag, lie, lose what it is asked, or be away. */
-import { Interface } from 'ethers';
 import { multicall3 } from '../../../contracts-abi/multicall3.js';
 import type { InterfaceAbi } from 'ethers';
 import type { Strikes } from '../world/faults.js';
@@ -9,6 +8,7 @@ import type { NodeWeather, Weather } from '../world/weather.js';
 import { BLOCK_GAS_LIMIT, type SimBlock, type SimChain } from './chain.js';
 import { abi, CHAIN, type SimMarket } from './contracts.js';
 import { readCall } from './calls.js';
+import { QuickInterface } from './quick-interface.js';
 import { viewOracle } from './oracle-contract.js';
 import { viewQuick } from './quick-contracts.js';
 import { viewTokens } from './token-contract.js';
@@ -25,7 +25,7 @@ export interface NodesParts {
 
 export const NODE_URLS = ['http://node-0.example/', 'http://node-1.example/'] as const;
 
-const multicall = new Interface(multicall3.abi as InterfaceAbi);
+const multicall = new QuickInterface(multicall3.abi as InterfaceAbi);
 const hex = (value: number | bigint): string => `0x${value.toString(16)}`;
 
 /** The answer of a node that has an error to tell. */
