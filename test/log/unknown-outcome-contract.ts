@@ -4,6 +4,7 @@ import { LogUnavailable, WrongPosition, type NewRecord } from '../../engine/log/
 import { appendAll, appendAnywhere, newRecord, newRecords, placed, readAll, take } from '../support/log-records.js';
 import type { FaultyLink } from '../support/faulty-link.js';
 import type { Fate } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
 import type { Scene } from './scene.js';
 
 /** More records than any adapter searches at once for a batch. */
@@ -251,19 +252,23 @@ async function loseOutcome(link: FaultyLink, fate: 'lose-reply' | 'cut', append:
     link.replied = async () => { refuse(); };
   });
   link.next(fate);
-  while (!isMet) await assert.rejects(append(), (error) => unavailable(true)(error) || (!isMet && error instanceof LogUnavailable));
+  await until(`a request is met by ${fate}`, async () => {
+    await assert.rejects(append(), (error) => unavailable(true)(error) || (!isMet && error instanceof LogUnavailable));
+    return isMet || undefined;
+  });
   await refused;
 }
 
 /** Appends until the handle gets an answer. */
 async function untilAnswered(append: () => Promise<number>): Promise<number> {
-  for (;;) {
+  return await until('the log answers an append', async () => {
     try {
       return await append();
     } catch (error) {
       if (!(error instanceof LogUnavailable)) throw error;
+      return undefined;
     }
-  }
+  });
 }
 
 /** Whole numbers below a bound, the same for the same seed. */

@@ -53,8 +53,8 @@ export interface RecordedEvents {
   readonly events: readonly Event[];
 }
 
-/** Less than a test's own time, so that what has not come is named. */
-const PATIENCE_MS = 120_000;
+/** Less than any test's own time, so that what has not come is named. */
+const PATIENCE_MS = 90_000;
 
 /** Resolves with what `attempt` gives as soon as it gives something. */
 export async function eventually<T>(what: string, attempt: () => Promise<T | undefined>): Promise<T> {
