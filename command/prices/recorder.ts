@@ -22,6 +22,8 @@ export interface RecorderOptions {
   readonly now: () => number;
   /** Why the clock is not trusted; nothing is recorded then. */
   readonly doubt: () => string | undefined;
+  /** How often to see whether a source is to be asked of the past, in milliseconds. Default 1 s. */
+  readonly tickMs?: number;
   readonly signal: AbortSignal;
   readonly report: Report;
 }
@@ -131,7 +133,7 @@ class RunningRecorder {
   }
 
   private async rounds(): Promise<void> {
-    const { signal, report } = this.options;
+    const { signal, report, tickMs = TICK_MS } = this.options;
     let failures = 0;
     while (!signal.aborted) {
       const rung = this.bell.rung();
@@ -140,7 +142,7 @@ class RunningRecorder {
         if (this.failure !== undefined) report('note', 'prices are recorded again');
         this.failure = undefined;
         failures = 0;
-        if (rung === this.bell.rung()) await this.bell.wait(signal, TICK_MS);
+        if (rung === this.bell.rung()) await this.bell.wait(signal, tickMs);
       } catch (error) {
         if (!(error instanceof LogUnavailable)) throw error;
         if (this.failure === undefined) report('trouble', `prices wait to be recorded: ${error.message}`);

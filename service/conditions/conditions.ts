@@ -16,6 +16,8 @@ import type { DatabaseHealth, DatabaseName, ReadinessParts } from '../process/re
 export interface Machine {
   readonly clocks: MachineClocks;
   readonly freeBytesOf: FreeBytesOf;
+  /** How often a process looks at its clocks, its log and its disk, and whether something is due, in milliseconds. */
+  readonly lookEveryMs: number;
 }
 
 export interface Conditions {
@@ -43,7 +45,6 @@ export interface ConditionsOptions {
 }
 
 const PROBE_TIMEOUT_MS = 2_000;
-const LOOK_EVERY_MS = 1_000;
 /** Commands of clients are refused at once when the log has been silent for this long; before that, they wait for it. */
 const SILENT_AFTER_MS = 3_000;
 const CLOCK_RETRY_S = 5;
@@ -68,7 +69,7 @@ const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'lane', 'i
 
 /** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
 export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {
-  const { config, roles, historyMs, logger, signal, machine: { clocks, freeBytesOf } } = options;
+  const { config, roles, historyMs, logger, signal, machine: { clocks, freeBytesOf, lookEveryMs } } = options;
   const report = (level: 'info' | 'error', fields: object, message: string): void => { logger[level](fields, message); };
   const databases = openProbes(options);
   const disk = watchDisk({ directory: resolve(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, freeBytesOf, report });
@@ -80,7 +81,7 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     throw error;
   });
   await disk.look();
-  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look(), disk.look()]); }, LOOK_EVERY_MS).unref();
+  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look(), disk.look()]); }, lookEveryMs).unref();
   const used = databasesOf(roles);
   const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
   const stamps = STAMPING.some((role) => roles.has(role));
@@ -139,10 +140,10 @@ export function timeUrlOf({ log, readModels }: Pick<ConditionsOptions['urls'], '
 }
 
 /** One probe per database, also when the database has several purposes. */
-function openProbes({ urls, machine: { clocks } }: ConditionsOptions) {
+function openProbes({ urls, machine: { clocks, lookEveryMs } }: ConditionsOptions) {
   const opened = new Map<string, { readonly probe: Probe<DatabaseTime>; readonly connection: { close(): Promise<void> } }>();
   const timeless = createTimelessProbe({ url: urls.log, timeoutMs: PROBE_TIMEOUT_MS });
-  const probed = { timeoutMs: PROBE_TIMEOUT_MS, freshMs: LOOK_EVERY_MS / 2, now: () => performance.now() };
+  const probed = { timeoutMs: PROBE_TIMEOUT_MS, freshMs: lookEveryMs / 2, now: () => performance.now() };
   const open = (url: string): Probe<DatabaseTime> => {
     const connection = createDatabaseProbe({ url, timeoutMs: PROBE_TIMEOUT_MS });
     const ask = async (): Promise<DatabaseTime> => {

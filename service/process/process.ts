@@ -61,7 +61,7 @@ export interface StartedHere {
   readonly figures: readonly Figure[];
 }
 
-const THIS_MACHINE: Machine = { clocks: machineClocks, freeBytesOf };
+const THIS_MACHINE: Machine = { clocks: machineClocks, freeBytesOf, lookEveryMs: 1_000 };
 
 export interface OpeningProcess {
   readonly config: Config;

@@ -46,6 +46,7 @@ export interface SharedParts {
   /** The trusted time of the process in milliseconds since the Unix epoch: what every command is stamped with. */
   readonly now: () => number;
   readonly conditions: Conditions;
+  readonly machine: Machine;
   /** Aborts when the process stops before its start is over: a start that waits for something ends then. */
   readonly starting: AbortSignal;
   readonly log: Log;
@@ -95,7 +96,7 @@ const LOOK_EVERY_MS = 1_000;
 
 /** Waits for the databases that the roles use, then opens what is shared. Throws CannotStart, ClockDiffers, the reason of `waits.signal`. */
 export async function openSharedParts(options: OpenOptions): Promise<OpenedParts> {
-  const { config, roles, urls, chains: configured, logger, metrics, waits } = options;
+  const { config, roles, urls, chains: configured, logger, metrics, machine, waits } = options;
   const keccak256 = await createKeccak256();
   await waitForDatabases({ urls, roles, waits });
   const theLog = `the log at ${placeOf(urls.log)}`;
@@ -130,7 +131,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
 
   const parts: SharedParts = {
     config, logger, metrics, urls, writerId, log, keccak256, chains, domains, advance, replica: replica.get, readModels: readModels.get,
-    now: conditions.clock.now, conditions, starting: waits.signal,
+    now: conditions.clock.now, conditions, machine, starting: waits.signal,
     logLength: length.current,
     replicaHealth: () => replicaHealth(replica.current(), { logLength: length.current(), maxLag: config.readyMaxLag }),
     watch(access) {

@@ -7,11 +7,11 @@ export const engine: Role = {
   name: 'engine',
   reads: 'commands',
   writes: 'outcomes; the clock\'s commands; snapshots in DATA_DIR',
-  async start({ log, logger, now, conditions, replica: shared, replicaHealth }) {
+  async start({ log, logger, now, conditions, machine, replica: shared, replicaHealth }) {
     const replica = await shared();
     const stopping = new AbortController();
     const clock = runClock({
-      log, replica, now, mayPass: () => conditions.clock.doubt() === undefined, signal: stopping.signal,
+      log, replica, now, mayPass: () => conditions.clock.doubt() === undefined, signal: stopping.signal, tickMs: machine.lookEveryMs,
       report: (message) => { logger.warn(message); },
     });
     const failed = failureOf(clock);

@@ -49,13 +49,13 @@ function keysOf({ chain: { chainId }, configured: { operatorKey, relayerKey, qui
   return [{ name: OPERATOR, privateKey: operatorKey }, ...optional(RELAYER, relayerKey), ...optional(QUICK, quickKey)];
 }
 
-async function startLane(access: ChainAccess, { name: key, privateKey }: NamedKey, { urls, log, now }: SharedParts) {
+async function startLane(access: ChainAccess, { name: key, privateKey }: NamedKey, { urls, log, now, machine: { clocks } }: SharedParts) {
   const { chain, rpc, report, configured: { pollMs, maxFeePerGas } } = access;
   const stopping = new AbortController();
   let started: Lane | undefined;
   await access.begin(async () => {
     started ??= await createLane({
-      chain, rpc, report, key, privateKey, outbox: createOutbox({ url: urls.outbox }), now: monotonic,
+      chain, rpc, report, key, privateKey, outbox: createOutbox({ url: urls.outbox }), now: () => Math.round(clocks.monotonic()),
       signal: AbortSignal.any([stopping.signal, access.signal]), policy: { pollMs, ...maxFeePerGas === undefined ? {} : { maxFeePerGas } },
       announce: (attempt, request) => announce(attempt, request, { chainId: chain.chainId, log, now }),
     });
@@ -93,8 +93,4 @@ export function laneFigures(lanes: () => readonly LaneHealth[]): readonly Figure
     figure('exchange_lane_holds', '1 while this process sends with the key', ({ standby }) => standby ? 0 : 1),
     figure('exchange_lane_troubled', '1 when something blocks the lane', ({ trouble }) => trouble === null ? 0 : 1),
   ];
-}
-
-function monotonic(): number {
-  return Math.round(performance.now());
 }

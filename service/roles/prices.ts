@@ -76,13 +76,13 @@ interface Recording {
 }
 
 function startRecording(sources: readonly PriceSource[], { replica: { view }, parts }: Grounds): Recording {
-  const { config, log, logger, now, urls, conditions: { clock } } = parts;
+  const { config, log, logger, now, urls, machine, conditions: { clock } } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
   const sole = soleRecorder({ open: (session) => openRecorderSession({ url: urls.outbox, ...session }), signal });
   const recorder = runRecorder({
     sources, assets: config.quickAssets, log, openBoundaries: () => view.openBoundaries(), holds: () => sole.holds(), now, doubt: () => clock.doubt(),
-    signal, report: reportTo(logger),
+    tickMs: machine.lookEveryMs, signal, report: reportTo(logger),
   });
   const failed = recorder.done.then(() => neverFails);
   failed.catch(() => undefined);

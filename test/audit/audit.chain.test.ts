@@ -11,6 +11,7 @@ import { sendAnchoredBatch } from '../support/anchored-batch.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { alice, bob, cancelHeaders, exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { until } from '../support/until.js';
 
 interface Ran { readonly code: number; readonly stdout: string; readonly stderr: string }
 
@@ -88,21 +89,21 @@ describe('the audit tools on a running exchange', function () {
   });
 
   it('end with 2 for wrong arguments, and where nobody answers', async () => {
-    for (const [args, said] of [
+    await Promise.all(([
       [['--url', 'ftp://here'], /expected http/], [['--url', exchange.url, '--rpc', '5=http://127.0.0.1:1'], /names no contracts on chain 5/],
-    ] as const) {
+    ] as const).map(async ([args, said]) => {
       const { code, stderr } = await run('audit', ...args);
       equal(code, 2, stderr);
       match(stderr, said);
-    }
+    }));
     const secret = 'http-and-postgres';
-    for (const mistyped of [
+    await Promise.all([
       ['--database', `postgers://u:${secret}@h/d`], [`--databse=postgres://u:${secret}@h/d`],
       ['--rpc', `31337=ws://h/${secret}`], ['--url', `http://u:${secret}@h`], ['--database', `postgres://u:${secret}@127.0.0.1:1/d`],
-    ]) {
+    ].map(async (mistyped) => {
       const { code, stdout, stderr } = await run('audit', '--url', exchange.url, ...mistyped);
       deepEqual([code, stdout, stderr.includes(secret), stderr.length > 20], [2, '', false, true], stderr);
-    }
+    }));
     match((await run('audit', '--help')).stdout, /Exit codes: 0 nothing differs/);
   });
 
@@ -119,7 +120,7 @@ describe('the audit tools on a running exchange', function () {
     void ended.then(() => { isOver = true; });
     // The folder of the chain's positions, and then that of the rebuilt read models.
     const isRebuilding = async () => (await Promise.all((await readdir(place)).map((name) => readdir(join(place, name)).catch(() => [])))).flat().includes('postgres');
-    while (!isOver && !await isRebuilding()) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until('the tool rebuilds read models', async () => isOver || await isRebuilding() || undefined);
     child.kill('SIGTERM');
     deepEqual([await ended, await readdir(place)], [2, []], said.join(''));
     match(said.join(''), /^interrupted while the read models were compared/m);

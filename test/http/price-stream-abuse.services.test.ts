@@ -1,13 +1,13 @@
 /** The price stream under clients that mean no good, or know no better: half open, old, gone at once, with strange ids, methods and assets. */
 import assert from 'node:assert/strict';
 import { queryObjects } from 'node:v8';
-import { pause } from '../../engine/waiting.js';
 import { createPriceFeed, type PriceFeed } from '../../query/price-feed.js';
 import { createQueries, type QueryParts } from '../../service/roles/queries.js';
 import { createPriceStreams, type PriceStreams } from '../../service/roles/handlers/price-stream.js';
 import { readModels, type ReadModels } from '../support/read-models.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once, Wire } from '../support/wire.js';
+import { until } from '../support/until.js';
 
 const AT = 1_700_000_000_000;
 const PATH = '/api/v1/prices/BTC/stream';
@@ -40,8 +40,9 @@ describe('service: the price stream under abuse', () => {
     await models.advance(position + 1);
   };
   const open = () => streams.figures[0]!.read();
-  const untilOpen = async (count: number) => { while (open() !== count) await pause(1); };
-  const until = async (wire: Wire, end: string) => { while (!wire.rest.endsWith(end)) await pause(1); };
+  const untilOpen = (count: number) => until(`${count} streams are open`, () => open() === count || undefined);
+  /** A heartbeat may follow on a slow machine. */
+  const untilGot = (wire: Wire, text: string) => until(JSON.stringify(text), () => wire.rest.includes(text) || undefined);
 
   it('a client that closes its half of the connection is let go, and so is one that goes with a reset', async () => {
     for (const leave of [(wire: Wire) => wire.socket.end(), (wire: Wire) => wire.socket.resetAndDestroy()]) {
@@ -57,7 +58,7 @@ describe('service: the price stream under abuse', () => {
   it('an HTTP/1.0 client gets the events bare, until the connection ends', async () => {
     const wire = await Wire.connect(shell.port);
     wire.send(`GET ${PATH} HTTP/1.0\r\n\r\n`);
-    await until(wire, eventOf(2));
+    await untilGot(wire, eventOf(2));
     const [head, ...body] = wire.rest.split('\r\n\r\n');
     assert.match(head!, /^HTTP\/1\.1 200 OK\r\n/);
     assert.doesNotMatch(head!, /transfer-encoding|content-length/i);
@@ -71,7 +72,7 @@ describe('service: the price stream under abuse', () => {
     const wire = await Wire.connect(shell.port);
     const { headers } = await wire.request('GET', PATH, { headers: { 'Accept-Encoding': 'gzip, br' } }).answer();
     assert.equal(headers['content-encoding'], undefined);
-    await until(wire, `${eventOf(2)}\r\n`);
+    await untilGot(wire, `${eventOf(2)}\r\n`);
     wire.close();
     await untilOpen(0);
   });
@@ -97,7 +98,7 @@ describe('service: the price stream under abuse', () => {
     for (const [headers, beginning] of [[{}, eventOf(1) + eventOf(2)], [{ 'Last-Event-ID': '1' }, eventOf(2)]] as const) {
       const wire = await Wire.connect(shell.port);
       await wire.request('GET', `${PATH}?last_event_id=0`, { headers }).answer();
-      await until(wire, `${eventOf(2)}\r\n`);
+      await untilGot(wire, `${eventOf(2)}\r\n`);
       assert.ok(wire.rest.endsWith(`retry: 2000\n\n${beginning}\r\n`), wire.rest);
       wire.close();
     }
@@ -107,7 +108,7 @@ describe('service: the price stream under abuse', () => {
   it('an asset may be written in any case; one that there is not, and other methods, open nothing', async () => {
     const wire = await Wire.connect(shell.port);
     assert.equal((await wire.request('GET', PATH.replace('BTC', 'bTc')).answer()).status, 200);
-    await until(wire, `${eventOf(2)}\r\n`);
+    await untilGot(wire, `${eventOf(2)}\r\n`);
     wire.close();
     await untilOpen(0);
     const asked = async (method: string, path: string) => {
@@ -128,10 +129,10 @@ describe('service: the price stream under abuse', () => {
       for (let n = 0; n < count; n += 100) {
         const wires = await Promise.all(Array.from({ length: 100 }, () => Wire.connect(shell.port)));
         for (const wire of wires) wire.request('GET', PATH);
-        for (const wire of wires) await until(wire, end);
+        for (const wire of wires) await untilGot(wire, end);
         for (const wire of wires) wire.close();
         await untilOpen(0);
-        while (shell.app.connections.size > 0) await pause(1);
+        await until('the connections are closed', () => shell.app.connections.size === 0 || undefined);
       }
     };
     await comeAndGo(100);

@@ -9,6 +9,7 @@ import { closeServer } from '../../service/http/server.js';
 import { readModels, type ReadModels } from '../support/read-models.js';
 import { startShell, type RunningShell, type ShellOptions } from '../support/shell.js';
 import { once, Wire } from '../support/wire.js';
+import { until } from '../support/until.js';
 
 const AT = 1_700_000_000_000;
 const PATH = '/api/v1/prices/BTC/stream';
@@ -69,7 +70,9 @@ describe('service: the price stream', () => {
     const client: Client = {
       response, ended, leave: () => { request.destroy(); },
       async until(end) {
-        while (!text.endsWith(end)) await arrived.wait(AbortSignal.timeout(30_000), 30_000);
+        for (const signal = AbortSignal.timeout(30_000); !text.endsWith(end);) {
+          if (await arrived.wait(signal, 30_000) !== 'rung') throw new Error(`never came: ${JSON.stringify(end)}, after ${JSON.stringify(text)}`);
+        }
         const whole = text;
         text = '';
         return whole;
@@ -80,7 +83,7 @@ describe('service: the price stream', () => {
   };
   const figure = (name: string) => streams.figures.find((each) => each.name === `exchange_${name}`)!.read();
   /** Waits until so many streams are open. */
-  const untilOpen = async (count: number) => { while (figure('price_streams') !== count) await pause(1); };
+  const untilOpen = (count: number) => until(`${count} streams are open`, () => figure('price_streams') === count || undefined);
 
   it('sends the newest price at once, each new one as it comes, and can be read by any page and through any proxy', async () => {
     await record(1);

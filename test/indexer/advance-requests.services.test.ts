@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import pg from 'pg';
 import { createAdvanceRequests, type AdvanceRequests } from '../../command/indexer/advance-requests.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { until } from '../support/until.js';
 
 describe('indexer: requests to advance', () => {
   let database: TestDatabase;
@@ -23,10 +24,11 @@ describe('indexer: requests to advance', () => {
   /** A request may be lost, so who asks asks again until something comes of it. */
   async function arrives(chainId: number): Promise<void> {
     heard.length = 0;
-    while (!heard.includes(chainId)) {
+    await until(`a request about chain ${chainId} arrives`, () => {
+      if (heard.includes(chainId)) return true;
       asking.ask(chainId);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+      return undefined;
+    });
   }
 
   it('reach who listens, each chain by its id', async () => {

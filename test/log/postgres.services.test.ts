@@ -11,6 +11,7 @@ import { EARLIER_APPEND, EARLIER_SCHEMA } from '../support/earlier-log-schema.js
 import { appendAll, newRecord, newRecords, placed, take } from '../support/log-records.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
 
 const WAITING_APPEND = `
   select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%log.append%' and datname = current_database()`;
@@ -247,7 +248,7 @@ describe('log: Postgres under faults', () => {
   async function untilRow(sql: string): Promise<void> {
     const watcher = new pg.Client({ connectionString: database.url });
     await watcher.connect();
-    while ((await watcher.query(sql)).rowCount === 0);
+    await until(`a row of ${sql}`, async () => (await watcher.query(sql)).rowCount !== 0 || undefined);
     await watcher.end();
   }
 });

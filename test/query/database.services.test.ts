@@ -7,6 +7,7 @@ import { openReadModels } from '../../query/database.js';
 import { followPositions } from '../../query/following.js';
 import { orderbook } from '../../query/orders/orderbook.js';
 import { bytes32, readModels, type ReadModels } from '../support/read-models.js';
+import { until } from '../support/until.js';
 
 const FOLLOWER = 'follower under test';
 
@@ -94,8 +95,7 @@ describe('query: database', () => {
     await models.db.position();
     await models.run(`
       select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`);
-    let position: number | undefined;
-    while (position === undefined) position = await models.db.position().catch(() => undefined);
+    const position = await until('the database answers', () => models.db.position().catch(() => undefined));
     assert.equal(position, -1);
   });
 });

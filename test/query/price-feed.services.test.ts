@@ -4,6 +4,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import { createBell, pause } from '../../engine/waiting.js';
 import { createPriceFeed, type Listening, type PriceFeed, type PriceFeedOptions } from '../../query/price-feed.js';
 import { readModels, type ReadModels } from '../support/read-models.js';
+import { until } from '../support/until.js';
 
 const AT = 1_700_000_000_000;
 const RETRY = 'retry: 2000\n\n';
@@ -86,7 +87,7 @@ describe('query: the price feed', () => {
     hold = true;
     const ahead = feed.listen({ asset: 'BTC', after: 3 });
     for (const position of [2, 3, 4]) await record(position);
-    while (held.length === 0) await pause(1);
+    await until('a read is held', () => held.length > 0 || undefined);
     hold = false;
     for (const go of held.splice(0)) go();
     const listening = await ahead;

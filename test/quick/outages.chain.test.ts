@@ -32,6 +32,7 @@ describe('quick markets when something was away', function () {
   }
 
   it('the chain, over a start and an end: decided meanwhile, resolved when it is back; a market that has begun is made late, at its first price', async () => {
+    for (const asset of ['BTC', 'ETH']) await scene.market(asset, boundary(0));
     await scene.passTo(boundary(0) + 2);
     await scene.tell(boundary(0), prices(0));
     await scene.market('ETH', boundary(1));
@@ -69,13 +70,15 @@ describe('quick markets when something was away', function () {
       scene.publish(boundary(4), { BTC: prices(4).BTC });
       scene.publish(boundary(6), { BTC: prices(6).BTC });
     });
-    for (const market of btc) await scene.shown(market, 'is paid', ({ payment }) => payment === 'yes');
-    await scene.shown(eth[0]!, 'is paid', ({ payment }) => payment === 'no');
+    await scene.inHaste(Promise.all([
+      ...btc.map((market) => scene.shown(market, 'is paid', ({ payment }) => payment === 'yes')),
+      scene.shown(eth[0]!, 'is paid', ({ payment }) => payment === 'no'),
+    ]));
     const missed = await scene.shown(eth[1]!, 'is flagged', ({ priceMissed }) => priceMissed);
     assert.deepEqual([missed.startPrice, missed.endPrice, missed.outcome, missed.payment], [Number(prices(3).ETH), null, null, 'none']);
     await scene.passTo(boundary(6) + 120);
     await eventually('it is told', () => Promise.resolve(scene.alarms().some((text) => text.includes(eth[1]!.marketId)) || undefined));
-    const late = await scene.shown(await scene.market('BTC', boundary(6)), 'has its strike', ({ startPrice }) => startPrice !== null);
+    const late = await scene.inHaste(scene.shown(await scene.market('BTC', boundary(6)), 'has its strike', ({ startPrice }) => startPrice !== null));
     assert.equal(late.startPrice, Number(prices(6).BTC));
     await scene.market('ETH', boundary(7));
     assert.deepEqual([await starts('BTC'), await starts('ETH')], [[0, 1, 2, 3, 6, 7], [0, 1, 2, 3, 7]]);
@@ -89,7 +92,8 @@ describe('quick markets when something was away', function () {
     assert.equal(active, false);
     scene.publish(boundary(6), { ETH: prices(6).ETH });
     await scene.passTo(boundary(6) + 200);
-    const { startPrice } = await scene.shown(await scene.market('ETH', boundary(6)), 'has its strike', ({ startPrice: price }) => price !== null);
+    const market = await scene.market('ETH', boundary(6));
+    const { startPrice } = await scene.inHaste(scene.shown(market, 'has its strike', ({ startPrice: price }) => price !== null));
     assert.equal(startPrice, Number(prices(6).ETH));
     await assertNoDouble();
   });
@@ -99,10 +103,10 @@ describe('quick markets when something was away', function () {
       await scene.leap(boundary(10) + INTERVAL_S * 0.7);
       for (const n of [7, 8, 10]) scene.publish(boundary(n), prices(n));
     });
-    for (const [asset, payment] of [['BTC', 'yes'], ['ETH', 'no']] as const) {
+    await scene.inHaste(Promise.all(([['BTC', 'yes'], ['ETH', 'no']] as const).map(async ([asset, payment]) => {
       for (const n of [6, 7]) await scene.shown(await scene.market(asset, boundary(n)), 'is paid', (shown) => shown.payment === payment);
       await scene.market(asset, boundary(11));
-    }
+    })));
     assert.deepEqual(await starts('BTC'), [0, 1, 2, 3, 6, 7, 11]);
     assert.deepEqual(await starts('ETH'), [0, 1, 2, 3, 6, 7, 11]);
     assert.equal((await scene.health()).quickMarkets[0].missingMarkets, 0);

@@ -6,6 +6,8 @@ import { simulatedPriceE8 } from '../../command/prices/simulated.js';
 import type { MarketOpened } from '../../engine/records/events.js';
 import { FACTORY, caughtUp, eventsOf, eventually, readiness, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { pass } from '../support/quick-exchange.js';
+import { testMachine, type TestMachine } from '../support/test-machine.js';
 
 const INTERVAL_S = 20;
 const RESOLVER = new Interface(quickResolver.abi as InterfaceAbi);
@@ -14,18 +16,21 @@ const priceAt = (second: number) => simulatedPriceE8({ seed: 'prediction-exchang
 type QuickOpened = MarketOpened & { readonly quick: NonNullable<MarketOpened['quick']> };
 
 describe('quick markets at an exchange on a chain', function () {
-  this.timeout(240_000);
+  this.timeout(120_000);
   let node: TradedChain;
   let exchange: ExchangeStack;
+  let machine: TestMachine;
   let sender: string;
 
   before(async () => {
-    node = await tradedChain();
+    [node, machine] = [await tradedChain(), testMachine()];
     const key = node.accounts[8]!;
     sender = key.address.toLowerCase();
     await node.createMarket();
     const configured = node.configured({ quickKey: key.privateKey, quick: sender });
-    exchange = await exchangeStack({ PRICE_SOURCES: 'simulated', QUICK_ASSETS: 'BTC', QUICK_INTERVAL_S: String(INTERVAL_S), QUICK_AHEAD: '2' }, [configured]);
+    exchange = await exchangeStack({
+      PRICE_SOURCES: 'simulated', QUICK_ASSETS: 'BTC', QUICK_INTERVAL_S: String(INTERVAL_S), QUICK_AHEAD: '2', CLOCK_MAX_JUMP_S: '604800',
+    }, [configured], machine);
   });
   after(async () => {
     await exchange.close();
@@ -41,8 +46,22 @@ describe('quick markets at an exchange on a chain', function () {
     // The history writes other markets without the field.
     return markets.filter((market): market is QuickOpened => Boolean(market.quick));
   }
-  const quickHealth = async () => (
-    (await readiness(exchange)) as unknown as { quickMarkets: [{ missingMarkets: number; trouble: string | null }] }).quickMarkets[0];
+  async function quickHealth() {
+    const { clock: { trusted }, quickMarkets: [health] } = await readiness(exchange) as unknown as {
+      clock: { trusted: boolean }; quickMarkets: [{ missingMarkets: number; trouble: string | null }];
+    };
+    return { trusted, ...health };
+  }
+  const allAreMade = () => eventually('the markets are there', async () => {
+    const { trusted, missingMarkets, trouble } = await quickHealth();
+    return trusted && trouble === null && missingMarkets === 0 ? true : undefined;
+  });
+  /** Lets time leap to shortly before a second, and then pass by itself: a price is heard when it is told, and no market is missing then. */
+  async function passTo(second: number): Promise<void> {
+    await pass({ machine, node }, second - 1);
+    await eventually('the second has come', () => Promise.resolve(machine.clocks.wall() > second * 1_000 || undefined));
+    await allAreMade();
+  }
   /** Resolves once so many markets are resolved, with the facts of the chain about them. */
   const resolutions = (count: number) => eventually(`${count} markets are resolved`, async () => {
     const logs = await node.rpc('eth_getLogs', [{ address: node.chain.contracts.quickResolver, fromBlock: '0x0' }]) as { topics: string[]; data: string }[];
@@ -65,14 +84,14 @@ describe('quick markets at an exchange on a chain', function () {
     assert.equal(trouble, `the key ${sender} lacks CREATOR_ROLE at ${marketFactory} and OPERATOR_ROLE at ${resolver}: the contracts' administrator can grant it`);
     await grant(marketFactory, 'CREATOR_ROLE');
     await grant(resolver, 'OPERATOR_ROLE');
-    await eventually('the markets are there', async () => {
-      const { missingMarkets, trouble: now } = await quickHealth();
-      return now === null && missingMarkets === 0 ? true : undefined;
-    });
+    await allAreMade();
     assert.ok((await opened()).length >= 2);
   });
 
   it('begin and end at the first price of their boundary, and are resolved by these two prices', async () => {
+    const [first] = await opened();
+    await passTo(first!.quick.startTime);
+    await passTo(first!.quick.endTime);
     const [resolved] = await resolutions(1);
     const { quick: { asset, startTime, endTime } } = (await opened()).find(({ marketId }) => marketId === resolved!['marketId'])!;
     const [startPrice, endPrice] = [priceAt(startTime), priceAt(endTime)];
@@ -92,11 +111,12 @@ describe('quick markets at an exchange on a chain', function () {
   it('go on after the exchange was away over a boundary: with its true price, and nothing twice', async () => {
     const before = await opened();
     await exchange.stop();
-    const running = before.find(({ quick: { endTime } }) => endTime * 1_000 > Date.now())!;
-    await eventually('the boundary has passed', () => Promise.resolve(Date.now() > running.quick.endTime * 1_000 + 3_000 ? true : undefined));
+    const running = before.find(({ quick: { endTime } }) => endTime * 1_000 > machine.clocks.wall())!;
+    await pass({ machine, node }, running.quick.endTime + 3);
     exchange = await exchange.restart();
     const resolved = await eventually('the market is resolved', async () => (await resolutions(1)).find(({ marketId }) => marketId === running.marketId));
     assert.deepEqual([resolved['endPrice'], resolved['endPublishTime']], [priceAt(running.quick.endTime), BigInt(running.quick.endTime)]);
+    for (const { quick: { endTime } } of (await opened()).slice(0, 3)) await passTo(endTime);
     await resolutions(3);
     await assertEachOnce();
     const position = await caughtUp(exchange, node);

@@ -148,8 +148,10 @@ describe('service: a deployment is refused', function () {
         [[...at, '--key-file', open], 1, /^--key-file .*: other users of this machine can read the key: chmod 600 /m],
         [['--rpc', 'http://127.0.0.1:1/secret-path', '--key-file', key], 1, /127\.0\.0\.1:1/],
       ];
-      for (const [args, code, message] of cases) {
-        const ran = await run(args);
+      // A program takes half a second to start.
+      const all = await Promise.all(cases.map(([args]) => run(args)));
+      for (const [i, [args, code, message]] of cases.entries()) {
+        const ran = all[i]!;
         assert.equal(ran.code, code, `${args.join(' ')}: ${ran.stderr}`);
         assert.match(ran.stderr, message, args.join(' '));
         assert.doesNotMatch(ran.stderr, /secret|\n {4}at /);

@@ -26,12 +26,20 @@ async function rowsOf(url: string, sql: string): Promise<Record<string, unknown>
   }
 }
 
+/** One database serves several tests, each of which begins without what the one before has left. */
+const emptied = (url: string) => rowsOf(url, 'drop schema if exists settlement, lane cascade');
+
 describe('settlement: the store of the intake in Postgres', () => {
-  describeIntake(async () => {
-    const { url, drop } = await testDatabase();
+  let database: TestDatabase;
+  before(async () => { database = await testDatabase(); });
+  after(() => database.drop());
+
+  describeIntake(() => {
+    const { url } = database;
     const numbers = async (sql: string): Promise<Record<string, number>[]> => await rowsOf(url, sql) as Record<string, number>[];
-    return {
-      openStore: (options) => openStore({ url, standByMs: 5, ...options }), close: drop,
+    return Promise.resolve({
+      openStore: (options) => openStore({ url, standByMs: 5, ...options }),
+      close: async () => { await emptied(url); },
       laneUser: () => openLaneUser({ url, chainId: 1, key: 'operator', purpose: 'settlement', standByMs: 5 }),
       fills: async () => (await rowsOf(url, 'select fill::int, ended from settlement.fills order by fill')) as { fill: number; ended: boolean }[],
       barriers: () => rowsOf(url, 'select chain_id, partition from settlement.barriers'),
@@ -40,7 +48,7 @@ describe('settlement: the store of the intake in Postgres', () => {
       async endSessions() {
         await rowsOf(url, 'select pg_terminate_backend(pid) from pg_stat_activity where application_name = \'settlement intake\' and datname = current_database()');
       },
-    };
+    });
   });
 });
 
@@ -50,14 +58,17 @@ describe('settlement: the intake', () => {
   let reports: string[];
   let stops: (() => Promise<unknown>)[];
 
-  beforeEach(async () => {
+  before(async () => {
     database = await testDatabase();
     ({ url } = database);
+  });
+  after(() => database.drop());
+  beforeEach(() => {
     [reports, stops] = [[], []];
   });
   afterEach(async () => {
     for (const stop of stops) await stop();
-    await database.drop();
+    await emptied(url);
   });
 
   function start(feed: IntakeOptions['feed'], { to = url, ...options }: Partial<IntakeOptions> & { readonly to?: string } = {}): Promise<RunningIntake> {

@@ -8,6 +8,7 @@ import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
 import type { IndexerHealth, SettlementHealth } from '../../service/process/readiness.js';
 import { MAX_UINT256, deployedChain, type ContractsChain, type DeployedChain, type DeployedChainOptions, type DeployedMarket } from './deployed-chain.js';
 import type { ExchangeStack, Fields } from './exchange-stack.js';
+import { until } from './until.js';
 
 /** A whole share, and a unit of collateral. */
 export const ONE = 1_000_000;
@@ -52,18 +53,12 @@ export interface RecordedEvents {
   readonly events: readonly Event[];
 }
 
-/** Less than a test's own time, so that what has not come is named. */
-const PATIENCE_MS = 120_000;
+/** Less than any test's own time, so that what has not come is named. */
+const PATIENCE_MS = 90_000;
 
 /** Resolves with what `attempt` gives as soon as it gives something. */
 export async function eventually<T>(what: string, attempt: () => Promise<T | undefined>): Promise<T> {
-  const end = Date.now() + PATIENCE_MS;
-  for (;;) {
-    const found = await attempt();
-    if (found !== undefined) return found;
-    if (Date.now() > end) throw new Error(`never came: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  return await until(what, attempt, PATIENCE_MS);
 }
 
 export async function readiness(exchange: ExchangeStack): Promise<Readiness & { readonly status: number }> {

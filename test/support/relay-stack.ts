@@ -108,7 +108,8 @@ export async function startRelayLane({ node, databaseUrl, store }: RelayWorld): 
   return createLane({
     chain, rpc, key: 'relayer',
     privateKey: node.accounts[8]!.privateKey, outbox: createOutbox({ url: databaseUrl, standByMs: 20 }), now: () => Math.round(performance.now()),
-    report: () => undefined, policy: { pollMs: 20 },
+    // The key may have sent before, for another database: a count that is believed takes several looks.
+    report: () => undefined, policy: { pollMs: 20, looksApartMs: 20 },
     announce: async ({ txHash }, { purpose, note }) => {
       if (purpose !== 'relay') return;
       const command: Command = relaySubmissionOf(note, { chainId: chain.chainId, txHash, at: Date.now() });

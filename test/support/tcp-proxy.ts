@@ -12,6 +12,8 @@ export interface TcpProxy {
   readonly port: number;
   /** Decides about every chunk that a client sends. */
   fate: (request: Buffer) => Fate;
+  /** What a client gets of a chunk that the server sends. */
+  answer: (answer: Buffer) => Buffer;
   /** Called when an answer has come for a request of fate `lose-reply`, before the connection ends. */
   replied: () => Promise<void>;
   /** Refuses new connections and cuts those there are, until `accept()`. */
@@ -66,7 +68,7 @@ export async function startTcpProxy(target: { host: string; port: number }, port
       }
     });
     upstream.on('data', (answer) => {
-      if (fate === 'pass') client.write(answer);
+      if (fate === 'pass') client.write(proxy.answer(answer));
       if (fate !== 'lose-reply') return;
       void proxy.replied().then(() => {
         client.destroy();
@@ -83,6 +85,7 @@ export async function startTcpProxy(target: { host: string; port: number }, port
   const proxy: TcpProxy = {
     port: (server.address() as { port: number }).port,
     fate: () => 'pass',
+    answer: (answer) => answer,
     replied: async () => undefined,
     connections: () => clients.size,
     ...network(sockets, state),

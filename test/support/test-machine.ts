@@ -2,6 +2,9 @@
 import type { Machine } from '../../service/conditions/conditions.js';
 import { createBell } from '../../engine/waiting.js';
 
+/** A look costs little, and tests wait for it. */
+const LOOK_EVERY_MS = 50;
+
 export interface TestMachine extends Machine {
   /** Added to the true time by the wall clock, in milliseconds. */
   wallAheadMs: number;
@@ -20,7 +23,7 @@ export function testMachine(): TestMachine {
   const looked = createBell();
   const never = new AbortController().signal;
   const machine: TestMachine = {
-    wallAheadMs: 0, monotonicAheadMs: 0, passedMs: 0, freeBytes: 1_000_000_000_000,
+    wallAheadMs: 0, monotonicAheadMs: 0, passedMs: 0, freeBytes: 1_000_000_000_000, lookEveryMs: LOOK_EVERY_MS,
     clocks: {
       wall: () => Date.now() + machine.passedMs + machine.wallAheadMs,
       monotonic: () => performance.now() + machine.passedMs + machine.monotonicAheadMs,

@@ -13,6 +13,9 @@ export interface WireRequest {
   readonly body?: string | Uint8Array;
 }
 
+/** For the next answer. */
+const PATIENCE_MS = 60_000;
+
 /** One connection to a server on this machine. */
 export class Wire {
   private received = Buffer.alloc(0);
@@ -82,8 +85,17 @@ export class Wire {
         this.wanted = end + 4 + length;
       }
       if (this.ended) throw new Error(`the server closed the connection after ${JSON.stringify(this.received.toString())}`);
-      await new Promise<void>((resolve) => { this.wake = resolve; });
+      await this.more();
     }
+  }
+
+  /** Resolves when something has come, or the end. */
+  private async more(): Promise<void> {
+    let late: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve, reject) => {
+      this.wake = resolve;
+      late = setTimeout(() => { reject(new Error(`no answer within ${PATIENCE_MS / 1_000} s, only ${JSON.stringify(this.received.toString())}`)); }, PATIENCE_MS);
+    }).finally(() => { clearTimeout(late); });
   }
 
   /** Bytes received beyond the answers read. */

@@ -1,9 +1,9 @@
 /** The whole exchange: one story that goes through every endpoint, each document whole, and the same documents after a restart. */
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
 import { id } from 'ethers';
 import { projections } from '../../projections/catalogue.js';
 import { alice, bob, cancelHeaders, carol, exchangeStack, EXPIRATION, lower, type ExchangeStack, type Placed } from '../support/exchange-stack.js';
+import { until } from '../support/until.js';
 
 const CHAIN = 'chain_id=31337';
 const SHARE = 1_000_000;
@@ -262,7 +262,7 @@ describe('the exchange, end to end', () => {
     };
     const ready = () => exchange.get('/health/ready') as unknown as Promise<Readiness>;
     // The projections' thread tells its progress a moment after it can be read.
-    while ((await ready()).projections.some(({ position }) => position <= last)) await delay(5);
+    await until('the projections tell their progress', async () => (await ready()).projections.every(({ position }) => position > last) || undefined);
     const { clock, databases, disk, ...shown } = await ready();
     assert.ok(clock.trusted && Math.abs(clock.wallAheadMs) < 10_000 && disk.freeBytes > 0);
     assert.deepEqual(databases, ['log', 'read models', 'outbox'].map((name) => ({ name, answers: true, lastError: null })));

@@ -6,6 +6,7 @@ import { alice, cancelHeaders, exchangeStack, lower, signedBody, type ExchangeSt
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { testMachine, type TestMachine } from '../support/test-machine.js';
+import { until } from '../support/until.js';
 
 const DAY_MS = 86_400_000;
 const MB = 1_000_000;
@@ -151,18 +152,22 @@ describe('the exchange with a database that is silent', () => {
     assert.deepEqual((await readiness(exchange)).databases.map(({ name, answers }) => [name, answers]), [['log', true], ['read models', true], ['outbox', true]]);
     // As a Postgres that was stopped: connections stay open, and nothing comes back.
     log.fate = () => 'withhold';
-    let ready = await readiness(exchange);
-    while (ready.status === 200) ready = await readiness(exchange);
+    const comes = (wanted: number) => until(`readiness answers ${wanted}`, async () => {
+      const found = await readiness(exchange);
+      return found.status === wanted ? found : undefined;
+    });
+    const ready = await comes(503);
     assert.match(ready.reasons.join(), /^the log does not answer \(.+\)$/);
     assert.deepEqual(ready.databases.map(({ name, answers }) => [name, answers]), [['log', false], ['read models', true], ['outbox', true]]);
-    await machine.looks(5);
+    // Two seconds have passed until it counted as silent; after three, orders are refused at once.
+    await machine.looks(40);
     const { detail } = await exchange.refused('unavailable', 'POST', '/api/v1/orders', { body: await body(exchange, 90) });
     assert.match(String(detail), /^the log does not answer \(.+\); the request was not accepted$/);
 
     log.fate = () => 'pass';
     log.refuse();
     log.accept();
-    while (ready.status !== 200) ready = await readiness(exchange);
+    await comes(200);
     await exchange.place(alice);
   });
 });

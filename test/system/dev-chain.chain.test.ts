@@ -7,7 +7,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { computeAddress, id } from 'ethers';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
@@ -23,6 +22,7 @@ import { DirectoryInUse } from '../../service/embedded/directory-lock.js';
 import { isRunning, processIdentity } from '../../service/embedded/process-identity.js';
 import { contractOn, rpcTo } from '../support/json-rpc.js';
 import { haveEnded, killGuardOf } from '../support/process-table.js';
+import { until } from '../support/until.js';
 
 const MILLION_USDC = 1_000_000_000_000n;
 const TRANSFER = id('Transfer(address,address,uint256)');
@@ -157,7 +157,7 @@ describe('development chain', () => {
     const state = join(directory, 'kept/state.json.gz');
     const { ino } = statSync(state);
     await contractOn(url!, contracts.collateral, testUsdc).send(alice!.address, 'transfer', [bob!.address, 9n]);
-    while (statSync(state).ino === ino) await sleep(20);
+    await until('the state is written', () => statSync(state).ino !== ino || undefined);
     await killed(owner.child);
     await haveEnded([Number(pid)]);
 
@@ -191,7 +191,7 @@ describe('development chain', () => {
     for (let write = 0; write < 2; write++) {
       const { ino } = statSync(state);
       await rpcTo(first.rpcUrl)('evm_mine', []);
-      while (statSync(state).ino === ino) await sleep(20);
+      await until('the state is written', () => statSync(state).ino !== ino || undefined);
     }
     process.kill(first.pid, 'SIGKILL');
     assert.equal((await first.ended).message, `the development chain (pid ${first.pid}) was stopped: signal SIGKILL`);
@@ -208,7 +208,7 @@ describe('development chain', () => {
     assert.equal(asked.includes('anvil_dumpState'), false);
     await pay(chain, 1n);
     const looks = () => asked.slice(asked.indexOf('anvil_dumpState') + 1).filter((line) => line === 'eth_getBlockByNumber').length;
-    while (!asked.includes('anvil_dumpState') || looks() < 5) await sleep(20);
+    await until('a write and five looks', () => (asked.includes('anvil_dumpState') && looks() >= 5) || undefined);
     assert.equal(asked.filter((line) => line === 'anvil_dumpState').length, 1);
   });
 

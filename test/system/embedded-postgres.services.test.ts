@@ -1,17 +1,21 @@
 /** The embedded Postgres keeps its data through kill -9 of itself and of its owner, and is never run twice on a directory. */
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import pg from 'pg';
+import { within } from '../../engine/waiting.js';
 import { DirectoryInUse } from '../../service/embedded/directory-lock.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
 import { isRunning } from '../../service/embedded/process-identity.js';
+import { until } from '../support/until.js';
 import { haveEnded, killGuardOf, listProcesses, startedBy } from '../support/process-table.js';
+
+const PATIENCE_MS = 60_000;
 
 describe('embedded Postgres', () => {
   let home: string;
@@ -19,6 +23,14 @@ describe('embedded Postgres', () => {
   let directory: string;
   let children: ChildProcess[];
   let servers: EmbeddedPostgres[];
+  /** Has a cluster that nobody uses. */
+  let earlier: string;
+
+  before(async () => {
+    earlier = await mkdtemp(join(tmpdir(), 'prediction-exchange-embedded-'));
+    await (await startEmbeddedPostgres({ directory: earlier, log: () => undefined })).stop();
+  });
+  after(() => rm(earlier, { recursive: true, force: true, maxRetries: 50, retryDelay: 50 }));
 
   beforeEach(async () => {
     directory = home = await mkdtemp(join(tmpdir(), 'prediction-exchange-embedded-'));
@@ -30,9 +42,18 @@ describe('embedded Postgres', () => {
     for (const child of children) await killed(child);
     for (const server of servers) await server.stop();
     // Starting there once more stops what a killed owner has left running.
-    if (children.length > 0) await (await start()).stop();
+    if (isUsed()) await (await start()).stop();
     await rm(home, { recursive: true, force: true, maxRetries: 50, retryDelay: 50 });
   });
+
+  /** Whether a process works in the test's folder. */
+  const isUsed = () => listProcesses().some(({ command }) => command.includes(home));
+
+  /** The cluster of an earlier start is there: to make one takes long, and concerns some of the tests. */
+  async function hasCluster(): Promise<void> {
+    await mkdir(directory, { recursive: true });
+    await promisify(execFile)('cp', ['-a', join(earlier, 'cluster'), directory]);
+  }
 
   async function start(): Promise<EmbeddedPostgres> {
     const server = await startEmbeddedPostgres({ directory, log: () => undefined });
@@ -54,10 +75,13 @@ describe('embedded Postgres', () => {
     return {
       child,
       async until(pattern: RegExp): Promise<string> {
-        for (let line = await lines.next(); !line.done; line = await lines.next()) {
+        const end = Date.now() + PATIENCE_MS;
+        for (;;) {
+          const line = await within(lines.next(), Math.max(0, end - Date.now()));
+          if (line === undefined) throw new Error(`the other process has not written ${String(pattern)} within ${PATIENCE_MS / 1_000} s`);
+          if (line.done) throw new Error(`the other process ended before it wrote ${String(pattern)}`);
           if (pattern.test(line.value)) return line.value;
         }
-        throw new Error(`the other process ended before it wrote ${String(pattern)}`);
       },
     };
   }
@@ -95,6 +119,7 @@ describe('embedded Postgres', () => {
     it(`in ${where} ends with its owner, which is killed, without another start`, async () => {
       if (folders.length > 0) mkdirSync(join(directory, 'closed'), { mode: 0o700 });
       directory = join(directory, ...folders);
+      await hasCluster();
       const owner = startElsewhere();
       const [, url, pid] = (await owner.until(/^ready/)).split(' ');
       await query(url!, 'create table kept as select 1 as n');
@@ -107,11 +132,13 @@ describe('embedded Postgres', () => {
   }
 
   it('is reached by TCP too, and by TCP alone where the path is too long for a socket', async () => {
+    await hasCluster();
     const server = await start();
     assert.match(server.tcpUrl, /@127\.0\.0\.1:\d+\/postgres$/);
     assert.deepEqual(await query(server.tcpUrl, 'select 1 as one'), [{ one: 1 }]);
     await server.stop();
     directory = join(directory, 'd'.repeat(100));
+    await hasCluster();
     const long = await start();
     assert.equal(long.url, long.tcpUrl);
     assert.deepEqual(await query(long.url, 'select 1 as one'), [{ one: 1 }]);
@@ -139,7 +166,7 @@ describe('embedded Postgres', () => {
     const owner = startElsewhere();
     await owner.until(/performing post-bootstrap|running bootstrap/);
     await killed(owner.child);
-    while (listProcesses().some(({ command }) => command.includes(directory))) await sleep(20);
+    await until('initdb ends', () => !isUsed() || undefined);
     assert.equal(existsSync(join(directory, 'cluster')), false, 'the test needs a half-made cluster');
     mkdirSync(join(directory, 'making-abc'));
     writeFileSync(join(directory, 'making-abc/PG_VERSION'), '18\n');
@@ -150,6 +177,7 @@ describe('embedded Postgres', () => {
   });
 
   it('starts though the number in the pid file of a killed Postgres is now somebody else\'s', async () => {
+    await hasCluster();
     const first = await start();
     await query(first.url, 'create table kept as select 1 as n');
     process.kill(first.pid, 'SIGKILL');
@@ -166,6 +194,7 @@ describe('embedded Postgres', () => {
   });
 
   it('says why Postgres does not start, and lets the directory go', async () => {
+    await hasCluster();
     const first = await start();
     await first.stop();
     unlinkSync(join(directory, 'cluster/global/pg_control'));

@@ -8,6 +8,7 @@ import { createBell } from '../../engine/waiting.js';
 import { keepChain, latestBlock, type ChainKeeper } from '../../service/embedded/chain/chain-keeper.js';
 import { serveHeldChain, type HeldChain, type HeldChainOptions } from '../../service/embedded/chain/held-chain.js';
 import { testChain, type TestChain } from '../support/chain.js';
+import { until } from '../support/until.js';
 
 describe('held chain', () => {
   let chain: TestChain;
@@ -119,7 +120,7 @@ describe('held chain', () => {
       socket.setEncoding('utf8').on('data', (text: string) => { heard += text; });
       for (let asked = 1; asked <= 3; asked++) {
         socket.write(`POST / HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-        while (heard.split('0x7a69').length <= asked) await once(socket, 'data');
+        await until(`answer ${asked}`, () => heard.split('0x7a69').length > asked || undefined);
       }
       socket.destroy();
     });
@@ -254,7 +255,7 @@ describe('held chain', () => {
       const block = await mined();
       assert.equal(await resultOf(held.url, 'eth_blockNumber'), before);
       opened.ring();
-      while (await resultOf(held.url, 'eth_blockNumber') !== block);
+      await until(`block ${String(block)} is shown`, async () => await resultOf(held.url, 'eth_blockNumber') === block || undefined);
     });
 
     it('goes on with what is kept while writes fail, and says why', async () => {
@@ -267,7 +268,7 @@ describe('held chain', () => {
       await assert.rejects(keeper.keep(), /the disk is full/);
       assert.equal(lines[0], 'the development chain\'s state could not be kept: the disk is full');
       failing = false;
-      while (await resultOf(held.url, 'eth_blockNumber') !== block);
+      await until(`block ${String(block)} is shown`, async () => await resultOf(held.url, 'eth_blockNumber') === block || undefined);
     });
   });
 });

@@ -12,10 +12,12 @@ import { pause } from '../../engine/waiting.js';
 import { openPage } from '../support/chromium.js';
 import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
 import { createWatch, type Watch } from '../support/watch.js';
 
 const PATH = '/api/v1/prices/BTC/stream';
 const HOST = '127.0.0.1';
+const RETRY = 'retry: 2000\n';
 
 interface Got { readonly id: number; readonly data: string }
 
@@ -42,6 +44,7 @@ describe('the price stream, read by', function () {
     directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-stream-'));
     exchange = await exchangeStack();
     proxy = await startTcpProxy(target);
+    proxy.answer = soonAgain;
   });
   beforeEach(() => { expected.length = 0; });
   after(async () => {
@@ -71,7 +74,8 @@ describe('the price stream, read by', function () {
   };
   const streamsOf = async ({ url }: ExchangeProcess): Promise<number> =>
     Number(/^exchange_price_streams (\d+)$/m.exec(await (await fetch(`${url}/metrics`)).text())?.[1]);
-  const untilStreams = async (of: ExchangeProcess, count: number): Promise<void> => { while (await streamsOf(of) !== count) await pause(20); };
+  const untilStreams = async (of: ExchangeProcess, count: number): Promise<unknown> => (
+    await until(`${count} streams at ${of.url}`, async () => await streamsOf(of) === count || undefined));
 
   /** The reader has all that was recorded since the first event that it got, each once and in order. */
   const hasAll = async ({ got, watch }: Reader): Promise<void> => {
@@ -79,69 +83,68 @@ describe('the price stream, read by', function () {
     assert.deepEqual(got, expected);
   };
 
-  const clients: readonly [name: string, open: (url: string) => Promise<Reader>][] = [['a browser', openBrowser], ['curl', openCurl]];
-  for (const [name, open] of clients) {
-    it(`${name}: the newest price at once, and through cuts, restarts and refusals every price once, in order, from any process`, async () => {
-      const [first, second] = [await startQuery(), await startQuery()];
+  it('a browser and curl: the newest price at once, and through cuts, restarts and refusals every price once, in order, from any process', async () => {
+    const [first, second] = [await startQuery(), await startQuery()];
+    await record();
+    expected.length = 0;
+    await record();
+    go(first);
+    // The newest price is that of the read models.
+    await fetch(`${first.url}/api/v1/prices/BTC`, { headers: { 'X-Min-Log-Position': String(expected[0]!.id) } });
+    const address = `http://${HOST}:${proxy.port}${PATH}`;
+    const readers: readonly Reader[] = await Promise.all([openBrowser(address), openCurl(address)]);
+    const haveAll = () => Promise.all(readers.map(hasAll));
+    try {
+      await haveAll();
       await record();
-      expected.length = 0;
+      await haveAll();
+
+      proxy.refuse();
       await record();
+      await record();
+      go(second);
+      proxy.accept();
+      await haveAll();
+
+      await stop(second);
+      await record();
+      const third = await startQuery();
+      go(third);
+      await record();
+      await haveAll();
+
+      // They have missed nothing.
+      proxy.refuse();
+      await untilStreams(third, 0);
       go(first);
-      // The newest price is that of the read models.
-      await fetch(`${first.url}/api/v1/prices/BTC`, { headers: { 'X-Min-Log-Position': String(expected[0]!.id) } });
-      const reader = await open(`http://${HOST}:${proxy.port}${PATH}`);
-      try {
-        await hasAll(reader);
-        await record();
-        await hasAll(reader);
+      proxy.accept();
+      await untilStreams(first, readers.length);
+      await record();
+      await haveAll();
 
-        proxy.refuse();
-        await record();
-        await record();
-        go(second);
-        proxy.accept();
-        await hasAll(reader);
-
-        await stop(second);
-        await record();
-        const third = await startQuery();
-        go(third);
-        await record();
-        await hasAll(reader);
-
-        // It has missed nothing.
-        proxy.refuse();
-        await untilStreams(third, 0);
-        go(first);
-        proxy.accept();
-        await untilStreams(first, 1);
-        await record();
-        await hasAll(reader);
-
-        const full = await startQuery({ MAX_PRICE_STREAMS: '1' });
-        const taken = await fetch(`${full.url}${PATH}`);
-        const before = reader.refusals();
-        go(full);
-        proxy.refuse();
-        proxy.accept();
-        await reader.watch.until('a refusal', () => reader.refusals() > before);
-        await record();
-        await record();
-        go(third);
-        // Browsers keep the connection of a refusal.
-        proxy.refuse();
-        proxy.accept();
-        await hasAll(reader);
-        await taken.body!.cancel();
-        // The last reconnect may be behind all that was sent.
-        await record();
-        await hasAll(reader);
-      } finally {
-        await reader.close();
-      }
-      for (const each of [...processes]) await stop(each);
-    });
-  }
+      const full = await startQuery({ MAX_PRICE_STREAMS: '1' });
+      const taken = await fetch(`${full.url}${PATH}`);
+      const before = readers.map((reader) => reader.refusals());
+      go(full);
+      proxy.refuse();
+      proxy.accept();
+      await Promise.all(readers.map((reader, i) => reader.watch.until('a refusal', () => reader.refusals() > before[i]!)));
+      await record();
+      await record();
+      go(third);
+      // Browsers keep the connection of a refusal.
+      proxy.refuse();
+      proxy.accept();
+      await haveAll();
+      await taken.body!.cancel();
+      // The last reconnect may be behind all that was sent.
+      await record();
+      await haveAll();
+    } finally {
+      for (const reader of readers) await reader.close();
+    }
+    for (const each of [...processes]) await stop(each);
+  });
 
   it('a page of any site: answers with their headers, preflights, refusals', async () => {
     await record();
@@ -179,6 +182,13 @@ describe('the price stream, read by', function () {
     ]);
   });
 });
+
+/** A browser obeys the pause that a stream begins with: it is as long here as text, and shorter as time. */
+function soonAgain(answer: Buffer): Buffer {
+  const at = answer.indexOf(RETRY);
+  if (at >= 0) answer.write(RETRY.replace('2000', '0100'), at);
+  return answer;
+}
 
 /** EventSource as docs/prices.md says to use it: a new one, with the last id, when it has given up. */
 async function openBrowser(url: string): Promise<Reader> {

@@ -9,9 +9,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Wallet, id } from 'ethers';
 import ts from 'typescript';
-import { pause } from '../../engine/waiting.js';
 import { developmentAccounts } from '../../service/embedded/chain/dev-contracts.js';
 import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
+import { until } from '../support/until.js';
 
 const run = promisify(execFile);
 const PACKAGES = fileURLToPath(new URL('../../../node_modules', import.meta.url));
@@ -50,7 +50,7 @@ describe('exchange: the quick start', function () {
       kind: 'OpenMarket', v: 3, ifOver: 'close', at, marketId, question: 'Has it rained?', description: '', category: 'general', contractAddress: `0x${'e1'.repeat(20)}`,
       maker: trader.address.toLowerCase(), expiration: Math.floor(at / 1_000) + 2, chainId: Number(chainId), marketKind: 'standard',
     });
-    while ((await exchange.get(`/api/v1/resolution/${marketId}`, position))['expired'] !== true) await pause(50);
+    await until('the market expires', async () => (await exchange.get(`/api/v1/resolution/${marketId}`, position))['expired'] === true || undefined);
     const { markets: [first] } = await exchange.get('/api/v1/markets') as unknown as { markets: { id: string }[] };
     assert.equal(first!.id, marketId);
   }
@@ -121,7 +121,7 @@ describe('exchange: the quick start', function () {
         expiration: startTime + 900, chainId: Number(exchange.signing.domain.chainId), marketKind: 'quick', quick: { asset: 'BTC', startTime },
       });
       const strike = async () => ((await exchange.get('/api/v1/quick-markets/BTC'))['quickMarket'] as { startPrice: number | null } | null)?.startPrice ?? null;
-      while (await strike() === null) await pause(50);
+      await until('the market has its strike', async () => await strike() ?? undefined);
     });
 
     it('show the quick market that runs, and those before', async () => {
