@@ -1,7 +1,7 @@
 /** The machine's processes, for tests of what is left when a process is killed. */
 import { execFileSync } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isRunning, processIdentity } from '../../service/embedded/process-identity.js';
+import { until } from './until.js';
 
 export interface Listed {
   readonly pid: number;
@@ -45,5 +45,6 @@ export function killGuardOf(pid: number): void {
 /** Resolves when none of the processes runs any more. */
 export async function haveEnded(pids: readonly number[]): Promise<void> {
   const identities = pids.map((pid) => [pid, processIdentity(pid)] as const);
-  while (identities.some(([pid, identity]) => identity !== undefined && isRunning(pid) && processIdentity(pid) === identity)) await sleep(20);
+  const isLeft = ([pid, identity]: typeof identities[number]) => identity !== undefined && isRunning(pid) && processIdentity(pid) === identity;
+  await until(`processes ${pids.join()} have ended`, () => !identities.some(isLeft));
 }

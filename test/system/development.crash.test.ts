@@ -3,13 +3,14 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { OrderDomain } from '../../command/signing/typed-data.js';
 import { signedOrderRequests } from '../bench/signed-orders.js';
 import { eventsOf, isSettled, readHistory, replays, type History } from '../support/crash-checks.js';
+import { extent } from '../support/extent.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
 
-const KILLS = 4;
+const KILLS = extent({ push: 2, long: 8 });
 /** Sent at once, and killed when so many are answered. */
 const BURST = 60;
 const ANSWERED = 15;
@@ -42,10 +43,10 @@ describe('kill -9 of the development stack', function () {
       for (const { orderHash, position } of told) equal(found.entries[position]?.command.orderHash, orderHash);
       history = found;
     }
-    while (!isSettled(history)) {
-      await sleep(50);
+    await until('every fill has ended', async () => {
       history = await readHistory(service.url, history);
-    }
+      return isSettled(history);
+    });
     ok(eventsOf(history, 'FillMatched').length > 0);
     replays(history);
   });
