@@ -89,7 +89,13 @@ export async function mortalStack(
       await Promise.all([tcp.close(), rpc.close()]);
     },
   };
-  await Promise.race([ready(stack.url), stack.failed]);
+  try {
+    await Promise.race([ready(stack.url), stack.failed]);
+  } catch (error) {
+    // The caller has nothing yet that it could close.
+    await stack.close();
+    throw error;
+  }
   return stack;
 }
 
