@@ -13,7 +13,7 @@ import { until } from '../support/until.js';
 const KILLS = extent({ push: 2, long: 8 });
 /** Sent at once, and killed when so many are answered. */
 const BURST = 60;
-const ANSWERED = 15;
+const ANSWERED = 30;
 
 describe('kill -9 of the development stack', function () {
   this.timeout(240_000);
@@ -75,7 +75,8 @@ describe('kill -9 of the development stack', function () {
     const get = async (path: string): Promise<unknown> => (await fetch(service.url + path)).json();
     const { chains: [chain] } = await get('/api/v1/config') as { chains: { orderDomain: OrderDomain }[] };
     const { markets } = await get('/api/v1/markets') as { markets: { id: string }[] };
-    const marketIds = markets.map(({ id }) => id);
+    // One, in which so few orders meet each other.
+    const marketIds = markets.slice(0, 1).map(({ id }) => id);
     const requests = await signedOrderRequests({ count, seed: 1, marketIds, domain: chain!.orderDomain, expiration: 4_000_000_000 });
     return requests.map((bytes) => bytes.toString().split('\r\n\r\n')[1]!);
   }
