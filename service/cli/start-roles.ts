@@ -50,9 +50,11 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
   const keyVariables = hasDevChain ? [] : await keyVariablesOf(config.chains);
   const stackGrounds = { environment: process.env, urls: grounds.urls, hasDevChain, keyVariables };
   const environmentFor = (roles: readonly string[]) => childEnvironment(config, stackGrounds, roles);
-  // The front asks for the processes only once it listens, and that is after they have begun to start.
+  // Until they have begun to start, the front has none.
   const processes: { live: () => readonly LiveProcess[] } = { live: () => [] };
   const { front, open } = frontOf(config, { logger, live: () => processes.live(), started: grounds.started });
+  // First, since with PORT=0 it could otherwise get a port that is meant for a process.
+  const { url, leave, stop } = await open();
   const supervisor = supervise({
     managed: await places(config), changed: (live) => { file.write(live); }, hopeless: BAD_CONFIGURATION, stopTimeoutMs: config.stopTimeoutMs * 2,
     now: () => performance.now(), report: (level, line) => { logger[level](line, 'process'); },
@@ -67,7 +69,6 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
     await supervisor.stop();
     file.remove();
   } });
-  const { url, leave, stop } = await open();
   steps.unshift({ what: 'say that the stack leaves', run: leave }, { what: 'stop taking requests', run: stop });
   restart = () => {
     logger.info(`${RESTART_SIGNAL}: restarting the processes, one after the other`);

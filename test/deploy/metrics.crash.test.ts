@@ -7,6 +7,7 @@ import { allEndpoints } from '../../service/api/endpoints.js';
 import { DEPLOYED_ROLES, imageEnvironment, textOf, yamlOf } from '../support/deploy-files.js';
 import { namedIn, scraped } from '../support/metric-names.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
 
 interface Rule {
   readonly alert: string;
@@ -37,8 +38,11 @@ describe('deploy: metrics', () => {
     service = await startService({ DATA_DIR: directory, CHAIN_PORT: '0', LOG_LEVEL: 'info', KAFKA_BROKERS: '127.0.0.1:1' });
     // Series that begin with their first event: an order, and prices, of which the first ones never count.
     await fetch(`${service.url}/api/v1/orders`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
-    do known = scraped(await (await fetch(`${service.url}/metrics`)).text());
-    while (known.get('exchange_price_observations_passed_over')?.size === 0);
+    const { url } = service;
+    known = await until('a price is passed over', async () => {
+      const all = scraped(await (await fetch(`${url}/metrics`)).text());
+      return all.get('exchange_price_observations_passed_over')?.size !== 0 && all;
+    });
   });
 
   after(async () => {

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Wallet, ZeroHash, id, type HDNodeWallet } from 'ethers';
 import { rpcTo } from './json-rpc.js';
 import { deployedChain, testAccounts, type DeployedChain, type DeployedMarket } from './deployed-chain.js';
+import { extent } from './extent.js';
+import { until } from './until.js';
 
 /**
  * `rich`: collateral, shares, both allowed to the settlement. `permits`: allows collateral by permits only. `gasless`: rich, but without
@@ -35,8 +37,8 @@ const GAS = 1_000_000;
 /** Of the markets that are resolved on the way. */
 const BOND = 10n * USDC;
 const DISPUTE_WINDOW_S = 1;
-/** How long these can be traded. */
-const SHORT_S = 30;
+/** How long these can be traded: whoever splits in one waits for its end. */
+const SHORT_S = extent({ push: 12, long: 30 });
 
 export type CrashChain = Awaited<ReturnType<typeof crashChain>>;
 
@@ -86,7 +88,8 @@ export async function crashChain(random: () => number, { means: wanted = MEANS, 
     },
     /** Resolves when a proposal that is on the chain now can be disputed no more. */
     async disputeWindowPasses(): Promise<void> {
-      for (const start = await chain.now(); await chain.now() <= start + DISPUTE_WINDOW_S;) await sleep(50);
+      const start = await chain.now();
+      await until('a dispute window has passed', async () => await chain.now() > start + DISPUTE_WINDOW_S);
     },
     /** A stranger's transaction with somebody's signed message: it fails when the message has been carried out before. */
     async bring(method: string, args: readonly unknown[]): Promise<void> {

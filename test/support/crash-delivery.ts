@@ -1,7 +1,10 @@
 /** Requests to a service that dies all the time: each is sent until it is answered, by whichever life of the service. */
 import { Agent, request } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, Asked } from './gasless-wallet.js';
+import { until } from './until.js';
+
+/** Longer than any disaster lasts. */
+const ANSWER_S = 240;
 
 export interface DeliveryParts {
   /** Where the service is at present, or will be. */
@@ -16,19 +19,19 @@ export function crashDelivery({ url, answered }: DeliveryParts) {
   return {
     /** How many were sent again because the service died before it answered. */
     repeats: () => repeats,
-    async deliver(asked: Asked): Promise<Answer> {
-      for (;;) {
+    deliver(asked: Asked): Promise<Answer> {
+      return until(`an answer to ${asked.method} ${asked.path} that is not 503`, async () => {
         try {
           const answer = await ask(agent, await url(), asked);
           answered?.(asked, answer);
-          if (answer.status !== 503) return answer;
+          return answer.status !== 503 && answer;
         } catch (error) {
           // The connection's errors have codes.
           if ((error as NodeJS.ErrnoException).code === undefined) throw error;
           repeats++;
+          return undefined;
         }
-        await sleep(20);
-      }
+      }, ANSWER_S);
     },
   };
 }

@@ -2,9 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventStoreProcess } from './eventstore-process.js';
 import type { KafkaBroker } from './kafka-broker.js';
-import { until, type ToldClient } from './kafka-client.js';
+import type { ToldClient } from './kafka-client.js';
 import type { StackProcess } from './mortal-stack.js';
 import type { TcpProxy } from './tcp-proxy.js';
+import { until, within } from './until.js';
 
 export interface Disaster {
   readonly what: string;
@@ -68,7 +69,7 @@ export function of(scene: DisasterScene): readonly Disaster[] {
 }
 
 async function killedWhileSending({ broker, kafka }: DisasterScene): Promise<void> {
-  await new Promise<void>((resolve) => {
+  await within('a fill is sent to Kafka', new Promise<void>((resolve) => {
     kafka.fate = (request) => {
       if (!request.includes('"type":"FillMatched"')) return 'pass';
       kafka.fate = () => 'pass';
@@ -76,7 +77,7 @@ async function killedWhileSending({ broker, kafka }: DisasterScene): Promise<voi
       // The broker has it, and dies before it can say so, or before it has written it.
       return 'lose-reply';
     };
-  });
+  }));
   await broker.kill();
   await sleep(1_000);
   await broker.start();

@@ -7,6 +7,7 @@ import { crashDelivery } from './crash-delivery.js';
 import type { CrashChain, CrashTrader } from './crash-chain.js';
 import { deskOf, type CrashRelays, type CrashRelaysParts, type Relayed } from './crash-relays.js';
 import type { DeployedMarket } from './deployed-chain.js';
+import { until } from './until.js';
 
 export interface QuickOnChain extends DeployedMarket {
   readonly asset: string;
@@ -14,6 +15,8 @@ export interface QuickOnChain extends DeployedMarket {
 }
 
 const USDC = 10n ** 6n;
+/** Longer than a market lives, with all that may befall its resolution. */
+const RESOLVED_S = 300;
 const STAKE = 1_000n * USDC;
 /** Estimates would be of a state that other transactions change. */
 const GAS = 1_000_000;
@@ -118,10 +121,8 @@ export function quickRelays(parts: CrashRelaysParts, quick: CrashQuick): QuickRe
       const amount = 5n * USDC;
       await desk.carryOut('ctf-split', desk.client.bodies.sets(wallet, 'ctf-split', { conditionId: market.marketId, amount }), {});
       chain.funds.set(address, chain.funds.get(address)! - amount);
-      while (await quick.payoutsOf(market) === undefined) {
-        if (signal.aborted) return;
-        await sleep(100);
-      }
+      await until(`${market.marketId} is resolved`, async () => signal.aborted || await quick.payoutsOf(market) !== undefined, RESOLVED_S);
+      if (signal.aborted) return;
       await redeem(trader, market);
       lives++;
     }

@@ -11,6 +11,7 @@ import { MAX_UINT256, type DeployedMarket } from './deployed-chain.js';
 import type { SignedMessage } from '../../service/cli/demo/signed-requests.js';
 import { gaslessClientBy, type RelayAnswer } from './gasless-wallet.js';
 import { createRandom } from './random-commands.js';
+import { until } from './until.js';
 
 /** A request that the relayer has taken. */
 export interface Relayed {
@@ -50,6 +51,8 @@ const USDC = 10n ** 6n;
 const REST_MS = 200;
 /** A request is asked for again when the chain has not taken it for so long, as a transaction that fails has to be. */
 const IMPATIENT_MS = 1_000;
+/** Longer than any disaster lasts. */
+const TAKEN_S = 300;
 const HASH = /^0x[0-9a-f]{64}$/;
 
 type Random = () => number;
@@ -115,7 +118,11 @@ export async function deskOf({ address }: CrashTrader, { token, deliver, relayed
       };
       const brought = stranger?.(body);
       await Promise.all(Array.from({ length: times }, ask));
-      while (!await isTaken(own)) await ask();
+      await until(`the chain takes the messages of ${action}`, async () => {
+        if (await isTaken(own)) return true;
+        await ask();
+        return false;
+      }, TAKEN_S);
       if (again) await ask();
       await brought;
     },

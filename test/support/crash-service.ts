@@ -3,6 +3,7 @@ import { Transaction } from 'ethers';
 import { startRpcProxy, type RpcCall, type RpcProxy } from './rpc-proxy.js';
 import { spawnService, type SpawnedService } from './service-process.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
+import { within } from './until.js';
 
 /** When a life ends: so long after it began, so long after it listens, or at a question to the database or the chain. */
 export type Moment = { readonly at: 'start' | 'work'; readonly afterMs: number } | Question;
@@ -39,6 +40,9 @@ export interface MortalOptions {
   /** A moment that has not come so long after the service listens does not come. */
   readonly patienceMs?: number;
 }
+
+/** Longer than a start on a busy machine, and all patience after it. */
+const LIFE_S = 180;
 
 export async function mortalService({ databaseUrl, chainUrl, environment, patienceMs = 15_000 }: MortalOptions): Promise<MortalService> {
   const database = new URL(databaseUrl);
@@ -85,8 +89,8 @@ export async function mortalService({ databaseUrl, chainUrl, environment, patien
       if (moment.at === 'work') setTimeout(die, moment.afterMs);
       setTimeout(() => { end(life, 'SIGKILL'); }, patienceMs).unref();
     }, () => undefined);
-    await life.service.exited;
-    stopLying({ database: tcp, rpc });
+    await within('a life has ended', life.service.exited, LIFE_S);
+    if (isQuestion(moment)) stopLying({ database: tcp, rpc }, moment);
     if (!life.isKilled) await failure.promise;
     return { moment, listened: life.isListening, atMoment };
   }
@@ -98,13 +102,13 @@ export async function mortalService({ databaseUrl, chainUrl, environment, patien
     async stop() {
       const { service } = current!;
       end(current!, 'SIGTERM');
-      const code = await service.exited;
+      const code = await within('the service stops', service.exited);
       if (code !== 0) throw endError('the service did not stop well', service, code);
     },
     async close() {
       if (current !== undefined) {
         end(current, 'SIGKILL');
-        await current.service.exited;
+        await within('the service is dead', current.service.exited);
       }
       await Promise.all([tcp.close(), rpc.close()]);
     },
@@ -176,10 +180,10 @@ export function lieInWait({ database, log = database, kafka, rpc }: Doors, { at,
   };
 }
 
-/** Lets everything pass. */
-export function stopLying({ database, log, kafka, rpc }: Doors): void {
-  for (const door of [database, log, kafka]) if (door !== undefined) door.fate = () => 'pass';
-  rpc.fate = () => 'pass';
+/** Lets everything pass where the question was waited for; what happens at another door is somebody else's. */
+export function stopLying({ database, log = database, kafka, rpc }: Doors, { at }: Question): void {
+  if (at === 'chain') rpc.fate = () => 'pass';
+  else ({ database, log, kafka })[at]!.fate = () => 'pass';
 }
 
 /** Whether a call is about a transaction of this address that has been broadcast since. */

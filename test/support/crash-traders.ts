@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Signature, TypedDataEncoder, ZeroAddress } from 'ethers';
 import { cancelTypes, orderTypes, permitTypes } from '../../command/signing/typed-data.js';
 import { crashDelivery, type DeliveryParts } from './crash-delivery.js';
+import { extent } from './extent.js';
 import type { Answer } from './gasless-wallet.js';
 import { createRandom } from './random-commands.js';
 import type { CrashChain, CrashTrader, Means } from './crash-chain.js';
@@ -54,8 +55,11 @@ const SIDES: Readonly<Partial<Record<Means, 0 | 1>>> = { penniless: 0, shareless
 /** What may be wrong with an order here. */
 const REFUSALS = ['insufficient_balance', 'insufficient_allowance', 'nonce_cancelled', 'unknown_market', 'market_closed'];
 
+/** Of each trader; signing for all of them takes a core of its own in the long form. */
+const REST_MS = extent({ push: 250, long: 80 });
+
 export function crashTraders(parts: CrashTradersParts): CrashTraders {
-  const { chain, seed, restMs = 80 } = parts;
+  const { chain, seed, restMs = REST_MS } = parts;
   const { deliver, repeats } = crashDelivery(parts);
   const sign = signing(chain);
   const acknowledged = new Map<string, Acknowledged>();

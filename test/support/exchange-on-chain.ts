@@ -54,11 +54,11 @@ export interface RecordedEvents {
 }
 
 /** Less than any test's own time, so that what has not come is named. */
-const PATIENCE_MS = 90_000;
+const PATIENCE_S = 90;
 
 /** Resolves with what `attempt` gives as soon as it gives something. */
 export async function eventually<T>(what: string, attempt: () => Promise<T | undefined>): Promise<T> {
-  return await until(what, attempt, PATIENCE_MS);
+  return await until(what, attempt, PATIENCE_S);
 }
 
 export async function readiness(exchange: ExchangeStack): Promise<Readiness & { readonly status: number }> {

@@ -6,6 +6,10 @@ import { lieInWait, stopLying, type Doors, type Question } from './crash-service
 import { startRpcProxy } from './rpc-proxy.js';
 import { spawnStack } from './service-process.js';
 import { startTcpProxy } from './tcp-proxy.js';
+import { until, within } from './until.js';
+
+/** A stack whose processes have to share a busy machine becomes ready within this time. */
+const READY_S = 180;
 
 export interface StackProcess {
   readonly role: string;
@@ -68,7 +72,7 @@ export async function mortalStack(
     async kill(moment, random) {
       const candidates = await until(`a ${moment.role} lives`, () => {
         const found = processes().filter(({ role }) => role === moment.role);
-        return found.length > 0 ? found : undefined;
+        return found.length > 0 && found;
       });
       const part = moment.at === 'any' ? undefined : moment.part;
       const victim = part === undefined
@@ -85,7 +89,13 @@ export async function mortalStack(
       await Promise.all([tcp.close(), rpc.close()]);
     },
   };
-  await Promise.race([ready(stack.url), stack.failed]);
+  try {
+    await Promise.race([ready(stack.url), stack.failed]);
+  } catch (error) {
+    // The caller has nothing yet that it could close.
+    await stack.close();
+    throw error;
+  }
   return stack;
 }
 
@@ -121,7 +131,7 @@ async function comes(
     };
     lieInWait(doors, moment, die);
   });
-  stopLying(doors);
+  stopLying(doors, moment);
   if (!came) kill();
   return came;
 }
@@ -144,14 +154,14 @@ async function startSupervisor(environment: Readonly<Record<string, string>>) {
     async stop() {
       stopping = true;
       child.kill('SIGTERM');
-      const code = await exited;
+      const code = await within('the stack stops', exited);
       if (code !== 0) throw endError(code);
     },
     async end() {
       stopping = true;
       if (isOver(child)) return;
       child.kill('SIGTERM');
-      await exited;
+      await within('the stack ends', exited);
     },
   };
 }
@@ -160,16 +170,7 @@ function isOver({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-async function ready(url: string): Promise<void> {
-  await until(`${url} is ready`, async () => await fetch(`${url}/health/ready`).then(({ ok }) => ok, () => false) || undefined, 120_000);
-}
-
-export async function until<T>(what: string, find: () => T | undefined | Promise<T | undefined>, patienceMs = 60_000): Promise<T> {
-  const end = Date.now() + patienceMs;
-  for (;;) {
-    const found = await find();
-    if (found !== undefined) return found;
-    if (Date.now() > end) throw new Error(`never came: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+/** Resolves when all that is behind this address says that it works. */
+export async function ready(url: string): Promise<void> {
+  await until(`${url} is ready`, () => fetch(`${url}/health/ready`).then(({ ok }) => ok, () => false), READY_S);
 }

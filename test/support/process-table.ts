@@ -45,6 +45,6 @@ export function killGuardOf(pid: number): void {
 /** Resolves when none of the processes runs any more. */
 export async function haveEnded(pids: readonly number[]): Promise<void> {
   const identities = pids.map((pid) => [pid, processIdentity(pid)] as const);
-  const left = () => identities.filter(([pid, identity]) => identity !== undefined && isRunning(pid) && processIdentity(pid) === identity);
-  await until(`the processes ${pids.join()} end`, () => left().length === 0 || undefined);
+  const isLeft = ([pid, identity]: typeof identities[number]) => identity !== undefined && isRunning(pid) && processIdentity(pid) === identity;
+  await until(`processes ${pids.join()} have ended`, () => !identities.some(isLeft));
 }

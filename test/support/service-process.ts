@@ -4,8 +4,11 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { listenForSecrets } from './spoken-secrets.js';
+import { within } from './until.js';
 
 const LINES_KEPT = 40;
+/** A start on a busy machine takes less. */
+const START_S = 120;
 
 /** A service that may not listen yet. */
 export interface SpawnedService {
@@ -38,11 +41,11 @@ export async function startService(environment: Readonly<Record<string, string>>
     url, child, port: Number(new URL(url).port),
     async stop() {
       child.kill('SIGTERM');
-      return await exited;
+      return await within('the service stops', exited);
     },
     async kill() {
       child.kill('SIGKILL');
-      await exited;
+      await within('the service is dead', exited);
     },
   };
 }
@@ -88,7 +91,12 @@ function spawnProgram({ program, says, heard }: Program, environment: Readonly<R
   void exited.then(() => {
     for (const { reject } of [answering, listening]) reject(new Error(`the service ended before it listened:\n${lines.join('\n')}`));
   });
-  return { child, answering: answering.promise, listening: listening.promise, exited, lastLines: () => lines };
+  const told = (what: string, { promise }: typeof listening): Promise<string> => {
+    const url = within(`${program} ${what}`, promise, START_S);
+    url.catch(() => undefined);
+    return url;
+  };
+  return { child, answering: told('answers', answering), listening: told('listens', listening), exited, lastLines: () => lines };
 }
 
 /** What the log line of a process that does not work yet has in it. */

@@ -1,10 +1,42 @@
-/** Waits in tests: each has a limit, and says what it waited for when that has passed. */
-export async function until<T>(what: string, find: () => T | undefined | Promise<T | undefined>, patienceMs = 60_000): Promise<T> {
-  const end = Date.now() + patienceMs;
-  for (;;) {
-    const found = await find();
-    if (found !== undefined) return found;
-    if (Date.now() > end) throw new Error(`never came within ${patienceMs / 1_000} s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+/** Waiting for a state in tests, with a limit: what never comes has a name in the failure, and no test goes on for ever. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** So often is looked; tests that ask a busy machine's processes need not ask all the time. */
+const LOOK_MS = 20;
+
+/**
+ * Resolves with what `find` gives as soon as that is something. Rejects when it has given nothing, or false, for `limitS` seconds, also when one
+ * look does not come back; the error says that it was `what`, which may depend on how far it has come.
+ */
+export async function until<T>(
+  what: string | (() => string), find: () => T | undefined | false | Promise<T | undefined | false>, limitS = 60,
+): Promise<T> {
+  const late = new AbortController();
+  const look = async (): Promise<T> => {
+    for (;;) {
+      const found = await find();
+      if (found !== undefined && found !== false) return found;
+      if (late.signal.aborted) throw new Error('too late');
+      await sleep(LOOK_MS);
+    }
+  };
+  return await within(what, look(), limitS).finally(() => { late.abort(); });
+}
+
+/** Resolves with what comes; rejects when that takes longer than `limitS` seconds, with `what` it is. */
+export async function within<T>(what: string | (() => string), coming: Promise<T>, limitS = 60): Promise<T> {
+  let patience: NodeJS.Timeout | undefined;
+  coming.catch(() => undefined);
+  try {
+    return await Promise.race([
+      coming,
+      new Promise<never>((_resolve, reject) => {
+        patience = setTimeout(() => {
+          reject(new Error(`waited ${limitS} s, and it never came: ${typeof what === 'string' ? what : what()}`));
+        }, limitS * 1_000);
+      }),
+    ]);
+  } finally {
+    clearTimeout(patience);
   }
 }

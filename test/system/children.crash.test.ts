@@ -3,39 +3,40 @@ import { deepEqual, ok } from 'node:assert/strict';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { haveEnded, listProcesses, startedBy, type Listed } from '../support/process-table.js';
+import { ready } from '../support/mortal-stack.js';
 import { spawnService, spawnStack, type SpawnedService } from '../support/service-process.js';
+import { until, within } from '../support/until.js';
 
 describe('kill -9 of a service leaves no process behind', function () {
   this.timeout(120_000);
   let directory: string;
 
-  beforeEach(async () => {
+  // What a killed service leaves, the next one finds: its own cluster is made once.
+  before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-children-'));
     await chmod(directory, 0o755);
   });
-  afterEach(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+  after(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
 
   const environment = () => ({ DATA_DIR: join(directory, 'data'), CHAIN_PORT: '0', LOG_LEVEL: 'fatal' });
 
   /** Kills the service when it has started a process whose command line the pattern matches; returns all that it had started. */
   async function killAt(pattern: RegExp, { child, exited }: SpawnedService): Promise<readonly Listed[]> {
-    let left = startedBy(child.pid!);
-    while (!left.some(({ command }) => pattern.test(command))) {
+    const left = await until(`the service has started ${String(pattern)}`, () => {
       ok(child.exitCode === null, 'the service has ended by itself');
-      await sleep(10);
-      left = startedBy(child.pid!);
-    }
+      const started = startedBy(child.pid!);
+      return started.some(({ command }) => pattern.test(command)) && started;
+    });
     child.kill('SIGKILL');
-    await exited;
+    await within('the service is dead', exited);
     return left;
   }
 
   async function isQuiet(left: readonly Listed[]): Promise<void> {
     await haveEnded(left.map(({ pid }) => pid));
     // What was started between the listing and the kill.
-    while (listProcesses().some(({ command }) => command.includes(directory))) await sleep(20);
+    await until('nothing runs that was started', () => !listProcesses().some(({ command }) => command.includes(directory)));
   }
 
   for (const [when, pattern] of [
@@ -54,8 +55,7 @@ describe('kill -9 of a service leaves no process behind', function () {
 
   it('when every role is a process of its own', async () => {
     const stack = spawnStack({ ...environment(), LOG_LEVEL: 'info', PROCESSES: 'projections engine+indexer lane+settlement query+api' });
-    const url = await stack.listening;
-    while (!await fetch(`${url}/health/ready`).then(({ ok: ready }) => ready, () => false)) await sleep(100);
+    await ready(await stack.listening);
     const left = await killAt(/\/anvil --host/, stack);
     deepEqual(left.filter(({ command }) => command.includes('/service/main.js')).length, 4);
     await isQuiet(left);

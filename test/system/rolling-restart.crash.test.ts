@@ -13,15 +13,20 @@ import { eventsOf, isSettled, provesAnswers, provesFills, readHistory, replays, 
 import { provesRelays } from '../support/crash-relay-checks.js';
 import { crashRelays, type CrashRelays } from '../support/crash-relays.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
+import { SEED, extent } from '../support/extent.js';
 import { bearerToken } from '../support/gasless-wallet.js';
-import { until, type StackProcess } from '../support/mortal-stack.js';
+import { ready, type StackProcess } from '../support/mortal-stack.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { listenToPrices, type PriceListener } from '../support/price-listener.js';
 import { createRandom } from '../support/random-commands.js';
 import { spawnStack, type SpawnedService } from '../support/service-process.js';
+import { until, within } from '../support/until.js';
 
-const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_122);
-const PROCESSES = ['api', 'api', 'query', 'query', 'engine', 'engine', 'lane+settlement', 'lane+settlement', 'relayer', 'relayer', 'indexer+projections', 'prices'];
+/** Every process is started twice, which is most of what this test costs. */
+const PROCESSES = extent({
+  push: ['query+api', 'query+api', 'engine', 'engine', 'lane+settlement', 'lane+settlement', 'relayer', 'relayer', 'indexer+projections+prices'],
+  long: ['api', 'api', 'query', 'query', 'engine', 'engine', 'lane+settlement', 'lane+settlement', 'relayer', 'relayer', 'indexer+projections', 'prices'],
+});
 
 interface Told { readonly path: string; readonly status: number; readonly code: unknown }
 
@@ -45,7 +50,6 @@ describe('a rolling restart under load', function () {
   const keyHolders = new Set<string>();
 
   const processes = async () => JSON.parse(await readFile(join(directory, 'roles.json'), 'utf8')) as readonly StackProcess[];
-  const isReady = async (base: string) => (await fetch(`${base}/health/ready`).then(({ ok: is }) => is, () => false)) || undefined;
 
   function note(path: string, status: number, body: unknown): void {
     if (status >= 500) failures.push({ path, status, code: (body as Partial<Record<'code' | 'error', unknown>>).code ?? (body as { error?: unknown }).error });
@@ -62,7 +66,7 @@ describe('a rolling restart under load', function () {
     });
     createInterface(stack.child.stdout!).on('line', (line) => { takeovers.push(.../the other engine has [a-z ]+/.exec(line) ?? []); });
     url = await stack.listening;
-    await until('the stack is ready', () => isReady(url), 120_000);
+    await ready(url);
     const parts = {
       chain, url: () => Promise.resolve(url), seed: SEED,
       answered: ({ path }: { path: string }, { status, body }: { status: number; body: unknown }) => { note(path, status, body); },
@@ -78,27 +82,27 @@ describe('a rolling restart under load', function () {
     const relaysEnd = new AbortController();
     const relaying = relays.relay(relaysEnd.signal);
     prices = listenToPrices(`${url}/api/v1/prices/BTC/stream`, ending.signal);
-    await until('prices come', () => prices.ids.length > 0 || undefined);
+    await until('prices come', () => prices.ids.length > 0);
     stack.child.kill('SIGUSR2');
     const restarted = until('every process is another one', async () => {
       const now = await processes();
-      return now.length === PROCESSES.length && now.every(({ pid }) => earlier.every((each) => each.pid !== pid)) ? true : undefined;
-    }, 180_000);
+      return now.length === PROCESSES.length && now.every(({ pid }) => earlier.every((each) => each.pid !== pid));
+    }, 240);
     await Promise.race([restarted, ...loads.map((load) => load.then(() => { throw new Error('the load has ended'); }))]);
-    for (const { port } of await processes()) await until('each is ready', () => isReady(`http://127.0.0.1:${port}`), 60_000);
+    for (const { port } of await processes()) await ready(`http://127.0.0.1:${port}`);
     await lookForKeys();
     await sleep(500);
     relaysEnd.abort();
     ending.abort();
-    await Promise.all([...loads, prices.done, relaying]);
+    await within('all requests are answered and the stream of prices has ended', Promise.all([...loads, prices.done, relaying]), 120);
     history = await until('every fill has ended', async () => {
       const known = await readHistory(url);
-      return isSettled(known) ? known : undefined;
-    }, 60_000);
+      return isSettled(known) && known;
+    });
   });
   after(async () => {
     stack.child.kill('SIGTERM');
-    const code = await stack.exited;
+    const code = await within('the stack stops', stack.exited);
     await chain.stop();
     await database.drop();
     await rm(directory, { recursive: true });

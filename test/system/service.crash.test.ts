@@ -1,7 +1,6 @@
 /**
  * `kill -9` of the whole service at random moments while traders trade on a real chain, some of them through the relayer: nothing
- * acknowledged is lost, nothing is done twice, and in the end history, read models, clients and chain say the same. `CRASH_SEED` chooses
- * another run, `CRASH_KILLS` (34 or more) how long it is.
+ * acknowledged is lost, nothing is done twice, and in the end history, read models, clients and chain say the same.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -14,23 +13,22 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
 import type { AuditReport } from '../../service/audit/report.js';
-import { projections } from '../../projections/catalogue.js';
 import { crashActs } from '../support/crash-acts.js';
 import { crashChain, type ChainMode, type CrashChain } from '../support/crash-chain.js';
 import {
   eventsOf, isSettled, provesAnchors, provesAnswers, provesBalances, provesFills, provesOrders, readHistory, replays, type History,
 } from '../support/crash-checks.js';
+import { hasReadAll, provesReadModels } from '../support/crash-end-checks.js';
 import { mortalService, type Death, type Moment, type MortalService } from '../support/crash-service.js';
 import { provesClaims, provesRelays } from '../support/crash-relay-checks.js';
 import { crashRelays, type CrashRelays } from '../support/crash-relays.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
 import { testAccounts } from '../support/deployed-chain.js';
+import { SEED, extent } from '../support/extent.js';
 import { bearerToken } from '../support/gasless-wallet.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { createRandom } from '../support/random-commands.js';
-
-const KILLS = Number(process.env['CRASH_KILLS'] ?? 102);
-const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_121);
+import { until, within } from '../support/until.js';
 
 /** A third of the kills each. */
 const MODES: readonly ChainMode[] = [
@@ -43,8 +41,11 @@ const MODES: readonly ChainMode[] = [
 const RELAYER = testAccounts()[8]!.address.toLowerCase();
 const RELAY = 'relay';
 
-/** Where a crash hurts, in the order of a fill's life, then of a relayed request's; the third names whose transaction it is about. */
-const QUESTIONS: readonly (readonly ['database' | 'chain', text: string, of?: string])[] = [
+/** Whose question it is, its text, and the address or the purpose that names whose transaction it is about. */
+type QuestionText = readonly ['database' | 'chain', text: string, of?: string];
+
+/** Where a crash hurts, in the order of a fill's life, then of a relayed request's. */
+const QUESTIONS: readonly QuestionText[] = [
   ['database', '"kind":"PlaceOrder"'],
   ['database', '"type":"FillMatched"'],
   ['database', 'insert into settlement.fills'],
@@ -73,7 +74,33 @@ const QUESTIONS: readonly (readonly ['database' | 'chain', text: string, of?: st
   ['database', 'write_relays'],
 ];
 
-describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
+/**
+ * The kills of a push, in which each third has one of the modes: before the nth question arrives, or when it has been answered and nobody is
+ * told. The long form has every question both ways, mostly soon after a start.
+ */
+const CHOSEN: readonly (readonly ['before' | 'after', nth: number, ...QuestionText] | 'start' | 'work')[] = [
+  'work',
+  // Taken by the log, and not yet decided.
+  ['after', 20, 'database', '"kind":"PlaceOrder"'],
+  // Decided, and not yet in the log.
+  ['before', 10, 'database', '"type":"FillMatched"'],
+  ['after', 5, 'database', 'insert into settlement.fills'],
+  'start',
+  // Signed and kept, and neither in the history nor on the chain.
+  ['after', 3, 'database', 'insert into lane.transactions'],
+  // On the chain, and nobody knows.
+  ['after', 3, 'chain', 'eth_sendRawTransaction'],
+  ['before', 3, 'database', '"kind":"SettleFill"'],
+  ['after', 2, 'database', '"kind":"RequestRelay"'],
+  ['after', 2, 'chain', 'eth_sendRawTransaction', RELAYER],
+  ['before', 2, 'database', '"kind":"EndRelay"'],
+  ['after', 10, 'database', 'write_positions'],
+];
+const KILLS = extent({ push: CHOSEN.length, long: 102 });
+/** The questions that are due. */
+const DUE = extent({ push: CHOSEN.flatMap((each) => typeof each === 'string' ? [] : [each.slice(2) as unknown as QuestionText]), long: QUESTIONS });
+
+describe(`kill -9 under load, on a chain (SEED=${SEED})`, function () {
   this.timeout(900_000);
   const random = createRandom(SEED);
   let directory: string;
@@ -113,7 +140,7 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
       await Promise.race([dieOften().then(quiet), mined, service.failed, chainEnded]);
     } catch (error) {
       // What ends by itself stops answering before it has gone and it is known why.
-      await Promise.race([service.failed, chainEnded, sleep(30_000, undefined, { ref: false })]);
+      await Promise.race([service.failed, chainEnded, sleep(5_000, undefined, { ref: false })]);
       throw error;
     } finally {
       mining.abort();
@@ -134,7 +161,7 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
     const trading = Promise.all([traders.trade(stopping.signal), relays.relay(stopping.signal), act(stopping.signal)]);
     trading.catch(() => undefined);
     try {
-      const moments = momentsOf(KILLS, random);
+      const moments = extent({ push: chosenMoments, long: momentsOf })(random);
       const live = async (moment: Moment) => {
         deaths.push(await Promise.race([service.live(moment), trading.then(() => { throw new Error('trading has ended'); })]));
       };
@@ -143,30 +170,53 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
         await live(moment);
       }
       // On a busy machine a moment may not come in time: then it has a second chance.
-      for (const [at, text, of] of QUESTIONS) if (!metMoments().has(nameOf({ text, of }))) await live({ at, text, of, number: 1, answered: true });
+      for (const [at, text, of] of DUE) if (!metMoments().has(nameOf({ text, of }))) await live({ at, text, of, number: 1, answered: true });
       await service.start();
+      await goesOnUntilAllHasHappened();
     } finally {
       stopping.abort();
     }
-    await trading;
+    await within('traders have got all answers, and relayed requests of every kind', trading, 240);
+  }
+
+  /** In a push the lives are few: the last one goes on until everything has happened that the proofs are about. */
+  async function goesOnUntilAllHasHappened(): Promise<void> {
+    let known: History | undefined;
+    await until(() => `what the proofs need: ${missingIn(known!).join()}`, async () => {
+      known = await readHistory(await service.url(), known);
+      return missingIn(known).length === 0;
+    }, 120);
+  }
+
+  /** What the proofs are about and has not happened. */
+  function missingIn(known: History): string[] {
+    const reasons = eventsOf(known, 'FillFailed').map(({ reason }) => reason as string);
+    const events = new Set(known.entries.flatMap(({ outcome }) => outcome.events.map(({ type }) => type)));
+    const byPermit = new Set(chain.traders.filter(({ means }) => means === 'permits').map(({ address }) => address));
+    return [
+      ...['buyer_insufficient_balance', 'seller_insufficient_shares', 'seller_not_approved'].filter((reason) => !reasons.includes(reason)),
+      ...(['SharesTransferred', 'NonceFloorRaised', 'OrderReinstated'] as const).filter((type) => !events.has(type)),
+      ...eventsOf(known, 'FillSettled').length > KILLS ? [] : [`more than ${KILLS} settled fills`],
+      ...eventsOf(known, 'FillSettled').some(({ buyer }) => byPermit.has(buyer)) ? [] : ['a settled fill of a buyer by permit'],
+      ...traders.cancelled.size > 0 ? [] : ['a cancelled order'],
+    ];
   }
 
   /** Resolves when every fill, every relayed request and every transaction has ended. */
   async function quiet(): Promise<void> {
     const url = await service.url();
-    for (let known = await readHistory(url); !isSettled(known) || await isSending(); known = await readHistory(url, known)) await sleep(100);
+    let known: History | undefined;
+    await until('every fill, every relayed request and every transaction has ended', async () => {
+      known = await readHistory(url, known);
+      return isSettled(known) && !await isSending();
+    }, 120);
   }
 
   /** The whole history, once the last blocks with events are final and read. */
   async function settledHistory(): Promise<History> {
     const url = await service.url();
-    await chain.rpc('anvil_mine', [MODES.at(-1)!.confirmations]);
-    const latest = Number(await chain.rpc('eth_blockNumber'));
-    for (;;) {
-      const { chains: [state] } = await (await fetch(`${url}/health/ready`)).json() as { chains: { finalBlock: number; lagBlocks: number }[] };
-      if (state!.lagBlocks === 0 && state!.finalBlock >= latest - MODES.at(-1)!.confirmations) return readHistory(url);
-      await sleep(50);
-    }
+    await hasReadAll(chain, url, MODES.at(-1)!.confirmations);
+    return await readHistory(url);
   }
 
   const metMoments = () => new Set(deaths.flatMap(({ moment, atMoment }) => atMoment && 'text' in moment ? [nameOf(moment)] : []));
@@ -189,19 +239,13 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
     }
   }
 
-  it('was killed at every moment, and traders, fills and the chain did all that the test needs', () => {
-    deepEqual(metMoments(), new Set(QUESTIONS.map(([, text, of]) => nameOf({ text, of }))));
-    for (const listened of [true, false]) ok(deaths.filter((death) => death.listened === listened).length > KILLS / 10);
-    const reasons = new Set(eventsOf(history, 'FillFailed').map(({ reason }) => reason));
-    for (const reason of ['buyer_insufficient_balance', 'seller_insufficient_shares', 'seller_not_approved'] as const) ok(reasons.has(reason), reason);
-    ok(eventsOf(history, 'FillSettled').length > KILLS);
-    ok(traders.cancelled.size > 0);
+  it('was killed at every moment that was due, and traders, fills and the chain did all that the test needs', () => {
+    deepEqual(metMoments(), new Set(DUE.map(([, text, of]) => nameOf({ text, of }))));
+    ok(deaths.length >= KILLS);
+    for (const at of ['work', 'start']) ok(deaths.some(({ moment, atMoment }) => atMoment && moment.at === at), at);
+    for (const listened of [true, false]) ok(deaths.filter((death) => death.listened === listened).length >= Math.floor(KILLS / 10));
+    deepEqual(missingIn(history), []);
     ok(traders.repeats() > 0);
-    const byPermit = chain.traders.filter(({ means }) => means === 'permits').map(({ address }) => address);
-    ok(eventsOf(history, 'FillSettled').some(({ buyer }) => byPermit.includes(buyer)));
-    ok(eventsOf(history, 'SharesTransferred').length > 0);
-    ok(eventsOf(history, 'NonceFloorRaised').length > 0);
-    ok(eventsOf(history, 'OrderReinstated').length > 0);
     deepEqual(new Set(eventsOf(history, 'RelayRequested').map(({ action }) => action)), new Set(RELAY_ACTIONS));
     ok(relays.refusals.size > 0);
     ok([...relays.relayed.values()].some(({ contested }) => contested));
@@ -231,13 +275,7 @@ describe(`kill -9 under load, on a chain (CRASH_SEED=${SEED})`, function () {
 
   it('wrote digests on the chain that are the history\'s', async () => { await provesAnchors(history, chain); });
 
-  it('has read models that are those of the whole history, row by row', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL('../../service/cli/rebuild.js', import.meta.url)), 'all'], {
-      env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
-    });
-    deepEqual(stdout.trim().split('\n').map((line) => line.replace(/from \d+/, 'from all')), projections.map(({ name }) => (
-      `${name}: rebuilt from all command outcomes; 0 rows differed from the old read model`)));
-  });
+  it('has read models that are those of the whole history, row by row', async () => { await provesReadModels({ DATABASE_URL: database.url }); });
 
   it('passes an audit from outside, with the chain and the read models', async () => {
     const tool = fileURLToPath(new URL('../../service/cli/audit.js', import.meta.url));
@@ -277,9 +315,18 @@ function nameOf({ text, of = '' }: { readonly text: string; readonly of?: string
   return `${text} ${of}`;
 }
 
+/** When to kill in a push. */
+function chosenMoments(random: () => number): Moment[] {
+  return CHOSEN.map((chosen): Moment => {
+    if (typeof chosen === 'string') return { at: chosen, afterMs: 450 + random() % 300 };
+    const [when, nth, at, text, of] = chosen;
+    return { at, text, of, number: nth + random() % nth, answered: when === 'after' };
+  });
+}
+
 /** When to kill: mostly at one of the questions in turn, before or after its answer; every fourth time while it starts or works. */
-function momentsOf(kills: number, random: () => number): Moment[] {
-  return Array.from({ length: kills }, (_, i): Moment => {
+function momentsOf(random: () => number): Moment[] {
+  return Array.from({ length: KILLS }, (_, i): Moment => {
     if (i % 12 === 0) return { at: 'work', afterMs: random() % 800 };
     if (i % 4 === 0) return { at: 'start', afterMs: 400 + random() % 1_200 };
     const [at, text, of] = QUESTIONS[(i - 1 - Math.floor(i / 4)) % QUESTIONS.length]!;

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { lockDirectory } from '../../service/embedded/directory-lock.js';
 import { testChain, type TestChain } from '../support/chain.js';
-import { until as untilDefined } from '../support/mortal-stack.js';
 import { testDatabase } from '../support/postgres.js';
 import { spawnService, spawnStack, type SpawnedService } from '../support/service-process.js';
+import { until, within } from '../support/until.js';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -56,7 +56,7 @@ describe('a start that cannot succeed', function () {
 
   /** Waits for the end of the start; returns the message of its one fatal line. */
   async function refusal({ exited, lastLines }: SpawnedService, code: number): Promise<string> {
-    const exitCode = await exited;
+    const exitCode = await within('the end of the start', exited);
     const lines = lastLines();
     const fatal = lines.filter((line) => line.includes('"level":"fatal"')).map((line) => JSON.parse(line) as { msg: string });
     assert.deepEqual(lines.filter((line) => /^ +at |\\n +at /.test(line)), [], 'a stack');
@@ -108,11 +108,20 @@ describe('a start that cannot succeed', function () {
     ['the catalogue is missing', () => withDatabase({ CATALOGUE: join(directory, 'absent.json') }), 78, /\(ENOENT\): correct CATALOGUE, or unset it/],
     ['the catalogue is malformed', () => withDatabase({ CATALOGUE: write('catalogue.json', '{"markets":1}') }), 78, /\(CATALOGUE\) is malformed: .*: correct the file$/],
   ];
-  for (const [what, environment, code, message] of cases) {
+  const begun: Promise<{ readonly message: string; readonly lines: readonly string[] }>[] = [];
+  /** Two at a time, since a start has one thread: each begins when the one before the last has ended. */
+  const begin = (i: number): typeof begun[number] => begun[i] ??= (async () => {
+    await begun[i - 2]?.catch(() => undefined);
+    const [, environment, code] = cases[i]!;
+    const spawned = spawnService({ DATA_DIR: join(directory, `data-${i}`), CHAIN_PORT: '0', ...await environment() });
+    return { message: await refusal(spawned, code), lines: spawned.lastLines() };
+  })();
+  before('begins all of them', () => { for (const i of cases.keys()) begin(i).catch(() => undefined); });
+  for (const [i, [what, , , message]] of cases.entries()) {
     it(`says what to do: ${what}`, async () => {
-      const spawned = spawnService({ DATA_DIR: join(directory, 'data'), CHAIN_PORT: '0', ...await environment() });
-      assert.match(await refusal(spawned, code), message);
-      assert.equal(spawned.lastLines().some((line) => line.includes('hidden')), false, 'a secret');
+      const { message: said, lines } = await begin(i);
+      assert.match(said, message);
+      assert.equal(lines.some((line) => line.includes('hidden')), false, 'a secret');
     });
   }
 
@@ -122,7 +131,7 @@ describe('a start that cannot succeed', function () {
     const made = spawnService(settings);
     await made.listening;
     made.child.kill('SIGTERM');
-    await made.exited;
+    await within('the service stops', made.exited);
     assert.match(await refusal(spawnService({ ...settings, CHAIN_ID: '5' }), 78),
       /the history has markets on chain 31337, but the settings \(CHAINS, CHAIN_ID\) name only 5: set it back, or start with an empty database/);
   });
@@ -137,14 +146,14 @@ describe('a start that cannot succeed', function () {
 
   it('shows the stack with LOG_LEVEL=debug, on a line of its own', async () => {
     const { exited, lastLines } = spawnService({ DATA_DIR: join(directory, 'data'), PORT: portTaken(), LOG_LEVEL: 'debug' });
-    assert.equal(await exited, 1);
+    assert.equal(await within('the end of the start', exited), 1);
     const levels = lastLines().filter((line) => line.includes('is in use')).map((line) => JSON.parse(line) as { level: string; error?: string });
     assert.deepEqual(levels.map(({ level, error }) => [level, error?.includes('\n    at ') ?? false]), [['fatal', false], ['debug', true]]);
   });
 
   it('lists all faults of the settings, without a stack', async () => {
     const { exited, lastLines } = spawnService({ PORT: 'x', LOG_LEVEL: 'loud' });
-    assert.equal(await exited, 78);
+    assert.equal(await within('the end of the start', exited), 78);
     assert.deepEqual(lastLines().map((line) => line.replace(/:.*/, '')), ['The configuration is wrong in 2 places', '  PORT', '  LOG_LEVEL']);
   });
 
@@ -154,7 +163,7 @@ describe('a start that cannot succeed', function () {
     const { chains: [named] } = await (await fetch(`${await service.listening}/api/v1/config`)).json() as { chains: { contracts: { settlement: string } }[] };
     const lines = service.lastLines().map((line) => JSON.parse(line) as Record<string, unknown>);
     service.child.kill('SIGTERM');
-    assert.equal(await service.exited, 0);
+    assert.equal(await within('the service stops', service.exited), 0);
     assert.equal(lines.find(({ msg }) => msg === 'orders settle on this chain')?.['settlement'], named!.contracts.settlement);
     const starting = Object.keys(lines.find(({ msg }) => msg === 'starting') ?? {});
     assert.deepEqual(['CHAIN_PORT', 'SETTLEMENT_ADDRESS', 'PROCESSES'].map((name) => starting.includes(name)), [true, false, false]);
@@ -169,7 +178,7 @@ describe('a start that cannot succeed', function () {
       return { status: answer.status, retryAfter: answer.headers.get('retry-after'), body: await answer.json() as Record<string, unknown> };
     };
     assert.deepEqual(await asked('/health/live').then(({ status }) => status), 200);
-    await until(async () => (await asked('/health/ready')).body['reasons']?.toString() === waits);
+    await until('the reason is told', async () => (await asked('/health/ready')).body['reasons']?.toString() === waits);
     const { status, body } = await asked('/health/ready');
     assert.deepEqual([status, body['ready'], body['reasons']], [503, false, [waits]]);
     for (const [path, method] of [['/api/v1/orders', 'POST'], ['/api/v1/markets', 'GET'], ['/api/v1/config', 'GET'], ['/api/v1/relayer/ctf-split', 'POST']] as const) {
@@ -177,7 +186,7 @@ describe('a start that cannot succeed', function () {
       assert.deepEqual([refused.status, refused.retryAfter], [503, '1'], path);
     }
     service.child.kill('SIGTERM');
-    assert.equal(await service.exited, 0);
+    assert.equal(await within('the service stops', service.exited), 0);
     const lines = service.lastLines();
     assert.equal(lines.filter((line) => line.includes(waits)).length, 1, 'told once');
     assert.equal(lines.some((line) => line.includes('hidden')), false, 'a secret');
@@ -190,11 +199,7 @@ describe('a start that cannot succeed', function () {
     });
     await service.listening;
     service.child.kill('SIGTERM');
-    assert.equal(await service.exited, 0);
+    assert.equal(await within('the service stops', service.exited), 0);
     assert.match(service.lastLines().join('\n'), /its fills wait until the chain can be reached/);
   });
 });
-
-function until(isSo: () => Promise<boolean>): Promise<true> {
-  return untilDefined('a state', async () => await isSo() || undefined);
-}

@@ -1,6 +1,6 @@
 /**
  * Single processes of each role, as supervisors on several machines start them, in random orders and before their Postgres: each listens at
- * once, says what it waits for, and works as soon as that has come. `CRASH_SEED` chooses other orders.
+ * once, says what it waits for, and works as soon as that has come.
  */
 import { deepEqual, equal, match } from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -16,17 +16,17 @@ import { createFront } from '../../service/supervision/front.js';
 import { crashChain, type CrashChain } from '../support/crash-chain.js';
 import { eventsOf, isSettled, provesAnswers, provesFills, readHistory } from '../support/crash-checks.js';
 import { crashTraders, type CrashTraders } from '../support/crash-traders.js';
-import { until } from '../support/mortal-stack.js';
+import { SEED, isLong } from '../support/extent.js';
 import { createRandom } from '../support/random-commands.js';
 import { spawnService, type SpawnedService } from '../support/service-process.js';
+import { until, within } from '../support/until.js';
 
-const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_122);
 /** Roles that answer from the read models. */
 const READERS: readonly RoleName[] = ['query', 'api', 'relayer'];
 
 interface Readiness { readonly ready: boolean; readonly reasons: readonly string[]; readonly roles: readonly string[] }
 
-describe(`processes that are started by themselves, in any order (CRASH_SEED=${SEED})`, function () {
+describe(`processes that are started by themselves, in any order (SEED=${SEED})`, function () {
   this.timeout(300_000);
   const random = createRandom(SEED);
   const running = new Map<RoleName, { readonly service: SpawnedService; readonly url: string }>();
@@ -52,7 +52,7 @@ describe(`processes that are started by themselves, in any order (CRASH_SEED=${S
     postgres = undefined;
   });
   after(async () => {
-    await stopAll();
+    await stop(ROLE_NAMES);
     await postgres?.stop();
     await chain.stop();
     await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
@@ -75,11 +75,11 @@ describe(`processes that are started by themselves, in any order (CRASH_SEED=${S
     running.set(role, { service, url: await service.answering });
   }
 
-  async function stopAll(): Promise<void> {
-    const stopped = [...running.values()];
-    running.clear();
+  async function stop(roles: readonly RoleName[]): Promise<void> {
+    const stopped = roles.flatMap((role) => running.get(role) ?? []);
+    for (const role of roles) running.delete(role);
     for (const { service } of stopped) service.child.kill('SIGTERM');
-    for (const { service } of stopped) equal(await service.exited, 0, service.lastLines().join('\n'));
+    for (const { service } of stopped) equal(await within('a process stops', service.exited), 0, service.lastLines().join('\n'));
   }
 
   async function readiness(role: RoleName): Promise<Readiness & { readonly status: number }> {
@@ -89,11 +89,11 @@ describe(`processes that are started by themselves, in any order (CRASH_SEED=${S
 
   const reasonsAre = (role: RoleName, reason: RegExp) => until(`${role} says ${String(reason)}`, async () => {
     const { status, ready, reasons } = await readiness(role);
-    return status === 503 && !ready && reasons.length === 1 && reason.test(reasons[0]!) ? true : undefined;
+    return status === 503 && !ready && reasons.length === 1 && reason.test(reasons[0]!);
   });
   const areReady = async (roles: readonly RoleName[]) => {
     for (const role of roles) {
-      await until(`${role} is ready`, async () => (await readiness(role)).ready || undefined, 120_000);
+      await until(`${role} is ready`, async () => (await readiness(role)).ready, 120);
       await running.get(role)!.service.listening;
     }
   };
@@ -118,12 +118,12 @@ describe(`processes that are started by themselves, in any order (CRASH_SEED=${S
   const provesTrading = () => proxied(async () => {
     const [wanted, ending] = [traders.acknowledged.size + 20, new AbortController()];
     const trading = traders.trade(ending.signal);
-    await Promise.race([trading, until('orders are taken', () => traders.acknowledged.size >= wanted || undefined)]);
+    await Promise.race([trading, until('orders are taken', () => traders.acknowledged.size >= wanted)]);
     ending.abort();
-    await trading;
+    await within('traders have got all answers', trading);
     const history = await until('every fill has ended', async () => {
       const known = await readHistory(proxyUrl);
-      return isSettled(known) && eventsOf(known, 'FillSettled').length > 0 ? known : undefined;
+      return isSettled(known) && eventsOf(known, 'FillSettled').length > 0 && known;
     });
     provesAnswers(history, traders);
     await provesFills(history, chain);
@@ -148,15 +148,17 @@ describe(`processes that are started by themselves, in any order (CRASH_SEED=${S
     await areReady(ROLE_NAMES);
     await provesTrading();
     for (const { service } of running.values()) equal(service.lastLines().some((line) => line.includes(password)), false, 'a secret');
-    await stopAll();
   });
 
   it('the projections last: the processes that answer from the read models say so, the others work', async () => {
+    // In the long form all of them start without read models, in a push only those that need them.
+    const stopped = isLong ? ROLE_NAMES : [...READERS, 'projections'] as const;
+    await stop(stopped);
     const client = new pg.Client({ connectionString: databaseUrl() });
     await client.connect();
     await client.query('drop schema read_models cascade');
     await client.end();
-    for (const role of shuffled(ROLE_NAMES.filter((each) => each !== 'projections'))) await start(role);
+    for (const role of shuffled(stopped.filter((each) => each !== 'projections'))) await start(role);
     await areReady(ROLE_NAMES.filter((role) => role !== 'projections' && !READERS.includes(role)));
     for (const role of READERS) {
       await reasonsAre(role, new RegExp(`^waiting for the read models at 127\\.0\\.0\\.1:${port}/postgres: no process with the projections role has made them yet$`));
@@ -164,7 +166,6 @@ describe(`processes that are started by themselves, in any order (CRASH_SEED=${S
     await start('projections');
     await areReady(ROLE_NAMES);
     await provesTrading();
-    await stopAll();
   });
 });
 
