@@ -13,6 +13,7 @@ import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memo
 import { startReplica, type Replica, type ReplicaOptions } from '../../engine/run/replica.js';
 import { appendAll } from '../support/log-records.js';
 import { createRandomCommands, crowd, marketId, START_MS, traderAddress } from '../support/random-commands.js';
+import { until } from '../support/until.js';
 
 interface Running {
   readonly replica: Replica;
@@ -37,14 +38,6 @@ async function startPlain(log: Log, options: Partial<ReplicaOptions> = {}): Prom
       return replica.done;
     },
   };
-}
-
-async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!await condition()) {
-    if (performance.now() > end) throw new Error(`never came within 60 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
 }
 
 /** Records of a random history, and the digests that a plain replay gives. */

@@ -10,8 +10,8 @@ import { closeServer } from '../../service/http/server.js';
 import { createHistory, type History, type HistoryOptions } from '../../service/roles/handlers/history.js';
 import { recordedHistory, type RecordedHistory } from '../support/recorded-history.js';
 import { startShell, type RunningShell } from '../support/shell.js';
-import { until } from '../support/kafka-client.js';
 import { once } from '../support/wire.js';
+import { until } from '../support/until.js';
 
 const PATH = '/api/v1/events';
 const NDJSON = { Accept: 'application/x-ndjson' };

@@ -7,11 +7,10 @@ import type { Command } from '../../engine/records/commands.js';
 import type { MemoryStore } from '../../engine/log/memory/memory-log.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 import { deployedChain, type DeployedChain } from '../support/deployed-chain.js';
-import {
-  advances, catchUp, newStore, patiently, quickRpc, startIndexer, takenFacts, until, type IndexerStackOptions,
-} from '../support/indexer-stack.js';
+import { advances, catchUp, newStore, patiently, quickRpc, startIndexer, takenFacts, type IndexerStackOptions } from '../support/indexer-stack.js';
 import { answering, startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js';
 import { createRandom } from '../support/random-commands.js';
+import { until } from '../support/until.js';
 
 type Answer = (method: string, params: readonly unknown[], ask: () => Promise<unknown>) => Promise<unknown>;
 interface Log { blockNumber: string; blockHash: string; logIndex: string }

@@ -8,9 +8,8 @@ import { createMemoryLog, type MemoryStore } from '../../engine/log/memory/memor
 import { orderOf } from '../support/anchored-batch.js';
 import { TEST_CHAIN_ID } from '../support/chain.js';
 import { deployedChain, type DeployedChain, type DeployedMarket } from '../support/deployed-chain.js';
-import {
-  catchUp, newStore, quickRpc, sharesTaken, startIndexer, takenFacts, until, type IndexerStack, type IndexerStackOptions,
-} from '../support/indexer-stack.js';
+import { catchUp, newStore, quickRpc, sharesTaken, startIndexer, takenFacts, type IndexerStack, type IndexerStackOptions } from '../support/indexer-stack.js';
+import { until } from '../support/until.js';
 
 type Account = DeployedChain['operator'];
 

@@ -11,9 +11,9 @@ import { events } from '../../query/history/events.js';
 import { sizeOf, startExampleConsumer, takenBy, type ExampleConsumer, type ExampleOptions } from '../support/example-consumer.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { sharedBroker } from '../support/shared-broker.js';
-import { until } from '../support/kafka-client.js';
 import { kafkaScene, memoryCheckpoints, type KafkaScene } from '../support/kafka-scene.js';
 import { startShell, type RunningShell } from '../support/shell.js';
+import { until } from '../support/until.js';
 
 const KILLS = 6;
 

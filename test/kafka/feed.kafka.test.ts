@@ -6,9 +6,9 @@ import type { Checkpoints } from '../../command/feed/kafka/publisher.js';
 import { FEED_START } from '../../command/feed/sequence.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { sharedBroker } from '../support/shared-broker.js';
-import { until } from '../support/kafka-client.js';
 import { kafkaScene, memoryCheckpoints, type Follower, type KafkaScene } from '../support/kafka-scene.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
 
 describe('kafka: the fill feed', () => {
   let broker: KafkaBroker;

@@ -8,9 +8,10 @@ import { createLogFeed } from '../../command/feed/log-feed.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { sharedBroker } from '../support/shared-broker.js';
-import { clientTo, contentOf, newTopic, until } from '../support/kafka-client.js';
+import { clientTo, contentOf, newTopic } from '../support/kafka-client.js';
 import { kafkaScene, type KafkaScene } from '../support/kafka-scene.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { until } from '../support/until.js';
 
 interface Told extends Publisher {
   readonly told: readonly string[];

@@ -13,8 +13,9 @@ import type { FeedHealth } from '../../service/process/readiness.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { sharedBroker } from '../support/shared-broker.js';
-import { clientTo, contentOf, newTopic, until } from '../support/kafka-client.js';
+import { clientTo, contentOf, newTopic } from '../support/kafka-client.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { until } from '../support/until.js';
 
 describe('kafka: the feed role', () => {
   let broker: KafkaBroker;

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
-import { pause } from '../../engine/waiting.js';
 import { openReadModels } from '../../query/database.js';
 import { parseConfig } from '../../service/config.js';
 import { createLogger } from '../../service/logger.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { until } from '../support/until.js';
 
 const HASH = `0x${'ab'.repeat(32)}`;
 /** A figure that a role shows in the metrics, where it shows one. */
@@ -81,7 +81,7 @@ describe('service: a process with some of the roles', () => {
 
   it('engine: records their outcomes, and makes no read models', async () => {
     await start('engine');
-    await until(async () => (await lengths())[1] === markets);
+    await until('every command has its outcome', async () => (await lengths())[1] === markets);
     assert.equal(await hasReadModels(), false);
     assert.deepEqual(await told('engine'), { roles: ['engine'], parts: ['engine'], figures: ['replica'] });
   });
@@ -94,7 +94,7 @@ describe('service: a process with some of the roles', () => {
 
   it('query: answers reads, without an engine', async () => {
     await start('query');
-    await until(async () => (await ask('query', 'GET', '/api/v1/markets')).body['count'] === markets);
+    await until('all markets are listed', async () => (await ask('query', 'GET', '/api/v1/markets')).body['count'] === markets);
     assert.deepEqual(await told('query'), { roles: ['query'], parts: ['readModels'], figures: [] });
   });
 
@@ -140,8 +140,4 @@ function methodsIn({ headers }: Answer): string[] | undefined {
 async function fetchText(url: string, method: string): Promise<{ status: number; headers: Headers; text: string }> {
   const response = await fetch(url, { method });
   return { status: response.status, headers: response.headers, text: await response.text() };
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!await isSo()) await pause(20);
 }

@@ -7,7 +7,8 @@ import { OutboxUnavailable, type LaneUser } from '../../command/lane/requests.js
 import type { PartitionPosition } from '../../command/feed/sequence.js';
 import type { SequencedMessage } from '../../command/feed/messages.js';
 import { createHistory, digestAt, marketIn, spokenFeed, type SpokenFeed } from '../support/fill-feed.js';
-import { createIntakes, logOf, shown, shows, until, type Intakes } from './running-intake.js';
+import { createIntakes, logOf, shown, shows, type Intakes } from './running-intake.js';
+import { until } from '../support/until.js';
 
 export interface IntakeAdapter {
   openStore(options: Pick<StoreOptions, 'signal' | 'standingBy' | 'lock'>): Promise<IntakeStore>;

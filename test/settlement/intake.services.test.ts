@@ -12,7 +12,8 @@ import { appendAll, newRecord } from '../support/log-records.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { describeIntake } from './intake-contract.js';
-import { createIntakes, logOf, shown, shows, until, type RunningIntake } from './running-intake.js';
+import { createIntakes, logOf, shown, shows, type RunningIntake } from './running-intake.js';
+import { until } from '../support/until.js';
 
 const [red, blue] = [marketIn(2), marketIn(5)];
 

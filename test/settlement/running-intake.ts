@@ -4,6 +4,7 @@ import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { encodeOutcome } from '../../engine/records/codec.js';
 import { digestAt } from '../support/fill-feed.js';
 import { appendAll, newRecord } from '../support/log-records.js';
+import { until } from '../support/until.js';
 
 const BACKOFF = { firstMs: 5, longestMs: 20 };
 
@@ -19,14 +20,6 @@ const anyLog: IntakeOptions['log'] = {
   length: () => Promise.resolve(0),
   read: (_stream, position) => Promise.resolve([{ position, ...newRecord(encodeOutcome('{"at":1,"events":[]}', digestAt(position))) }]),
 };
-
-export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 30_000;
-  while (!await condition()) {
-    if (Date.now() > end) throw new Error(`never came within 30 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 3));
-  }
-}
 
 export interface RunningIntake { readonly intake: Intake; stop(): Promise<void> }
 
@@ -64,6 +57,6 @@ export function shown({ intake }: RunningIntake, chainId = 1): Shown {
 }
 
 /** Resolves when the intake shows this. */
-export function shows(running: RunningIntake, expected: Shown, chainId = 1): Promise<void> {
-  return until(`${JSON.stringify(expected)} is shown`, () => JSON.stringify(shown(running, chainId)) === JSON.stringify(expected));
+export async function shows(running: RunningIntake, expected: Shown, chainId = 1): Promise<void> {
+  await until(`${JSON.stringify(expected)} is shown`, () => JSON.stringify(shown(running, chainId)) === JSON.stringify(expected));
 }

@@ -15,6 +15,7 @@ import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
 import { createBell } from '../../engine/waiting.js';
 import { address, bytes32 } from '../support/scenario.js';
+import { until } from '../support/until.js';
 
 const CHAIN = { chainId: 5, contracts: { settlement: address('settlement') } } as unknown as SettlementOptions['chain'];
 const PERMIT = { nonce: '0', value: '1', deadline: '1900000000', v: 27 as const, r: bytes32('r'), s: bytes32('s') };
@@ -164,13 +165,6 @@ function fill(number: number): UnsettledFill {
 const mined = (block: number, succeeded = true): Ending => ({ kind: 'mined', txHash: bytes32('tx'), block, succeeded });
 const ended = (ending: Ending): RequestStatus => ({ kind: 'ended', ending });
 const fillsOf = (asked: readonly Asked[]) => asked.map(({ note }) => note.fills);
-
-async function until(what: string, condition: () => boolean): Promise<void> {
-  for (let turns = 0; !condition(); turns++) {
-    if (turns > 5_000) throw new Error(`never came: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-}
 
 describe('settlement: worker', () => {
   let scene: Scene;

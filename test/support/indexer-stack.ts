@@ -8,6 +8,7 @@ import type { Command } from '../../engine/records/commands.js';
 import { createMemoryLog, createMemoryStore, type MemoryStore } from '../../engine/log/memory/memory-log.js';
 import { startReplica } from '../../engine/run/replica.js';
 import type { ChainCursor, EngineView } from '../../engine/run/view.js';
+import { until } from './until.js';
 
 export interface IndexerStack {
   readonly indexer: Indexer;
@@ -133,14 +134,6 @@ export async function sharesTaken(store: MemoryStore): Promise<Record<string, bi
 /** Outcomes are written a moment after they are decided. */
 async function recorded({ records: { commands, outcomes } }: MemoryStore): Promise<void> {
   await until('the outcomes are written', () => outcomes.length === commands.length);
-}
-
-export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!await condition()) {
-    if (performance.now() > end) throw new Error(`never came within 60 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
 }
 
 export function newStore(): MemoryStore {

@@ -45,12 +45,3 @@ export async function contentOf(client: KafkaClient, topic: string): Promise<rea
   });
   return content;
 }
-
-/** Resolves once the condition holds. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!await condition()) {
-    if (performance.now() > end) throw new Error(`never came: ${what}`);
-    await sleep(20);
-  }
-}

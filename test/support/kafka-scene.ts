@@ -9,8 +9,9 @@ import { createSequencer, FEED_START, partitionsAfter, type FeedPosition } from 
 import type { Log, NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { feedHistory } from './feed-history.js';
-import { clientTo, newTopic, until, type ToldClient } from './kafka-client.js';
+import { clientTo, newTopic, type ToldClient } from './kafka-client.js';
 import { appendAll } from './log-records.js';
+import { until } from './until.js';
 
 export interface KafkaScene {
   readonly topic: { readonly topic: string; readonly replication: 1; readonly minInsync: 1 };

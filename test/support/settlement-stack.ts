@@ -28,6 +28,7 @@ import { startReplica, type Replica } from '../../engine/run/replica.js';
 import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
 import { TEST_CHAIN_ID } from './chain.js';
 import { settlementContracts, type SettlementContracts, type SignedOrder } from './settlement-contracts.js';
+import { until } from './until.js';
 
 /** What outlives a stop: the chain, the log's records, the lane's outbox. */
 export interface SettlementWorld {
@@ -74,8 +75,8 @@ export interface SettlementStack {
   /** All events from a position on, as recorded. */
   events(from?: number): Promise<Event[]>;
   /** Resolves when no fill is unsettled. */
-  settled(): Promise<void>;
-  until(what: string, condition: () => boolean | Promise<boolean>): Promise<void>;
+  settled(): Promise<unknown>;
+  until(what: string, condition: () => boolean | Promise<boolean>): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -145,16 +146,17 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
     })), options.altered),
     ...options.settlement,
   });
+  const come = (what: string, condition: () => boolean | Promise<boolean>) => until(() => `${what}; reports:\n${reports.join('\n')}`, condition);
   return {
     log, replica, lane, settlement, intake, indexer, reports, submit,
     place: (signed, permit) => submit(placeOrder(signed, permit)),
     async events(from = 0) {
-      await until('the outcomes are recorded', () => replica.recording!.written === view.position, reports);
+      await until('the outcomes are recorded', () => replica.recording!.written === view.position);
       return eventsFrom(log, from);
     },
-    settled: () => until('every fill is settled or has failed', () => (
-      [...view.unsettledFills({ chainId: world.chain.chainId, from: 0 })].length === 0), reports),
-    until: (what, condition) => until(what, condition, reports),
+    settled: () => come('every fill is settled or has failed', () => (
+      [...view.unsettledFills({ chainId: world.chain.chainId, from: 0 })].length === 0)),
+    until: come,
     async stop() {
       stopping.chain.abort(new Error('the test stops the stack'));
       await Promise.all([settlement.done, lane.done, indexer?.done, intake.done]);
@@ -188,7 +190,7 @@ function startIndexer(
     append: (records) => log.append('commands', records),
     outcomeOf,
     async digestAt(position) {
-      await until(`outcome ${position} is recorded`, () => replica.recording!.written > position, []);
+      await until(`outcome ${position} is recorded`, () => replica.recording!.written > position);
       const [record] = await log.read('outcomes', position, 1);
       return decodeOutcome(record!.data).digest;
     },
@@ -260,15 +262,5 @@ async function eventsFrom(log: Log, from: number): Promise<Event[]> {
     if (page.length === 0) return events;
     events.push(...page.flatMap(({ data }) => decodeOutcome(data).events));
     position += page.length;
-  }
-}
-
-const PATIENCE_MS = 30_000;
-
-async function until(what: string, condition: () => boolean | Promise<boolean>, reports: readonly string[]): Promise<void> {
-  const end = Date.now() + PATIENCE_MS;
-  while (!await condition()) {
-    if (Date.now() > end) throw new Error(`never came: ${what}; reports:\n${reports.join('\n')}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -1,7 +1,7 @@
 /** Waiting for a state in tests, with a limit: what never comes has a name in the failure, and no test goes on for ever. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** So often is looked; tests that ask a busy machine's processes need not ask all the time. */
+/** The longest pause between two looks. The first ones are shorter: most states come within a few milliseconds. */
 const LOOK_MS = 20;
 
 /**
@@ -13,11 +13,11 @@ export async function until<T>(
 ): Promise<T> {
   const late = new AbortController();
   const look = async (): Promise<T> => {
-    for (;;) {
+    for (let looks = 1; ; looks++) {
       const found = await find();
       if (found !== undefined && found !== false) return found;
       if (late.signal.aborted) throw new Error('too late');
-      await sleep(LOOK_MS);
+      await sleep(Math.min(looks, LOOK_MS));
     }
   };
   return await within(what, look(), limitS).finally(() => { late.abort(); });
