@@ -55,7 +55,8 @@ const CHOSEN: readonly (readonly [disaster: string, when: 'before' | 'after', ..
   ['Kafka is away', 'after', 'lane', 'chain', 'eth_sendRawTransaction'],
   ['the network is half-open', 'before', 'settlement', 'database', 'insert into settlement.fills'],
   ['the topic is deleted', 'after', 'indexer', 'log', '"kind":"SettleFill"'],
-  ['the EventStoreDB is killed', 'before', 'projections', 'database', 'write_positions'],
+  // It comes with every match, also while the chain's facts wait for the log.
+  ['the EventStoreDB is killed', 'before', 'projections', 'database', 'write_trades'],
 ];
 
 /** A kill, a disaster, or both at once. */
