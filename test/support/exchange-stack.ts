@@ -13,7 +13,7 @@ import type { Machine } from '../../service/conditions/conditions.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import { createLogger } from '../../service/logger.js';
 import { documentedClient, type Answered, type DocumentedClient } from './documented-client.js';
-import { exchangeDatabase, type TestDatabase } from './postgres.js';
+import { exchangeDatabase, testDatabase, type TestDatabase } from './postgres.js';
 import { listenForSecrets } from './spoken-secrets.js';
 
 export interface ExchangeStack extends DocumentedClient {
@@ -89,7 +89,8 @@ export async function exchangeStack(
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-stack-'));
   await writeFile(join(directory, 'catalogue.json'), JSON.stringify(catalogue));
   let nonce = 0;
-  const database = await exchangeDatabase();
+  // Where log and outbox have databases of their own, this one has nothing of theirs.
+  const database = 'LOG_URL' in settings || 'OUTBOX_URL' in settings ? await testDatabase() : await exchangeDatabase();
   return await start({ settings, directory, database, chains, machine, logged, nextNonce: () => ++nonce }).catch(async (error: unknown) => {
     await database.drop();
     await rm(directory, { recursive: true });

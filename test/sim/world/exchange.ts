@@ -161,8 +161,8 @@ export class Exchange {
     const { tools: { domain, recovery } } = this.parts;
     const { log, clock, replica, writerId, report, fail } = await this.shared(run, { number, alter, records: true });
     const role = await engine.start({
-      log, logger: { warn: (text: string) => { report('warn', text); } }, now: () => clock.now(), conditions: { clock }, replica: () => Promise.resolve(replica),
-      replicaHealth: () => ({ reasons: [] }),
+      log, logger: { warn: (text: string) => { report('warn', text); } }, now: () => clock.now(), conditions: { clock }, machine: { lookEveryMs: LOOK_MS },
+      replica: () => Promise.resolve(replica), replicaHealth: () => ({ reasons: [] }),
     } as unknown as SharedParts);
     role.failed.catch(fail);
     run.process.atEnd(() => { void role.stop(); });
