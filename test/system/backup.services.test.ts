@@ -1,4 +1,4 @@
-/** `npm run tool -- backup` on an exchange that takes orders: restored into another Postgres, it has the same digest, and the exchange goes on there. */
+/** `npm run tool -- backup` while orders are taken: restored into another Postgres, it has the same digest, and the exchange goes on there. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** The history in a file: what `npm run tool -- export` writes, or any download of `GET /api/v1/events` as NDJSON; gzip where the name ends in `.gz`. */
+/** The history in a file: of `npm run tool -- export`, or any download of `GET /api/v1/events` as NDJSON; gzip where it ends in `.gz`. */
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
