@@ -17,34 +17,47 @@ export const ALWAYS = {
   'npm start, npm run demo': '.ci/smoke',
 };
 
-const NODE = ['package.json', 'package-lock.json', 'tsconfig.json', 'tools/'];
+const BUILD = ['package.json', 'package-lock.json', 'tsconfig.json', 'tools/'];
+const STACKS = ['service/process/', 'service/supervision/', 'service/embedded/', 'service/projection-thread/', '.ci/serving'];
 
 /** At a push that changes one of the files that a part covers: paths of files, or of folders with a closing slash. */
 export const LONG = {
   'go-ethereum': {
     command: 'TESTS=geth npm test',
-    covers: [...NODE, 'contracts-abi/', 'command/chain/', 'command/indexer/', 'command/lane/', 'service/chains/', 'service/deploy/', 'test/support/geth.ts',
-      'test/support/lane-stack.ts', 'test/lane/lane.geth.test.ts', 'test/system/', '.ci/geth'],
+    covers: [
+      ...BUILD, 'contracts-abi/', 'command/chain/', 'command/indexer/', 'command/lane/', 'service/chains/', 'service/deploy/', '.ci/geth',
+      'test/support/geth.ts', 'test/support/lane-stack.ts', 'test/support/deployed-chain.ts', 'test/support/exchange-on-chain.ts',
+      'test/lane/lane.geth.test.ts', 'test/system/chain-faults.geth.test.ts', 'test/system/demo.geth.test.ts', 'test/system/exchange.geth.test.ts',
+    ],
   },
   'Node 24': {
     command: 'TESTS=unit .ci/node24 npm test && TESTS=system/development.crash .ci/node24 npm test && .ci/node24 .ci/roles',
-    covers: [...NODE, 'service/process/', 'service/supervision/', 'service/embedded/', 'service/projection-thread/', '.ci/node24', '.ci/roles', '.ci/serving'],
+    covers: [...BUILD, ...STACKS, '.ci/node24', '.ci/roles', 'test/system/development.crash.test.ts', 'test/support/service-process.ts'],
   },
   'Kafka 4': {
     command: 'KAFKA_VERSION=4.1.1 TESTS=kafka npm test',
-    covers: [...NODE, 'command/feed/', 'service/feed/', 'test/kafka/', 'test/support/kafka-pom.xml', 'test/support/kafka-broker.ts', 'test/support/kafka-jars.ts'],
+    covers: [
+      ...BUILD, 'command/feed/', 'service/feed/', 'test/kafka/', 'test/support/kafka-pom.xml', 'test/support/kafka-broker.ts',
+      'test/support/kafka-jars.ts', 'test/support/kafka-scene.ts', 'test/support/kafka-client.ts', '.ci/java',
+    ],
   },
   'auditors': {
     command: 'TESTS=auditors npm test',
-    covers: [...NODE, 'docs/auditing/', 'docs/auditing.md', 'engine/', 'command/signing/', 'command/feed/', 'query/', 'service/api/', 'test/kafka/',
-      'test/system/python-auditor.auditors.test.ts', 'test/support/python-auditor.ts', 'test/support/java-consumer.ts', '.ci/python'],
+    covers: [
+      ...BUILD, 'docs/auditing/', 'docs/auditing.md', 'engine/', 'command/signing/', 'command/feed/', 'query/', 'service/api/', '.ci/python',
+      'test/kafka/java-consumer.auditors.test.ts', 'test/system/python-auditor.auditors.test.ts', 'test/support/python-auditor.ts',
+      'test/support/java-consumer.ts',
+    ],
   },
   'EventStoreDB': {
     command: 'TESTS=eventstore npm test',
-    covers: [...NODE, 'engine/log/', 'engine/run/', 'service/process/', 'service/roles/', 'test/system/', 'test/support/'],
+    covers: [
+      ...BUILD, 'engine/log/', 'engine/run/', 'service/process/', 'service/roles/', 'test/support/', 'test/system/roles-under-kills.ts',
+      'test/system/roles.eventstore.test.ts',
+    ],
   },
   'demo on its own stack': {
     command: 'npm run --silent demo',
-    covers: [...NODE, 'service/cli/demo.ts', 'service/cli/demo/', 'service/embedded/', 'service/process/'],
+    covers: [...BUILD, ...STACKS, 'service/cli/demo.ts', 'service/cli/demo/', 'command/relayer/', 'contracts-abi/'],
   },
 };
