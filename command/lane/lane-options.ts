@@ -37,8 +37,10 @@ export interface LanePolicy {
   readonly maxInFlight: number;
   /** The most transactions that are not over. */
   readonly maxOpen: number;
-  /** How often the chain is looked at. */
+  /** How often the chain is looked at while a transaction is under way. */
   readonly pollMs: number;
+  /** How often otherwise, unless `pollMs` is longer. A new request does not wait for it. */
+  readonly idlePollMs: number;
   /** An attempt is replaced when it is not mined within this many blocks and `bumpAfterMs`. */
   readonly bumpAfterBlocks: number;
   readonly bumpAfterMs: number;
@@ -60,7 +62,7 @@ export interface LanePolicy {
 
 /** 2^24 gas is EIP-7825's limit per transaction. */
 export const LANE_POLICY: LanePolicy = {
-  maxFeePerGas: 500_000_000_000n, minPriorityFeePerGas: 1n, maxGasLimit: 1n << 24n, maxInFlight: 16, maxOpen: 1_000, pollMs: 1_000,
+  maxFeePerGas: 500_000_000_000n, minPriorityFeePerGas: 1n, maxGasLimit: 1n << 24n, maxInFlight: 16, maxOpen: 1_000, pollMs: 1_000, idlePollMs: 1_000,
   bumpAfterBlocks: 5, bumpAfterMs: 15_000, rebroadcastMs: 15_000, lostAfterMs: 60_000, gapAfterMs: 60_000, looks: 3, looksApartMs: 1_000,
   backoffMs: [250, 500, 1_000, 2_000, 5_000, 10_000, 30_000], publishMs: 5_000,
 };

@@ -81,7 +81,7 @@ class LaneRun {
   /** Resolves when the lane has stopped. Failures are reported and retried, since recorded transactions must not be abandoned. */
   async keepRunning(): Promise<void> {
     const { signal } = this.stopping;
-    const { policy: { backoffMs, pollMs } } = this.options;
+    const { policy: { backoffMs, pollMs, idlePollMs } } = this.options;
     let failures = 0;
     while (!signal.aborted) {
       const rung = this.held?.bell.rung();
@@ -91,7 +91,7 @@ class LaneRun {
         if (this.failure !== undefined) this.report('note', 'goes on');
         this.failure = undefined;
         await this.publish(held);
-        if (held.bell.rung() === rung) await held.bell.wait(signal, pollMs);
+        if (held.bell.rung() === rung) await held.bell.wait(signal, this.isIdle() ? Math.max(pollMs, idlePollMs) : pollMs);
       } catch (error) {
         if (signal.aborted) break;
         await this.failed(error);
@@ -174,6 +174,11 @@ class LaneRun {
     for (const former of this.former) await this.follow(former);
     this.former = this.former.filter(({ flights: left }) => left.length > 0);
     return held;
+  }
+
+  /** Nothing is under way, and nothing has to be found out about the nonces. */
+  private isIdle(): boolean {
+    return this.flights.length === 0 && this.former.length === 0 && this.trouble() === undefined;
   }
 
   private async follow(former: Former): Promise<void> {

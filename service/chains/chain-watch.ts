@@ -34,7 +34,7 @@ const CATCH_UP_WITHIN_MS = 10_000;
 const ASK_AGAIN_MS = 500;
 /** When the history has been behind for this time, no indexer records the chain: facts are recorded within seconds, the cursor within 15 s. */
 const UNRECORDED_AFTER_MS = 60_000;
-const LEAST_LOOK_MS = 250;
+const LEAST_LOOK_MS = 1_000;
 const LONGEST_LOOK_MS = 5_000;
 
 /** Starts the watch, which looks at the chain regularly until the access's signal aborts. */
