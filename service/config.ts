@@ -1,7 +1,7 @@
 /** The settings: one table with the name, parser, default and description of each. No other module reads the environment. */
 import { TOPIC_NAME } from '../command/feed/kafka/topic.js';
-import { SOURCE_NAMES, checkNames, type SourceName } from '../command/prices/observation.js';
-import { PUBLIC_URLS, isAsset } from '../command/prices/price-sources.js';
+import { SOURCE_NAMES, checkNames, isAsset, type SourceName } from '../command/prices/observation.js';
+import { PUBLIC_URLS } from '../command/prices/source-urls.js';
 import { KAFKA_DETAILS, broker, kafkaName, kafkaProblems } from './feed/kafka-settings.js';
 import { MAX_QUICK_S, MIN_QUICK_S } from '../engine/rules/limits.js';
 import { ROLE_NAMES } from './roles/role-names.js';

@@ -4,9 +4,8 @@ import { openGrounds } from './grounds.js';
 import { checkPlace } from './http/server.js';
 import { openProcess } from './process/process.js';
 import { runProgram } from './program.js';
-import { allRoles } from './roles/all-roles.js';
+import { ROLES } from './roles/role-names.js';
 import { placeOf } from './supervision/supervised.js';
-import { welcome } from './welcome.js';
 
 /** How often a process looks whether it takes requests for other roles than before. */
 const TELL_EVERY_MS = 100;
@@ -14,7 +13,7 @@ const TELL_EVERY_MS = 100;
 await runProgram({
   name: 'prediction-exchange', what: 'the exchange',
   description: 'Runs the exchange in one process.', unused: ['PROCESSES'],
-  help: `\n\nRoles:\n${Object.values(allRoles).map(({ name, reads, writes }) => `${name.padEnd(12)}reads ${reads}; writes ${writes}.`).join('\n')}`,
+  help: `\n\nRoles:\n${Object.entries(ROLES).map(([name, { reads, writes }]) => `${name.padEnd(12)}reads ${reads}; writes ${writes}.`).join('\n')}`,
   stopWithinMs: ({ stopTimeoutMs, stopGraceMs }) => stopGraceMs + stopTimeoutMs * 2,
   async run({ config, logger, steps, stop, serves }) {
     // When the supervisor dies, nothing would restart or stop this process any more. It may have died already.
@@ -32,7 +31,10 @@ await runProgram({
     place.tell(exchange.takes());
     setInterval(() => { place.tell(exchange.takes()); }, TELL_EVERY_MS).unref();
     serves();
-    if (grounds.isDevelopment) process.stdout.write(await welcome({ url: exchange.url, config, ...grounds }) ?? '');
+    if (grounds.isDevelopment) {
+      const { welcome } = await import('./welcome.js');
+      process.stdout.write(await welcome({ url: exchange.url, config, ...grounds }) ?? '');
+    }
     if (token !== undefined) process.stdout.write(developmentTokenText(token));
     return await Promise.race([exchange.failed, grounds.failed]);
   },

@@ -1,5 +1,5 @@
 /** The contracts as the lane's users call them: calldata, views, reasons of reverts, events that tell of endings. */
-import { Interface, type InterfaceAbi } from 'ethers';
+import { Interface, type InterfaceAbi } from 'ethers/abi';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { market } from '../../contracts-abi/market.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';

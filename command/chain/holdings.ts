@@ -1,5 +1,5 @@
 /** Reads what a trader has on a chain, and how much of it the settlement contract may move, in one call at one block. */
-import { Interface } from 'ethers';
+import { Interface } from 'ethers/abi';
 import { LRUCache } from 'lru-cache';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from './chain.js';
 

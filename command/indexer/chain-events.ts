@@ -1,5 +1,5 @@
 /** The contract events that the exchange reads: which ones they are, and how they are decoded from what a node returns. */
-import { Interface, type InterfaceAbi } from 'ethers';
+import { Interface, type InterfaceAbi } from 'ethers/abi';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import type {
   ConditionResolutionArgs, PayoutRedemptionArgs, TransferBatchArgs, TransferSingleArgs,

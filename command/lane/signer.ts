@@ -1,5 +1,6 @@
 /** Signs a key's transactions, and checks requests: a recorded transaction that no node accepts would block all later nonces. */
-import { SigningKey, computeAddress } from 'ethers';
+import { SigningKey } from 'ethers/crypto';
+import { computeAddress } from 'ethers/transaction';
 import { isAddress, isHexBytes, toHex } from '../../engine/records/hex.js';
 import type { Keccak256 } from '../signing/keccak.js';
 import { serializeTransaction } from './eip1559.js';

@@ -106,3 +106,11 @@ function scaled(digits: string, exponent: number): bigint {
   if (value > MAX_E8) throw new BadMessage(`a number that is too large: ${shown(digits)} · 10^${exponent}`);
   return value;
 }
+
+/** A symbol, for example BTC. */
+const ASSET = /^[A-Z][A-Z\d]{1,9}$/;
+
+/** Whether a text can be the symbol of an asset. */
+export function isAsset(text: string): boolean {
+  return ASSET.test(text);
+}

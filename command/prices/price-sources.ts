@@ -1,11 +1,12 @@
 /** Which sources there are: made from the names that are asked for, without those that lack their key. */
-import { checkNames, type SourceName } from './observation.js';
+import { checkNames, isAsset, type SourceName } from './observation.js';
 import type { PriceSource, Surroundings } from './price-source.js';
 import { createBinance } from './providers/binance.js';
 import { createCoinbase } from './providers/coinbase.js';
 import { createPyth } from './providers/pyth.js';
 import { STREAM_TIMINGS, type StreamTimings } from './providers/standing-stream.js';
 import { createSimulated } from './simulated.js';
+import { PUBLIC_URLS, type ProviderUrls } from './source-urls.js';
 
 export interface PriceSourceOptions {
   /** The best first. */
@@ -21,25 +22,6 @@ export interface PriceSourceOptions {
   readonly surroundings: Surroundings;
 }
 
-export interface ProviderUrls {
-  readonly pyth: string;
-  readonly coinbase: string;
-  readonly coinbaseStream: string;
-  readonly binance: string;
-  readonly binanceStream: string;
-}
-
-export const PUBLIC_URLS: ProviderUrls = {
-  pyth: 'https://hermes.pyth.network',
-  coinbase: 'https://api.exchange.coinbase.com', coinbaseStream: 'wss://ws-feed.exchange.coinbase.com',
-  binance: 'https://data-api.binance.vision', binanceStream: 'wss://data-stream.binance.vision',
-};
-
-/** Where each source's prices come from, as answers name it: the provider, whichever server passes its prices on. */
-export const SOURCE_URLS: Readonly<Record<SourceName, string>> = {
-  pyth: PUBLIC_URLS.pyth, coinbase: PUBLIC_URLS.coinbase, binance: PUBLIC_URLS.binance, simulated: 'simulated:',
-};
-
 /** Pyth's ids of prices in USD. */
 export const PYTH_FEEDS: Readonly<Record<string, string>> = {
   BTC: 'e62df6c8b4a85fe1a67db44dc12de5db330f7ac66b72dc658afedf0f4a415b43',
@@ -50,7 +32,6 @@ export const PYTH_FEEDS: Readonly<Record<string, string>> = {
 const SIMULATED_E8: Readonly<Record<string, bigint>> = { BTC: 60_000n * 10n ** 8n, ETH: 3_000n * 10n ** 8n };
 const OTHER_E8 = 100n * 10n ** 8n;
 
-const ASSET = /^[A-Z][A-Z\d]{1,9}$/;
 /** What a header may have: fetch would otherwise repeat the key in its error. */
 const KEY = /^[\x21-\x7e]+$/;
 
@@ -64,11 +45,6 @@ export function createPriceSources(options: PriceSourceOptions): { readonly sour
   for (const asset of assets) if (!isAsset(asset)) throw new Error(`${JSON.stringify(asset)} is not an asset: write capitals and digits, as BTC`);
   const made = names.map((name) => sourceOf(name, options));
   return { sources: made.filter((one) => typeof one !== 'string'), skipped: made.filter((one) => typeof one === 'string') };
-}
-
-/** Whether a text can be the symbol of an asset. */
-export function isAsset(text: string): boolean {
-  return ASSET.test(text);
 }
 
 function sourceOf(name: SourceName, options: PriceSourceOptions): PriceSource | string {

@@ -1,5 +1,4 @@
 /** Opens the log that a URL names, and the probe of its store. */
-import { openEventStoreLog } from './eventstore/eventstore-log.js';
 import { createEventStoreProbe } from './eventstore/probe.js';
 import { BadEventStoreUrl, namesEventStore } from './eventstore/url.js';
 import type { Log } from './log.js';
@@ -25,7 +24,11 @@ const FORMS = 'give postgresql://user:password@host:port/database';
  * shows the URL. A log in memory has no URL, because it ends with its process: tests make it with `createMemoryLog`.
  */
 export async function openLog(url: string, options: LogOptions = {}): Promise<Log> {
-  if (namesEventStore(url)) return await openEventStoreLog({ url, ...options }).catch(explainUrl);
+  if (namesEventStore(url)) {
+    // Loaded where it is used: its client takes a quarter of a second of each process's start.
+    const { openEventStoreLog } = await import('./eventstore/eventstore-log.js');
+    return await openEventStoreLog({ url, ...options }).catch(explainUrl);
+  }
   if (POSTGRES.test(url)) return await openPostgresLog({ url, ...options }).catch(explainUrl);
   throw new UnknownLogUrl(`starts with none of postgres://, postgresql://, esdb://, esdb+discover://, kurrentdb:// and kurrentdb+discover://; ${FORMS}`);
 }

@@ -1,5 +1,6 @@
 /** Checks that the contracts on a chain are those of the settings, before anything is signed for them or read from them. */
-import { Interface, TypedDataEncoder, type InterfaceAbi } from 'ethers';
+import { Interface, type InterfaceAbi } from 'ethers/abi';
+import { TypedDataEncoder } from 'ethers/hash';
 import { InconsistentAnswer, readLatest } from '../../command/indexer/block-range.js';
 import { ChainUnavailable, RpcError, type Chain, type Contracts, type Rpc } from '../../command/chain/chain.js';
 import { signingDomains } from '../../command/signing/signed-actions.js';

@@ -1,7 +1,8 @@
 /** Reads a chains file: the chains on which orders settle, with nodes, contracts and keys. The file names where secrets are, but holds none. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { computeAddress, getAddress } from 'ethers';
+import { getAddress } from 'ethers/address';
+import { computeAddress } from 'ethers/transaction';
 import Type from 'typebox';
 import type { Chain, Contracts } from '../../command/chain/chain.js';
 import { ChainId, Position, record } from '../../engine/records/fields.js';

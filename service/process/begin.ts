@@ -3,7 +3,7 @@ import { configHandler } from '../api/config-answer.js';
 import type { Endpoint, Reply, Route } from '../api/endpoint.js';
 import type { Database } from '../../query/database.js';
 import type { StopStep } from '../stop.js';
-import { allRoles } from '../roles/all-roles.js';
+import { loadRole } from '../roles/load-role.js';
 import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
 import type { RunningRole } from '../roles/role.js';
 import { neverFails } from './failure.js';
@@ -42,7 +42,7 @@ export function beginRoles(options: OpenOptions & { readonly abort: (reason: Err
     const { parts, failed } = opened = await openSharedParts(options);
     for (const name of names) {
       waits.signal.throwIfAborted();
-      const starting = allRoles[name].start(parts).then((role) => { running.set(name, role); });
+      const starting = loadRole(name).then((role) => role.start(parts)).then((role) => { running.set(name, role); });
       await waits.during(() => `the ${name} role is starting`, Promise.race([starting, failed, ...failuresOf(running)]));
     }
     for (const role of running.values()) metrics.show(role.figures);

@@ -9,7 +9,6 @@ import { contractsHandler } from '../api/endpoints/wallet-contracts.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';
 import type { Config } from '../config.js';
 import { createApp, type App } from '../http/app.js';
-import { docsPage } from '../http/docs.js';
 import { createLimiters } from '../http/limits.js';
 import { requestObserver } from '../http/observe.js';
 import type { Logger } from '../logger.js';
@@ -86,7 +85,9 @@ export async function openProcess({ config, grounds, logger, machine = THIS_MACH
   const leaving = { isSaid: false };
   let beginning: Beginning | undefined;
   const working = () => beginning?.working();
-  const { app, closeTokens } = appOf({ config, chains, urls, metrics, logger, working, readiness: async ({ role }) => {
+  // Loaded where it is served: the documentation's assets take a tenth of a second.
+  const pages = roles.has('query') ? { '/docs': (await import('../http/docs.js')).docsPage('/openapi.json') } : {};
+  const { app, closeTokens } = appOf({ pages, config, chains, urls, metrics, logger, working, readiness: async ({ role }) => {
     const now = working();
     const left = leaving.isSaid ? ['the service is stopping'] : [];
     const own = startedHere === undefined ? [] : [startedHere.health()];
@@ -128,6 +129,7 @@ export async function startProcess(config: Config, grounds: Grounds, logger: Log
 }
 
 interface AppParts {
+  readonly pages: Parameters<typeof createApp>[0]['pages'];
   readonly config: Config;
   readonly chains: readonly ConfiguredChain[];
   readonly urls: Urls;
@@ -141,7 +143,7 @@ interface AppParts {
 const ALWAYS: ReadonlySet<Endpoint> = new Set<Endpoint>([getLiveness, getReadiness, getMetrics]);
 
 /** The application of the roles' endpoints, whose handlers come when the roles work. */
-function appOf({ config, chains, urls, metrics, logger, working, readiness }: AppParts): { readonly app: App; closeTokens(): Promise<void> } {
+function appOf({ pages, config, chains, urls, metrics, logger, working, readiness }: AppParts): { readonly app: App; closeTokens(): Promise<void> } {
   const works = (): Working => {
     const now = working();
     if (now === undefined) throw new RequestError('unavailable', 'the process is starting: /health/ready says what it waits for');
@@ -160,7 +162,7 @@ function appOf({ config, chains, urls, metrics, logger, working, readiness }: Ap
     routes: [...routes, ...service.filter(({ endpoint }) => endpoint !== getMetrics || config.metricsPort === undefined)], endpoints: allEndpoints,
     admit: (endpoint) => { if (!ALWAYS.has(endpoint)) works(); },
     ownPagesOnly: config.cancelAuth === 'open' ? [cancelOrder] : [],
-    pages: roles.has('query') ? { '/docs': docsPage('/openapi.json') } : {}, trustProxy: config.trustProxy, now: () => performance.now(),
+    pages, trustProxy: config.trustProxy, now: () => performance.now(),
     limiters: createLimiters({ windowS: config.rateLimitWindowS, orders: config.rateLimitOrders, reads: config.rateLimitReads }),
     waitForPosition: async (position, signal) => works().reads?.waitForPosition(position, { timeoutMs: READ_WAIT_MS, signal }),
     observer: requestObserver(metrics, logger),

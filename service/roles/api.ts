@@ -20,9 +20,6 @@ import type { SharedParts } from '../process/shared-parts.js';
 const ANSWER_WITHIN_MS = 10_000;
 
 export const api: Role = {
-  name: 'api',
-  reads: 'commands, through the replica; the read models, for histories of orders and orders that the engine has forgotten; balances on the chains',
-  writes: 'order, cancel and sync commands',
   async start(parts) {
     const { config, log, metrics, writerId, domains, chains, now, conditions, replicaHealth } = parts;
     const replica = await parts.replica();

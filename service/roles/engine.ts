@@ -4,9 +4,6 @@ import { failureOf } from '../process/failure.js';
 import type { Role } from './role.js';
 
 export const engine: Role = {
-  name: 'engine',
-  reads: 'commands',
-  writes: 'outcomes; the clock\'s commands; snapshots in DATA_DIR',
   async start({ log, logger, now, conditions, machine, replica: shared, replicaHealth }) {
     const replica = await shared();
     const stopping = new AbortController();

@@ -10,9 +10,6 @@ import type { SharedParts } from '../process/shared-parts.js';
 import type { Role } from './role.js';
 
 export const feed: Role = {
-  name: 'feed',
-  reads: 'outcomes',
-  writes: 'the fill feed, to Kafka; how far it has got',
   async start(parts) {
     const { config, logger, log, urls } = parts;
     if (config.kafkaBrokers.length === 0) {

@@ -15,9 +15,6 @@ import type { Role } from './role.js';
 import type { SharedParts } from '../process/shared-parts.js';
 
 export const indexer: Role = {
-  name: 'indexer',
-  reads: 'the chains, each from the block after the last recorded one',
-  writes: 'facts of the chains, as commands',
   async start(parts) {
     const replica = await parts.replica();
     if (parts.chains.size === 0) await openCatalogue(parts, replica);

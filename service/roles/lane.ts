@@ -23,9 +23,6 @@ export const RELAYER = 'relayer';
 export const QUICK = 'quick';
 
 export const lane: Role = {
-  name: 'lane',
-  reads: 'requests in the outbox; the chains',
-  writes: 'signed transactions to the outbox and the chains; SubmitSettlement and SubmitRelay commands',
   async start(parts) {
     const running = await Promise.all([...parts.chains.values()].flatMap((access) => keysOf(access).map((key) => startLane(access, key, parts))));
     const lanes = () => running.flatMap(({ health }) => health() ?? []);

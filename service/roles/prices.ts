@@ -4,7 +4,8 @@ import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
 import { pastPrice } from '../../command/prices/past-price.js';
 import type { PriceSource } from '../../command/prices/price-source.js';
-import { createPriceSources, type ProviderUrls } from '../../command/prices/price-sources.js';
+import { createPriceSources } from '../../command/prices/price-sources.js';
+import type { ProviderUrls } from '../../command/prices/source-urls.js';
 import { runRecorder, type Recorder } from '../../command/prices/recorder.js';
 import { openRecorderSession, soleRecorder } from '../../command/prices/sole-recorder.js';
 import { AGENDA_RULES } from '../../command/quick/agenda.js';
@@ -27,9 +28,6 @@ const WATCH_MS = 5_000;
 const QUICK_POLLS = 5;
 
 export const prices: Role = {
-  name: 'prices',
-  reads: 'the price sources; quick markets and their missing prices, through the replica; the chains',
-  writes: 'RecordPrice commands; requests to the lane',
   async start(parts) {
     const replica = await parts.replica();
     const sources = openSources(parts);

@@ -6,9 +6,6 @@ import { failureOf } from '../process/failure.js';
 import type { Role } from './role.js';
 
 export const projections: Role = {
-  name: 'projections',
-  reads: 'outcomes',
-  writes: 'the read models',
   async start({ urls, logger, config, logLength, starting }) {
     const thread = startProjectionThread({ logUrl: urls.log, url: urls.readModels }, (trouble) => { logger.warn({ trouble }, 'projections'); });
     await orAborted(Promise.race([thread.started, thread.ended]), starting).catch(async (error: unknown) => {

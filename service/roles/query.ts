@@ -1,5 +1,5 @@
 /** The query role: answers reads from the read models, and the history from the log. */
-import { SOURCE_URLS } from '../../command/prices/price-sources.js';
+import { SOURCE_URLS } from '../../command/prices/source-urls.js';
 import { within } from '../../engine/waiting.js';
 import { createPriceFeed } from '../../query/price-feed.js';
 import { readEndpoints } from '../api/endpoints.js';
@@ -14,9 +14,6 @@ import type { Role } from './role.js';
 const POSITION_WITHIN_MS = 2_000;
 
 export const query: Role = {
-  name: 'query',
-  reads: 'the read models; commands and outcomes, for the history and its times; the chains\' stablecoins',
-  writes: 'nothing',
   async start({ log, logger, config, now, readModels, logLength, chains, conditions }) {
     const db = await readModels();
     // `begin` reads the stablecoin, which `/api/v1/config` shows.

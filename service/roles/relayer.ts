@@ -30,9 +30,6 @@ const WATCH_MS = 5_000;
 const KEEPER_POLLS = 5;
 
 export const relayer: Role = {
-  name: 'relayer',
-  reads: 'requests that users have signed; commands, through the replica; the read models, for requests that have ended; the chains',
-  writes: 'RequestRelay and EndRelay commands; requests to the lane, also the keeper\'s',
   async start(parts) {
     const { chains, keccak256, now, config, conditions } = parts;
     const replica = await parts.replica();

@@ -2,14 +2,9 @@
 import type { Route } from '../api/endpoint.js';
 import type { Figure } from '../metrics.js';
 import type { ReadinessParts } from '../process/readiness.js';
-import type { RoleName } from './role-names.js';
 import type { SharedParts } from '../process/shared-parts.js';
 
 export interface Role {
-  readonly name: RoleName;
-  /** What the role reads and writes, as text for operators. */
-  readonly reads: string;
-  readonly writes: string;
   /** Resolves when the role works. Throws the reason when it cannot; then nothing of the role is left running. */
   start(parts: SharedParts): Promise<RunningRole>;
 }

@@ -28,9 +28,6 @@ import type { SharedParts } from '../process/shared-parts.js';
 const WATCH_MS = 5_000;
 
 export const settlement: Role = {
-  name: 'settlement',
-  reads: 'the fill feed, from Kafka and the outcomes; commands, for the signed orders; the chains',
-  writes: 'the fills that are not settled; requests to the lane',
   async start(parts) {
     const { chains: accesses, logger, urls, log } = parts;
     // Orders that settle nowhere have nothing to take in.

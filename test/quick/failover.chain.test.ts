@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Interface, type InterfaceAbi } from 'ethers';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
-import { SOURCE_URLS } from '../../command/prices/price-sources.js';
+import { SOURCE_URLS } from '../../command/prices/source-urls.js';
 import { AGENDA_RULES } from '../../command/quick/agenda.js';
 import { ONE, caughtUp, eventsOf, eventually, recordedEvents, settled } from '../support/exchange-on-chain.js';
 import { alice, bob } from '../support/exchange-stack.js';
