@@ -49,6 +49,10 @@ export const LONG = {
       'test/support/java-consumer.ts',
     ],
   },
+  'contracts from their sources': {
+    command: 'TESTS=solidity npm test',
+    covers: [...BUILD, 'contracts-abi/', 'test/contracts/artifacts.solidity.test.ts'],
+  },
   'EventStoreDB': {
     command: 'TESTS=eventstore npm test',
     covers: [

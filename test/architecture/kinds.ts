@@ -32,6 +32,7 @@ const BOUNDS: Readonly<Record<Kind, Bounds>> = {
   // What acts on a chain of geth's acts on the other one, too.
   geth: { needs: ['geth'], may: ['Postgres', 'chain', 'service', 'geth'] },
   auditors: { needs: ['auditor'], may: ['Postgres', 'chain', 'Kafka', 'auditor'] },
+  solidity: { needs: [], may: [] },
 };
 
 export const kinds: Rule = (project) => {

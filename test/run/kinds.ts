@@ -2,7 +2,7 @@
 
 export const KINDS = {
   unit: 'nothing; a test is done in milliseconds',
-  slow: 'nothing, but takes its time: long random histories, compiling the contracts, a test server of EventStoreDB',
+  slow: 'nothing, but takes its time: long random histories, a test server of EventStoreDB',
   services: 'Postgres',
   kafka: 'a Kafka broker',
   chain: 'an EVM chain',
@@ -10,6 +10,7 @@ export const KINDS = {
   eventstore: 'the same, with the log in an EventStoreDB test server',
   geth: 'go-ethereum',
   auditors: 'auditors that are written in other languages',
+  solidity: 'the contracts\' compiler, which takes most of a minute',
 } as const;
 
 export type Kind = keyof typeof KINDS;
@@ -21,7 +22,7 @@ export const STAGES: readonly (readonly (readonly Kind[])[])[] = [
 ];
 
 /** Kinds that run where they are named, as `.ci/long` does. */
-export const ON_DEMAND: readonly Kind[] = ['eventstore', 'geth', 'auditors'];
+export const ON_DEMAND: readonly Kind[] = ['eventstore', 'geth', 'auditors', 'solidity'];
 
 /** `file` is a path that ends in `.test.ts`; undefined where the word before is no kind. */
 export function kindOf(file: string): Kind | undefined {
