@@ -79,23 +79,25 @@ interface Incoming {
 }
 
 /**
- * Has the engine decide the order, unless the view can tell that it was accepted before. Orders of one trader with one nonce go one after the
- * other, so that of many at the same time only one is written.
+ * Has the engine decide an order that the view did not know a moment ago. Orders of one trader with one nonce go one after the other, so that
+ * of many at the same time only one is written; what an order has waited for may have been the same order.
  */
 async function decide(parts: PlaceOrderParts, incoming: Incoming): Promise<Submitted | KnownOrder> {
   const { command, underway, signal } = incoming;
   const { orderHash, trader, nonce } = command;
   const key = `${trader}:${nonce}`;
   for (;;) {
-    const known = parts.view.order(orderHash) ?? refuseOrFind(parts, incoming);
-    // Nothing is awaited before `start`: between the look and the start, no other order may come in.
-    if (known !== undefined) return await known;
+    // Nothing is awaited between the last look at the view and `start`: no other order may come in.
+    const found = refuseOrFind(parts, incoming);
+    if (found !== undefined) return await found;
     const ahead = underway.find(key);
     if (ahead === undefined) {
       refuseBeyondLimit(parts, incoming);
       return underway.start({ key, trader, orderHash, signal, run: () => submitReserved(parts, incoming) });
     }
     await passed(ahead, orderHash);
+    const known = parts.view.order(orderHash);
+    if (known !== undefined) return known;
   }
 }
 
@@ -106,7 +108,8 @@ async function decide(parts: PlaceOrderParts, incoming: Incoming): Promise<Submi
 function refuseOrFind(parts: PlaceOrderParts, { chainId, command }: Incoming): Promise<KnownOrder> | undefined {
   const { orderHash, size } = command;
   const minSize = parts.minSizeOf(chainId);
-  if (BigInt(size) < BigInt(minSize)) {
+  // Every size is 1 or more: a chain that sets no smallest size costs its orders no BigInt.
+  if (minSize > 1 && BigInt(size) < BigInt(minSize)) {
     throw fieldError('size_too_small', '/order/size', `must be ${minSize} or more on chain ${chainId}, but is ${size}`, { minOrderSize: minSize });
   }
   const code = parts.view.refusalOf(command);

@@ -1,10 +1,10 @@
 /** Book levels: the size that rests at each price, and has rested there after each outcome, and when a market's book last changed. */
-import { LRUCache } from 'lru-cache';
 import type { FillMatched } from '../../engine/records/events.js';
 import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
 import { foldEvents, type EventTable } from '../event-table.js';
 import { InconsistentHistory, placedAt, type Fold, type FoldedOutcome, type Query } from '../projection.js';
+import { remember, type Remembered } from '../remembered.js';
 
 const LOAD_LEVELS = {
   name: 'load_levels',
@@ -92,7 +92,7 @@ export const LEVEL_EVENTS: EventTable<Map<string, Book>> = {
 
 /** The fold of the levels: writes a batch's changes of sizes, and deletes levels of size 0. */
 export function startLevels(): Fold {
-  const sizes = new LRUCache<string, bigint>({ max: REMEMBERED });
+  const sizes = remember<string, bigint>(REMEMBERED);
   return async (batch, query) => {
     const books = foldEvents(LEVEL_EVENTS, batch, new Map());
     if (books.size === 0) return;
@@ -131,7 +131,7 @@ interface Past {
 }
 
 /** Sets the levels' sizes before the batch. */
-async function loadSizes(levels: readonly Level[], known: LRUCache<string, bigint>, query: Query): Promise<void> {
+async function loadSizes(levels: readonly Level[], known: Remembered<string, bigint>, query: Query): Promise<void> {
   const unknown: Level[] = [];
   for (const level of levels) {
     const size = known.get(level.name);

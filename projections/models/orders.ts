@@ -1,10 +1,10 @@
 /** The `orders` projection: every order with its remaining size, and the book levels of the resting orders, now and in the past. */
-import { LRUCache } from 'lru-cache';
 import type { FillFailed, FillMatched, OrderAccepted, OrderCancelled, OrderReinstated } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
 import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
 import { LEVEL_EVENTS, startLevels } from './levels.js';
 import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from '../projection.js';
+import { remember, type Remembered } from '../remembered.js';
 import { orderTables } from './tables.js';
 
 const LOAD_ORDERS = {
@@ -79,7 +79,7 @@ const ORDER_EVENTS: EventTable<Changes> = {
 export const orders: Projection = {
   name: 'orders', version: 2, tables: orderTables, ignored: ignoredBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
-    const open = new LRUCache<number, OrderState>({ max: REMEMBERED });
+    const open = remember<number, OrderState>(REMEMBERED);
     const foldLevels = startLevels();
     return async (batch, query) => {
       await Promise.all([foldOrders(batch, query, open), foldLevels(batch, query)]);
@@ -102,7 +102,7 @@ function touch({ accepted, older }: Changes, number: number): void {
   if (!accepted.has(number)) older.add(number);
 }
 
-async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: LRUCache<number, OrderState>): Promise<void> {
+async function foldOrders(batch: readonly FoldedOutcome[], query: Query, open: Remembered<number, OrderState>): Promise<void> {
   const { accepted, older, steps } = foldEvents(ORDER_EVENTS, batch, { accepted: new Map(), older: new Set<number>(), steps: [] });
   if (accepted.size === 0 && older.size === 0) return;
   const changed = [...older];
@@ -136,7 +136,7 @@ function newColumns(rows: readonly NewOrder[], states: ReadonlyMap<number, Order
 }
 
 /** The states of these orders before the batch, by order number. */
-async function statesOf(numbers: readonly number[], open: LRUCache<number, OrderState>, query: Query): Promise<Map<number, OrderState>> {
+async function statesOf(numbers: readonly number[], open: Remembered<number, OrderState>, query: Query): Promise<Map<number, OrderState>> {
   const states = new Map<number, OrderState>();
   const unknown: number[] = [];
   for (const number of numbers) {

@@ -1,11 +1,11 @@
 /** The `positions` projection: every user's holdings in every market, with their average cost, as settled on the chain. */
-import { LRUCache } from 'lru-cache';
 import type { FillSettled, PositionSynced, SharesTransferred } from '../../engine/records/events.js';
 import { NO, YES, type MarketOutcome } from '../../engine/records/fields.js';
 import { buy, correct, sell, splitCost, transfer, type Holding } from './average-cost.js';
 import { byteaArray, int4Array, numericArray } from '../columns.js';
 import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
 import { placedAt, type FoldedOutcome, type Projection, type Query } from '../projection.js';
+import { remember, type Remembered } from '../remembered.js';
 import { positionTables } from './tables.js';
 
 const LOAD_POSITIONS = {
@@ -64,7 +64,7 @@ const EVENTS: EventTable<Move[]> = {
 export const positions: Projection = {
   name: 'positions', version: 3, tables: positionTables, ignored: ignoredBy(EVENTS),
   start: () => {
-    const memory = new LRUCache<string, Position>({ max: REMEMBERED });
+    const memory = remember<string, Position>(REMEMBERED);
     return (batch, query) => fold(batch, query, memory);
   },
 };
@@ -74,7 +74,7 @@ const NOTHING: Holding = { shares: 0n, cost: 0n };
 /** The zero address: splits mint shares from it, merges and redemptions burn shares to it. */
 const NOBODY = `0x${'0'.repeat(40)}`;
 
-async function fold(batch: readonly FoldedOutcome[], query: Query, memory: LRUCache<string, Position>): Promise<void> {
+async function fold(batch: readonly FoldedOutcome[], query: Query, memory: Remembered<string, Position>): Promise<void> {
   const moves = foldEvents(EVENTS, batch, []);
   if (moves.length === 0) return;
   const touched = new Map<string, Position>();

@@ -3,19 +3,21 @@ import assert from 'node:assert/strict';
 import { selectTests } from './selection.js';
 
 const FILES = [
-  'book/book.test.ts', 'engine/random.slow.test.ts', 'query/trades.services.test.ts', 'kafka/feed.kafka.test.ts', 'lane/lane.chain.test.ts', 'system/all.crash.test.ts',
+  'book/book.test.ts', 'engine/random.slow.test.ts', 'query/trades.services.test.ts', 'kafka/feed.kafka.test.ts', 'lane/lane.chain.test.ts', 'indexer/indexer.chain.test.ts', 'relayer/relayer.chain.test.ts',
+  'system/all.crash.test.ts',
   'lane/lane.geth.test.ts', 'system/python.auditors.test.ts', 'system/roles.eventstore.test.ts',
 ];
 
 const chosen = (wanted: string) => selectTests(FILES, wanted).map((stage) => stage.map(({ name, files }) => [name, ...files]));
 
 describe('the choice of tests', () => {
-  it('is all but those of other nodes, stores and languages: three processes side by side, then the crashes alone', () => {
+  it('is all but those of other nodes, stores and languages: those of a chain in two processes, the crashes alone', () => {
     assert.deepEqual(chosen(''), [
       [
-        ['unit, slow', 'book/book.test.ts', 'engine/random.slow.test.ts'],
+        ['chain (1 of 2)', 'indexer/indexer.chain.test.ts', 'relayer/relayer.chain.test.ts'],
         ['services, kafka', 'kafka/feed.kafka.test.ts', 'query/trades.services.test.ts'],
-        ['chain', 'lane/lane.chain.test.ts'],
+        ['unit, slow', 'book/book.test.ts', 'engine/random.slow.test.ts'],
+        ['chain (2 of 2)', 'lane/lane.chain.test.ts'],
       ],
       [['crash', 'system/all.crash.test.ts']],
     ]);

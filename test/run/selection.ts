@@ -18,8 +18,17 @@ export function selectTests(files: readonly string[], wanted: string): readonly 
   const chosen = [...new Set(named)].sort();
   const stages = [...STAGES, ...ON_DEMAND.map((kind) => [[kind]])];
   const batchesOf = (stage: readonly (readonly Kind[])[]) => (
-    stage.map((kinds) => batchOf(kinds, chosen)).filter((batch) => batch.files.length > 0));
+    numbered(stage.map((kinds, i) => batchOf(kinds, dealt(chosen, stage, i)))));
   return stages.map(batchesOf).filter((batches) => batches.length > 0);
+}
+
+/** Those that have files; of the same kinds, with numbers. */
+function numbered(batches: readonly Batch[]): Batch[] {
+  const full = batches.filter(({ files }) => files.length > 0);
+  return full.map(({ name, files }, i) => {
+    const alike = full.filter((batch) => batch.name === name);
+    return { name: alike.length === 1 ? name : `${name} (${alike.indexOf(full[i]!) + 1} of ${alike.length})`, files };
+  });
 }
 
 function isUsual(file: string): boolean {
@@ -35,7 +44,18 @@ function namedBy(word: string, files: readonly string[]): readonly string[] {
     + 'several with commas between them');
 }
 
-function batchOf(kinds: readonly Kind[], chosen: readonly string[]): Batch {
-  const files = chosen.filter((file) => kinds.includes(kindOf(file)!));
+/** The files for list `i` of a stage: of a kind that several lists have, each gets every second one, or as many as there are lists. */
+function dealt(files: readonly string[], stage: readonly (readonly Kind[])[], i: number): readonly string[] {
+  const turns = new Map<Kind, number>();
+  return files.filter((file) => {
+    const kind = kindOf(file)!;
+    const lists = [...stage.keys()].filter((list) => stage[list]?.includes(kind));
+    const turn = turns.get(kind) ?? 0;
+    turns.set(kind, turn + 1);
+    return lists[turn % lists.length] === i;
+  });
+}
+
+function batchOf(kinds: readonly Kind[], files: readonly string[]): Batch {
   return { name: kinds.filter((kind) => files.some((file) => kindOf(file) === kind)).join(', '), files };
 }

@@ -1,8 +1,9 @@
 /** Waiting for a state in tests, with a limit: what never comes has a name in the failure, and no test goes on for ever. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The longest pause between two looks. The first ones are shorter: most states come within a few milliseconds. */
-const LOOK_MS = 20;
+/** The longest pause between two looks, and which part of the time so far the others are: most states come within a few milliseconds. */
+const LOOK_MS = 100;
+const LOOK_PART = 0.1;
 
 /**
  * Resolves with what `find` gives as soon as that is something. Rejects when it has given nothing, or false, for `limitS` seconds, also when one
@@ -13,11 +14,12 @@ export async function until<T>(
 ): Promise<T> {
   const late = new AbortController();
   const look = async (): Promise<T> => {
-    for (let looks = 1; ; looks++) {
+    const begun = performance.now();
+    for (;;) {
       const found = await find();
       if (found !== undefined && found !== false) return found;
       if (late.signal.aborted) throw new Error('too late');
-      await sleep(Math.min(looks, LOOK_MS));
+      await sleep(Math.min(1 + LOOK_PART * (performance.now() - begun), LOOK_MS));
     }
   };
   return await within(what, look(), limitS).finally(() => { late.abort(); });
