@@ -4,7 +4,7 @@ import { isNotLeader } from './faults.js';
 import { parseEventStoreUrl } from './url.js';
 
 export interface EventStoreProbe {
-  /** Rejects with the client's error, or with NoAnswer after the time limit. */
+  /** Rejects with the client's error, with NoAnswer after the time limit, or with BadEventStoreUrl for a file of certificates that cannot be read. */
   ask(): Promise<void>;
   close(): Promise<void>;
 }
@@ -23,6 +23,7 @@ export function createEventStoreProbe({ url, timeoutMs }: { readonly url: string
         return store.length('commands');
       });
     },
-    async close() { await (await connected)?.close(); },
+    // What could not be connected has nothing to close.
+    close: async () => { await connected?.then((store) => store.close(), () => undefined); },
   };
 }
