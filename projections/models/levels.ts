@@ -32,12 +32,15 @@ const WRITE_LEVELS = {
     ), made as (
       insert into levels (market_id, outcome, side, price, size)
       select * from unnest($10::bytea[], $11::smallint[], $12::smallint[], $13::integer[], $14::numeric[])
-    ), past as (
-      insert into level_history (market_id, place, position, size, at_ms)
-      select * from unnest($17::bytea[], $18::integer[], $19::bigint[], $20::numeric[], $21::bigint[])
+    ), touched as (
+      insert into books (market_id, first_position, updated_at_ms) select * from unnest($15::bytea[], $16::bigint[], $17::bigint[])
+      on conflict (market_id) do update set updated_at_ms = excluded.updated_at_ms
+      returning market_id, first_position
     )
-    insert into books (market_id, updated_at_ms) select * from unnest($15::bytea[], $16::bigint[])
-    on conflict (market_id) do update set updated_at_ms = excluded.updated_at_ms`,
+    insert into level_history (book, place, position, size, at_ms)
+    select first_position, place, position, size, at_ms
+    from unnest($18::bytea[], $19::integer[], $20::bigint[], $21::numeric[], $22::bigint[]) as past (market_id, place, position, size, at_ms)
+      join touched using (market_id)`,
 };
 
 /** The number of levels remembered between batches, including empty ones, which then need no query either. */
@@ -70,6 +73,8 @@ interface Level extends Place {
 }
 
 interface Book {
+  /** Of the batch; where the book is new, of the book. */
+  readonly firstPosition: number;
   updatedAt: number;
   readonly levels: Map<number, Level>;
 }
@@ -115,7 +120,8 @@ export function startLevels(): Fold {
     const sized = (levels: readonly Level[]) => [...placeColumns(levels), numericArray(levels.map(({ size }) => size))];
     await query(WRITE_LEVELS, [
       ...placeColumns(gone), ...sized(moved), ...sized(made),
-      byteaArray([...books.keys()]), int8Array([...books.values()].map(({ updatedAt }) => updatedAt)),
+      byteaArray([...books.keys()]), int8Array([...books.values()].map(({ firstPosition }) => firstPosition)),
+      int8Array([...books.values()].map(({ updatedAt }) => updatedAt)),
       byteaArray(past.map(({ level }) => level.marketId)), int4Array(past.map(({ level }) => level.key)),
       int8Array(past.map(({ position }) => position)), numericArray(past.map(({ size }) => size)), int8Array(past.map(({ at }) => at)),
     ]);
@@ -147,7 +153,7 @@ async function loadSizes(levels: readonly Level[], known: Remembered<string, big
 /** Adds `change` to the level at a place, and notes that the outcome changed the market's book. */
 function add(books: Map<string, Book>, { position, at }: FoldedOutcome, { marketId, outcome, side, price }: Place, change: bigint): void {
   let book = books.get(marketId);
-  if (book === undefined) books.set(marketId, book = { updatedAt: at, levels: new Map() });
+  if (book === undefined) books.set(marketId, book = { firstPosition: position, updatedAt: at, levels: new Map() });
   book.updatedAt = at;
   const key = (outcome * 2 + side) * 1_000_000 + price;
   let level = book.levels.get(key);

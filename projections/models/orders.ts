@@ -77,7 +77,7 @@ const ORDER_EVENTS: EventTable<Changes> = {
 };
 
 export const orders: Projection = {
-  name: 'orders', version: 2, tables: orderTables, ignored: ignoredBy(ORDER_EVENTS, LEVEL_EVENTS),
+  name: 'orders', version: 3, tables: orderTables, ignored: ignoredBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
     const open = remember<number, OrderState>(REMEMBERED);
     const foldLevels = startLevels();

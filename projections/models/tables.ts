@@ -44,7 +44,8 @@ create index markets_by_contract on markets (contract_address)`];
 /**
  * `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. `level_history` has what each level was
  * after each outcome that touched it, also a size of 0: so it has every book as it was at any position. Its `place` is
- * (outcome * 2 + side) * 1000000 + price: one column, since every order writes a row or two.
+ * (outcome * 2 + side) * 1000000 + price, and its `book` the book's `first_position`, at which the book had its first order: numbers instead of the
+ * market's id, since every order writes a row or two.
  */
 export const orderTables = [`
 create table orders (
@@ -75,15 +76,16 @@ create table levels (
   primary key (market_id, outcome, side, price)
 )`, `
 create table level_history (
-  market_id bytea not null,
-  place integer not null,
+  book bigint not null,
   position bigint not null,
+  place integer not null,
   size numeric(30) not null,
   at_ms bigint not null,
-  primary key (market_id, place, position)
+  primary key (book, place, position)
 )`, `
 create table books (
   market_id bytea primary key,
+  first_position bigint not null,
   updated_at_ms bigint not null
 )`];
 

@@ -69,16 +69,17 @@ function past(name: string, book: string, position: string): Statement {
   const { text } = answering(name, ['orders', 'markets'], `(
     select ${book} from markets where market_id = $1::bytea and opened_position <= ${position}::bigint)`);
   return { name, text: `
-    with recursive places as (
-      (select place from level_history where market_id = $1::bytea order by place limit 1)
-      union all
-      select next.place from places cross join lateral (
-        select place from level_history history where market_id = $1::bytea and history.place > places.place order by place limit 1) next
-    ), passed as (
+    with passed as (
+      with recursive places as (
+        (select book, place from level_history where book = (select first_position from books where market_id = $1::bytea) order by place limit 1)
+        union all
+        select places.book, next.place from places cross join lateral (
+          select place from level_history history where history.book = places.book and history.place > places.place order by place limit 1) next
+      )
       select $1::bytea as market_id, place / 2000000 as outcome, place / 1000000 % 2 as side, place % 1000000 as price, size, at_ms
       from places cross join lateral (
         select size, at_ms from level_history history
-        where market_id = $1::bytea and history.place = places.place and history.position <= ${position}::bigint
+        where history.book = places.book and history.place = places.place and history.position <= ${position}::bigint
         order by history.position desc limit 1) newest
     ), levels as (
       select * from passed where size > 0

@@ -45,7 +45,7 @@ describe('architecture: kinds of tests can be wrong', () => {
   });
 
   it('when there is no such kind', () => {
-    finds(kinds, { 'test/lane/a.quick.test.ts': '' }, /of kind quick, which is none of unit, slow, services, kafka, chain, crash, eventstore, geth, auditors: name it a\.test\.ts/);
+    finds(kinds, { 'test/lane/a.quick.test.ts': '' }, /of kind quick, which is none of unit, slow, services, kafka, chain, crash, eventstore, geth, auditors, solidity: name it a\.test\.ts/);
   });
 
   it('and are right otherwise', () => {

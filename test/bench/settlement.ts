@@ -12,7 +12,7 @@ import type { PlaceOrder } from '../../engine/records/commands.js';
 import { BUY, SELL, YES, type Side } from '../../engine/records/fields.js';
 import { openLog } from '../../engine/log/open-log.js';
 import type { TestChain } from '../support/chain.js';
-import { appendAll } from '../support/log-records.js';
+import { appendAnywhere } from '../support/log-records.js';
 import { MAX_UINT256, USDC } from '../support/settlement-contracts.js';
 import { ofType, settlementWorld, startSettlementStack, type SettlementWorld } from '../support/settlement-stack.js';
 import type { BenchLine } from './line.js';
@@ -103,13 +103,15 @@ async function fundedWorld(databaseUrl: string, traders: readonly Trader[]): Pro
   return world;
 }
 
-/** The orders are in the log and matched, and nothing of them is settled. */
+/** The orders are in the log and matched, their fills are taken in from the feed, and nothing of them is settled. */
 async function matchAll(world: SettlementWorld, orders: readonly PlaceOrder[]): Promise<void> {
   const stack = await startSettlementStack(world, { settlement: { rules: { maxFills: FILLS + 1, gatherMs: 3_600_000 } } });
   const before = stack.replica.view.nextFill;
-  await appendAll(stack.log, 'commands', orders.map((order) => ({ id: recordId(`bench:${order.orderHash}`), data: encodeCommand(order) })));
+  // The indexer may append, too.
+  await appendAnywhere(stack.log, 'commands', orders.map((order) => ({ id: recordId(`bench:${order.orderHash}`), data: encodeCommand(order) })));
   await stack.until('all is matched', () => stack.replica.view.nextFill === before + FILLS);
   await stack.events(stack.replica.view.position);
+  await stack.until('all is taken in', () => stack.intake.view(world.chain.chainId).nextFill() === before + FILLS);
   await stack.stop();
 }
 

@@ -66,7 +66,7 @@ const orderRow = (number: number, trader: string, fields: object = {}) => ({
   closed_position: null, close_reason: null, ...fields,
 });
 const level = (fields: object = {}) => ({ market_id: MARKET, outcome: 0, side: 0, price: 500_000, size: '100', ...fields });
-const book = (n: number) => ({ market_id: MARKET, updated_at_ms: at(n) });
+const book = (n: number, first = 1) => ({ market_id: MARKET, first_position: String(first), updated_at_ms: at(n) });
 const trade = (fields: object = {}) => ({
   number: '0', market_id: MARKET, outcome: 0, price: 500_000, size: '40', cost: '20', taker_side: 1, maker_number: '1', taker_number: '2', buyer: ALICE,
   seller: BOB, position: '2', at_ms: at(2), settlement: 0, tx_hash: null, settled_position: null, settled_at_ms: null, failure_reason: null, ...fields,
@@ -88,13 +88,16 @@ const NOTHING: Rows = {
 /** What each level is after each outcome that touches it. */
 function levelHistoryOf(history: readonly Event[][]): Rows[string] {
   const sizes = new Map<string, bigint>();
+  const books = new Map<string, string>();
   return history.flatMap((events, n) => {
     const touched = new Map<string, object>();
     const add = (of: { marketId: string; outcome: number; side: number; price: number }, change: bigint): void => {
-      const key = `${of.marketId},${of.outcome * 2_000_000 + of.side * 1_000_000 + of.price}`;
+      const place = of.outcome * 2_000_000 + of.side * 1_000_000 + of.price;
+      const key = `${of.marketId},${place}`;
       sizes.set(key, (sizes.get(key) ?? 0n) + change);
-      const [market_id, place] = key.split(',');
-      touched.set(key, { market_id, place: Number(place), position: String(n), size: String(sizes.get(key)), at_ms: at(n) });
+      const first = books.get(of.marketId) ?? String(n);
+      books.set(of.marketId, first);
+      touched.set(key, { book: first, position: String(n), place, size: String(sizes.get(key)), at_ms: at(n) });
     };
     for (const event of events) {
       if (event.type === 'OrderRested') add(event, BigInt(event.size));

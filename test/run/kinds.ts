@@ -16,16 +16,13 @@ export const KINDS = {
 export type Kind = keyof typeof KINDS;
 
 /**
- * What `npm test` runs: each stage when the one before has ended, and in it a mocha process for each list of kinds, at most `AT_ONCE` at a time.
- * A kind that stands in two lists is dealt out to them: the chain's tests take longest, so another process goes on with half of them when the
- * first of the others has ended.
+ * What `npm test` runs: each stage when the one before has ended, and in it a mocha process for each list of kinds. A kind that stands in two lists
+ * is dealt out to them: the chain's tests take longest, and mostly wait.
  */
 export const STAGES: readonly (readonly (readonly Kind[])[])[] = [
-  [['chain'], ['services', 'kafka'], ['unit', 'slow'], ['chain']],
+  [['unit', 'slow'], ['services', 'kafka'], ['chain'], ['chain']],
   [['crash']],
 ];
-
-export const AT_ONCE = 3;
 
 /** Kinds that run where they are named, as `.ci/long` does. */
 export const ON_DEMAND: readonly Kind[] = ['eventstore', 'geth', 'auditors', 'solidity'];

@@ -6,7 +6,6 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { filesThatUse } from './imports.js';
-import { AT_ONCE } from './kinds.js';
 import { meetNeeds, type Unmet } from './needs.js';
 import { failureText, fileLine, summary, type Failure, type LeftOut, type Part } from './report.js';
 import { runBatch } from './run-batch.js';
@@ -27,7 +26,7 @@ const { environment: found, unmet } = await meetNeeds(files);
 const shared = await startShared(files);
 const environment = { ...process.env, ...found, ...shared.environment, ...long ? { TEST_LONG: 'yes', SEED: seed } : {} };
 parts.push({ name: 'getting what the tests need', ms: Date.now() - began, passed: 0, failed: 0 });
-for (const stage of stages) parts.push(...await runStage(stage.map(canRun).filter((batch) => batch.files.length > 0)));
+for (const stage of stages) parts.push(...await Promise.all(stage.map(canRun).filter((batch) => batch.files.length > 0).map(runShown)));
 const leftOut = ci === '' ? await Promise.all(unmet.map(countLeftOut)) : [];
 await shared.close();
 if (ci !== '' && unmet.length > 0) parts.push(refuseToLeaveOut());
@@ -56,15 +55,6 @@ function stagesOf(tests: readonly string[]): ReturnType<typeof selectTests> {
 
 function canRun(batch: Batch): Batch {
   return { ...batch, files: batch.files.filter((file) => !unmet.some((each) => each.files.includes(file))) };
-}
-
-async function runStage(batches: readonly Batch[]): Promise<Part[]> {
-  const waiting = [...batches];
-  const ended: Part[] = [];
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) ended.push(await runShown(batch));
-  }));
-  return ended;
 }
 
 async function runShown(batch: Batch): Promise<Part> {

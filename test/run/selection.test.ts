@@ -14,9 +14,9 @@ describe('the choice of tests', () => {
   it('is all but those of other nodes, stores and languages: those of a chain in two processes, the crashes alone', () => {
     assert.deepEqual(chosen(''), [
       [
-        ['chain (1 of 2)', 'indexer/indexer.chain.test.ts', 'relayer/relayer.chain.test.ts'],
-        ['services, kafka', 'kafka/feed.kafka.test.ts', 'query/trades.services.test.ts'],
         ['unit, slow', 'book/book.test.ts', 'engine/random.slow.test.ts'],
+        ['services, kafka', 'kafka/feed.kafka.test.ts', 'query/trades.services.test.ts'],
+        ['chain (1 of 2)', 'indexer/indexer.chain.test.ts', 'relayer/relayer.chain.test.ts'],
         ['chain (2 of 2)', 'lane/lane.chain.test.ts'],
       ],
       [['crash', 'system/all.crash.test.ts']],

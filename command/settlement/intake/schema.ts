@@ -67,23 +67,38 @@ export const SQL = {
   ahead: `select ${FILL}, ended from settlement.fills where fill >= $1 order by fill`,
   /** A chain's unsettled fills in order; the limit comes last. */
   page: `select ${FILL} from settlement.fills where chain_id = $1 and not ended and fill >= $2 and fill < $3 order by fill limit $4`,
-  /** Moves nothing that another intake has moved. Comes first in its transaction: it waits for one that is moving the same. */
-  move: `
-update settlement.partitions p set next_seq = given.next_seq, position = given.position, done = given.done
-from json_to_recordset($1::json) as given(partition smallint, expected bigint, next_seq bigint, position bigint, done integer)
-where p.partition = given.partition and p.next_seq = given.expected returning p.partition`,
-  open: `
-insert into settlement.markets (market_id, chain_id)
-select market_id, chain_id from json_to_recordset($1::json) as given(market_id text, chain_id bigint)`,
-  match: `
-insert into settlement.fills (${FILL}, ended)
-select ${FILL}, ended from json_to_recordset($1::json) as given(fill bigint, chain_id bigint, market_id text, outcome smallint, price integer,
-  size numeric, cost numeric, buy_number bigint, sell_number bigint, buyer text, seller text, ended boolean)`,
-  end: 'update settlement.fills set ended = true where fill = any($1)',
-  drop: 'delete from settlement.fills where fill = any($1)',
-  advance: `
-insert into settlement.barriers as b (chain_id, partition, block, block_hash)
-select chain_id, partition, block, block_hash from json_to_recordset($1::json) as given(chain_id bigint, partition smallint, block bigint, block_hash text)
-on conflict (chain_id, partition) do update set block = excluded.block, block_hash = excluded.block_hash`,
-  note: 'update settlement.intake set watermark = $1, position = $2, digest = $3',
+  /**
+   * A batch, whole or not at all: nothing is written where another intake has moved one of the partitions. One statement, since each takes a round
+   * trip. It first locks the partitions, so it waits for one that is moving the same.
+   */
+  write: `
+with moving as (
+  select * from json_to_recordset($1::json) as given(partition smallint, expected bigint, next_seq bigint, position bigint, done integer)
+), locked as (
+  select partition from settlement.partitions p join moving using (partition) where p.next_seq = moving.expected for update of p
+), turn as (
+  select count(*) = (select count(*) from moving) as ours from locked
+), moved as (
+  update settlement.partitions p set next_seq = moving.next_seq, position = moving.position, done = moving.done
+  from moving, turn where turn.ours and p.partition = moving.partition
+), opened as (
+  insert into settlement.markets (market_id, chain_id)
+  select market_id, chain_id from json_to_recordset($2::json) as given(market_id text, chain_id bigint), turn where turn.ours
+), matched as (
+  insert into settlement.fills (${FILL}, ended)
+  select ${FILL}, ended from json_to_recordset($3::json) as given(fill bigint, chain_id bigint, market_id text, outcome smallint, price integer,
+    size numeric, cost numeric, buy_number bigint, sell_number bigint, buyer text, seller text, ended boolean), turn where turn.ours
+), ended as (
+  update settlement.fills set ended = true from turn where turn.ours and fill = any($4)
+), dropped as (
+  delete from settlement.fills using turn where turn.ours and fill = any($5)
+), advanced as (
+  insert into settlement.barriers as b (chain_id, partition, block, block_hash)
+  select chain_id, partition, block, block_hash
+  from json_to_recordset($6::json) as given(chain_id bigint, partition smallint, block bigint, block_hash text), turn where turn.ours
+  on conflict (chain_id, partition) do update set block = excluded.block, block_hash = excluded.block_hash
+), noted as (
+  update settlement.intake set watermark = $7, position = $8, digest = $9 from turn where turn.ours
+)
+select ours from turn`,
 } as const;

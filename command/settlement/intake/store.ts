@@ -92,24 +92,14 @@ async function load(session: Session): Promise<Loaded> {
 }
 
 async function write(session: Session, { after, moved, opened, matched, ended, dropped, advanced }: Changes): Promise<void> {
-  const given = (rows: readonly object[]): string[] => [JSON.stringify(rows)];
-  await session.query('begin', []);
-  const rows = await session.query(SQL.move, given(moved.map(({ partition, expected, nextSeq, position, done }) => (
-    { partition, expected, next_seq: nextSeq, position, done }))));
-  if (rows.length !== moved.length) {
-    await session.query('rollback', []);
-    throw new Overtaken();
-  }
-  if (opened.length > 0) await session.query(SQL.open, given(opened.map(({ marketId, chainId }) => ({ market_id: marketId, chain_id: chainId }))));
-  if (matched.length > 0) await session.query(SQL.match, given(matched.map(fillRow)));
-  if (ended.length > 0) await session.query(SQL.end, [ended]);
-  if (dropped.length > 0) await session.query(SQL.drop, [dropped]);
-  if (advanced.length > 0) {
-    await session.query(SQL.advance, given(advanced.map(({ chainId, partition, block, blockHash }) => (
-      { chain_id: chainId, partition, block, block_hash: blockHash }))));
-  }
-  await session.query(SQL.note, [after.watermark, after.newest?.position ?? null, after.newest?.digest ?? null]);
-  await session.query('commit', []);
+  const [turn] = await session.query<{ ours: boolean }>(SQL.write, [
+    JSON.stringify(moved.map(({ partition, expected, nextSeq, position, done }) => ({ partition, expected, next_seq: nextSeq, position, done }))),
+    JSON.stringify(opened.map(({ marketId, chainId }) => ({ market_id: marketId, chain_id: chainId }))),
+    JSON.stringify(matched.map(fillRow)), ended, dropped,
+    JSON.stringify(advanced.map(({ chainId, partition, block, blockHash }) => ({ chain_id: chainId, partition, block, block_hash: blockHash }))),
+    after.watermark, after.newest?.position ?? null, after.newest?.digest ?? null,
+  ]);
+  if (turn?.ours !== true) throw new Overtaken();
 }
 
 interface BarrierRow {
