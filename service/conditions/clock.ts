@@ -95,7 +95,7 @@ function createTrustedClock({ clocks, bounds, historyMs, report }: ClockOptions,
 
   const sinceConfirmedMs = (): number => clocks.monotonic() - database.monotonicMs;
   const isConfirmed = (): boolean => sinceConfirmedMs() <= CONFIRMED_FOR_MS;
-  const lately = (): DatabaseTime | undefined => isConfirmed() ? database : undefined;
+  const confirmedLately = (): DatabaseTime | undefined => isConfirmed() ? database : undefined;
 
   function now(): number {
     const latestByDatabase = database.databaseMs + Math.min(CONFIRMED_FOR_MS, Math.max(0, sinceConfirmedMs())) + bounds.maxJumpMs;
@@ -107,7 +107,7 @@ function createTrustedClock({ clocks, bounds, historyMs, report }: ClockOptions,
     confirm(by: DatabaseTime): void { database = by; },
     /** Takes the clocks into account, and reports what they did. */
     compare(): void {
-      const current: ClockReading = { ...read(clocks, lately()), bootMs: clocks.boot() };
+      const current: ClockReading = { ...read(clocks, confirmedLately()), bootMs: clocks.boot() };
       const differenceMs = Math.round(current.wallMs - timeAt(time, current.monotonicMs));
       const followed = follow(time, current, bounds);
       time = followed.time;
@@ -117,7 +117,7 @@ function createTrustedClock({ clocks, bounds, historyMs, report }: ClockOptions,
     },
     hasJumped: (): boolean => Math.abs(clocks.wall() - timeAt(time, clocks.monotonic())) > bounds.maxJumpMs,
     differences(): ClockDifferences {
-      const { wallMs, monotonicMs, databaseMs } = read(clocks, lately());
+      const { wallMs, monotonicMs, databaseMs } = read(clocks, confirmedLately());
       const trustedMs = timeAt(time, monotonicMs);
       const history = historyMs() ?? 0;
       return {

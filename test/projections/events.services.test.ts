@@ -66,7 +66,7 @@ const orderRow = (number: number, trader: string, fields: object = {}) => ({
   closed_position: null, close_reason: null, ...fields,
 });
 const level = (fields: object = {}) => ({ market_id: MARKET, outcome: 0, side: 0, price: 500_000, size: '100', ...fields });
-const book = (n: number, first = 1) => ({ market_id: MARKET, first_position: String(first), updated_at_ms: at(n) });
+const book = (n: number) => ({ market_id: MARKET, first_position: '1', updated_at_ms: at(n) });
 const trade = (fields: object = {}) => ({
   number: '0', market_id: MARKET, outcome: 0, price: 500_000, size: '40', cost: '20', taker_side: 1, maker_number: '1', taker_number: '2', buyer: ALICE,
   seller: BOB, position: '2', at_ms: at(2), settlement: 0, tx_hash: null, settled_position: null, settled_at_ms: null, failure_reason: null, ...fields,

@@ -30,7 +30,7 @@ export async function runBatch({ batch: { name, files }, environment, args = [],
     failed++;
     onFailure?.(failure);
   };
-  const child = fork(fileURLToPath(new URL('batch.js', import.meta.url)), [...args, ...files], { env: environment, execArgv: ['--enable-source-maps', '--max-semi-space-size=64'] });
+  const child = fork(fileURLToPath(new URL('batch.js', import.meta.url)), [...args, ...files], { env: environment, execArgv: ['--enable-source-maps'] });
   child.on('message', (message: Message) => {
     switch (message.type) {
       case 'file':

@@ -43,7 +43,7 @@ describe('a rolling restart under load', function () {
   let prices: PriceListener;
   let history: History;
   let reads = 0;
-  /** What the processes said when they took over from another engine. */
+  /** What the engines' processes said when they stood by, and when they took over from the other one. */
   const takeovers: string[] = [];
   let earlier: readonly StackProcess[];
   /** Roles whose processes had a key in their environment, with its name. */
@@ -64,7 +64,7 @@ describe('a rolling restart under load', function () {
       DATABASE_URL: database.url, DATA_DIR: directory, CHAINS: join(directory, 'chains.json'), ...chain.keys, PROCESSES: PROCESSES.join(' '),
       CANCEL_AUTH: 'required', PRICE_SOURCES: 'simulated', LOG_LEVEL: 'info',
     });
-    createInterface(stack.child.stdout!).on('line', (line) => { takeovers.push(.../the other engine has [a-z ]+/.exec(line) ?? []); });
+    createInterface(stack.child.stdout!).on('line', (line) => { takeovers.push(.../another engine writes|the other engine has [a-z ]+/.exec(line) ?? []); });
     url = await stack.listening;
     await ready(url);
     const parts = {
@@ -161,7 +161,7 @@ describe('a rolling restart under load', function () {
 
   it('left no engine waiting for another one to fall silent: the one that leaves says so', () => {
     // None takes over where the new engine has not met a command yet when the other one leaves.
-    deepEqual(takeovers.filter((told) => told !== 'the other engine has left'), []);
+    deepEqual([...new Set(takeovers)].filter((told) => told !== 'the other engine has left'), ['another engine writes']);
   });
 
   it('replays to the same digests, and has outcomes for all commands', () => {
