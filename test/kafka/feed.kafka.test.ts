@@ -8,7 +8,7 @@ import type { KafkaBroker } from '../support/kafka-broker.js';
 import { sharedBroker } from '../support/shared-broker.js';
 import { kafkaScene, memoryCheckpoints, type Follower, type KafkaScene } from '../support/kafka-scene.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { until, within } from '../support/until.js';
 
 describe('kafka: the fill feed', () => {
   let broker: KafkaBroker;
@@ -71,7 +71,13 @@ describe('kafka: the fill feed', () => {
           await shared.save(change);
           await scene.grow(60);
         } };
-        await assert.rejects(scene.publisher(dying).done, /killed/);
+        // One that starts when the other has published everything would live for ever.
+        const more = setInterval(() => { void scene.grow(20); }, 100);
+        try {
+          await assert.rejects(within('the death of a publisher', scene.publisher(dying).done), /killed/);
+        } finally {
+          clearInterval(more);
+        }
         deaths += 1;
       }
       scene.publisher(shared);
