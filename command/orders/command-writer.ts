@@ -2,9 +2,10 @@
  * Writes a command to the log by group commit and waits for the engine's answer. A failure says whether the command was certainly not
  * written, or whether that is unknown.
  */
-import { checkedRecordId, encodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
+import { encodeCommand, type CommandOutcome } from '../../engine/records/codec.js';
 import type { CancelOrder, PlaceOrder, SyncPosition } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
+import { writerIds } from '../../engine/records/writer-ids.js';
 import { LogUnavailable } from '../../engine/log/log.js';
 import { QueueFull, type GroupCommit } from '../../engine/log/group-commit.js';
 import type { Submit, Submitted } from './answer.js';
@@ -27,11 +28,11 @@ export type Written = PlaceOrder | CancelOrder | SyncPosition;
  * is another try after a rejection; with the same record id, the log would drop the second try.
  */
 export function createCommandWriter({ commits, outcomeOf, writerId, answerWithinMs }: CommandWriterOptions): Submit<Written> {
+  const idOf = writerIds(`${writerId}:requests`);
   let submissions = 0;
 
   async function carryOut(command: Written, signal: AbortSignal | undefined): Promise<Submitted> {
-    const id = checkedRecordId(`${command.kind}:${subjectOf(command)}:${writerId}:${submissions++}`);
-    const record = { id, data: encodeCommand(command) };
+    const record = { id: idOf(submissions++), data: encodeCommand(command) };
     let position: number;
     try {
       position = await commits.append(record, signal);
@@ -55,10 +56,6 @@ export function createCommandWriter({ commits, outcomeOf, writerId, answerWithin
       reject(error);
     });
   });
-}
-
-function subjectOf(command: Written): string {
-  return command.kind === 'SyncPosition' ? `${command.marketId}:${command.user}` : command.orderHash;
 }
 
 /** An append's failure as a RequestError. Errors that do not come from the log are returned unchanged. */

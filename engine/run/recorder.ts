@@ -1,5 +1,6 @@
 /** Records the outcomes of a replica's steps in the log, or stands by while another engine records them. */
-import { encodeOutcome, recordId } from '../records/codec.js';
+import { encodeOutcome } from '../records/codec.js';
+import { writerIds } from '../records/writer-ids.js';
 import type { Step } from './engine.js';
 import { createOutcomeWriter, type OutcomeRecord, type OutcomeWriterOptions } from './outcome-writer.js';
 import type { StepSink } from './step-sink.js';
@@ -24,8 +25,9 @@ const MAX_UNWRITTEN_BYTES = 64 * 1024 * 1024;
 
 export function createRecorder({ writerId, ...options }: RecorderOptions): Recorder {
   const writer = createOutcomeWriter(options);
+  const idOf = writerIds(`${writerId}:outcomes`);
   return {
-    take(step) { writer.add(recordOf(step, writerId)); },
+    take(step) { writer.add(recordOf(step, idOf)); },
     async room() {
       if (writer.unwritten > MAX_UNWRITTEN || writer.unwrittenBytes() > MAX_UNWRITTEN_BYTES) await writer.drained();
       writer.throwIfFailed();
@@ -37,6 +39,6 @@ export function createRecorder({ writerId, ...options }: RecorderOptions): Recor
   };
 }
 
-function recordOf({ position, text, digest }: Step, writerId: string): OutcomeRecord {
-  return { id: recordId(`outcome:${position}:${writerId}`), data: encodeOutcome(text, digest), position, digest };
+function recordOf({ position, text, digest }: Step, idOf: (position: number) => string): OutcomeRecord {
+  return { id: idOf(position), data: encodeOutcome(text, digest), position, digest };
 }

@@ -1,8 +1,9 @@
 /** What the relayer's desk reads and writes of the history: through the replica, and with commands of its own. */
 import type { RelayHistory } from '../../../command/relayer/desk.js';
 import { LogUnavailable, type Log } from '../../../engine/log/log.js';
-import { checkedRecordId, encodeCommand } from '../../../engine/records/codec.js';
+import { encodeCommand } from '../../../engine/records/codec.js';
 import { RequestError } from '../../../engine/records/errors.js';
+import { writerIds } from '../../../engine/records/writer-ids.js';
 import type { Replica } from '../../../engine/run/replica.js';
 import type { ChainWatch } from '../../chains/chain-watch.js';
 
@@ -15,6 +16,7 @@ export interface RelayHistoryParts {
 }
 
 export function relayHistory(chainId: number, { log, writerId, replica, watch }: RelayHistoryParts): RelayHistory {
+  const idOf = writerIds(`${writerId}:relays:${chainId}`);
   let commands = 0;
   return {
     open: () => replica.view.openRelays(chainId),
@@ -22,8 +24,7 @@ export function relayHistory(chainId: number, { log, writerId, replica, watch }:
     catchUp: () => watch.catchUp(),
     async record(command) {
       try {
-        const id = checkedRecordId(`${command.kind}:${command.requestId}:${writerId}:${commands++}`);
-        const position = await log.append('commands', [{ id, data: encodeCommand(command) }]);
+        const position = await log.append('commands', [{ id: idOf(commands++), data: encodeCommand(command) }]);
         const { events } = await replica.outcomeOf(position);
         return { position, taken: events.every(({ type }) => type !== 'CommandRejected') };
       } catch (error) {
