@@ -1,10 +1,16 @@
-/** `npm run bench`: every performance claim as a line, each a ratio to a floor or a peer of the same run. Exits non-zero on a miss. */
+/**
+ * `npm run bench`: every performance claim as a line, each a ratio to a floor or a peer of the same run. `--compare REVISION` measures that revision
+ * and the working tree in turns. Exits non-zero on a miss, and where the working tree is slower.
+ */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
 import { auditBench } from './audit.js';
 import { bookBench } from './book.js';
+import { compare } from './compare/compare.js';
+import { WORKLOADS } from './compare/workloads.js';
 import { engineBench } from './engine.js';
 import { feedBench } from './feed.js';
 import { benchHttp } from './http.js';
@@ -41,13 +47,19 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   waiting: () => onDatabase(waitingBench),
 };
 
-const asked = process.argv.slice(2);
+const { values: { compare: revision }, positionals: asked } = parseArgs({ allowPositionals: true, options: { compare: { type: 'string' } } });
 const unknown = asked.filter((name) => !(name in suites));
 if (unknown.length > 0) throw new Error(`no benchmark is called ${unknown.join(', ')}; there are ${Object.keys(suites).join(', ')}`);
 
-for (const [name, run] of Object.entries(suites)) {
-  if (asked.length > 0 && !asked.includes(name)) continue;
-  for (const line of await run()) print(name, line);
+if (revision === undefined) {
+  for (const [name, run] of Object.entries(suites)) {
+    if (asked.length > 0 && !asked.includes(name)) continue;
+    for (const line of await run()) print(name, line);
+  }
+} else {
+  for (const name of asked.length > 0 ? asked : Object.keys(WORKLOADS)) {
+    if (!await compare(name, revision, (line) => { process.stdout.write(`${line}\n`); })) process.exitCode = 1;
+  }
 }
 
 function print(suite: string, { name, figure, unit, peer, target }: BenchLine): void {

@@ -25,7 +25,7 @@ export async function orderSigner(url: string): Promise<OrderSigner> {
 }
 
 /** Sends all requests; throws unless every one is accepted. */
-export async function load(port: number, requests: Buffer[], options: { warmUp: number; ratePerS?: number }): Promise<LoadResult> {
+export async function load(port: number, requests: Buffer[], options: { warmUp?: number; ratePerS?: number; connections?: number }): Promise<LoadResult> {
   const result = await runLoadInChild({ host: '127.0.0.1', port, connections: CONNECTIONS, requests, count: requests.length, ...options });
   const refused = Object.entries(result.statuses).filter(([status]) => status !== '200');
   if (refused.length > 0) throw new Error(`not all orders were accepted: ${JSON.stringify(result.statuses)}`);

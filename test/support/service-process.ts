@@ -1,6 +1,7 @@
 /** The whole service as a process of its own, for tests that kill it and benchmarks that load it. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { listenForSecrets } from './spoken-secrets.js';
@@ -33,9 +34,9 @@ export interface ServiceProcess {
   kill(): Promise<void>;
 }
 
-/** Starts `service/main.ts`, compiled, on any free port and waits until it listens. Rejects with its last lines when it ends before that. */
-export async function startService(environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const { child, listening, exited } = spawnService(environment);
+/** Starts `service/main.ts`, compiled in `dist`, on any free port and waits until it listens. Rejects with its last lines when it ends before that. */
+export async function startService(environment: Readonly<Record<string, string>>, dist?: string): Promise<ServiceProcess> {
+  const { child, listening, exited } = spawnService(environment, dist);
   const url = await listening;
   return {
     url, child, port: Number(new URL(url).port),
@@ -50,9 +51,9 @@ export async function startService(environment: Readonly<Record<string, string>>
   };
 }
 
-/** Starts one process on any free port. */
-export function spawnService(environment: Readonly<Record<string, string>>): SpawnedService {
-  return spawnProgram({ program: 'main.js', says: '"msg":"listening"' }, environment);
+/** Starts one process on any free port. `dist` is where it is compiled; default: with this program. */
+export function spawnService(environment: Readonly<Record<string, string>>, dist?: string): SpawnedService {
+  return spawnProgram({ program: 'main.js', says: '"msg":"listening"', dist }, environment);
 }
 
 /** Starts a stack of one process per role on any free port. It listens before its roles are ready. `heard` is told every line of its output. */
@@ -65,10 +66,13 @@ interface Program {
   /** What its log line about its address has in it. */
   readonly says: string;
   readonly heard?: ((line: string) => void) | undefined;
+  readonly dist?: string | undefined;
 }
 
-function spawnProgram({ program, says, heard }: Program, environment: Readonly<Record<string, string>>): SpawnedService {
-  const child = fork(fileURLToPath(new URL(`../../service/${program}`, import.meta.url)), {
+const DIST = fileURLToPath(new URL('../..', import.meta.url));
+
+function spawnProgram({ program, says, heard, dist = DIST }: Program, environment: Readonly<Record<string, string>>): SpawnedService {
+  const child = fork(join(dist, 'service', program), {
     env: { PATH: process.env['PATH'] ?? '', PORT: '0', STOP_GRACE_MS: '0', ...environment }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps'],
   });
   // Not `exit`: output may come after it.
