@@ -6,6 +6,6 @@ export interface BenchLine {
   readonly unit: string;
   /** What it is compared with, and that one's figure in the same unit; absent for a plain limit (`at most 100 bytes`). */
   readonly peer?: { readonly name: string; readonly figure: number };
-  /** The target: figure / peer at least `ratioAtLeast`, or the figure itself within bounds. */
-  readonly target: { readonly ratioAtLeast?: number; readonly atLeast?: number; readonly atMost?: number };
+  /** The target: figure / peer at least `ratioAtLeast` and at most `ratioAtMost`, or the figure itself within bounds. */
+  readonly target: { readonly ratioAtLeast?: number; readonly ratioAtMost?: number; readonly atLeast?: number; readonly atMost?: number };
 }

@@ -10,6 +10,7 @@ import { startEmbeddedPostgres } from '../../service/embedded/embedded-postgres.
 import { auditBench } from './audit.js';
 import { bookBench } from './book.js';
 import { compare } from './compare/compare.js';
+import { countsBench } from './compare/counts.js';
 import { WORKLOADS } from './compare/workloads.js';
 import { engineBench } from './engine.js';
 import { feedBench } from './feed.js';
@@ -33,6 +34,7 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   engine: engineBench,
   signature: signatureBench,
   http: () => benchHttp(),
+  counts: () => countsBench({ update }),
   orders: ordersBench,
   log: async () => [...await onDatabase(logBench), ...await onDatabase(logsBench)],
   feed: () => onDatabase(feedBench),
@@ -47,7 +49,9 @@ const suites: Readonly<Record<string, () => Promise<BenchLine[]>>> = {
   waiting: () => onDatabase(waitingBench),
 };
 
-const { values: { compare: revision }, positionals: asked } = parseArgs({ allowPositionals: true, options: { compare: { type: 'string' } } });
+const { values: { compare: revision, update }, positionals: asked } = parseArgs({
+  allowPositionals: true, options: { compare: { type: 'string' }, update: { type: 'boolean', default: false } },
+});
 const unknown = asked.filter((name) => !(name in suites));
 if (unknown.length > 0) throw new Error(`no benchmark is called ${unknown.join(', ')}; there are ${Object.keys(suites).join(', ')}`);
 
@@ -66,6 +70,7 @@ function print(suite: string, { name, figure, unit, peer, target }: BenchLine): 
   const ratio = peer === undefined ? undefined : figure / peer.figure;
   const wanted = [
     ...target.ratioAtLeast === undefined ? [] : [{ text: `at least ${target.ratioAtLeast} times`, met: ratio !== undefined && ratio >= target.ratioAtLeast }],
+    ...target.ratioAtMost === undefined ? [] : [{ text: `at most ${target.ratioAtMost} times`, met: ratio !== undefined && ratio <= target.ratioAtMost }],
     ...target.atLeast === undefined ? [] : [{ text: `at least ${target.atLeast} ${unit}`, met: figure >= target.atLeast }],
     ...target.atMost === undefined ? [] : [{ text: `at most ${target.atMost} ${unit}`, met: figure <= target.atMost }],
   ];

@@ -1,6 +1,6 @@
 /** Signed orders as a load for a service that may be one process or several. */
 import type { OrderDomain } from '../../command/signing/typed-data.js';
-import { runLoadInChild, type LoadResult } from './load.js';
+import { runLoadInChild, type LoadOptions, type LoadResult } from './load.js';
 import { signedOrderRequests } from './signed-orders.js';
 
 export const CONNECTIONS = 64;
@@ -24,8 +24,10 @@ export async function orderSigner(url: string): Promise<OrderSigner> {
   };
 }
 
-/** Sends all requests; throws unless every one is accepted. */
-export async function load(port: number, requests: Buffer[], options: { warmUp?: number; ratePerS?: number; connections?: number }): Promise<LoadResult> {
+/** Sends all requests, by 64 connections unless `options` says otherwise; throws unless every one is accepted. */
+export async function load(
+  port: number, requests: Buffer[], options: Pick<LoadOptions, 'warmUp' | 'ratePerS'> & { readonly connections?: number },
+): Promise<LoadResult> {
   const result = await runLoadInChild({ host: '127.0.0.1', port, connections: CONNECTIONS, requests, count: requests.length, ...options });
   const refused = Object.entries(result.statuses).filter(([status]) => status !== '200');
   if (refused.length > 0) throw new Error(`not all orders were accepted: ${JSON.stringify(result.statuses)}`);

@@ -34,7 +34,10 @@ export interface ServiceProcess {
   kill(): Promise<void>;
 }
 
-/** Starts `service/main.ts`, compiled in `dist`, on any free port and waits until it listens. Rejects with its last lines when it ends before that. */
+/**
+ * Starts `service/main.ts` on any free port and waits until it listens. Rejects with its last lines when it ends before that. `dist` as for
+ * `spawnService`.
+ */
 export async function startService(environment: Readonly<Record<string, string>>, dist?: string): Promise<ServiceProcess> {
   const { child, listening, exited } = spawnService(environment, dist);
   const url = await listening;

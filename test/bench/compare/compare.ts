@@ -10,7 +10,10 @@ const PAIRS = 5;
 /** Per measurement, and to warm up after a start. */
 const UNITS = { order: { warmUp: 15_000, measured: 12_000 }, fill: { warmUp: 300, measured: 500 } } as const;
 
-/** Prints as it goes. False where the working tree is slower: three quarters of the differences in rate are below zero. Throws Error for a name without a comparison. */
+/**
+ * Prints as it goes. False where the working tree is slower: three quarters of the differences in rate are below zero. Throws Error for a name that
+ * compares nothing.
+ */
 export async function compare(name: string, revision: string, print: (line: string) => void): Promise<boolean> {
   const workload = WORKLOADS[name];
   if (workload === undefined) throw new Error(`${JSON.stringify(name)} compares no revisions; these do: ${Object.keys(WORKLOADS).join(', ')}`);

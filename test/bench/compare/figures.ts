@@ -10,7 +10,8 @@ const THREADS = 3;
 /** What was used between two readings, for each of `units` orders or fills. */
 export function perUnit(before: Usage, after: Usage, units: number): Figures {
   const us = (ns: number) => ns / 1_000 / units;
-  const { main = 0, ...others } = Object.fromEntries(Object.entries(after.threads).map(([thread, ns]) => [thread, ns - (before.threads[thread] ?? 0)]));
+  const times = Object.entries(after.threads).map(([thread, ns]) => [thread, ns - (before.threads[thread] ?? 0)] as const);
+  const { main = 0, ...others } = Object.fromEntries(times);
   const busiest = Object.values(others).sort((a, b) => b - a);
   const each = (name: 'reads' | 'writes' | 'statements' | 'walBytes') => (after[name] - before[name]) / units;
   return {
@@ -20,6 +21,27 @@ export function perUnit(before: Usage, after: Usage, units: number): Figures {
     'Postgres, µs': us(after.postgresNs - before.postgresNs),
     'statements': each('statements'), 'WAL, bytes': each('walBytes'), 'read calls': each('reads'), 'write calls': each('writes'),
   };
+}
+
+/** What an order or a fill causes exactly, whatever the machine. */
+export const COUNTS = ['statements', 'rows', 'walBytes', 'reads', 'writes'] as const;
+
+export type Counts = Readonly<Record<typeof COUNTS[number], number>>;
+
+export interface Reading {
+  readonly usage: Usage;
+  /** By a monotonic clock. */
+  readonly ms: number;
+}
+
+/** The counts per order or fill between two readings, without what the service does in as much time anyway: the idle time after them tells that. */
+export function countsPerUnit({ before, after, idle }: Readonly<Record<'before' | 'after' | 'idle', Reading>>, units: number): Counts {
+  const idleTimes = (after.ms - before.ms) / (idle.ms - after.ms);
+  const each = (name: keyof Counts): number => {
+    const [first, second, third] = [before, after, idle].map(({ usage }) => usage[name]) as [number, number, number];
+    return Number(((second - first - (third - second) * idleTimes) / units).toPrecision(4));
+  };
+  return Object.fromEntries(COUNTS.map((name) => [name, each(name)])) as unknown as Counts;
 }
 
 export interface Change {

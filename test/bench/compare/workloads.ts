@@ -1,5 +1,5 @@
 /** What is sent to a service whose usage is measured: orders, and pairs of orders whose fills settle on the development chain. */
-import { Contract, JsonRpcProvider, type InterfaceAbi } from 'ethers';
+import { Interface, type InterfaceAbi } from 'ethers/abi';
 import { conditionalTokens } from '../../../contracts-abi/conditional-tokens.js';
 import { testUsdc } from '../../../contracts-abi/test-usdc.js';
 import type { OrderDomain } from '../../../command/signing/typed-data.js';
@@ -13,7 +13,7 @@ export interface Workload {
   /** What the figures are per. */
   readonly unit: 'order' | 'fill';
   readonly environment: Readonly<Record<string, string>>;
-  /** Signs `units` of them, the same ones for the same number. */
+  /** Signs `units` of them, the same ones for the same number. The first number is 0. */
   prepare(service: MeasuredService, units: number, number: number): Promise<Send>;
 }
 
@@ -43,11 +43,11 @@ const settlement: Workload = {
     const { serverTime, chains } = await get<{ serverTime: number; chains: readonly Chain[] }>(service.url, '/api/v1/config');
     const { markets } = await get<{ markets: { id: string; expirationTimestamp?: number }[] }>(service.url, '/api/v1/markets');
     const [chain, marketId] = [chains[0]!, markets[0]!.id];
-    const { traders, request } = await orderRequests(chain.orderDomain, `pairs ${number}`, TRADERS);
-    await stock(chain, traders, marketId);
-    const requests = Array.from({ length: 2 * units }, (_, i) => request(traders[i % TRADERS]!, {
-      marketId, side: i % 2 === 0 ? SELL : BUY, outcome: YES, price: 600_000, size: String(SHARE), nonce: String(i), expiration: String(serverTime + 7_200),
-    }));
+    const { traders, request } = await orderRequests(chain.orderDomain, 'pairs', TRADERS);
+    if (number === 0) await stock(chain, traders, marketId);
+    const pair = { marketId, outcome: YES, price: 600_000, size: String(SHARE), expiration: String(serverTime + 7_200) };
+    const requests = Array.from({ length: 2 * units }, (_, i) => (
+      request(traders[i % TRADERS]!, { ...pair, side: i % 2 === 0 ? SELL : BUY, nonce: String(number * 1_000_000 + i) })));
     return async (ratePerS) => {
       const started = performance.now();
       await load(service.port, requests, pace(ratePerS === undefined ? undefined : 2 * ratePerS));
@@ -73,26 +73,29 @@ function pace(ratePerS: number | undefined): { readonly connections: number; rea
 }
 
 /** Gives traders shares and collateral, which the settlement contract may move. The node signs for them, so they need no keys here. */
-async function stock({ rpcUrl, contracts, orderDomain: { chainId } }: Chain, traders: readonly Trader[], marketId: string): Promise<void> {
-  const provider = new JsonRpcProvider(rpcUrl, chainId, { staticNetwork: true, polling: true, pollingInterval: 20, cacheTimeout: -1 });
-  try {
-    await Promise.all(traders.map(async ({ address }) => {
-      await provider.send('anvil_setBalance', [address, '0xde0b6b3a7640000']);
-      await provider.send('anvil_impersonateAccount', [address]);
-      const signer = await provider.getSigner(address);
-      const send = async (name: string, abi: unknown, method: string, ...values: unknown[]): Promise<void> => {
-        const contract = new Contract(contracts[name]!, abi as InterfaceAbi, signer);
-        await ((await contract.getFunction(method)(...values)) as { wait(): Promise<unknown> }).wait();
-      };
-      await send('collateral', testUsdc.abi, 'mint', address, 2n * STOCK);
-      await send('collateral', testUsdc.abi, 'approve', contracts['conditionalTokens'], STOCK);
-      await send('conditionalTokens', conditionalTokens.abi, 'splitPosition', contracts['collateral'], ZERO_32, marketId, [1, 2], STOCK);
-      await send('conditionalTokens', conditionalTokens.abi, 'setApprovalForAll', contracts['settlement'], true);
-      await send('collateral', testUsdc.abi, 'approve', contracts['settlement'], STOCK);
-    }));
-  } finally {
-    provider.destroy();
-  }
+async function stock({ rpcUrl, contracts }: Chain, traders: readonly Trader[], marketId: string): Promise<void> {
+  const rpc = async (method: string, ...params: unknown[]): Promise<unknown> => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    const { result, error } = await (await fetch(rpcUrl, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })).json() as {
+      result?: unknown; error?: { message: string };
+    };
+    if (error !== undefined) throw new Error(`${method}: ${error.message}`);
+    return result;
+  };
+  await Promise.all(traders.map(async ({ address }) => {
+    const send = async (name: string, abi: unknown, method: string, ...values: unknown[]): Promise<void> => {
+      const data = new Interface(abi as InterfaceAbi).encodeFunctionData(method, values);
+      const hash = await rpc('eth_sendTransaction', { from: address, to: contracts[name], data, gas: '0x7a120' });
+      await until(`${method} is mined`, async () => await rpc('eth_getTransactionReceipt', hash) as object | null ?? undefined);
+    };
+    await rpc('anvil_setBalance', address, '0xde0b6b3a7640000');
+    await rpc('anvil_impersonateAccount', address);
+    await send('collateral', testUsdc.abi, 'mint', address, 2n * STOCK);
+    await send('collateral', testUsdc.abi, 'approve', contracts['conditionalTokens'], STOCK);
+    await send('conditionalTokens', conditionalTokens.abi, 'splitPosition', contracts['collateral'], ZERO_32, marketId, [1, 2], STOCK);
+    await send('conditionalTokens', conditionalTokens.abi, 'setApprovalForAll', contracts['settlement'], true);
+    await send('collateral', testUsdc.abi, 'approve', contracts['settlement'], STOCK);
+  }));
 }
 
 interface Readiness { readonly engine: { readonly position: number }; readonly projections: readonly { readonly position: number }[] }
