@@ -13,9 +13,9 @@ import type { Metrics } from '../metrics.js';
 export function observedOrders(
   metrics: Metrics, { placeOrder, cancelOrder }: { placeOrder: PlaceOrderHandler; cancelOrder: CancelOrderHandler },
 ): Pick<OrderHandlers, 'placeOrder' | 'cancelOrder'> {
-  const counted = async <T>(result: string, work: Promise<T>): Promise<T> => {
+  const counted = async <T>(result: string, work: () => Promise<T>): Promise<T> => {
     try {
-      const answer = await work;
+      const answer = await work();
       metrics.order(result);
       return answer;
     } catch (error) {
@@ -24,8 +24,8 @@ export function observedOrders(
     }
   };
   return {
-    placeOrder: ({ body }, { signal }) => counted('accepted', placeOrder(body, signal)),
-    cancelOrder: (asked, { signal }) => counted('cancelled', cancelOrder(asked, signal)),
+    placeOrder: ({ body }, { signal }) => counted('accepted', () => placeOrder(body, signal)),
+    cancelOrder: (asked, { signal }) => counted('cancelled', () => cancelOrder(asked, signal)),
   };
 }
 

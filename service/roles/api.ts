@@ -55,11 +55,11 @@ export const api: Role = {
   },
 };
 
-/** The handler of a command, behind the conditions under which the process takes such commands. */
+/** The handler of a command, behind the conditions under which the process takes such commands; throws at once where it does not. */
 function admitted<Asked extends unknown[], Answered>(
   { admit }: Conditions, what: Parameters<Conditions['admit']>[0], handler: (...asked: Asked) => Promise<Answered>,
 ): (...asked: Asked) => Promise<Answered> {
-  return async (...asked) => {
+  return (...asked) => {
     admit(what);
     return handler(...asked);
   };
