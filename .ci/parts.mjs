@@ -13,6 +13,7 @@ export const ALWAYS = {
   'list of packages': 'mkdir -p .build && node .ci/sbom.mjs >.build/sbom.json',
   'known weaknesses of packages': '.ci/audit',
   'npm test': 'npm test',
+  'what an order and a fill cost, in counts': 'npm run --silent bench -- counts',
   'npm start against its OpenAPI document': '.ci/contract',
   'npm start, npm run demo': '.ci/smoke',
 };

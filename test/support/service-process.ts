@@ -35,11 +35,11 @@ export interface ServiceProcess {
 }
 
 /**
- * Starts `service/main.ts` on any free port and waits until it listens. Rejects with its last lines when it ends before that. `dist` as for
+ * Starts `service/main.ts` on any free port and waits until it listens. Rejects with its last lines when it ends before that. `build` as for
  * `spawnService`.
  */
-export async function startService(environment: Readonly<Record<string, string>>, dist?: string): Promise<ServiceProcess> {
-  const { child, listening, exited } = spawnService(environment, dist);
+export async function startService(environment: Readonly<Record<string, string>>, build?: BuildToStart): Promise<ServiceProcess> {
+  const { child, listening, exited } = spawnService(environment, build);
   const url = await listening;
   return {
     url, child, port: Number(new URL(url).port),
@@ -54,9 +54,9 @@ export async function startService(environment: Readonly<Record<string, string>>
   };
 }
 
-/** Starts one process on any free port. `dist` is where it is compiled; default: with this program. */
-export function spawnService(environment: Readonly<Record<string, string>>, dist?: string): SpawnedService {
-  return spawnProgram({ program: 'main.js', says: '"msg":"listening"', dist }, environment);
+/** Starts one process on any free port. */
+export function spawnService(environment: Readonly<Record<string, string>>, build: BuildToStart = {}): SpawnedService {
+  return spawnProgram({ program: 'main.js', says: '"msg":"listening"', ...build }, environment);
 }
 
 /** Starts a stack of one process per role on any free port. It listens before its roles are ready. `heard` is told every line of its output. */
@@ -64,19 +64,25 @@ export function spawnStack(environment: Readonly<Record<string, string>>, heard?
   return spawnProgram({ program: 'cli/start-roles.js', says: '"msg":"serving', heard }, environment);
 }
 
-interface Program {
+export interface BuildToStart {
+  /** Where it is compiled; default: with this program. */
+  readonly dist?: string;
+  /** Further arguments of Node. */
+  readonly nodeArgs?: readonly string[];
+}
+
+interface Program extends BuildToStart {
   readonly program: string;
   /** What its log line about its address has in it. */
   readonly says: string;
   readonly heard?: ((line: string) => void) | undefined;
-  readonly dist?: string | undefined;
 }
 
 const DIST = fileURLToPath(new URL('../..', import.meta.url));
 
-function spawnProgram({ program, says, heard, dist = DIST }: Program, environment: Readonly<Record<string, string>>): SpawnedService {
+function spawnProgram({ program, says, heard, dist = DIST, nodeArgs = [] }: Program, environment: Readonly<Record<string, string>>): SpawnedService {
   const child = fork(join(dist, 'service', program), {
-    env: { PATH: process.env['PATH'] ?? '', PORT: '0', STOP_GRACE_MS: '0', ...environment }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps'],
+    env: { PATH: process.env['PATH'] ?? '', PORT: '0', STOP_GRACE_MS: '0', ...environment }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps', ...nodeArgs],
   });
   // Not `exit`: output may come after it.
   const exited = once(child, 'close').then(([code]) => code as number | null);

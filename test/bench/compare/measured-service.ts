@@ -15,13 +15,15 @@ export interface MeasuredService extends ServiceProcess {
 
 export interface MeasuredOptions {
   readonly environment: Readonly<Record<string, string>>;
+  /** Further arguments of Node. */
+  readonly nodeArgs?: readonly string[];
   /** Of Postgres, beside the service's own. */
   readonly postgres?: Readonly<Record<string, string>>;
 }
 
 const COUNTING = { shared_preload_libraries: 'pg_stat_statements' };
 
-export async function startMeasured({ dist }: Build, { environment, postgres = {} }: MeasuredOptions): Promise<MeasuredService> {
+export async function startMeasured({ dist }: Build, { environment, nodeArgs = [], postgres = {} }: MeasuredOptions): Promise<MeasuredService> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-bench-'));
   // The account that runs Postgres must be able to enter.
   await chmod(directory, 0o755);
@@ -32,7 +34,7 @@ export async function startMeasured({ dist }: Build, { environment, postgres = {
     await (await startEmbeddedPostgres({ directory: database, log: () => undefined })).stop();
     const settings = Object.entries({ ...COUNTING, ...postgres }).map(([name, value]) => `${name} = '${value}'\n`);
     await appendFile(join(database, 'cluster', 'postgresql.auto.conf'), settings.join(''));
-    const service = await startService({ DATA_DIR: join(directory, 'data'), LOG_LEVEL: 'info', CHAIN_PORT: '0', ...environment }, dist);
+    const service = await startService({ DATA_DIR: join(directory, 'data'), LOG_LEVEL: 'info', CHAIN_PORT: '0', ...environment }, { dist, nodeArgs });
     const { url, pid } = await runningPostgres(join(database, 'cluster'));
     const meter = await openMeter({ url, postmaster: pid, service: service.child.pid! });
     return {

@@ -41,7 +41,7 @@ const settlement: Workload = {
   unit: 'fill', environment: { CHAINS: 'dev', EXPOSURE_CHECK: 'false' },
   async prepare(service, units, number) {
     const { serverTime, chains } = await get<{ serverTime: number; chains: readonly Chain[] }>(service.url, '/api/v1/config');
-    const { markets } = await get<{ markets: { id: string; expirationTimestamp?: number }[] }>(service.url, '/api/v1/markets');
+    const { markets } = await get<{ markets: { id: string }[] }>(service.url, '/api/v1/markets');
     const [chain, marketId] = [chains[0]!, markets[0]!.id];
     const { traders, request } = await orderRequests(chain.orderDomain, 'pairs', TRADERS);
     if (number === 0) await stock(chain, traders, marketId);
@@ -52,8 +52,10 @@ const settlement: Workload = {
       const started = performance.now();
       await load(service.port, requests, pace(ratePerS === undefined ? undefined : 2 * ratePerS));
       const position = await untilFolded(service.url);
-      await until('every fill is settled', async () => (await pendingTrades(service.url, position)) === 0, 300);
-      return (performance.now() - started) / 1_000;
+      await until('no fill waits for the chain', async () => (await tradesOf(service.url, 'pending', position)) === 0, 300);
+      const seconds = (performance.now() - started) / 1_000;
+      if (await tradesOf(service.url, 'failed', position) > 0) throw new Error('fills have failed to settle');
+      return seconds;
     };
   },
 };
@@ -108,7 +110,8 @@ async function untilFolded(url: string): Promise<number> {
   });
 }
 
-async function pendingTrades(url: string, position: number): Promise<number> {
-  const response = await fetch(`${url}/api/v1/pending-trades?limit=1`, { headers: { 'X-Min-Log-Position': String(position - 1) } });
+/** 0 or 1: whether there are such trades, by read models that include everything below the position. */
+async function tradesOf(url: string, state: 'pending' | 'failed', position: number): Promise<number> {
+  const response = await fetch(`${url}/api/v1/${state}-trades?limit=1`, { headers: { 'X-Min-Log-Position': String(position - 1) } });
   return (await response.json() as { count: number }).count;
 }
