@@ -129,19 +129,20 @@ function refuseBeyondLimit({ view, maxOpenOrders }: PlaceOrderParts, { underway,
   throw new RequestError('too_many_open_orders', `the trader has ${openOrders} of at most ${maxOpenOrders}`, [], { openOrders, maxOpenOrders });
 }
 
-function submitReserved(parts: PlaceOrderParts, { chainId, command, signal }: Incoming): Promise<Submitted> {
-  const exposure = parts.exposureOf(chainId);
-  return exposure === undefined ? parts.submit(command, signal) : submitHeld(parts, exposure, { command, signal });
-}
-
-/** Reserves what the order needs; throws when the trader cannot pay. An order accepted before needs no check: it gets its first answer again. */
-async function submitHeld(parts: PlaceOrderParts, exposure: Exposure, { command, signal }: Pick<Incoming, 'command' | 'signal'>): Promise<Submitted> {
-  const release = await parts.findOrder(command.orderHash) === undefined ? await exposure.hold(command) : undefined;
+async function submitReserved(parts: PlaceOrderParts, { chainId, command, signal }: Incoming): Promise<Submitted> {
+  const release = await reserve(parts, chainId, command);
   try {
     return await parts.submit(command, signal);
   } finally {
     release?.();
   }
+}
+
+/** Reserves what the order needs; throws when the trader cannot pay. An order accepted before needs no check: it gets its first answer again. */
+async function reserve(parts: PlaceOrderParts, chainId: number, command: PlaceOrder): Promise<(() => void) | undefined> {
+  const exposure = parts.exposureOf(chainId);
+  if (exposure === undefined || await parts.findOrder(command.orderHash) !== undefined) return undefined;
+  return exposure.hold(command);
 }
 
 /** The fields of the answer to an order that was accepted, as JSON. They depend on the outcome alone, so they are always the same. */

@@ -35,6 +35,9 @@ export async function startMeasured({ dist }: Build, { environment, nodeArgs = [
     const settings = Object.entries({ ...COUNTING, ...postgres }).map(([name, value]) => `${name} = '${value}'\n`);
     await appendFile(join(database, 'cluster', 'postgresql.auto.conf'), settings.join(''));
     const service = await startService({ DATA_DIR: join(directory, 'data'), LOG_LEVEL: 'info', CHAIN_PORT: '0', ...environment }, { dist, nodeArgs });
+    // Also when this program fails: a stopped one would stay for ever.
+    const kill = (): void => { service.child.kill('SIGKILL'); };
+    process.once('exit', kill);
     const { url, pid } = await runningPostgres(join(database, 'cluster'));
     const meter = await openMeter({ url, postmaster: pid, service: service.child.pid! });
     return {
@@ -43,6 +46,7 @@ export async function startMeasured({ dist }: Build, { environment, nodeArgs = [
       async remove() {
         await meter.close();
         await service.stop();
+        process.off('exit', kill);
         await remove();
       },
     };

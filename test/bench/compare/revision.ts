@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 export interface Build {
   /** As it is shown: `here`, or the revision's short hash. */
   readonly name: string;
-  /** The folder with `service/main.js`. */
+  /** The folder of its compiled files. */
   readonly dist: string;
 }
 
