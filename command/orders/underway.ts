@@ -43,14 +43,11 @@ export function createUnderway(): Underway {
     countOf: (trader) => counts.get(trader) ?? 0,
     start({ key, trader, orderHash, signal, run }) {
       count(trader, 1);
-      const ended = (async () => {
-        try {
-          return await run();
-        } finally {
-          byKey.delete(key);
-          count(trader, -1);
-        }
-      })();
+      // Forgotten in a later turn than it is set, also when `run` throws at once.
+      const ended = (async () => run())().finally(() => {
+        byKey.delete(key);
+        count(trader, -1);
+      });
       byKey.set(key, { orderHash, ended, signal });
       return ended;
     },

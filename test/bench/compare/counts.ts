@@ -25,7 +25,7 @@ const ATTEMPTS = 3;
 const PACE = { order: { warmUp: 50, units: 200, ratePerS: 10 }, fill: { warmUp: 5, units: 30, ratePerS: 0.5 } } as const;
 /** After this time without work, the statistics of Postgres include all. */
 const FLUSHED_MS = 11_000;
-/** What the service does without orders is measured for as long, and taken off. */
+/** How long the service is measured without orders, to take off what it does anyway. */
 const IDLE_MS = 10_000;
 /** V8's own threads, and its marking in small steps, wake the event loop by a system call each. */
 const QUIET_V8 = ['--single-threaded', '--no-incremental-marking'];
