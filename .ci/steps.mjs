@@ -6,6 +6,9 @@ import process from 'node:process';
 import { ALWAYS, FIRST, LONG } from './parts.mjs';
 import { digestOf, hasPassed, notePass } from './passes.mjs';
 
+/** Characters of a failed step's output that are shown again at the end: a CI system may keep no more than that. */
+const SHOWN_AGAIN = 6_000;
+
 /** Runs a command of the shell and shows what it writes. Resolves with what passed and failed. */
 async function run(name, command) {
   console.log(`\n== ${name}: ${command}`);
@@ -13,8 +16,10 @@ async function run(name, command) {
   const child = spawn('bash', ['-euo', 'pipefail', '-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });
   let counts;
   let rest = '';
+  let end = '';
   for await (const piece of child.stdout.setEncoding('utf8')) {
     process.stdout.write(piece);
+    end = (end + piece).slice(-SHOWN_AGAIN);
     const lines = (rest + piece).split('\n');
     rest = lines.pop();
     for (const line of lines) {
@@ -27,7 +32,7 @@ async function run(name, command) {
   counts ??= { passed: 0, failed: 0 };
   // A step without counts is one; one that fails has failed at least once.
   const result = ok ? { passed: counts.passed || 1, failed: 0 } : { passed: counts.passed, failed: counts.failed || 1 };
-  return { name, ok, ms: Date.now() - begun, ...result };
+  return { name, ok, ms: Date.now() - begun, end, ...result };
 }
 
 async function runPart(name) {
@@ -40,6 +45,7 @@ async function runPart(name) {
 }
 
 function finish(results, left = []) {
+  for (const { name, end } of results.filter(({ ok }) => !ok)) console.log(`\n== The end of what failed, ${name}:\n${end}`);
   console.log('\n== How long it took:');
   for (const { name, ms, passed, failed } of results) console.log(`${(ms / 1_000).toFixed(0).padStart(7)} s  ${name} (${passed} passed, ${failed} failed)`);
   for (const name of left) console.log(`      0 s  ${name}: has passed on these very files (.ci/passed/)`);

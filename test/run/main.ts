@@ -1,15 +1,17 @@
 /**
- * `npm test`: runs the tests in several mocha processes and says at the end how many passed and failed. `TESTS` chooses kinds, or files by a part of
- * their path; `--grep TEXT` chooses tests by their names. `npm run test:long` (`--long`) runs the tests that a push shortens, whole.
+ * `npm test`: runs the tests in several mocha processes and says at the end how many passed and failed; a few files that have
+ * failed run once more. `TESTS` chooses kinds, or files by a part of their path; `--grep TEXT` chooses tests by their names.
+ * `npm run test:long` (`--long`) runs the tests that a push shortens, whole.
  */
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { filesThatUse } from './imports.js';
 import { meetNeeds, type Unmet } from './needs.js';
-import { failureText, fileLine, summary, type Failure, type LeftOut, type Part } from './report.js';
+import { failureText, fileLine, lastAttempts, summary, total, type Failure, type LeftOut, type Part } from './report.js';
 import { runBatch } from './run-batch.js';
 import { selectTests, type Batch } from './selection.js';
+import { filesToRepeat } from './second-attempt.js';
 import { startShared } from './shared.js';
 
 const { values: { grep, long } } = parseArgs({ options: { grep: { type: 'string' }, long: { type: 'boolean', default: false } } });
@@ -25,16 +27,18 @@ const files = stages.flat().flatMap((batch) => batch.files);
 const { environment: found, unmet } = await meetNeeds(files);
 const shared = await startShared(files);
 const environment = { ...process.env, ...found, ...shared.environment, ...long ? { TEST_LONG: 'yes', SEED: seed } : {} };
-parts.push({ name: 'getting what the tests need', ms: Date.now() - began, passed: 0, failed: 0 });
+parts.push({ name: 'getting what the tests need', ms: Date.now() - began, counts: new Map() });
 for (const stage of stages) parts.push(...await Promise.all(stage.map(canRun).filter((batch) => batch.files.length > 0).map(runShown)));
+for (const file of filesToRepeat(failures, files)) parts.push(await runShown({ name: `${file} once more, alone`, files: [file] }));
 const leftOut = ci === '' ? await Promise.all(unmet.map(countLeftOut)) : [];
 await shared.close();
 if (ci !== '' && unmet.length > 0) parts.push(refuseToLeaveOut());
-parts.push({ name: 'all', ms: Date.now() - began, passed: 0, failed: 0 });
-const hasRun = parts.some(({ passed }) => passed > 0);
+parts.push({ name: 'all', ms: Date.now() - began, counts: new Map() });
+const { passed, failed } = total(lastAttempts(parts).values());
+const hasRun = passed > 0;
 if (!hasRun) print('No test has passed.');
 print(summary({ failures, parts, leftOut }));
-process.exitCode = hasRun && parts.every(({ failed }) => failed === 0) ? 0 : 1;
+process.exitCode = hasRun && failed === 0 ? 0 : 1;
 
 /** Paths below test/, from the sources: an earlier build may have left others. */
 async function testFiles(): Promise<string[]> {
@@ -72,12 +76,13 @@ function fail(failure: Failure): void {
 
 /** How many tests are left out: mocha counts them without running them. */
 async function countLeftOut({ name, reason, files: needing }: Unmet): Promise<LeftOut> {
-  const { passed } = await runBatch({ batch: { name, files: needing }, environment, args: ['--dry-run'] });
-  return { reason: `they need ${name}: ${reason}`, files: needing, tests: passed };
+  const { counts } = await runBatch({ batch: { name, files: needing }, environment, args: ['--dry-run'] });
+  return { reason: `they need ${name}: ${reason}`, files: needing, tests: total(counts.values()).passed };
 }
 
 /** Where CI is set, what cannot run has failed. */
 function refuseToLeaveOut(): Part {
   for (const { name, reason, files: needing } of unmet) fail({ file: needing.join(', '), title: `need ${name}, and with CI set nothing is left out`, text: reason });
-  return { name: 'tests that cannot run here', ms: 0, passed: 0, failed: unmet.length };
+  const name = 'tests that cannot run here';
+  return { name, ms: 0, counts: new Map([[name, { passed: 0, failed: unmet.length }]]) };
 }

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { failureText, fileLine, summary } from './report.js';
 
-const part = (name: string, passed: number, failed: number) => ({ name, ms: 1_500, passed, failed });
+const part = (name: string, passed: number, failed: number, file = name) => ({
+  name, ms: 1_500, counts: new Map(passed + failed === 0 ? [] : [[file, { passed, failed }]]),
+});
 
 describe('the report of a run', () => {
   it('ends with what passed and failed', () => {
@@ -16,6 +18,16 @@ describe('the report of a run', () => {
     assert.ok(text.includes(`Failures:\n${failureText(failure)}\n`));
     assert.equal(failureText(failure), '✘ lane/a.test.ts: the lane sends\n    Error: no\n        at b');
     assert.ok(text.endsWith('\n10 passed, 1 failed'));
+  });
+
+  it('counts the last attempt of a file, and shows what had failed before it', () => {
+    const failure = { file: 'lane/a.test.ts', title: 'the lane sends', text: 'Error: late' };
+    const parts = [part('unit', 10, 0), part('chain', 3, 1, failure.file), part('once more', 4, 0, failure.file)];
+    const text = summary({ failures: [failure], parts, leftOut: [] });
+    assert.ok(text.startsWith(`\nFailed, and passed when their file ran once more, alone:\n${failureText(failure)}\n`), text);
+    assert.ok(text.includes('chain (3 passed, 1 failed)\n    1.5 s  once more (4 passed, 0 failed)'), text);
+    assert.ok(text.endsWith('\n14 passed, 0 failed'));
+    assert.ok(summary({ failures: [failure], parts: [...parts.slice(0, 2), part('once more', 3, 1, failure.file)], leftOut: [] }).endsWith('\n13 passed, 1 failed'));
   });
 
   it('names what was left out, and counts it as skipped', () => {

@@ -1,8 +1,8 @@
 /** Runs the files of a batch in a mocha process of their own. */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Message } from './messages.js';
-import type { Failure, Part } from './report.js';
+import type { Counts, Message } from './messages.js';
+import { total, type Failure, type Part } from './report.js';
 import type { Batch } from './selection.js';
 
 const END_MS = 30_000;
@@ -21,13 +21,14 @@ export interface BatchOptions {
 /** Resolves when the process has ended; never rejects for what happens in it: a process that dies counts as a failure. */
 export async function runBatch({ batch: { name, files }, environment, args = [], endMs = END_MS, onEnded, onFailure }: BatchOptions): Promise<Part> {
   const begun = Date.now();
-  let [passed, failed] = [0, 0];
+  const counts = new Map<string, Counts>();
   let current = '';
   const left = new Set(files);
   let isDone = false;
   let late: NodeJS.Timeout | undefined;
+  const count = (file: string, more: Counts): void => { counts.set(file, total([counts.get(file) ?? { passed: 0, failed: 0 }, more])); };
   const fail = (failure: Failure): void => {
-    failed++;
+    count(failure.file || name, { passed: 0, failed: 1 });
     onFailure?.(failure);
   };
   const child = fork(fileURLToPath(new URL('batch.js', import.meta.url)), [...args, ...files], { env: environment, execArgv: ['--enable-source-maps'] });
@@ -39,7 +40,7 @@ export async function runBatch({ batch: { name, files }, environment, args = [],
         break;
       case 'failed': fail(message); break;
       case 'ended':
-        passed += message.passed;
+        count(message.file || name, { passed: message.passed, failed: 0 });
         onEnded?.(message);
         break;
       case 'done':
@@ -58,8 +59,8 @@ export async function runBatch({ batch: { name, files }, environment, args = [],
   clearTimeout(late);
   const how = `ended with ${signal ?? `code ${code}`}`;
   if (!isDone) {
-    const rest = left.size === 0 ? '' : `; ${left.size} files have not run: ${[...left].join(', ')}`;
-    fail({ file: current || name, title: 'its process', text: `${how} before its last test${rest}` });
-  } else if (code !== 0 && failed === 0) fail({ file: name, title: 'its process', text: `${how} although no test has failed` });
-  return { name, ms: Date.now() - begun, passed, failed };
+    fail({ file: current || name, title: 'its process', text: `${how} before its last test` });
+    for (const file of left) fail({ file, title: 'its process', text: `${how} before this file` });
+  } else if (code !== 0 && total(counts.values()).failed === 0) fail({ file: name, title: 'its process', text: `${how} although no test has failed` });
+  return { name, ms: Date.now() - begun, counts };
 }
