@@ -58,9 +58,15 @@ export function readEndpoints(handlers: ReadHandlers): Route[] {
   return bindAll(readGroup, handlers);
 }
 
-/** The routes that every process serves; `version` is the service's version in the OpenAPI document. */
+/**
+ * The routes that every process serves; `version` is the service's version in the OpenAPI document. The documents are written when
+ * they are first asked for: together they take 70 ms, and most processes are never asked.
+ */
 export function serviceEndpoints(handlers: ServiceHandlers, version: string): Route[] {
-  const openapi = JSON.stringify(openapiDocument(allEndpoints, version));
-  const asyncapi = JSON.stringify(asyncapiDocument());
-  return bindAll(serviceGroup, { ...handlers, getOpenapi: () => ({ body: openapi }), getAsyncapi: () => ({ body: asyncapi }) });
+  let [openapi, asyncapi]: (string | undefined)[] = [];
+  return bindAll(serviceGroup, {
+    ...handlers,
+    getOpenapi: () => ({ body: openapi ??= JSON.stringify(openapiDocument(allEndpoints, version)) }),
+    getAsyncapi: () => ({ body: asyncapi ??= JSON.stringify(asyncapiDocument()) }),
+  });
 }

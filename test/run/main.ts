@@ -10,7 +10,7 @@ import { filesThatUse } from './imports.js';
 import { meetNeeds, type Unmet } from './needs.js';
 import { failureText, fileLine, lastAttempts, summary, total, type Failure, type LeftOut, type Part } from './report.js';
 import { runBatch } from './run-batch.js';
-import { selectTests, type Batch } from './selection.js';
+import { selectTests, type Batch, type Stage } from './selection.js';
 import { filesToRepeat } from './second-attempt.js';
 import { startShared } from './shared.js';
 
@@ -23,12 +23,12 @@ const parts: Part[] = [];
 
 if (long) print(`SEED=${seed} npm run test:long`);
 const stages = stagesOf(await testFiles());
-const files = stages.flat().flatMap((batch) => batch.files);
+const files = stages.flatMap(({ batches }) => batches.flatMap((batch) => batch.files));
 const { environment: found, unmet } = await meetNeeds(files);
 const shared = await startShared(files);
 const environment = { ...process.env, ...found, ...shared.environment, ...long ? { TEST_LONG: 'yes', SEED: seed } : {} };
 parts.push({ name: 'getting what the tests need', ms: Date.now() - began, counts: new Map() });
-for (const stage of stages) parts.push(...await Promise.all(stage.map(canRun).filter((batch) => batch.files.length > 0).map(runShown)));
+for (const stage of stages) parts.push(...await runStage(stage));
 for (const file of filesToRepeat(failures, files)) parts.push(await runShown({ name: `${file} once more, alone`, files: [file] }));
 const leftOut = ci === '' ? await Promise.all(unmet.map(countLeftOut)) : [];
 await shared.close();
@@ -55,6 +55,16 @@ function stagesOf(tests: readonly string[]): ReturnType<typeof selectTests> {
     print((error as Error).message);
     process.exit(2);
   }
+}
+
+/** A stage that has more batches than run at once is one part of the report. */
+async function runStage({ name, atOnce, batches }: Stage): Promise<readonly Part[]> {
+  const begun = Date.now();
+  const ended: Part[] = [];
+  const waiting = batches.map(canRun).filter((batch) => batch.files.length > 0).values();
+  await Promise.all(Array.from({ length: atOnce }, async () => { for (const batch of waiting) ended.push(await runShown(batch)); }));
+  if (batches.length <= atOnce) return ended;
+  return [{ name, ms: Date.now() - begun, counts: new Map(ended.flatMap(({ counts }) => [...counts])) }];
 }
 
 function canRun(batch: Batch): Batch {

@@ -4,14 +4,16 @@ import { selectTests } from './selection.js';
 
 const FILES = [
   'book/book.test.ts', 'engine/random.slow.test.ts', 'query/trades.services.test.ts', 'kafka/feed.kafka.test.ts', 'lane/lane.chain.test.ts', 'indexer/indexer.chain.test.ts', 'relayer/relayer.chain.test.ts',
-  'system/all.crash.test.ts',
+  'system/all.crash.test.ts', 'system/roles.crash.test.ts',
   'lane/lane.geth.test.ts', 'system/python.auditors.test.ts', 'system/roles.eventstore.test.ts',
 ];
 
-const chosen = (wanted: string) => selectTests(FILES, wanted).map((stage) => stage.map(({ name, files }) => [name, ...files]));
+const chosen = (wanted: string) => selectTests(FILES, wanted).map(({ batches }) => batches.map(({ name, files }) => [name, ...files]));
+
+const ALONE = ['system/all.crash.test.ts', 'system/roles.crash.test.ts'].map((file) => [file, file]);
 
 describe('the choice of tests', () => {
-  it('is all but those of other nodes, stores and languages: those of a chain in two processes, the crashes alone', () => {
+  it('is all but those of other nodes, stores and languages: those of a chain in two processes, and then the crashes', () => {
     assert.deepEqual(chosen(''), [
       [
         ['unit, slow', 'book/book.test.ts', 'engine/random.slow.test.ts'],
@@ -19,19 +21,25 @@ describe('the choice of tests', () => {
         ['chain (1 of 2)', 'indexer/indexer.chain.test.ts', 'relayer/relayer.chain.test.ts'],
         ['chain (2 of 2)', 'lane/lane.chain.test.ts'],
       ],
-      [['crash', 'system/all.crash.test.ts']],
+      ALONE,
     ]);
+  });
+
+  it('runs two files of crashes at once, each in a process of its own', () => {
+    const [lists, crashes] = selectTests(FILES, '');
+    assert.deepEqual([lists!.name, lists!.atOnce], ['unit, slow, services, kafka, chain (1 of 2), chain (2 of 2)', 4]);
+    assert.deepEqual([crashes!.name, crashes!.atOnce], ['crash', 2]);
   });
 
   it('is one kind, or several', () => {
     assert.deepEqual(chosen('geth'), [[['geth', 'lane/lane.geth.test.ts']]]);
     assert.deepEqual(chosen('slow,kafka,crash'), [
-      [['slow', 'engine/random.slow.test.ts'], ['kafka', 'kafka/feed.kafka.test.ts']], [['crash', 'system/all.crash.test.ts']],
+      [['slow', 'engine/random.slow.test.ts'], ['kafka', 'kafka/feed.kafka.test.ts']], ALONE,
     ]);
   });
 
   it('is the files with a text in their path; those on demand only where no other has it', () => {
-    assert.deepEqual(chosen('system/'), [[['crash', 'system/all.crash.test.ts']]]);
+    assert.deepEqual(chosen('system/'), [ALONE]);
     assert.deepEqual(chosen('lane/lane.geth'), [[['geth', 'lane/lane.geth.test.ts']]]);
     assert.deepEqual(chosen('system/roles.eventstore'), [[['eventstore', 'system/roles.eventstore.test.ts']]]);
   });

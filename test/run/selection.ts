@@ -1,25 +1,39 @@
 /** Which test files run, and in which mocha processes. */
-import { KINDS, ON_DEMAND, STAGES, isKind, kindOf, type Kind } from './kinds.js';
+import { FILES_AT_ONCE, KINDS, ON_DEMAND, STAGES, isKind, kindOf, type Kind } from './kinds.js';
 
 /** Files that one mocha process runs, one after the other. */
 export interface Batch {
-  /** Its kinds. */
+  /** Its kinds, or its only file. */
   readonly name: string;
   /** Paths below test/, which end in `.test.ts`. */
   readonly files: readonly string[];
 }
 
+/** Batches of which so many run side by side. */
+export interface Stage {
+  /** Its kinds. */
+  readonly name: string;
+  readonly atOnce: number;
+  readonly batches: readonly Batch[];
+}
+
 /**
- * The stages of a run, one after the other; the batches of one run side by side. `wanted` is what TESTS says: nothing for
- * all, or kinds and parts of paths with commas between them. Throws Error for a word that names no test.
+ * The stages of a run, one after the other. `wanted` is what TESTS says: nothing for all, or kinds and parts of paths with commas between them.
+ * Throws Error for a word that names no test.
  */
-export function selectTests(files: readonly string[], wanted: string): readonly (readonly Batch[])[] {
+export function selectTests(files: readonly string[], wanted: string): readonly Stage[] {
   const named = wanted === '' ? files.filter(isUsual) : wanted.split(',').flatMap((word) => namedBy(word, files));
   const chosen = [...new Set(named)].sort();
-  const stages = [...STAGES, ...ON_DEMAND.map((kind) => [[kind]])];
-  const batchesOf = (stage: readonly (readonly Kind[])[]) => (
-    numbered(stage.map((kinds, i) => batchOf(kinds, dealt(chosen, stage, i)))));
-  return stages.map(batchesOf).filter((batches) => batches.length > 0);
+  const lists = [...STAGES, ...ON_DEMAND.map((kind) => [[kind]])];
+  return lists.map((stage) => stageOf(chosen, stage)).filter(({ batches }) => batches.length > 0);
+}
+
+function stageOf(chosen: readonly string[], stage: readonly (readonly Kind[])[]): Stage {
+  const batches = numbered(stage.map((kinds, i) => batchOf(kinds, dealt(chosen, stage, i))));
+  const name = batches.map((batch) => batch.name).join(', ');
+  const atOnce = FILES_AT_ONCE[stage[0]![0]!];
+  if (atOnce === undefined) return { name, atOnce: batches.length, batches };
+  return { name, atOnce, batches: batches.flatMap(({ files }) => files.map((file) => ({ name: file, files: [file] }))) };
 }
 
 /** Those that have files; of the same kinds, with numbers. */

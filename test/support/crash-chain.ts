@@ -89,7 +89,14 @@ export async function crashChain(random: () => number, { means: wanted = MEANS, 
     /** Resolves when a proposal that is on the chain now can be disputed no more. */
     async disputeWindowPasses(): Promise<void> {
       const start = await chain.now();
-      await until('a dispute window has passed', async () => await chain.now() > start + DISPUTE_WINDOW_S);
+      await until('a dispute window has passed', async () => {
+        // When the traders have ended, no transaction makes a block any more.
+        if (mode.blockMs === undefined) {
+          await sleep(500);
+          await rpc('evm_mine', []);
+        }
+        return await chain.now() > start + DISPUTE_WINDOW_S;
+      });
     },
     /** A stranger's transaction with somebody's signed message: it fails when the message has been carried out before. */
     async bring(method: string, args: readonly unknown[]): Promise<void> {
