@@ -1,5 +1,5 @@
 /** The kinds of path and query parameters. Each has a schema, which documents its text, and a parser, which accepts exactly that text. */
-import Type, { type TSchema } from 'typebox';
+import { Type, type TSchema } from '../engine/records/schema-types.js';
 import { RequestError, type ErrorCode } from '../engine/records/errors.js';
 import { AnyCaseAddress, AnyCaseBytes32, NO, YES, type MarketOutcome } from '../engine/records/fields.js';
 import { ADDRESS, BYTES32 } from '../engine/records/hex.js';

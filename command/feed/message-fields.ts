@@ -1,5 +1,5 @@
 /** What each field of the fill feed's messages means, with its unit: for the published schemas. */
-import type { TSchema } from 'typebox';
+import type { TSchema } from '../../engine/records/schema-types.js';
 
 const FIELDS = {
   type: 'The kind of the message.',

@@ -2,7 +2,7 @@
  * The messages of the fill feed: what a settlement worker needs of the history, and nothing else. One schema per message gives its type,
  * its validation and its documentation. Integers beyond 2^53 are decimal strings, as in the log.
  */
-import Type from 'typebox';
+import { Type, type Static, type TProperties } from '../../engine/records/schema-types.js';
 import { MalformedRecord, parseShape, recordId, shapes } from '../../engine/records/codec.js';
 import * as events from '../../engine/records/events.js';
 import { Address, Bytes32, ChainId, MarketKind, Milliseconds, Position, Seconds, record } from '../../engine/records/fields.js';
@@ -15,7 +15,7 @@ import { described, type Described } from './message-fields.js';
 export const PARTITIONS = 8;
 
 /** A message's schema. Every message has these fields besides its own; the descriptions are in `message-fields.ts`. */
-function message<T extends string, P extends Described<P> & Type.TProperties>(type: T, description: string, properties: P) {
+function message<T extends string, P extends Described<P> & TProperties>(type: T, description: string, properties: P) {
   const head = { type: Type.Literal(type), v: Type.Literal(1), position: Position, at: Milliseconds };
   return { ...record(described({ ...head, ...properties })), description };
 }
@@ -42,11 +42,11 @@ Type.Omit(events.ChainAdvanced, ['type', 'v']).properties);
 
 export const messageSchemas = { MarketOpened, FillMatched, FillSettled, FillFailed, ChainAdvanced } as const;
 
-export type MarketOpened = Type.Static<typeof MarketOpened>;
-export type FillMatched = Type.Static<typeof FillMatched>;
-export type FillSettled = Type.Static<typeof FillSettled>;
-export type FillFailed = Type.Static<typeof FillFailed>;
-export type ChainAdvanced = Type.Static<typeof ChainAdvanced>;
+export type MarketOpened = Static<typeof MarketOpened>;
+export type FillMatched = Static<typeof FillMatched>;
+export type FillSettled = Static<typeof FillSettled>;
+export type FillFailed = Static<typeof FillFailed>;
+export type ChainAdvanced = Static<typeof ChainAdvanced>;
 export type FeedMessage = MarketOpened | FillMatched | FillSettled | FillFailed | ChainAdvanced;
 
 /** A message at its place. The place, like the message, is a function of the history alone. */

@@ -1,5 +1,5 @@
 /** The body of `POST /api/v1/orders`: one set of fields documents it, checks it and converts it to the form of records. */
-import Type from 'typebox';
+import { Type } from '../../engine/records/schema-types.js';
 import type { ErrorObject } from 'ajv';
 import { AnyCaseAddress, AnyCaseBytes32, AnyCaseSignature, record } from '../../engine/records/fields.js';
 import { RequestError, type ErrorCode, type FieldError } from '../../engine/records/errors.js';

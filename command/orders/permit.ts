@@ -1,5 +1,5 @@
 /** The optional `permitSignature` of an order: the form of an ERC-2612 permit. Its signature is checked when the order is placed. */
-import Type from 'typebox';
+import { Type } from '../../engine/records/schema-types.js';
 import type { Permit } from '../../engine/records/commands.js';
 import { RequestError, type FieldError } from '../../engine/records/errors.js';
 import { AnyCaseBytes32 } from '../../engine/records/fields.js';

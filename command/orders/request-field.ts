@@ -1,5 +1,5 @@
 /** Fields of a request body. Each is one value that both documents and parses the field, so that the two cannot differ. */
-import Type, { type TObject, type TSchema } from 'typebox';
+import { Type, type TObject, type TSchema } from '../../engine/records/schema-types.js';
 import { record } from '../../engine/records/fields.js';
 import { uintText } from './uint.js';
 

@@ -1,5 +1,5 @@
 /** The kinds of fields in the relayer's request bodies. Each documents and parses a field, and says which error a wrong value gives. */
-import Type, { type TSchema } from 'typebox';
+import { Type, type TSchema } from '../../engine/records/schema-types.js';
 import { AnyCaseAddress, AnyCaseBytes32 } from '../../engine/records/fields.js';
 import { isAddress, isBytes32 } from '../../engine/records/hex.js';
 

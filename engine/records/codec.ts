@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { ValidateFunction } from 'ajv';
-import type { TSchema } from 'typebox';
+import type { TSchema } from './schema-types.js';
 import { commandSchemas, type Command } from './commands.js';
 import { eventSchemas, type Event } from './events.js';
 import { MAX_RECORD_BYTES, RecordTooLarge } from '../log/log.js';

@@ -1,5 +1,5 @@
 /** The commands: only a command can change the exchange. Each schema gives a type, its validation and its documentation. */
-import Type from 'typebox';
+import { Type, type Static } from './schema-types.js';
 import {
   Address, Asset, AssetPrice, Bytes32, Category, ChainFact, ChainId, Claim, Culprit, FailureReason, MAX_CLAIMS, MarketKind, Milliseconds,
   MarketOutcome, Position, Price, PriceRank, PriceSource, RelayAction, Seconds, Side, Signature, Uint256, Uint64, record,
@@ -180,29 +180,29 @@ export const commandSchemas = {
   SyncPosition, RecordPrice, RequestRelay, SubmitRelay, EndRelay,
 } as const;
 
-export type Permit = Type.Static<typeof Permit>;
-export type OpenMarket = Type.Static<typeof OpenMarket>;
-export type PlaceOrder = Type.Static<typeof PlaceOrder>;
-export type CancelOrder = Type.Static<typeof CancelOrder>;
-export type CancelOrdersBelow = Type.Static<typeof CancelOrdersBelow>;
-export type AdvanceClock = Type.Static<typeof AdvanceClock>;
-export type SubmitSettlement = Type.Static<typeof SubmitSettlement>;
-export type SettleFill = Type.Static<typeof SettleFill>;
-export type FailFill = Type.Static<typeof FailFill>;
-export type RecordTransfer = Type.Static<typeof RecordTransfer>;
-export type RecordRedemption = Type.Static<typeof RecordRedemption>;
-export type RecordProposal = Type.Static<typeof RecordProposal>;
-export type RecordDispute = Type.Static<typeof RecordDispute>;
-export type RecordRejection = Type.Static<typeof RecordRejection>;
-export type ResolveMarket = Type.Static<typeof ResolveMarket>;
-export type HalveMarket = Type.Static<typeof HalveMarket>;
-export type AdvanceChain = Type.Static<typeof AdvanceChain>;
-export type PassOverAnchor = Type.Static<typeof PassOverAnchor>;
-export type SyncPosition = Type.Static<typeof SyncPosition>;
-export type RecordPrice = Type.Static<typeof RecordPrice>;
-export type RequestRelay = Type.Static<typeof RequestRelay>;
-export type SubmitRelay = Type.Static<typeof SubmitRelay>;
-export type EndRelay = Type.Static<typeof EndRelay>;
+export type Permit = Static<typeof Permit>;
+export type OpenMarket = Static<typeof OpenMarket>;
+export type PlaceOrder = Static<typeof PlaceOrder>;
+export type CancelOrder = Static<typeof CancelOrder>;
+export type CancelOrdersBelow = Static<typeof CancelOrdersBelow>;
+export type AdvanceClock = Static<typeof AdvanceClock>;
+export type SubmitSettlement = Static<typeof SubmitSettlement>;
+export type SettleFill = Static<typeof SettleFill>;
+export type FailFill = Static<typeof FailFill>;
+export type RecordTransfer = Static<typeof RecordTransfer>;
+export type RecordRedemption = Static<typeof RecordRedemption>;
+export type RecordProposal = Static<typeof RecordProposal>;
+export type RecordDispute = Static<typeof RecordDispute>;
+export type RecordRejection = Static<typeof RecordRejection>;
+export type ResolveMarket = Static<typeof ResolveMarket>;
+export type HalveMarket = Static<typeof HalveMarket>;
+export type AdvanceChain = Static<typeof AdvanceChain>;
+export type PassOverAnchor = Static<typeof PassOverAnchor>;
+export type SyncPosition = Static<typeof SyncPosition>;
+export type RecordPrice = Static<typeof RecordPrice>;
+export type RequestRelay = Static<typeof RequestRelay>;
+export type SubmitRelay = Static<typeof SubmitRelay>;
+export type EndRelay = Static<typeof EndRelay>;
 
 export type Command
   = | OpenMarket | PlaceOrder | CancelOrder | CancelOrdersBelow | AdvanceClock | SubmitSettlement | SettleFill | FailFill | RecordTransfer

@@ -1,5 +1,5 @@
 /** The events. The outcome of a command is a list of events, and the read models are made only from events. */
-import Type from 'typebox';
+import { Type, type Static } from './schema-types.js';
 import {
   Address, Asset, AssetPrice, Bytes32, Category, ChainId, Claim, Culprit, FailureReason, MarketKind, MarketOutcome, Milliseconds, Position, Price,
   PriceRank, PriceSource, RelayAction, Seconds, Side, Uint256, Uint64, record,
@@ -65,7 +65,7 @@ export const CancelReason = Type.Union([
   Type.Literal('user'), Type.Literal('expired'), Type.Literal('self_trade'), Type.Literal('match_limit'),
   Type.Literal('market_closed'), Type.Literal('settlement_failed'),
 ]);
-export type CancelReason = Type.Static<typeof CancelReason>;
+export type CancelReason = Static<typeof CancelReason>;
 
 /** The order is closed for good with `remaining` unfilled. `rested` of it was on the book and is taken off its level. */
 export const OrderCancelled = record({
@@ -190,44 +190,44 @@ export const RejectionCode = Type.Union([
   Type.Literal('relay_exists'), Type.Literal('too_many_relays'), Type.Literal('unknown_relay'),
   Type.Literal('future_price'), Type.Literal('old_price'), Type.Literal('too_many_markets'),
 ]);
-export type RejectionCode = Type.Static<typeof RejectionCode>;
+export type RejectionCode = Static<typeof RejectionCode>;
 
 /** The command changed at most a chain's cursor. `subject` names its object: an order hash, a market id, a fill number, … */
 export const CommandRejected = record({ ...head('CommandRejected', 1), code: RejectionCode, subject: Type.String() });
 
-export type MarketOpened = Type.Static<typeof MarketOpened>;
-export type MarketTokenized = Type.Static<typeof MarketTokenized>;
-export type MarketClosed = Type.Static<typeof MarketClosed>;
-export type MarketResolved = Type.Static<typeof MarketResolved>;
-export type MarketHalved = Type.Static<typeof MarketHalved>;
-export type PriceRecorded = Type.Static<typeof PriceRecorded>;
-export type StrikePriceSet = Type.Static<typeof StrikePriceSet>;
-export type EndPriceSet = Type.Static<typeof EndPriceSet>;
-export type QuickMarketDecided = Type.Static<typeof QuickMarketDecided>;
-export type PriceMissed = Type.Static<typeof PriceMissed>;
-export type OrderAccepted = Type.Static<typeof OrderAccepted>;
-export type OrderRested = Type.Static<typeof OrderRested>;
-export type FillMatched = Type.Static<typeof FillMatched>;
-export type OrderCancelled = Type.Static<typeof OrderCancelled>;
-export type NonceFloorRaised = Type.Static<typeof NonceFloorRaised>;
-export type SettlementSubmitted = Type.Static<typeof SettlementSubmitted>;
-export type FillSettled = Type.Static<typeof FillSettled>;
-export type FillFailed = Type.Static<typeof FillFailed>;
-export type OrderReinstated = Type.Static<typeof OrderReinstated>;
-export type SharesTransferred = Type.Static<typeof SharesTransferred>;
-export type PositionRedeemed = Type.Static<typeof PositionRedeemed>;
-export type PositionSynced = Type.Static<typeof PositionSynced>;
-export type ResolutionProposed = Type.Static<typeof ResolutionProposed>;
-export type ResolutionDisputed = Type.Static<typeof ResolutionDisputed>;
-export type ResolutionRejected = Type.Static<typeof ResolutionRejected>;
-export type ChainAdvanced = Type.Static<typeof ChainAdvanced>;
-export type AnchorPassedOver = Type.Static<typeof AnchorPassedOver>;
-export type RelayRequested = Type.Static<typeof RelayRequested>;
-export type RelaySubmitted = Type.Static<typeof RelaySubmitted>;
-export type RelayEnded = Type.Static<typeof RelayEnded>;
-export type OrderRepeated = Type.Static<typeof OrderRepeated>;
-export type CancelRepeated = Type.Static<typeof CancelRepeated>;
-export type CommandRejected = Type.Static<typeof CommandRejected>;
+export type MarketOpened = Static<typeof MarketOpened>;
+export type MarketTokenized = Static<typeof MarketTokenized>;
+export type MarketClosed = Static<typeof MarketClosed>;
+export type MarketResolved = Static<typeof MarketResolved>;
+export type MarketHalved = Static<typeof MarketHalved>;
+export type PriceRecorded = Static<typeof PriceRecorded>;
+export type StrikePriceSet = Static<typeof StrikePriceSet>;
+export type EndPriceSet = Static<typeof EndPriceSet>;
+export type QuickMarketDecided = Static<typeof QuickMarketDecided>;
+export type PriceMissed = Static<typeof PriceMissed>;
+export type OrderAccepted = Static<typeof OrderAccepted>;
+export type OrderRested = Static<typeof OrderRested>;
+export type FillMatched = Static<typeof FillMatched>;
+export type OrderCancelled = Static<typeof OrderCancelled>;
+export type NonceFloorRaised = Static<typeof NonceFloorRaised>;
+export type SettlementSubmitted = Static<typeof SettlementSubmitted>;
+export type FillSettled = Static<typeof FillSettled>;
+export type FillFailed = Static<typeof FillFailed>;
+export type OrderReinstated = Static<typeof OrderReinstated>;
+export type SharesTransferred = Static<typeof SharesTransferred>;
+export type PositionRedeemed = Static<typeof PositionRedeemed>;
+export type PositionSynced = Static<typeof PositionSynced>;
+export type ResolutionProposed = Static<typeof ResolutionProposed>;
+export type ResolutionDisputed = Static<typeof ResolutionDisputed>;
+export type ResolutionRejected = Static<typeof ResolutionRejected>;
+export type ChainAdvanced = Static<typeof ChainAdvanced>;
+export type AnchorPassedOver = Static<typeof AnchorPassedOver>;
+export type RelayRequested = Static<typeof RelayRequested>;
+export type RelaySubmitted = Static<typeof RelaySubmitted>;
+export type RelayEnded = Static<typeof RelayEnded>;
+export type OrderRepeated = Static<typeof OrderRepeated>;
+export type CancelRepeated = Static<typeof CancelRepeated>;
+export type CommandRejected = Static<typeof CommandRejected>;
 
 export type Event
   = | MarketOpened | MarketTokenized | MarketClosed | MarketResolved | OrderAccepted | OrderRested | FillMatched | OrderCancelled

@@ -1,5 +1,5 @@
 /** The types of the records' fields, as JSON schemas: for example what an address or an amount may look like. */
-import Type, { type TSchema } from 'typebox';
+import { Type, type Static, type TSchema } from './schema-types.js';
 import { ADDRESS, BYTES32, SIGNATURE } from './hex.js';
 import { named } from './named-schema.js';
 
@@ -31,13 +31,13 @@ export const Uint256 = Type.String({ format: 'uint256' });
 
 /** 0 = BUY, 1 = SELL. */
 export const Side = Type.Union([Type.Literal(0), Type.Literal(1)]);
-export type Side = Type.Static<typeof Side>;
+export type Side = Static<typeof Side>;
 export const BUY: Side = 0;
 export const SELL: Side = 1;
 
 /** 0 = YES, 1 = NO. */
 export const MarketOutcome = Type.Union([Type.Literal(0), Type.Literal(1)]);
-export type MarketOutcome = Type.Static<typeof MarketOutcome>;
+export type MarketOutcome = Static<typeof MarketOutcome>;
 export const YES: MarketOutcome = 0;
 export const NO: MarketOutcome = 1;
 
@@ -84,29 +84,29 @@ export const FailureReason = Type.Union([
   Type.Literal('market_resolved'), Type.Literal('invalid_signature'), Type.Literal('transfer_rejected'),
   Type.Literal('transaction_reverted'), Type.Literal('unknown'),
 ]);
-export type FailureReason = Type.Static<typeof FailureReason>;
+export type FailureReason = Static<typeof FailureReason>;
 
 /** Whose order made a fill fail. `both` also means that neither order alone is the cause. */
 export const Culprit = Type.Union([Type.Literal('buyer'), Type.Literal('seller'), Type.Literal('both')]);
-export type Culprit = Type.Static<typeof Culprit>;
+export type Culprit = Static<typeof Culprit>;
 
 /** What a relayed transaction does: the names are the paths of `POST /api/v1/relayer/…`. */
 export const RelayAction = Type.Union([
   Type.Literal('ctf-approval'), Type.Literal('usdc-permit'), Type.Literal('ctf-redemption'), Type.Literal('batch-ctf-redemption'),
   Type.Literal('propose-resolution'), Type.Literal('settle-market'), Type.Literal('ctf-split'), Type.Literal('ctf-merge'),
 ]);
-export type RelayAction = Type.Static<typeof RelayAction>;
+export type RelayAction = Static<typeof RelayAction>;
 
 /** The most redemptions per relayed transaction. */
 export const MAX_CLAIMS = 20;
 
 /** A redemption that a user has asked the relayer for: the expected payout in units of 1e-6 of the collateral. */
 export const Claim = record({ marketId: Bytes32, payout: Uint256, winningOutcome: MarketOutcome });
-export type Claim = Type.Static<typeof Claim>;
+export type Claim = Static<typeof Claim>;
 
 /** An object schema that refuses unknown fields. */
 export function record<T extends Record<string, TSchema>>(properties: T) {
   return Type.Object(properties, { additionalProperties: false });
 }
 
-export type ChainFact = Type.Static<typeof ChainFact>;
+export type ChainFact = Static<typeof ChainFact>;

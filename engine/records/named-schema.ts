@@ -1,5 +1,5 @@
 /** Names of schemas, so that a document can refer to a schema instead of repeating it. */
-import type { TSchema } from 'typebox';
+import type { TSchema } from './schema-types.js';
 
 /** The key of a schema's name. A symbol, because validators ignore symbols and copies of the schema keep them. */
 const NAME = Symbol('name');

@@ -1,6 +1,6 @@
 /** Compiles JSON schemas to validators. Only this module makes ajv instances. */
 import { Ajv, type ValidateFunction } from 'ajv';
-import type { Static, TSchema } from 'typebox';
+import type { Static, TSchema } from './schema-types.js';
 
 const UINT64_MAX = '18446744073709551615';
 const INT64_MAX = '9223372036854775807';

@@ -1,5 +1,5 @@
 /** The fields of answers, each with its description. A named schema becomes a component of the OpenAPI document. */
-import Type, { type TObjectOptions, type TProperties } from 'typebox';
+import { Type, type TObjectOptions, type TProperties, type TSchema } from '../../engine/records/schema-types.js';
 import * as recorded from '../../engine/records/fields.js';
 import { ADDRESS, BYTES32 } from '../../engine/records/hex.js';
 import { named } from '../../engine/records/named-schema.js';
@@ -42,7 +42,7 @@ export const yesCost = integer('Average-cost basis of the YES shares, 6 decimals
 export const noCost = integer('Average-cost basis of the NO shares, 6 decimals.', MIN);
 
 /** A schema that also allows null; the description says when the value is null. */
-export const orNull = <T extends Type.TSchema>(schema: T, description: string) => Type.Union([schema, Type.Null()], { description });
+export const orNull = <T extends TSchema>(schema: T, description: string) => Type.Union([schema, Type.Null()], { description });
 
 /** RFC 9457 problem document: every error of every endpoint that has this error shape. */
 export const Problem = answer('Problem', {

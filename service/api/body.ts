@@ -1,5 +1,5 @@
 /** Request bodies: the schema that documents a body, and the parser of its bytes. */
-import Type, { type TSchema } from 'typebox';
+import { Type, type TSchema } from '../../engine/records/schema-types.js';
 import { parseJsonObject } from '../../command/orders/exact-json.js';
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import { record } from '../../engine/records/fields.js';

@@ -1,6 +1,6 @@
 /** The definition of an endpoint (its route, parameters, limits and documentation), and how a handler is bound to an endpoint. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { TSchema } from 'typebox';
+import type { TSchema } from '../../engine/records/schema-types.js';
 import type { ErrorCode } from '../../engine/records/errors.js';
 import type { BearerToken } from '../access/scopes.js';
 import type { Authority, TokenAuthority } from './authority.js';

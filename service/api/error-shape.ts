@@ -1,5 +1,5 @@
 /** How an endpoint answers with errors: the shape and documentation of the body, and the answer. */
-import type { TSchema } from 'typebox';
+import type { TSchema } from '../../engine/records/schema-types.js';
 import type { ErrorCode, RequestError } from '../../engine/records/errors.js';
 
 /** An error as it is sent. */

@@ -1,5 +1,5 @@
 /** A parameter of an endpoint: its place in the request, its documentation and its parser. */
-import type { TSchema } from 'typebox';
+import type { TSchema } from '../../engine/records/schema-types.js';
 import type { ErrorCode } from '../../engine/records/errors.js';
 import type { ParameterKind } from '../../query/parameters.js';
 

@@ -1,5 +1,5 @@
 /** The parameters that several endpoints share. */
-import Type from 'typebox';
+import { Type } from '../../engine/records/schema-types.js';
 import * as kind from '../../query/parameters.js';
 import * as example from './examples.js';
 import { inHeader, inPath, inQuery } from './parameter.js';

@@ -1,6 +1,6 @@
 /** The catalogue: a file of markets to open at the start. Without a chain, this module turns its markets into commands. */
 import { readFile } from 'node:fs/promises';
-import Type from 'typebox';
+import { Type, type Static } from '../../engine/records/schema-types.js';
 import type { Keccak256 } from '../../command/signing/keccak.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { OpenMarket } from '../../engine/records/commands.js';
@@ -22,8 +22,8 @@ const CatalogueMarket = record({
   expiresInDays: Type.Integer({ minimum: 1, maximum: 36_500 }),
 });
 const Catalogue = record({ markets: Type.Array(CatalogueMarket, { maxItems: 10_000 }) });
-type Catalogue = Type.Static<typeof Catalogue>;
-export type CatalogueMarket = Type.Static<typeof CatalogueMarket>;
+type Catalogue = Static<typeof Catalogue>;
+export type CatalogueMarket = Static<typeof CatalogueMarket>;
 
 const isCatalogue = compileSchema(Catalogue);
 

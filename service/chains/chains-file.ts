@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { getAddress } from 'ethers/address';
 import { computeAddress } from 'ethers/transaction';
-import Type from 'typebox';
+import { Type, type Static } from '../../engine/records/schema-types.js';
 import type { Chain, Contracts } from '../../command/chain/chain.js';
 import { ChainId, Position, record } from '../../engine/records/fields.js';
 import { ADDRESS, isAddress, isBytes32 } from '../../engine/records/hex.js';
@@ -91,8 +91,8 @@ const FileChain = record({
   maxFeePerGasGwei: Type.Optional(Type.Number({ minimum: 0.001, maximum: 1_000_000 })),
 });
 const ChainsFile = record({ chains: Type.Array(FileChain, { minItems: 1, maxItems: 100 }) });
-type ChainsFile = Type.Static<typeof ChainsFile>;
-type FileChain = Type.Static<typeof FileChain>;
+type ChainsFile = Static<typeof ChainsFile>;
+type FileChain = Static<typeof FileChain>;
 
 const faultsOf = faultFinder(ChainsFile);
 

@@ -1,6 +1,6 @@
 /** No bearer token is in a log line or in an answer: not from headers, paths, queries, bodies or unexpected errors. */
 import assert from 'node:assert/strict';
-import Type from 'typebox';
+import { Type } from '../../engine/records/schema-types.js';
 import { tokenOf } from '../../service/access/token.js';
 import { bearer } from '../../service/api/authority.js';
 import { bytesOf } from '../../service/api/body.js';

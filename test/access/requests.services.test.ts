@@ -1,7 +1,7 @@
 /** Requests with bearer tokens of a real Postgres, where a scope is needed: without one, of another scope, expired, revoked, almost right. */
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import Type from 'typebox';
+import { Type } from '../../engine/records/schema-types.js';
 import { issueToken } from '../../service/access/issue-token.js';
 import { requireScope, type Scope } from '../../service/access/scopes.js';
 import { openTokenStore, type TokenStore } from '../../service/access/token-store.js';

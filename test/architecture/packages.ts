@@ -33,11 +33,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'secp256k1': ['command/signing/recover.ts'],
   'solc': ['contracts-abi/compile.ts'],
   'swagger-ui-express': ['service/http/docs.ts'],
-  'typebox': [
-    'command/feed/message-fields.ts', 'command/feed/messages.ts',
-    'command/orders/order-request.ts', 'command/orders/permit.ts', 'command/orders/request-field.ts', 'command/relayer/body-fields.ts', 'engine/*', 'query/parameters.ts', 'service/api/*', 'service/chains/catalogue.ts', 'service/chains/chains-file.ts',
-    'service/embedded/chain/dev-chain-state.ts',
-  ],
+  'typebox': ['engine/records/schema-types.ts'],
   'ws': ['command/prices/providers/websocket.ts'],
 };
 

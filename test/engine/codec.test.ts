@@ -1,7 +1,7 @@
 /** Records as bytes: what is written reads back, what is malformed is neither written nor skipped, and old versions are brought up. */
 import { deepEqual, equal, match, notEqual, ok, throws } from 'node:assert/strict';
 import { Ajv } from 'ajv';
-import Type from 'typebox';
+import { Type } from '../../engine/records/schema-types.js';
 import {
   checkedRecordId, decodeCommand, decodeOutcome, encodeCommand, encodeOutcome, isChecked, MalformedRecord, parseShape, recordId, shapes, withCheck,
 } from '../../engine/records/codec.js';

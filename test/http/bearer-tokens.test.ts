@@ -1,7 +1,7 @@
 /** An endpoint that needs a bearer token: who is refused, with which header and text, when, and what the handler and the document get. */
 import assert from 'node:assert/strict';
 import { once as event } from 'node:events';
-import Type from 'typebox';
+import { Type } from '../../engine/records/schema-types.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { compileSchema } from '../../engine/records/schema.js';
 import * as kind from '../../query/parameters.js';

@@ -1,7 +1,7 @@
 /** What an endpoint's entry brings about at the shell: typed arguments, content types, error shapes, streams, and which methods are told. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once as event } from 'node:events';
-import Type from 'typebox';
+import { Type } from '../../engine/records/schema-types.js';
 import { errors, RequestError } from '../../engine/records/errors.js';
 import * as kind from '../../query/parameters.js';
 import { anybody } from '../../service/api/authority.js';

@@ -1,7 +1,7 @@
 /** The OpenAPI document against the rules that Redocly recommends, and what a client generator needs of it: named types and security. */
 import assert from 'node:assert/strict';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import Type from 'typebox';
+import { Type } from '../../engine/records/schema-types.js';
 import { named } from '../../engine/records/named-schema.js';
 import { createComponents } from '../../service/api/components.js';
 import { allEndpoints } from '../../service/api/endpoints.js';

@@ -1,7 +1,7 @@
 /** Path and query parameters: every accepted form and what it becomes, every refused one and its error. */
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import Type from 'typebox';
+import { Type } from '../../engine/records/schema-types.js';
 import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import {
   address, chainId, limit, marketId, marketReference, moment, optional, orderHash, outcome, position, text, transactionHash, withDefault,

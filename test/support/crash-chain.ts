@@ -90,11 +90,7 @@ export async function crashChain(random: () => number, { means: wanted = MEANS, 
     async disputeWindowPasses(): Promise<void> {
       const start = await chain.now();
       await until('a dispute window has passed', async () => {
-        // When the traders have ended, no transaction makes a block any more.
-        if (mode.blockMs === undefined) {
-          await sleep(500);
-          await rpc('evm_mine', []);
-        }
+        if (mode.blockMs === undefined) await blockWithoutTraders(rpc);
         return await chain.now() > start + DISPUTE_WINDOW_S;
       });
     },
@@ -119,6 +115,12 @@ export async function crashChain(random: () => number, { means: wanted = MEANS, 
     /** A chains file's content. */
     file: (rpcUrl: string) => chainsFile(chain, { ...mode, rpcUrl, hasQuickMarkets, relayerAddress: relayer.address, quickAddress: quick.address }),
   };
+}
+
+/** When the traders have ended, no transaction makes a block any more. */
+async function blockWithoutTraders(rpc: ReturnType<typeof rpcTo>): Promise<void> {
+  await sleep(500);
+  await rpc('evm_mine', []);
 }
 
 function chainsFile({ chain }: DeployedChain, terms: ChainMode & FileTerms): string {

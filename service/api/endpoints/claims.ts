@@ -1,5 +1,5 @@
 /** The endpoints about redemptions through the relayer: those that the chain has not confirmed yet, and those that failed. */
-import Type from 'typebox';
+import { Type } from '../../../engine/records/schema-types.js';
 import { MAX_CLAIM_ENTRIES } from '../../../query/claims.js';
 import * as kind from '../../../query/parameters.js';
 import { problems } from '../../http/problems.js';

@@ -1,5 +1,5 @@
 /** The endpoint of the contracts: where they are and how a wallet calls them. */
-import Type from 'typebox';
+import { Type } from '../../../engine/records/schema-types.js';
 import { problems } from '../../http/problems.js';
 import * as field from '../answer-fields.js';
 import { anybody } from '../authority.js';

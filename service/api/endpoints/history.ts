@@ -1,5 +1,5 @@
 /** The endpoint of the recorded history. */
-import Type from 'typebox';
+import { Type } from '../../../engine/records/schema-types.js';
 import { eventSchemas, type Event } from '../../../engine/records/events.js';
 import { EVENTS_LIMIT, SCANNED_PER_PAGE } from '../../../query/history/events.js';
 import * as kind from '../../../query/parameters.js';

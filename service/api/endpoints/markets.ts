@@ -1,5 +1,5 @@
 /** The endpoints about markets: listing, orderbook, statistics, holders, trades, resolution. */
-import Type from 'typebox';
+import { Type } from '../../../engine/records/schema-types.js';
 import { HOLDER_ENTRIES } from '../../../query/positions.js';
 import { named } from '../../../engine/records/named-schema.js';
 import * as kind from '../../../query/parameters.js';

@@ -1,5 +1,5 @@
 /** The endpoints of orders: place, cancel, list, look up. */
-import Type from 'typebox';
+import { Type } from '../../../engine/records/schema-types.js';
 import { PlaceOrderRequest } from '../../../command/orders/order-request.js';
 import { AnyCaseBytes32, AnyCaseSignature } from '../../../engine/records/fields.js';
 import { ORDERS_LIMIT } from '../../../query/orders/orders.js';

@@ -1,5 +1,5 @@
 /** The endpoints about prices: of assets, as records and as a stream, and the quick markets that prices decide. */
-import Type from 'typebox';
+import { Type } from '../../../engine/records/schema-types.js';
 import { named } from '../../../engine/records/named-schema.js';
 import * as kind from '../../../query/parameters.js';
 import { QUICK_MARKET_ENTRIES } from '../../../query/quick-markets.js';

@@ -1,5 +1,5 @@
 /** The endpoint that tells whether requests should be sent to a process. */
-import Type from 'typebox';
+import { Type } from '../../../engine/records/schema-types.js';
 import { oneOf, optional } from '../../../query/parameters.js';
 import { problems } from '../../http/problems.js';
 import { ROLE_NAMES } from '../../roles/role-names.js';

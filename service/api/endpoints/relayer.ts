@@ -1,5 +1,5 @@
 /** The relayer's endpoints: one per action that users sign and the service sends, and the nonces that they sign with. */
-import Type, { type TSchema } from 'typebox';
+import { Type, type TSchema } from '../../../engine/records/schema-types.js';
 import { bodies, type RelayAction } from '../../../command/relayer/bodies.js';
 import { schemaOf } from '../../../command/relayer/body-fields.js';
 import type { Relay } from '../../../command/relayer/relayer.js';

@@ -1,5 +1,5 @@
 /** The endpoints about the service itself, which every process serves: configuration, documentation, liveness, metrics. */
-import Type from 'typebox';
+import { Type } from '../../../engine/records/schema-types.js';
 import { SOURCE_NAMES } from '../../../command/prices/observation.js';
 import { problems } from '../../http/problems.js';
 import * as field from '../answer-fields.js';

@@ -1,5 +1,5 @@
 /** The endpoints about settlement: trades that are not settled yet, trades that failed to settle, one transaction. */
-import Type from 'typebox';
+import { Type } from '../../../engine/records/schema-types.js';
 import * as kind from '../../../query/parameters.js';
 import { MAX_SETTLEMENTS } from '../../../query/settlements.js';
 import { problems } from '../../http/problems.js';

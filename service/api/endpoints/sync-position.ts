@@ -1,5 +1,5 @@
 /** The endpoint that sets a user's position to the balances on the chain. */
-import Type from 'typebox';
+import { Type } from '../../../engine/records/schema-types.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import * as kind from '../../../query/parameters.js';
 import { MAX_BODY_BYTES } from '../../http/body.js';

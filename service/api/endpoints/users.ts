@@ -1,5 +1,5 @@
 /** The endpoints about one user: positions and activity. */
-import Type from 'typebox';
+import { Type } from '../../../engine/records/schema-types.js';
 import * as kind from '../../../query/parameters.js';
 import { USER_ACTIVITY_LIMIT } from '../../../query/trades.js';
 import { problems } from '../../http/problems.js';

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import Type from 'typebox';
+import { Type, type Static } from '../../../engine/records/schema-types.js';
 import { Address, Bytes32, ChainId, Position, record } from '../../../engine/records/fields.js';
 import { compileSchema, explain } from '../../../engine/records/schema.js';
 import { replaceDurably, syncDirectory, writeDurably } from '../durable-files.js';
@@ -29,7 +29,7 @@ const Manifest = record({
   /** The contracts' dispute window, in seconds; manifests before it was a setting have none. */
   disputeWindowS: Type.Optional(Type.Integer({ minimum: 1 })),
 });
-export type Manifest = Type.Static<typeof Manifest>;
+export type Manifest = Static<typeof Manifest>;
 
 const isManifest = compileSchema(Manifest);
 
