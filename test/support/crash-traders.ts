@@ -56,7 +56,7 @@ const SIDES: Readonly<Partial<Record<Means, 0 | 1>>> = { penniless: 0, shareless
 const REFUSALS = ['insufficient_balance', 'insufficient_allowance', 'nonce_cancelled', 'unknown_market', 'market_closed'];
 
 /** Of each trader; signing for all of them takes a core of its own in the long form. */
-const REST_MS = extent({ push: 250, long: 80 });
+const REST_MS = extent({ push: 600, long: 80 });
 
 export function crashTraders(parts: CrashTradersParts): CrashTraders {
   const { chain, seed, restMs = REST_MS } = parts;
