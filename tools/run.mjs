@@ -39,9 +39,9 @@ function build() {
   const from = inputs();
   const last = lastBuild();
   if (last === from) return;
-  if (last === undefined) console.error('Compiling: this takes half a minute, the first time only.');
+  if (last === undefined) console.error('Compiling: this takes some seconds, the first time only.');
   rmSync(RECORD, { force: true });
-  const compiler = fileURLToPath(import.meta.resolve('typescript/lib/tsc.js'));
+  const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript7/package.json')));
   const { status } = spawnSync(process.execPath, [compiler, '--project', root], { cwd: root, stdio: ['ignore', 2, 2] });
   if (status !== 0) process.exit(status ?? 1);
   writeFileSync(RECORD, from);
