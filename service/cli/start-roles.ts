@@ -13,7 +13,6 @@ import { checkPlace } from '../http/server.js';
 import type { Logger } from '../logger.js';
 import { createMetrics } from '../metrics.js';
 import { joined } from '../conditions/probe.js';
-import { NODE_ARGUMENTS } from '../node-arguments.js';
 import type { Grounds } from '../process/process.js';
 import { serve } from '../process/serve.js';
 import type { ReadinessParts } from '../process/readiness.js';
@@ -62,7 +61,7 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
     forget: ({ port }) => front.forget(port, config.stopTimeoutMs),
     // Detached: Ctrl-C in a terminal then reaches only the supervisor, which stops the other processes in order.
     spawn: ({ role, port }) => fork(PROGRAM, {
-      env: { ...environmentFor(role.split('+')), ROLES: role.replaceAll('+', ' '), PORT: String(port) }, execArgv: [...NODE_ARGUMENTS], detached: true,
+      env: { ...environmentFor(role.split('+')), ROLES: role.replaceAll('+', ' '), PORT: String(port) }, execArgv: ['--enable-source-maps'], detached: true,
     }),
   });
   processes.live = () => supervisor.live();

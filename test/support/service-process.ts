@@ -1,7 +1,6 @@
 /** The whole service as a process of its own, for tests that kill it and benchmarks that load it. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -81,15 +80,9 @@ interface Program extends BuildToStart {
 
 const DIST = fileURLToPath(new URL('../..', import.meta.url));
 
-/** As its own `npm start` has them: another revision's are others. */
-function nodeArgumentsOf(dist: string): readonly string[] {
-  const { scripts } = JSON.parse(readFileSync(join(dist, '../package.json'), 'utf8')) as { scripts: { start: string } };
-  return scripts.start.split(' ').filter((word) => word.startsWith('--'));
-}
-
 function spawnProgram({ program, says, heard, dist = DIST, nodeArgs = [] }: Program, environment: Readonly<Record<string, string>>): SpawnedService {
   const child = fork(join(dist, 'service', program), {
-    env: { PATH: process.env['PATH'] ?? '', PORT: '0', STOP_GRACE_MS: '0', ...environment }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: [...nodeArgumentsOf(dist), ...nodeArgs],
+    env: { PATH: process.env['PATH'] ?? '', PORT: '0', STOP_GRACE_MS: '0', ...environment }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps', ...nodeArgs],
   });
   // Not `exit`: output may come after it.
   const exited = once(child, 'close').then(([code]) => code as number | null);
