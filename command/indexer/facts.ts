@@ -157,7 +157,7 @@ function createReader(
       case 'FillFailed': {
         const reason = REASONS[Number(event.args.reason)] ?? 'unknown';
         const culprit = CULPRITS[Number(event.args.culprit)] ?? 'both';
-        return { ...head, kind: 'FailFill', fill: fillNumber(event.args.seq), txHash, reason, culprit, fact };
+        return { ...head, v: 2, kind: 'FailFill', fill: fillNumber(event.args.seq), txHash, reason, culprit, countDefault: true, fact };
       }
       case 'OrderCancelled': {
         const { orderHash, marketId, trader } = event.args;

@@ -39,13 +39,28 @@ export type FindOrder = (orderHash: string) => Promise<KnownOrder | undefined>;
 /** Reads the outcome of an earlier command, by its log position. */
 export type OriginalOutcome = (position: number) => Promise<CommandOutcome>;
 
+/** When the engine rejected a command, and until when its trader is suspended; in milliseconds since the Unix epoch. */
+export interface RejectionTimes {
+  readonly atMs: number;
+  readonly suspendedUntilMs?: number;
+}
+
 /**
- * The engine's rejection at the time `atMs` as a RequestError with the same code. A trader whose order expires too soon is told the time. Throws
- * an error for a code that no order or cancel can get.
+ * The engine's rejection as a RequestError with the same code. A trader whose order expires too soon is told the time, a suspended one until
+ * when (`suspendedUntil`, Unix seconds). Throws an error for a code that no order or cancel can get.
  */
-export function rejectionError({ code, subject }: Pick<CommandRejected, 'code' | 'subject'>, atMs: number): RequestError {
+export function rejectionError({ code, subject }: Pick<CommandRejected, 'code' | 'subject'>, times: RejectionTimes): RequestError {
   if (!isErrorCode(code)) throw new Error(`the engine rejected ${subject} with ${code}, which is not a code for orders or cancels`);
-  return new RequestError(code, code === 'invalid_expiration' ? `the service's time is ${Math.floor(atMs / 1_000)}` : '');
+  const { atMs, suspendedUntilMs = atMs } = times;
+  switch (code) {
+    case 'invalid_expiration': return new RequestError(code, `the service's time is ${Math.floor(atMs / 1_000)}`);
+    case 'trader_suspended': {
+      const suspendedUntil = Math.ceil(suspendedUntilMs / 1_000);
+      const retryAfterS = Math.max(1, Math.ceil((suspendedUntilMs - atMs) / 1_000));
+      return new RequestError(code, `suspended until ${suspendedUntil}, in ${retryAfterS} s`, [], { suspendedUntil, retryAfterS });
+    }
+    default: return new RequestError(code);
+  }
 }
 
 function isErrorCode(code: RejectionCode): code is RejectionCode & ErrorCode {

@@ -71,7 +71,7 @@ async function answerTo(parts: CancelOrderParts, order: KnownOrder, command: Can
       case 'CancelRepeated': return cancelledAnswer(orderHash, order, event.remaining, submitted.position);
       case 'CommandRejected':
         if (event.code === 'unknown_order') return forgottenAnswer(parts, orderHash);
-        throw rejectionError(event, submitted.outcome.at);
+        throw rejectionError(event, { atMs: submitted.outcome.at });
       default:
     }
   }

@@ -16,7 +16,7 @@ import type { OrderFields, PermitFields, PreparedDomain } from '../signing/typed
 
 export interface PlaceOrderParts {
   /** What the engine knows: an order that the view can answer is not written to the log. */
-  readonly view: Pick<EngineView, 'order' | 'refusalOf' | 'openOrderCount'> & {
+  readonly view: Pick<EngineView, 'order' | 'refusalOf' | 'openOrderCount' | 'suspendedUntil'> & {
     /** A market that the engine knows, open or closed. */
     market(marketId: string): Pick<MarketView, 'chainId'> | undefined;
   };
@@ -67,7 +67,7 @@ export function createPlaceOrder(parts: PlaceOrderParts): PlaceOrderHandler {
       checkPermit(parts, { chainId, owner: order.trader, permit: command.permit });
     }
     const decided = await decide(parts, { chainId, command, underway, signal });
-    return 'outcome' in decided ? answerTo(parts, orderHash, decided) : originalAnswer(parts, orderHash, decided);
+    return 'outcome' in decided ? answerTo(parts, command, decided) : originalAnswer(parts, orderHash, decided);
   };
 }
 
@@ -114,7 +114,7 @@ function refuseOrFind(parts: PlaceOrderParts, { chainId, command }: Incoming): P
   }
   const code = parts.view.refusalOf(command);
   if (code === undefined) return undefined;
-  const refusal = rejectionError({ code, subject: orderHash }, command.at);
+  const refusal = rejectionError({ code, subject: orderHash }, { atMs: command.at, suspendedUntilMs: parts.view.suspendedUntil(command.trader) });
   if (code !== 'invalid_expiration') throw refusal;
   return parts.findOrder(orderHash).then((known) => {
     if (known === undefined) throw refusal;
@@ -197,12 +197,12 @@ function checkPermit(
   });
 }
 
-async function answerTo(parts: PlaceOrderParts, orderHash: string, { position, outcome }: Submitted): Promise<Answer> {
+async function answerTo(parts: PlaceOrderParts, { orderHash, trader }: PlaceOrder, { position, outcome }: Submitted): Promise<Answer> {
   const first = outcome.events[0];
   switch (first?.type) {
     case 'OrderAccepted': return { body: `{${acceptedFields(orderHash, outcome)}}`, position };
     case 'OrderRepeated': return originalAnswer(parts, orderHash, await parts.findOrder(orderHash) ?? { orderNumber: first.orderNumber });
-    case 'CommandRejected': throw rejectionError(first, outcome.at);
+    case 'CommandRejected': throw rejectionError(first, { atMs: outcome.at, suspendedUntilMs: parts.view.suspendedUntil(trader) });
     default: throw new Error(`position ${position}: a PlaceOrder's outcome began with ${first?.type ?? 'nothing'}`);
   }
 }

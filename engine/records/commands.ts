@@ -89,9 +89,9 @@ export const SubmitSettlement = record({
 /** The chain has settled a fill, at final depth. */
 export const SettleFill = record({ ...head('SettleFill', 1), fill: Position, txHash: Bytes32, ...fact });
 
-/** The chain has refused a fill, at final depth. */
+/** The chain has refused a fill, at final depth. Version 2 says whether the failure counts as a default; those of version 1 do not. */
 export const FailFill = record({
-  ...head('FailFill', 1), fill: Position, txHash: Bytes32, reason: FailureReason, culprit: Culprit, ...fact,
+  ...head('FailFill', 2), fill: Position, txHash: Bytes32, reason: FailureReason, culprit: Culprit, countDefault: Type.Boolean(), ...fact,
 });
 
 /** Shares moved on the chain outside settlement. A split mints them from the zero address; a merge or redemption burns them to it. */

@@ -36,6 +36,7 @@ export const errors = {
   insufficient_scope: kind(403, 'the bearer token lacks the scope that this request needs'),
   invalid_cancel_signature: kind(403, 'X-Cancel-Signature is not the trader\'s EIP-712 CancelOrder signature, or its deadline has passed'),
   not_order_owner: kind(403, 'only the order\'s trader can cancel it'),
+  trader_suspended: kind(403, 'fills of the trader failed again because the trader lacked what they needed; send the order again after suspendedUntil', true),
   other_site: kind(403, 'while CANCEL_AUTH is open, only programs and pages of the machine itself may cancel; with CANCEL_AUTH=required, signatures decide'),
   relay_target_refused: kind(403, 'the relayer does not send this'),
   not_found: kind(404, 'there is nothing at this path; see /openapi.json'),

@@ -90,6 +90,14 @@ export const FillFailed = record({
 });
 
 /**
+ * A fill failed because its trader no longer had, or no longer lent, what the fill needed. `defaults` counts the trader's defaults, each within a
+ * day of the one before. From the second on the trader's new orders are rejected (`trader_suspended`) until `suspendedUntil`.
+ */
+export const TraderDefaulted = record({
+  ...head('TraderDefaulted', 1), trader: Address, defaults: Position, suspendedUntil: Type.Union([Milliseconds, Type.Null()]),
+});
+
+/**
  * The innocent order of a failed fill is open again. The `size` that FillFailed gave back to it is matched again: fills and OrderRested
  * follow as for a new order.
  */
@@ -188,7 +196,7 @@ export const RejectionCode = Type.Union([
   Type.Literal('market_exists'), Type.Literal('unknown_fill'), Type.Literal('known_fact'), Type.Literal('nonce_cancelled'),
   Type.Literal('unknown_token'), Type.Literal('market_resolved'), Type.Literal('outdated_sync'),
   Type.Literal('relay_exists'), Type.Literal('too_many_relays'), Type.Literal('unknown_relay'),
-  Type.Literal('future_price'), Type.Literal('old_price'), Type.Literal('too_many_markets'),
+  Type.Literal('future_price'), Type.Literal('old_price'), Type.Literal('too_many_markets'), Type.Literal('trader_suspended'),
 ]);
 export type RejectionCode = Static<typeof RejectionCode>;
 
@@ -213,6 +221,7 @@ export type NonceFloorRaised = Static<typeof NonceFloorRaised>;
 export type SettlementSubmitted = Static<typeof SettlementSubmitted>;
 export type FillSettled = Static<typeof FillSettled>;
 export type FillFailed = Static<typeof FillFailed>;
+export type TraderDefaulted = Static<typeof TraderDefaulted>;
 export type OrderReinstated = Static<typeof OrderReinstated>;
 export type SharesTransferred = Static<typeof SharesTransferred>;
 export type PositionRedeemed = Static<typeof PositionRedeemed>;
@@ -231,7 +240,7 @@ export type CommandRejected = Static<typeof CommandRejected>;
 
 export type Event
   = | MarketOpened | MarketTokenized | MarketClosed | MarketResolved | OrderAccepted | OrderRested | FillMatched | OrderCancelled
-    | NonceFloorRaised | SettlementSubmitted | FillSettled | FillFailed | OrderReinstated | SharesTransferred | PositionRedeemed
+    | NonceFloorRaised | SettlementSubmitted | FillSettled | FillFailed | TraderDefaulted | OrderReinstated | SharesTransferred | PositionRedeemed
     | PositionSynced | ResolutionProposed | ResolutionDisputed | ResolutionRejected | ChainAdvanced | OrderRepeated | CancelRepeated
     | AnchorPassedOver | RelayRequested | RelaySubmitted | RelayEnded | CommandRejected | MarketHalved | PriceRecorded | StrikePriceSet
     | EndPriceSet | QuickMarketDecided | PriceMissed;
@@ -239,7 +248,7 @@ export type Event
 /** Every event type's current schema. */
 export const eventSchemas = {
   MarketOpened, MarketTokenized, MarketClosed, MarketResolved, OrderAccepted, OrderRested, FillMatched, OrderCancelled, NonceFloorRaised,
-  SettlementSubmitted, FillSettled, FillFailed, OrderReinstated, SharesTransferred, PositionRedeemed, PositionSynced, ResolutionProposed,
-  ResolutionDisputed, ResolutionRejected, ChainAdvanced, AnchorPassedOver, RelayRequested, RelaySubmitted, RelayEnded, OrderRepeated,
-  CancelRepeated, CommandRejected, MarketHalved, PriceRecorded, StrikePriceSet, EndPriceSet, QuickMarketDecided, PriceMissed,
+  SettlementSubmitted, FillSettled, FillFailed, TraderDefaulted, OrderReinstated, SharesTransferred, PositionRedeemed, PositionSynced,
+  ResolutionProposed, ResolutionDisputed, ResolutionRejected, ChainAdvanced, AnchorPassedOver, RelayRequested, RelaySubmitted, RelayEnded,
+  OrderRepeated, CancelRepeated, CommandRejected, MarketHalved, PriceRecorded, StrikePriceSet, EndPriceSet, QuickMarketDecided, PriceMissed,
 } as const;

@@ -2,9 +2,9 @@
 import { cancelled, rejected } from './cancelled.js';
 import type { FailFill, SettleFill, SubmitSettlement } from '../records/commands.js';
 import { costOf } from '../records/amounts.js';
-import type { CancelReason, Event, FillFailed } from '../records/events.js';
-import { BUY, SELL } from '../records/fields.js';
-import { WORK_LIMIT } from './limits.js';
+import type { CancelReason, Event, FillFailed, TraderDefaulted } from '../records/events.js';
+import { BUY, SELL, type FailureReason } from '../records/fields.js';
+import { DEFAULT_MEMORY_MS, FIRST_SUSPENSION_MS, LONGEST_SUSPENSION_MS, WORK_LIMIT } from './limits.js';
 import { match } from './match.js';
 import type { PendingFill } from './pending-fills.js';
 import {
@@ -22,7 +22,7 @@ export function decideFailFill(state: State, command: FailFill, position: number
   if (pending === undefined) return rejected('unknown_fill', String(command.fill));
   const { txHash, reason, culprit } = command;
   const failed: FillFailed = { type: 'FillFailed', v: 1, ...fieldsOf(state, command.fill, pending), txHash, reason, culprit };
-  const events: Event[] = [failed];
+  const events: Event[] = [failed, ...defaultOf(state, command, failed)];
   if (culprit !== 'seller') cancelCulprit(state, pending.buySlot, pending.size, events);
   if (culprit !== 'buyer') cancelCulprit(state, pending.sellSlot, pending.size, events);
   const pull = pullOf(state, failed, position);
@@ -37,6 +37,26 @@ export function decideFailFill(state: State, command: FailFill, position: number
     giveBack(state, { slot: culprit === 'buyer' ? pending.sellSlot : pending.buySlot, size: pending.size, pull }, events);
   }
   return events;
+}
+
+/** What a trader can bring about alone: the culprit of such a failure did not keep what the match had promised. */
+const DEFAULTS: ReadonlySet<FailureReason> = new Set([
+  'buyer_insufficient_balance', 'buyer_insufficient_allowance', 'seller_insufficient_shares', 'seller_not_approved', 'transfer_rejected',
+]);
+
+/** The culprit's default; none when the failure is nobody's doing, or has the same cause as the default before. */
+function defaultOf(state: State, { fill, countDefault, reason, culprit }: FailFill, { buyer, seller }: FillFailed): TraderDefaulted[] {
+  if (!countDefault || culprit === 'both' || !DEFAULTS.has(reason)) return [];
+  const trader = culprit === 'buyer' ? buyer : seller;
+  const latest = state.traders[state.traderIndex.get(trader)!]!.latestDefault;
+  if (latest !== undefined && fill < latest.nextFill) return [];
+  const defaults = latest !== undefined && state.now - latest.at <= DEFAULT_MEMORY_MS ? latest.count + 1 : 1;
+  const suspendedUntil = defaults < 2 ? null : state.now + suspensionMs(defaults);
+  return [{ type: 'TraderDefaulted', v: 1, trader, defaults, suspendedUntil }];
+}
+
+function suspensionMs(defaults: number): number {
+  return Math.min(FIRST_SUSPENSION_MS * 2 ** (defaults - 2), LONGEST_SUSPENSION_MS);
 }
 
 export function decideSubmitSettlement(state: State, { chainId, txHash, fills }: SubmitSettlement): Event[] {

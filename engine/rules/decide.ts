@@ -11,7 +11,7 @@ import type { CancelReason, Event, MarketOpened, RejectionCode } from '../record
 import { MIN_LIFETIME_S, WORK_LIMIT } from './limits.js';
 import { match } from './match.js';
 import {
-  FILLED, OPEN, deathOf, findNonce, findOrder, isBelowFloor, isOpenMarket, lives, marketOf, marketOfToken, ownerOf, sweptOrders,
+  FILLED, OPEN, deathOf, findMarket, findNonce, findOrder, isBelowFloor, isOpenMarket, lives, marketOf, marketOfToken, ownerOf, sweptOrders,
   type State, type Sweep,
 } from './state.js';
 import { formatUint64, parseUint64, readUint64 } from '../book/uint64.js';
@@ -94,18 +94,19 @@ export function refusalOf(state: State, command: PlaceOrder, now: number): Rejec
   if (command.size === '0') return 'invalid_size';
   if (Number(command.expiration) < Math.floor(command.at / 1_000) + MIN_LIFETIME_S) return 'invalid_expiration';
   if (now >= deathOf(command.expiration)) return 'invalid_expiration';
-  const index = state.marketIndex.get(command.marketId);
-  if (index === undefined) return 'unknown_market';
-  const market = state.markets[index]!;
+  const market = findMarket(state, command.marketId);
+  if (market === undefined) return 'unknown_market';
   if (!isOpenMarket({ now }, market)) return 'market_closed';
-  const trader = state.traderIndex.get(command.trader);
-  if (trader === undefined) return undefined;
+  const index = state.traderIndex.get(command.trader);
+  if (index === undefined) return undefined;
+  const trader = state.traders[index]!;
+  if (now < (trader.latestDefault?.suspendedUntil ?? 0)) return 'trader_suspended';
   const { halves } = state;
   readUint64(command.nonce, halves);
   const hi = halves[0]!;
   const lo = halves[1]!;
-  if (isBelowFloor(state.traders[trader]!, market.chainId, hi, lo)) return 'nonce_cancelled';
-  return findNonce(state, { trader, hi, lo }) >= 0 ? 'duplicate_nonce' : undefined;
+  if (isBelowFloor(trader, market.chainId, hi, lo)) return 'nonce_cancelled';
+  return findNonce(state, { trader: index, hi, lo }) >= 0 ? 'duplicate_nonce' : undefined;
 }
 
 function cancelOrder(state: State, command: CancelOrder): Event[] {

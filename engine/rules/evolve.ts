@@ -7,7 +7,7 @@ import { pullOf } from './decide-settlement.js';
 import type {
   EndPriceSet, Event, FillFailed, FillMatched, FillSettled, MarketHalved, MarketOpened, MarketResolved, MarketTokenized, NonceFloorRaised,
   OrderAccepted, OrderCancelled, OrderRested, PriceMissed, PriceRecorded, RelayRequested, RelaySubmitted, ResolutionDisputed,
-  ResolutionProposed, ResolutionRejected, StrikePriceSet,
+  ResolutionProposed, ResolutionRejected, StrikePriceSet, TraderDefaulted,
 } from '../records/events.js';
 import { BUY } from '../records/fields.js';
 import { KEPT_RELAY_TRANSACTIONS } from './limits.js';
@@ -64,6 +64,7 @@ export function evolve(state: State, event: Event): void {
     case 'NonceFloorRaised': return raiseFloor(state, event);
     case 'FillSettled': return settleFill(state, event);
     case 'FillFailed': return failFill(state, event);
+    case 'TraderDefaulted': return countDefault(state, event);
     case 'OrderReinstated': return reinstate(state, slotOf(state, event));
     case 'RelayRequested': return requestRelay(state, event);
     case 'RelaySubmitted': return submitRelay(state, event);
@@ -316,6 +317,10 @@ function failFill(state: State, event: FillFailed): void {
   }
 }
 
+function countDefault(state: State, { trader, defaults: count, suspendedUntil }: TraderDefaulted): void {
+  traderOf(state, trader).latestDefault = { count, at: state.now, nextFill: state.nextFill, suspendedUntil: suspendedUntil ?? 0 };
+}
+
 function reinstate(state: State, slot: number): void {
   state.incoming = slot;
   if (state.columns.status.get(slot) === OPEN) return;
@@ -350,7 +355,8 @@ function nonceHashOf(state: State, slot: number): number {
 function traderOf(state: State, address: string): Trader {
   const known = state.traderIndex.get(address);
   if (known !== undefined) return state.traders[known]!;
-  const trader: Trader = { index: state.traders.length, address, firstOpen: -1, lastOpen: -1, openCount: 0, floors: undefined };
+  const { length: index } = state.traders;
+  const trader: Trader = { index, address, firstOpen: -1, lastOpen: -1, openCount: 0, floors: undefined, latestDefault: undefined };
   state.traders.push(trader);
   state.traderIndex.set(address, trader.index);
   return trader;

@@ -34,5 +34,12 @@ export const BOUNDARY_MEMORY_MS = 2_592_000_000;
 /** How far a source's clock may be ahead of the engine's time. */
 export const MAX_PRICE_LEAD_MS = 1_000;
 
+/** A trader's default counts for a day: the next one within it suspends the trader. */
+export const DEFAULT_MEMORY_MS = 86_400_000;
+
+/** How long a trader's second default suspends the trader; each further one twice as long as the one before, up to an hour. */
+export const FIRST_SUSPENSION_MS = 30_000;
+export const LONGEST_SUSPENSION_MS = 3_600_000;
+
 /** Increases with every change of the rules. Snapshots of another version are not used. */
-export const RULES_VERSION = 3;
+export const RULES_VERSION = 4;

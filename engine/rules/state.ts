@@ -88,6 +88,20 @@ export interface Trader {
   openCount: number;
   /** The nonce floor per chain: all lower nonces are cancelled. Undefined until the first floor, so most traders need no look-up. */
   floors: Map<number, Nonce> | undefined;
+  /** The trader's latest default; undefined until the first one. */
+  latestDefault: LatestDefault | undefined;
+}
+
+/** A trader's latest default, on any chain. */
+export interface LatestDefault {
+  /** The trader's defaults up to this one, each within a day of the one before. */
+  readonly count: number;
+  /** The engine's time, in milliseconds since the Unix epoch. */
+  readonly at: number;
+  /** The number of the next fill: the failures of earlier fills belong to this default. */
+  readonly nextFill: number;
+  /** New orders are rejected before this time, in milliseconds since the Unix epoch; 0 when none are. */
+  readonly suspendedUntil: number;
 }
 
 /** A uint64 as two 32-bit halves. */

@@ -69,6 +69,8 @@ export interface EngineView {
   order(orderHash: string): OrderView | undefined;
   /** Why the engine would reject this order as the next command; undefined when it would accept it. The order must not be known. */
   refusalOf(order: PlaceOrder): RejectionCode | undefined;
+  /** Until when the engine rejects the trader's new orders (`trader_suspended`), in milliseconds since the Unix epoch; 0 for never suspended. */
+  suspendedUntil(trader: string): number;
   /** The number of the trader's open orders in all markets. Orders that a sweep will cancel count until they are cancelled. */
   openOrderCount(trader: string): number;
   /** The trader of an order. Throws Error when the engine does not have the order in memory. */
@@ -110,6 +112,7 @@ export function viewOf(engine: Engine): EngineView {
     isKnownToken: (token) => marketOfToken(state, token) !== undefined,
     order: (orderHash) => orderView(state, orderHash),
     refusalOf: (order) => refusalOf(state, order, Math.max(state.now, order.at)),
+    suspendedUntil: (trader) => state.traders[state.traderIndex.get(trader) ?? -1]?.latestDefault?.suspendedUntil ?? 0,
     openOrderCount: (trader) => state.traders[state.traderIndex.get(trader) ?? -1]?.openCount ?? 0,
     traderOf: (orderHash) => traderOf(state, orderHash),
     openOrders: () => openOrders(state),

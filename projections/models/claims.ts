@@ -88,7 +88,7 @@ const EVENTS: EventTable<Step[]> = {
   MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
   OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
   CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
-  FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored',
+  FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored', TraderDefaulted: 'ignored',
   SharesTransferred: 'ignored', PositionSynced: 'ignored',
   ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
   ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',

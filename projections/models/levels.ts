@@ -87,7 +87,7 @@ export const LEVEL_EVENTS: EventTable<Map<string, Book>> = {
   },
   OrderAccepted: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored', CancelRepeated: 'ignored', NonceFloorRaised: 'ignored',
   CommandRejected: 'ignored',
-  SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored',
+  SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored', TraderDefaulted: 'ignored',
   MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
   SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
   ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',

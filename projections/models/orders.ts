@@ -68,7 +68,7 @@ const ORDER_EVENTS: EventTable<Changes> = {
   FillMatched: changeBoth, FillFailed: changeBoth,
   OrderCancelled: changeOne, OrderReinstated: changeOne,
   OrderRested: 'ignored', OrderRepeated: 'ignored', CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
-  SettlementSubmitted: 'ignored', FillSettled: 'ignored',
+  SettlementSubmitted: 'ignored', FillSettled: 'ignored', TraderDefaulted: 'ignored',
   MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
   SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
   ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',

@@ -65,6 +65,7 @@ export const Problem = answer('Problem', {
   blocksBehind: Type.Optional(integer('`insufficient_…`: `latestBlock` less `block`. What happened in these blocks is not counted yet.')),
   minOrderSize: Type.Optional(integer('`size_too_small`: the smallest size on the market\'s chain, 6 decimals.', 1)),
   openOrders: Type.Optional(integer('`too_many_open_orders`: the number of the trader\'s open orders, those on their way in included.')),
+  suspendedUntil: Type.Optional(integer('`trader_suspended`: when the trader\'s orders are taken again, in Unix seconds.')),
   maxOpenOrders: Type.Optional(integer('`too_many_open_orders`: the most open orders that a trader may have.', 1)),
 });
 

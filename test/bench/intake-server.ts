@@ -17,7 +17,8 @@ const metrics = createMetrics();
 let position = 0;
 const orders = observedOrders(metrics, {
   placeOrder: createPlaceOrder({
-    view: { market: () => ({ chainId: domain.chainId }), order: () => undefined, refusalOf: () => undefined, openOrderCount: () => 0 },
+    view: { market: () => ({ chainId: domain.chainId }), order: () => undefined, refusalOf: () => undefined, suspendedUntil: () => 0,
+      openOrderCount: () => 0 },
     maxOpenOrders: 1, minSizeOf: () => 1, domainOf: () => prepared, permitDigestOf: () => undefined, exposureOf: () => undefined,
     recovery: await createSignerRecovery(keccak256),
     submit: (command) => Promise.resolve({

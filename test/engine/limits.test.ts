@@ -97,7 +97,7 @@ function longest(engine: ComparedEngine) {
       nonce: String(UINT64_MAX - BigInt(n)), expiration: String(UINT64_MAX), signature: `0x${'c'.repeat(130)}`,
     }),
     fail: (fill: number) => step({
-      kind: 'FailFill', v: 1, at: T, fill, txHash: word('b', 0), reason: 'buyer_insufficient_allowance', culprit: 'buyer',
+      kind: 'FailFill', v: 2, countDefault: true, at: T, fill, txHash: word('b', 0), reason: 'buyer_insufficient_allowance', culprit: 'buyer',
     }),
     transfer: (items: number) => step({
       kind: 'RecordTransfer', v: 1, at: T, chainId, from: trader(1), to: trader(2), txHash: word('b', 0),
@@ -138,7 +138,7 @@ for (const [name, create] of Object.entries(engines)) {
       place(10_001, 3, 0, size(LIMIT));
       for (let n = 0; n <= LIMIT; n++) place(20_000 + n, 3, 0, UINT64_MAX);
       const pulled = failFill(LIMIT);
-      deepEqual(kinds(pulled), { FillFailed: 1, OrderCancelled: LIMIT + 1, OrderReinstated: 1 });
+      deepEqual(kinds(pulled), { FillFailed: 1, TraderDefaulted: 1, OrderCancelled: LIMIT + 1, OrderReinstated: 1 });
       ok(longestBytes(pulled) < MAX_RECORD_BYTES, `${longestBytes(pulled)} bytes`);
     });
 

@@ -29,6 +29,7 @@ const histories: readonly (readonly [(seed: number, profile: Profile) => RandomC
 
 /** The command as it was recorded before there was a third version of OpenMarket, or a second one. */
 function asRecordedThen(command: Command, v: 1 | 2): Buffer {
+  if (command.kind === 'FailFill') return Buffer.from(JSON.stringify({ ...command, v: 1, countDefault: undefined }));
   if (command.kind !== 'OpenMarket') return encodeCommand(command);
   return Buffer.from(JSON.stringify({ ...command, v, ifOver: undefined }));
 }

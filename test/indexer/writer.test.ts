@@ -146,7 +146,7 @@ describe('facts are written', () => {
 
     const alarming: readonly (readonly [FactCommand, string])[] = [
       [{ ...head, kind: 'SettleFill', fill: 3, txHash, ...place(8) }, 'SettleFill as unknown_fill: 3. The chain settled a fill that the history does not have'],
-      [{ ...head, kind: 'FailFill', fill: 4, txHash, reason: 'overfill', culprit: 'both', ...place(8) },
+      [{ ...head, v: 2, kind: 'FailFill', countDefault: true, fill: 4, txHash, reason: 'overfill', culprit: 'both', ...place(8) },
         'FailFill as unknown_fill: 4. The chain settled a fill that the history does not have'],
       [{ ...market(0).command, ...place(8) }, `OpenMarket as market_exists: ${hash(0)}. A market with this id or these tokens exists already`],
     ];

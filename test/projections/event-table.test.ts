@@ -51,6 +51,6 @@ describe('event table', () => {
   it('is not empty in any projection, and every event that has rows is handled by one', () => {
     for (const { name, ignored } of projections) assert.ok(ignored.size < types.length, name);
     assert.deepEqual(types.filter((type) => projections.every(({ ignored }) => ignored.has(type))),
-      ['NonceFloorRaised', 'ChainAdvanced', 'AnchorPassedOver', 'OrderRepeated', 'CancelRepeated', 'CommandRejected']);
+      ['NonceFloorRaised', 'TraderDefaulted', 'ChainAdvanced', 'AnchorPassedOver', 'OrderRepeated', 'CancelRepeated', 'CommandRejected']);
   });
 });

@@ -35,6 +35,7 @@ export function failFill(state: State, turn: Turn, command: FailFill): void {
   fill.maker.remaining += fill.size;
   fill.taker.remaining += fill.size;
   turn.events.push({ ...fill.matched, type: 'FillFailed', txHash, reason, culprit });
+  if (command.countDefault) countDefault(state, turn, { fill, reason, culprit });
 
   const [buy, sell] = fill.taker.placed.side === BUY ? [fill.taker, fill.maker] : [fill.maker, fill.taker];
   const culprits = culprit === 'both' ? [buy, sell] : culprit === 'buyer' ? [buy] : [sell];
@@ -46,6 +47,22 @@ export function failFill(state: State, turn: Turn, command: FailFill): void {
   const pull: Pull = { command, fill, before: state.position };
   if (!cancelAll(state, turn, sweptBy(state, pull), 'settlement_failed')) state.sweeps.push(pull);
   if (culprit !== 'both') giveBack(state, turn, culprit === 'buyer' ? sell : buy, fill.size);
+}
+
+const OWN_DOING = ['buyer_insufficient_balance', 'buyer_insufficient_allowance', 'seller_insufficient_shares', 'seller_not_approved', 'transfer_rejected'];
+
+function countDefault(state: State, turn: Turn, { fill, reason, culprit }: { fill: ReferenceFill } & Pick<FailFill, 'reason' | 'culprit'>): void {
+  if (culprit === 'both' || !OWN_DOING.includes(reason)) return;
+  const trader = fill.matched[culprit];
+  const earlier = state.defaults.filter((each) => each.trader === trader);
+  const last = earlier.at(-1);
+  if (last !== undefined && last.fills.has(fill)) return;
+  const count = last !== undefined && state.now <= last.at + 24 * 60 * 60 * 1_000 ? last.count + 1 : 1;
+  let suspension = 30_000;
+  for (let n = 2; n < count; n++) suspension = Math.min(2 * suspension, 60 * 60 * 1_000);
+  const until = count > 1 ? state.now + suspension : null;
+  state.defaults.push({ trader, at: state.now, count, fills: new Set(state.fills), until });
+  turn.events.push({ type: 'TraderDefaulted', v: 1, trader, defaults: count, suspendedUntil: until });
 }
 
 /** What a failed fill does for the innocent order. */

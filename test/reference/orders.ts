@@ -3,8 +3,8 @@ import type { CancelOrder, PlaceOrder } from '../../engine/records/commands.js';
 import type { FillMatched } from '../../engine/records/events.js';
 import { BUY, SELL } from '../../engine/records/fields.js';
 import {
-  bestFirst, book, cancel, chainOf, enterBook, hasUnsettledFill, isNonceCancelled, isOpen, known, leaveBook, lives, naming, reasonOf, reject, rest,
-  sweepOn, WORK_LIMIT, type ReferenceFill, type ReferenceOrder, type State, type Turn,
+  bestFirst, book, cancel, chainOf, enterBook, hasUnsettledFill, isNonceCancelled, isOpen, isSuspended, known, leaveBook, lives, naming, reasonOf,
+  reject, rest, sweepOn, WORK_LIMIT, type ReferenceFill, type ReferenceOrder, type State, type Turn,
 } from './state.js';
 
 export function placeOrder(state: State, turn: Turn, command: PlaceOrder): void {
@@ -22,6 +22,7 @@ export function placeOrder(state: State, turn: Turn, command: PlaceOrder): void 
   const market = state.markets.get(marketId);
   if (market === undefined) return reject(turn, 'unknown_market', orderHash);
   if (!isOpen(state, market)) return reject(turn, 'market_closed', orderHash);
+  if (isSuspended(state, trader)) return reject(turn, 'trader_suspended', orderHash);
   if (isNonceCancelled(state, command)) return reject(turn, 'nonce_cancelled', orderHash);
   const sameNonce = state.byNonce.get(`${trader} ${nonce}`) ?? [];
   const taken = sameNonce.some((other) => other.status === 'open' || (other.status === 'filled' && hasUnsettledFill(other)));

@@ -66,6 +66,17 @@ export interface Pull {
   readonly before: number;
 }
 
+export interface ReferenceDefault {
+  readonly trader: string;
+  readonly at: number;
+  /** Of the trader's, each within a day of the one before. */
+  readonly count: number;
+  /** Those that had been matched. */
+  readonly fills: ReadonlySet<ReferenceFill>;
+  /** Until then the trader is suspended; null: the trader is not. */
+  readonly until: number | null;
+}
+
 export interface State {
   now: number;
   position: number;
@@ -82,6 +93,8 @@ export interface State {
   readonly cursors: Map<number, { block: number; log: number }>;
   /** By chain and trader. */
   readonly floors: Map<string, bigint>;
+  /** Every default that counted, the oldest first. */
+  readonly defaults: ReferenceDefault[];
   /** Open requests to the relayer, by id. */
   readonly relays: Map<string, RequestRelay>;
   /** When the newest price of each asset was published. */
@@ -98,7 +111,7 @@ export interface Turn {
 export function emptyState(): State {
   return {
     now: 0, position: 0, digest: Buffer.alloc(32), markets: new Map(), orders: new Map(), byNonce: new Map(), books: new Map(),
-    fills: [], sweeps: [], cursors: new Map(), floors: new Map(), relays: new Map(), newestPrices: new Map(), boundaries: [],
+    fills: [], sweeps: [], cursors: new Map(), floors: new Map(), defaults: [], relays: new Map(), newestPrices: new Map(), boundaries: [],
   };
 }
 
@@ -122,6 +135,11 @@ export function floorOf(state: State, chainId: number, trader: string): bigint {
 /** Whether the trader has cancelled the nonce of this order. */
 export function isNonceCancelled(state: State, { marketId, trader, nonce }: PlaceOrder): boolean {
   return BigInt(nonce) < floorOf(state, chainOf(state, marketId), trader);
+}
+
+/** Whether a default has suspended the trader. */
+export function isSuspended(state: State, trader: string): boolean {
+  return state.defaults.some((each) => each.trader === trader && each.until !== null && state.now < each.until);
 }
 
 export function chainOf(state: State, marketId: string): number {

@@ -33,7 +33,7 @@ describe('a history under other settings', () => {
     });
     if (withOrder) {
       const place = createPlaceOrder({
-        view: { market: () => domain, order: () => undefined, refusalOf: () => undefined, openOrderCount: () => 0 },
+        view: { market: () => domain, order: () => undefined, refusalOf: () => undefined, suspendedUntil: () => 0, openOrderCount: () => 0 },
         maxOpenOrders: 1, minSizeOf: () => 1, domainOf: () => prepareDomain(keccak256, domain), submit: record,
         permitDigestOf: () => undefined, exposureOf: () => undefined, recovery: await createSignerRecovery(keccak256),
         findOrder: () => Promise.resolve(undefined), originalOutcome: () => Promise.reject(new Error('none')), now: () => START_MS,

@@ -89,7 +89,10 @@ function commandOf(one: Step, at: number, before: readonly Command[]): Command {
     case 'OpenMarket': return flag > 5 ? openQuick(one, at) : { ...open(about, at, 30 * flag), ...(flag === 5 ? { tokens: { yes: token(about, 0), no: token(0, 1) } } : {}), ...fact };
     case 'AdvanceClock': return { kind, v: 1, at };
     case 'SettleFill': return { kind, v: 1, at, fill: about, txHash: txHash(about), ...fact };
-    case 'FailFill': return { kind, v: 1, at, fill: about, txHash: txHash(about), reason: failureReasons[flag]!, culprit: culprits[trader]!, ...fact };
+    case 'FailFill': return {
+      kind, v: 2, at, fill: about, txHash: txHash(about), reason: failureReasons[flag]!, culprit: culprits[trader]!, countDefault: side === 0,
+      ...fact,
+    };
     case 'CancelOrder': return {
       kind, v: 1, at, orderHash: earlier?.orderHash ?? txHash(0),
       marketId: flag === 0 ? marketId(9) : earlier?.marketId ?? marketId(0),

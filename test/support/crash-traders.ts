@@ -53,7 +53,7 @@ const EXPIRATION = 4_000_000_000;
 /** Whoever lacks something does not get it by trading the other way. */
 const SIDES: Readonly<Partial<Record<Means, 0 | 1>>> = { penniless: 0, shareless: 1 };
 /** What may be wrong with an order here. */
-const REFUSALS = ['insufficient_balance', 'insufficient_allowance', 'nonce_cancelled', 'unknown_market', 'market_closed'];
+const REFUSALS = ['trader_suspended', 'insufficient_balance', 'insufficient_allowance', 'nonce_cancelled', 'unknown_market', 'market_closed'];
 
 /** Of each trader; signing for all of them takes a core of its own in the long form. */
 const REST_MS = extent({ push: 600, long: 80 });

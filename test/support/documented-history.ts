@@ -20,7 +20,7 @@ const COMMANDS: readonly Command[] = [
   { kind: 'SubmitSettlement', v: 1, at: placedAt * 1_000 + 6_000, chainId, txHash, fills: [0, 1] },
   { kind: 'SettleFill', v: 1, at: placedAt * 1_000 + 9_000, fill: 0, txHash, fact: { chainId, block: 118, logIndex: 4 } },
   {
-    kind: 'FailFill', v: 1, at: placedAt * 1_000 + 9_000, fill: 1, txHash, reason: 'buyer_insufficient_balance', culprit: 'buyer',
+    kind: 'FailFill', v: 2, countDefault: true, at: placedAt * 1_000 + 9_000, fill: 1, txHash, reason: 'buyer_insufficient_balance', culprit: 'buyer',
     fact: { chainId, block: 118, logIndex: 5 },
   },
   { kind: 'AdvanceChain', v: 1, at: placedAt * 1_000 + 10_000, chainId, block: 118, blockHash: hash('6b') },

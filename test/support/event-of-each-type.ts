@@ -44,6 +44,7 @@ export const eventOfEachType: { readonly [Type in EventType]: EventOf<Type> } = 
   SettlementSubmitted: { type: 'SettlementSubmitted', v: 1, chainId: 137, txHash, fills: [0] },
   FillSettled: { type: 'FillSettled', ...fill, txHash },
   FillFailed: { type: 'FillFailed', ...fill, txHash, reason: 'seller_insufficient_shares', culprit: 'seller' },
+  TraderDefaulted: { type: 'TraderDefaulted', v: 1, trader: bob, defaults: 2, suspendedUntil: 1_790_000_030_000 },
   OrderReinstated: { type: 'OrderReinstated', ...order(1), size: '60' },
   SharesTransferred: { type: 'SharesTransferred', v: 1, marketId, outcome: 0, from: alice, to: bob, amount: '5', txHash },
   PositionRedeemed: { type: 'PositionRedeemed', v: 1, marketId, user: alice, payout: '7', txHash },

@@ -151,8 +151,10 @@ export function settle(fill: number, when: When & Told = {}): Deed {
   return (story) => ({ kind: 'SettleFill', v: 1, at: stamp(story, when), fill, txHash: TX_HASH, ...factOf(when) });
 }
 
-export function fail(fill: number, reason: FailureReason, culprit: Culprit, when: When & Told = {}): Deed {
-  return (story) => ({ kind: 'FailFill', v: 1, at: stamp(story, when), fill, txHash: TX_HASH, reason, culprit, ...factOf(when) });
+/** A failure that counts as nobody's default, as in histories from before defaults. */
+export function fail(fill: number, reason: FailureReason, culprit: Culprit, when: When & Told & { countDefault?: boolean } = {}): Deed {
+  const { countDefault = false } = when;
+  return (story) => ({ kind: 'FailFill', v: 2, at: stamp(story, when), fill, txHash: TX_HASH, reason, culprit, countDefault, ...factOf(when) });
 }
 
 /** Any other command, as it is but for its time. */
@@ -235,6 +237,10 @@ export function failed(fill: number): Expected {
     if (command?.kind !== 'FailFill') throw new Error('only FailFill makes a fill fail');
     return { ...story.fills.get(fill)!, type: 'FillFailed', txHash: TX_HASH, reason: command.reason, culprit: command.culprit };
   };
+}
+
+export function defaulted(trader: string, defaults: number, suspendedUntil: number | null): Expected {
+  return () => ({ type: 'TraderDefaulted', v: 1, trader: address(trader), defaults, suspendedUntil });
 }
 
 /** `atRest`: how much of it stood on the book; default: all that remained. */

@@ -284,7 +284,7 @@ describe('the exchange, end to end', () => {
     await exchange.place(bob, { price: 400_000, size: SHARE });
     const at = Date.now();
     last = await exchange.record(
-      { kind: 'FailFill', v: 1, at, fill: 2, txHash: id('failed'), reason: 'seller_not_approved', culprit: 'seller' },
+      { kind: 'FailFill', v: 2, countDefault: false, at, fill: 2, txHash: id('failed'), reason: 'seller_not_approved', culprit: 'seller' },
       { kind: 'AdvanceClock', v: 1, at },
     );
     const { failedTrades, count } = await read('/api/v1/failed-trades') as { failedTrades: { timestamp: string }[]; count: number };

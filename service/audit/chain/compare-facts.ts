@@ -167,7 +167,7 @@ function compareFact({ position, id, command, rejected }: RecordedFact, { comman
 }
 
 /** The fields of the newest version that older ones lack have nothing to say about what they recorded. */
-const VERSIONED = ['at', 'v', 'ifOver'];
+const VERSIONED = ['at', 'v', 'ifOver', 'countDefault'];
 
 function textOf(command: Command): string {
   const fields = Object.entries(command).filter(([name, value]) => !VERSIONED.includes(name) && value !== undefined);
