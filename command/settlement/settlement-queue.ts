@@ -18,6 +18,8 @@ export interface QueueRules {
   readonly maxFills: number;
   /** How long the first fill of a batch may wait for more fills. */
   readonly gatherMs: number;
+  /** When no batch was taken for so long, the next fills go at once: until they settle, a trader can take away what they need. */
+  readonly quietMs: number;
   /** The first pause of a fill that was alone in its batch and was not settled; each further pause is twice as long. */
   readonly pauseMs: number;
   readonly maxPauseMs: number;
@@ -32,7 +34,7 @@ export interface QueueRules {
 }
 
 export const QUEUE_RULES: QueueRules = {
-  maxFills: 50, gatherMs: 250, pauseMs: 1_000, maxPauseMs: 600_000, slowAfter: 8, maxSlowPauseMs: 60_000, maxReturned: 1_000,
+  maxFills: 50, gatherMs: 250, quietMs: 250, pauseMs: 1_000, maxPauseMs: 600_000, slowAfter: 8, maxSlowPauseMs: 60_000, maxReturned: 1_000,
 };
 
 /** A transaction that has ended and whose block the history has recorded; `left` are its fills that are still unsettled. */
@@ -100,6 +102,7 @@ export class SettlementQueue {
   readonly #doubts: Doubts;
   readonly #arrivals = createArrivals();
   readonly #pace: ReturnType<typeof createPace>;
+  #lastTakenMs = -Infinity;
 
   /** `unsettled` gives the chain's unsettled fills with number `from` or higher, in ascending order. */
   constructor(private readonly unsettled: (from: number) => Iterable<UnsettledFill>, private readonly rules: QueueRules = QUEUE_RULES) {
@@ -152,13 +155,15 @@ export class SettlementQueue {
     }
     const [first] = batch;
     if (first === undefined) return batch;
-    const ripe = !grows || this.#returned.has(first.fill) || this.#arrivals.at(first.fill, nowMs) + this.rules.gatherMs <= nowMs;
-    return ripe ? batch : [];
+    const isDue = !grows || this.#returned.has(first.fill) || this.#lastTakenMs + this.rules.quietMs <= nowMs
+      || this.#arrivals.at(first.fill, nowMs) + this.rules.gatherMs <= nowMs;
+    return isDue ? batch : [];
   }
 
   /** Notes that a request for the first of the due fills is made. */
   take({ id, note }: { id: string; note: SettlementNote }, nowMs: number): void {
     this.#hands.set(id, { note, askedAtMs: nowMs, sent: false });
+    this.#lastTakenMs = nowMs;
     for (const fill of note.fills) if (!this.#returned.delete(fill)) this.#untouched = Math.max(this.#untouched, fill + 1);
     this.#arrivals.dropBelow(this.#untouched);
   }

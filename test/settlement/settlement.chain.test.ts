@@ -61,6 +61,13 @@ describe('settlement on a chain', function () {
 
   const assertSettledOnce = () => assertEachSettledOnce(stack, begin.position);
 
+  it('sends a fill at once when none was sent before it', async () => {
+    await start({ settlement: { rules: { gatherMs: 3_600_000, quietMs: 250 } } });
+    await matches(1);
+    await stack.settled();
+    await assertSettledOnce();
+  });
+
   it('settles matched fills in order, 50 a transaction and the rest after 250 ms', async () => {
     await start({ settlement: { rules: { gatherMs: 60_000 } } });
     await matches(50);

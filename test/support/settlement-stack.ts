@@ -145,6 +145,8 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
       url: world.databaseUrl, chainId: world.chain.chainId, key: 'operator', purpose: 'settlement', standByMs: 20,
     })), options.altered),
     ...options.settlement,
+    // Tests say how many fills gather: the first one does not go alone.
+    rules: { quietMs: Infinity, ...options.settlement?.rules },
   });
   const come = (what: string, condition: () => boolean | Promise<boolean>) => until(() => `${what}; reports:\n${reports.join('\n')}`, condition);
   return {
