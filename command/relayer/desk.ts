@@ -56,6 +56,8 @@ export interface Order {
   readonly claims: RequestRelay['claims'];
   readonly call: { readonly to: string; readonly data: string };
   readonly gasLimit: bigint;
+  /** Throws RequestError when the request must not be sent by what the history has now. */
+  readonly recheck: () => void;
 }
 
 /** A request that has not ended, as far as this process knows. */
@@ -74,7 +76,8 @@ export interface Desk {
   readonly done: Promise<void>;
   /**
    * Takes the request and resolves with its transaction's hash as soon as the lane has signed it. Throws RequestError `relay_already_used` when
-   * an open request uses one of its nonces, `relay_unavailable` when it cannot be sent now; asking again with the same request is safe.
+   * an open request uses one of its nonces, what `recheck` throws, `relay_unavailable` when it cannot be sent now; asking again with the same
+   * request is safe.
    */
   send(order: Order): Promise<string>;
   /** Throws RequestError `relay_already_used` when an open request uses one of the nonces. */
@@ -149,7 +152,7 @@ class RunningDesk {
     this.changed.ring();
   }
 
-  async send({ note, claims, call, gasLimit }: Order): Promise<string> {
+  async send({ note, claims, call, gasLimit, recheck }: Order): Promise<string> {
     const { requestId, action, owner, nonces } = note;
     const { history, chainId, now } = this.options;
     const { held } = this;
@@ -163,6 +166,7 @@ class RunningDesk {
       const { position, taken } = await history.record({ kind: 'RequestRelay', v: 1, at: now(), requestId, chainId, action, owner, claims });
       // One that an earlier process left open: the next round ends it.
       if (!taken) throw unavailable('an earlier try is being given up, or too many requests are open');
+      await this.recheck(recheck, note);
       request.laneId = laneIdOf({ requestId, position });
       await held.ask([{ id: request.laneId, ...call, gasLimit, note }]);
     } catch (error) {
@@ -174,6 +178,17 @@ class RunningDesk {
       request.asking = false;
     }
     return this.hashOf(requestId);
+  }
+
+  /** The history has every order that came before the request. A request that must not be sent for it ends, and the error is thrown on. */
+  private async recheck(recheck: () => void, { requestId, goals }: RelayNote): Promise<void> {
+    try {
+      recheck();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      await this.end(requestId, undefined, neverSent(goals.length, reason).results);
+      throw error;
+    }
   }
 
   refuseUsed(nonces: RelayNote['nonces']): void {

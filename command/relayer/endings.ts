@@ -75,9 +75,10 @@ async function usesUp({ goal, nonce, block }: UsedUp, { contracts, reads }: Endi
   return typeof before === 'bigint' && typeof after === 'bigint' && before <= BigInt(nonce) && after > BigInt(nonce);
 }
 
-/** A request that was never sent, since the process that had taken it ended before it asked the lane. */
-export function neverSent(goals: number): Ended {
-  const reason = 'it was not sent: the relayer stopped before; it can be sent again';
+const LEFT_BEHIND = 'it was not sent: the relayer stopped before; it can be sent again';
+
+/** A request that was never sent: for this reason, or since the process that had taken it ended before it asked the lane. */
+export function neverSent(goals: number, reason = LEFT_BEHIND): Ended {
   return { txHash: undefined, results: Array.from({ length: Math.max(1, goals) }, () => failed(reason)) };
 }
 

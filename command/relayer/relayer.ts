@@ -1,9 +1,10 @@
 /**
  * The relayer: from a signed request to its transaction. The order of its checks is fixed: body, addresses, signature's form, chain, token's
- * scope, targets, signature, what is known of the request, no-ops, simulation, quota, and then the lane.
+ * scope, targets, signature, what is known of the request, no-ops, the cover of the owner's orders, simulation, quota, and then the lane.
  */
 import type { RequestRelay } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
+import type { Commitment } from '../../engine/run/view.js';
 import { ChainUnavailable, type Chain } from '../chain/chain.js';
 import type { Keccak256 } from '../signing/keccak.js';
 import type { SignerRecovery } from '../signing/recover.js';
@@ -11,6 +12,7 @@ import { signingDomains, type SigningGrounds } from '../signing/signed-actions.j
 import { decodeAggregate, reasonOfRevert } from '../chain/abi.js';
 import { parseRelayRequest, type RelayAction, type RelayRequest } from './bodies.js';
 import { lackOf, type ChainReads } from '../chain/chain-reads.js';
+import { coverCheck } from './cover.js';
 import type { Desk, EndedRelay } from './desk.js';
 import { isReached, sharesToRedeem } from './goals.js';
 import { isResolved, marketNames, readMarkets, winnerOf, type RelayMarkets } from './markets.js';
@@ -34,6 +36,8 @@ export interface RelayChain {
   readonly lacks: (what: string | undefined) => void;
   /** Whether the history has the market on this chain. */
   readonly isKnownMarket: (marketId: string) => boolean;
+  /** What the owner's open orders and unsettled fills on this chain need, by the history as it is now. */
+  readonly commitments: (owner: string) => Iterable<Commitment>;
   /** How a request has ended, by the read model; undefined when it knows of no ending. */
   readonly ended: (requestId: string) => Promise<EndedRelay | undefined>;
   /** Resolves when the read model has all that the history has now. Throws RequestError `relay_unavailable` when that takes too long. */
@@ -175,6 +179,8 @@ async function carryOut(work: Work): Promise<Relayed> {
   const nonces = verdict.used.map(({ space, nonce }) => [space.id, String(nonce)] as const);
   desk.refuseUsed(nonces);
   refuseExpired(plan, parts.now());
+  const recheck = await coverCheck(plan, { ...on, markets: work.markets });
+  recheck();
   const claims = await claimsOf(work);
   await simulate(plan, on);
   const gas = { owner: plan.owner, token, gas: plan.gasLimit };
@@ -185,7 +191,7 @@ async function carryOut(work: Work): Promise<Relayed> {
     const trouble = desk.trouble();
     if (trouble !== undefined) throw unavailable(trouble);
     const note = { requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: block };
-    const txHash = await desk.send({ note, claims, call, gasLimit });
+    const txHash = await desk.send({ note, claims, call, gasLimit, recheck });
     on.lacks(undefined);
     return { txHash, status: 'pending' };
   } catch (error) {

@@ -51,6 +51,7 @@ export const errors = {
   nonce_cancelled: kind(409, 'the trader has cancelled this nonce and all lower ones on the chain; sign the order again with a higher nonce'),
   too_many_open_orders: kind(409, 'the trader has as many open orders as one trader may have; cancel some, or wait until some are filled or expire'),
   already_filled: kind(409, 'the order is filled: nothing is left to cancel'),
+  relay_cover_needed: kind(409, 'open orders or unsettled fills need what this would take away; cancel the orders, or wait until the fills are settled'),
   relay_already_used: kind(409, 'the signature\'s nonce is used already; sign again with the present one'),
   body_too_large: kind(413, 'the body is larger than this endpoint takes'),
   unsupported_media_type: kind(415, 'send Content-Type: application/json, uncompressed, in UTF-8'),

@@ -10,10 +10,11 @@ import {
   type Boundary, type ChainCursor, type OpenProposal, type OpenRelay, type QuickTerms, type State,
 } from '../rules/state.js';
 import type { Engine } from './engine.js';
+import { commitmentsOf, type Commitment } from './commitments.js';
 import { openOrdersOf, type OpenOrder } from './open-orders.js';
 import { unsettledFills, type UnsettledFill } from './unsettled-fills.js';
 
-export type { ChainCursor, OpenOrder, OpenProposal, OpenRelay, UnsettledFill };
+export type { ChainCursor, Commitment, OpenOrder, OpenProposal, OpenRelay, UnsettledFill };
 
 export interface MarketView {
   readonly marketId: string;
@@ -77,6 +78,8 @@ export interface EngineView {
   traderOf(orderHash: string): string;
   /** Every open order with its trader. */
   openOrders(): Iterable<OpenOrder & { readonly trader: string }>;
+  /** What a trader's open orders and unsettled fills on a chain need. */
+  commitments(asked: { readonly trader: string; readonly chainId: number }): Iterable<Commitment>;
   /** The number of any one order on the chain that the engine has in memory; undefined when there is none. */
   rememberedOrder(chainId: number): number | undefined;
   /** The number that the next fill gets. */
@@ -116,6 +119,7 @@ export function viewOf(engine: Engine): EngineView {
     openOrderCount: (trader) => state.traders[state.traderIndex.get(trader) ?? -1]?.openCount ?? 0,
     traderOf: (orderHash) => traderOf(state, orderHash),
     openOrders: () => openOrders(state),
+    commitments: (asked) => commitmentsOf(state, asked),
     rememberedOrder: (chainId) => rememberedOrder(state, chainId),
     unsettledFills: (asked) => unsettledFills(state, asked),
     relay: (requestId) => state.relays.get(requestId),

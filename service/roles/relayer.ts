@@ -106,6 +106,7 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
       chain, desk, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
       token: () => access.collateral(),
       isKnownMarket: (marketId) => view.market(marketId)?.chainId === chainId, ended: (requestId) => endedByReadModel(db, requestId),
+      commitments: (owner) => view.commitments({ trader: owner, chainId }),
       readModelCaughtUp: () => caughtUp(db, view.position - 1),
     },
     health() {

@@ -229,7 +229,7 @@ describe('an audit of a history that its chain contradicts', () => {
     const lacking = await differenceIn(history.records, { threads: 0, events });
     deepEqual([lacking.check, lacking.place], ['settledFills', { position, ...placeOf(1, 2, 1, transaction(1)) }]);
     const failed = positionsOf('FailFill')[0]!;
-    const flipped = redecided(rewritten(failed, (command) => ({ ...without(command, 'reason', 'culprit'), kind: 'SettleFill' })));
+    const flipped = redecided(rewritten(failed, (command) => ({ ...without(command, 'reason', 'culprit', 'countDefault'), kind: 'SettleFill', v: 1 })));
     const otherwise = await differenceIn(flipped, { threads: 0 });
     deepEqual([otherwise.check, otherwise.place.fill, otherwise.place.position], ['failedFills', 2, failed]);
   });

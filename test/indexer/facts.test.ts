@@ -128,7 +128,7 @@ describe('facts of a chain', () => {
   it('are told by every way that a fill fails, also by ones of a later contract', () => {
     const failed = (reason: number, culprit: number) => eventOf('settlement', 'FillFailed', [3n, word('2'), word('3'), reason, culprit]);
     assert.deepEqual(commandsOf(...reasons.map((_, i) => failed(i, i))), reasons.map((reason, i) => (
-      { ...head, kind: 'FailFill', fill: 3, txHash: TX, reason, culprit: ['buyer', 'seller'][i] ?? 'both', fact })));
+      { ...head, v: 2, kind: 'FailFill', fill: 3, txHash: TX, reason, culprit: ['buyer', 'seller'][i] ?? 'both', countDefault: true, fact })));
   });
 
   const silent: readonly (readonly [string, RawChainEvent])[] = [

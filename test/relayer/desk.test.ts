@@ -1,5 +1,6 @@
 /** The desk while its outbox fails: a request of which nobody knows whether the lane was asked is neither given up nor forgotten. */
 import assert from 'node:assert/strict';
+import { errors, RequestError } from '../../engine/records/errors.js';
 import { openDesk } from '../../command/relayer/desk.js';
 import type { RelayNote } from '../../command/relayer/note.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type TrackedRequest } from '../../command/lane/requests.js';
@@ -61,7 +62,7 @@ describe('relayer: the desk', () => {
     const until = async (holds: () => boolean) => { while (!holds()) await new Promise((resolve) => { setImmediate(resolve); }); };
     await until(() => desk.trouble() === undefined);
     await until(() => letGo !== undefined);
-    await assert.rejects(desk.send({ note, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n }), /the outbox does not answer/);
+    await assert.rejects(desk.send({ note, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => undefined }), /the outbox does not answer/);
     letGo!();
     await until(() => sessions === 2 && desk.trouble() === undefined);
     assert.equal(await desk.find(requestId), `0x${'ab'.repeat(32)}`);
@@ -115,6 +116,42 @@ describe('relayer: the desk', () => {
     });
     while (!isOver) await new Promise((resolve) => { setImmediate(resolve); });
     assert.deepEqual(recorded, []);
+    stop.abort();
+    await desk.done;
+  });
+
+  it('ends a request that the history forbids once it has the request, without the lane', async () => {
+    const stop = new AbortController();
+    const recorded: unknown[] = [];
+    const asked: unknown[] = [];
+    const session: HeldLaneUser = {
+      changes: () => Promise.resolve([]), list: () => Promise.resolve([]), forget: () => Promise.resolve(), close: () => Promise.resolve(),
+      state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
+      ask(requests) {
+        asked.push(...requests);
+        return Promise.resolve();
+      },
+      wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
+    };
+    const desk = openDesk({
+      chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined, lane: { hold: () => Promise.resolve(session) },
+      history: {
+        open: () => [], nextBlock: () => 0, catchUp: () => Promise.resolve(),
+        record(command) {
+          recorded.push(command.kind === 'EndRelay' ? { txHash: command.txHash, results: command.results } : command.kind);
+          return Promise.resolve({ position: 0, taken: true });
+        },
+      },
+      endings: { contracts, relayer: note.owner } as never,
+    });
+    while (desk.trouble() !== undefined) await new Promise((resolve) => { setImmediate(resolve); });
+    const recheck = (): void => { throw new RequestError('relay_cover_needed', 'they need 5'); };
+    const order = { note: { ...note, goals: [{ kind: 'merge' as const, owner: note.owner, marketId: requestId, amount: '5' }] }, claims: [] };
+    await assert.rejects(desk.send({ ...order, call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck }), { code: 'relay_cover_needed' });
+    assert.deepEqual(recorded, ['RequestRelay', {
+      txHash: undefined, results: [{ succeeded: false, reason: `${errors.relay_cover_needed.text}: they need 5` }],
+    }]);
+    assert.deepEqual([asked, desk.status().open], [[], 0]);
     stop.abort();
     await desk.done;
   });

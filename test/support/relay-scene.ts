@@ -1,6 +1,7 @@
 /** A relayer on a chain that is made up: what its contracts would answer is in one object, which tests change. */
 import { Wallet, id } from 'ethers';
 import { RequestError } from '../../engine/records/errors.js';
+import type { Commitment } from '../../engine/run/view.js';
 import { encodeCall, type ContractCall } from '../../command/chain/abi.js';
 import type { RelayAction } from '../../command/relayer/bodies.js';
 import type { ChainReads } from '../../command/chain/chain-reads.js';
@@ -38,7 +39,9 @@ export interface ChainState {
   counter: bigint;
   approved: boolean;
   allowance: bigint;
+  /** What the owner has of each market's outcome, and of the collateral. */
   shares: bigint;
+  collateral: bigint;
   proposal: { assertionId: string; proposer: string; outcome: boolean } | undefined;
   /** Why a transaction would revert; items of a batch that would. */
   reverts: string | undefined;
@@ -49,6 +52,8 @@ export interface ChainState {
   gasPerOwner: bigint;
   scopes: boolean;
   ended: Map<string, EndedRelay>;
+  /** What the owner's orders and fills need. */
+  commitments: readonly Commitment[];
   /** What the read model knows of requests that have ended once it has caught up; undefined when it does not catch up. */
   endedByNow: Map<string, EndedRelay> | undefined;
 }
@@ -59,8 +64,9 @@ export type RelayScene = Awaited<ReturnType<typeof relayScene>>;
 const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`;
 
 const freshState = (): ChainState => ({
-  testnet: true, code: '0x', counter: 5n, approved: false, allowance: 0n, shares: 7_000_000n, proposal: undefined, reverts: undefined, failingItems: [],
-  baseFeePerGas: 10n, balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true, ended: new Map(), endedByNow: new Map(),
+  testnet: true, code: '0x', counter: 5n, approved: false, allowance: 0n, shares: 7_000_000n, collateral: 100_000_000n, proposal: undefined,
+  reverts: undefined, failingItems: [], baseFeePerGas: 10n,
+  balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true, ended: new Map(), endedByNow: new Map(), commitments: [],
 });
 
 /** What the contracts answer to a view. */
@@ -78,7 +84,7 @@ function answerTo({ method, to, args }: ContractCall, state: ChainState): unknow
     case 'nonces(address,uint192)': return (args[1] as bigint) * 2n ** 64n + state.counter;
     case 'isApprovedForAll': return state.approved;
     case 'allowance': return state.allowance;
-    case 'balanceOf': return state.shares;
+    case 'balanceOf': return args.length === 1 ? state.collateral : state.shares;
     case 'proposalOf': return state.proposal;
     default: throw new Error(`nothing is said of ${method}`);
   }
@@ -131,6 +137,7 @@ export async function relayScene() {
         chainId: CHAIN_ID, name: 'made up', testnet: state.testnet, confirmations: 0, startBlock: 0, contracts, domainName: 'Exchange', exposureCheck: false,
       },
       reads, desk, lacks: (what) => { lacks.push(what); }, relayer: `0x${'e1'.repeat(20)}`, maxFeePerGas: 1_000n, token: () => ({ name: 'USD Coin', version: '2' }),
+      commitments: () => state.commitments,
       isKnownMarket: (marketId) => MARKETS.some((each) => each.marketId === marketId),
       ended: (requestId) => Promise.resolve(state.ended.get(requestId)),
       async readModelCaughtUp() {

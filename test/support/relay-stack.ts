@@ -83,6 +83,7 @@ export async function startRelayProcess({ node, databaseUrl, store }: RelayWorld
     quota: createQuota({ gasPerOwner: 0n, gasPerToken: 0n }, () => 0),
     chains: new Map([[chainId, {
       chain, reads, desk, lacks: () => undefined, relayer, maxFeePerGas: 10n ** 12n, token: () => ({ name: 'USD Coin (test)', version: '2' }), isKnownMarket: () => true,
+      commitments: (owner) => replica.view.commitments({ trader: owner, chainId }),
       ended: () => Promise.resolve(undefined), readModelCaughtUp: () => Promise.resolve(),
     }]]),
   });

@@ -27,13 +27,13 @@ export const examples = {
     message: { type: 'FillSettled', v: 1, position: 5, at: 1_790_000_009_000, ...first, txHash },
   },
   FillFailed: {
-    partition: 5, seq: 4, digest: '0x5a184b82589efd1ab4f11fd959c9771e68285cc48f358ab42a1016ba6c2b3dbf',
+    partition: 5, seq: 4, digest: '0x2762841f8fcf6a218231e827b0fba26c787ffbd8f1a23894f65530f695014593',
     message: {
       type: 'FillFailed', v: 1, position: 6, at: 1_790_000_009_000, ...second, txHash, reason: 'buyer_insufficient_balance', culprit: 'buyer',
     },
   },
   ChainAdvanced: {
-    partition: 0, seq: 0, digest: '0x21fc9bf854475cb8387029bf015785bb4e6d67cdeac9371d4abef46a346eec92',
+    partition: 0, seq: 0, digest: '0x7a3ed92dca1554ef6611c4d91efb280224872e4de7db3a6e53737dd98fb7809f',
     message: { type: 'ChainAdvanced', v: 1, position: 7, at: 1_790_000_010_000, chainId, block: 118, blockHash: `0x${'6b'.repeat(32)}` },
   },
 } as const satisfies Record<MessageType, SequencedMessage>;

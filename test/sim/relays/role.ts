@@ -68,6 +68,7 @@ export function startRelayer(process: SimProcess, role: RelayerRole): RunningRel
     chains: new Map([[chain.chainId, {
       chain, desk, reads, relayer: RELAYER, maxFeePerGas: MAX_FEE, lacks: () => undefined, token: () => ({ name: 'USD Coin', version: '2' }),
       isKnownMarket: (marketId) => view.market(marketId)?.chainId === chain.chainId,
+      commitments: (owner) => view.commitments({ trader: owner, chainId: chain.chainId }),
       ended: (requestId) => process.request(() => model.ended(requestId)),
       readModelCaughtUp: () => process.request(() => model.caughtUp(view.position - 1)),
     }]]),

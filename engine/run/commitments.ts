@@ -1,0 +1,40 @@
+/** What a trader has promised on a chain: open orders, and fills that the chain has not settled. Read from the engine's state. */
+import { costOf } from '../records/amounts.js';
+import { BUY, SELL, type MarketOutcome, type Side } from '../records/fields.js';
+import { lives, marketOf, type State } from '../rules/state.js';
+import { unsettledFills } from './unsettled-fills.js';
+
+/** What one order still needs: a buy the collateral, a sell the shares. */
+export interface Commitment {
+  readonly orderHash: string;
+  readonly marketId: string;
+  readonly side: Side;
+  readonly outcome: MarketOutcome;
+  /** In 1e-6 shares. */
+  readonly size: bigint;
+  /** In 1e-6 of the collateral, rounded up. */
+  readonly cost: bigint;
+}
+
+/**
+ * The commitments of an address (lower-case hex with `0x`) on a chain: open orders first, then unsettled fills, of which an order may have several.
+ * Orders that can no longer match are left out. Use the generator only until the next command.
+ */
+export function* commitmentsOf(state: State, { trader: address, chainId }: { trader: string; chainId: number }): Generator<Commitment> {
+  const trader = state.traders[state.traderIndex.get(address) ?? -1];
+  if (trader === undefined) return;
+  const { orders, columns } = state;
+  for (let slot = trader.firstOpen; slot >= 0; slot = columns.nextOpen.get(slot) - 1) {
+    const { marketId, chainId: own } = marketOf(state, slot);
+    if (own !== chainId || !lives(state, slot)) continue;
+    const size = orders.remaining(slot);
+    yield {
+      orderHash: orders.hashOf(slot), marketId, side: orders.side(slot), outcome: orders.outcome(slot), size, cost: costOf(size, orders.price(slot)),
+    };
+  }
+  for (const { marketId, outcome, size, cost, buyer, seller, fill } of unsettledFills(state, { chainId, from: 0 })) {
+    const { buySlot, sellSlot } = state.fills.get(fill)!;
+    if (buyer === address) yield { orderHash: orders.hashOf(buySlot), marketId, side: BUY, outcome, size, cost };
+    if (seller === address) yield { orderHash: orders.hashOf(sellSlot), marketId, side: SELL, outcome, size, cost };
+  }
+}

@@ -1,0 +1,83 @@
+/** A match is no free option: what the relayer does not carry away from it, and what becomes of traders who take it away themselves. */
+import assert from 'node:assert/strict';
+import { caughtUp, eventsOf, eventually, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
+import { alice, bob, exchangeStack, lower, signedBody, type ExchangeStack } from '../support/exchange-stack.js';
+import type { DeployedMarket } from '../support/deployed-chain.js';
+import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
+
+const ONE = 1_000_000;
+
+describe('relayer: a match is no free option', function () {
+  this.timeout(120_000);
+  let node: TradedChain;
+  let exchange: ExchangeStack;
+  let client: GaslessClient;
+  let rain: DeployedMarket;
+
+  before(async () => {
+    node = await tradedChain();
+    rain = await node.createMarket({ question: 'Will it rain?' });
+    await node.equip(bob, { shares: BigInt(40 * ONE), market: rain });
+    await node.equip(alice, { usdc: BigInt(10 * ONE) });
+    const key = node.accounts[8]!;
+    exchange = await exchangeStack({}, [node.configured({ relayerKey: key.privateKey, relayer: key.address.toLowerCase() })]);
+    client = await gaslessClient({ url: exchange.url, token: await bearerToken(exchange.databaseUrl) });
+    await caughtUp(exchange, node);
+    await eventually('the relayer can send', async () => {
+      const { relays: [relay] } = await exchange.get('/health/ready') as unknown as { relays: [{ trouble: string | null }] };
+      return relay.trouble === null ? true : undefined;
+    });
+  });
+  after(async () => {
+    await exchange.close();
+    await node.stop();
+  });
+
+  /** What would let the buyer or the seller of 10 shares at 0.60 out of the fill. */
+  const escapes = async () => [
+    ['usdc-permit', await client.bodies.permit(alice, { value: 0n })],
+    ['ctf-split', await client.bodies.sets(alice, 'ctf-split', { conditionId: rain.marketId, amount: BigInt(5 * ONE) })],
+    ['ctf-approval', await client.bodies.approval(bob, false)],
+    ['ctf-merge', await client.bodies.sets(bob, 'ctf-merge', { conditionId: rain.marketId, amount: BigInt(31 * ONE) })],
+  ] as const;
+
+  it('the relayer carries nothing away that an unsettled fill needs, names the order, and carries it once the fill is settled', async () => {
+    await node.rpc('evm_setAutomine', [false]);
+    const ask = await exchange.place(bob, { marketId: rain.marketId, side: 1, price: 600_000, size: 10 * ONE });
+    const bid = await exchange.place(alice, { marketId: rain.marketId, price: 600_000, size: 10 * ONE });
+    assert.equal(bid.body['matches'], 1);
+    for (const [action, body] of await escapes()) {
+      const [status, error] = await client.refused(action, body);
+      const order = action === 'usdc-permit' || action === 'ctf-split' ? bid : ask;
+      assert.match(error, /^open orders or unsettled fills need what this would take away/);
+      assert.deepEqual([action, status, error.endsWith(`orders ${order.orderHash}`)], [action, 409, true], error);
+    }
+    await node.rpc('evm_setAutomine', [true]);
+    await node.rpc('evm_mine');
+    await settled(exchange, bid.position);
+    const [[, permit], , [, approval]] = await escapes();
+    await client.relayed('usdc-permit', permit);
+    await client.relayed('ctf-approval', approval);
+    await eventually('both are gone', async () => (
+      await node.read('collateral', 'allowance', [alice.address, node.chain.contracts.settlement]) === 0n
+      && await node.read('conditionalTokens', 'isApprovedForAll', [bob.address, node.chain.contracts.settlement]) === false
+        ? true
+        : undefined));
+  });
+
+  it('who takes it away by a transaction of their own, for the second time, places no order for 30 s', async () => {
+    await node.approveShares(bob);
+    await exchange.place(bob, { marketId: rain.marketId, side: 1, price: 500_000, size: 20 * ONE });
+    for (const defaults of [1, 2]) {
+      // Withdrawn by the test before, so that the fill cannot be settled first; this chain's balances are not checked.
+      const bid = await exchange.place(alice, { marketId: rain.marketId, price: 500_000, size: ONE });
+      assert.equal(bid.body['matches'], 1);
+      const events = await eventsOf(exchange, 'TraderDefaulted', await settled(exchange, bid.position));
+      assert.deepEqual(events.map((event) => [event.trader, event.defaults]), [1, 2].slice(0, defaults).map((n) => [lower(alice), n]));
+    }
+    const body = await signedBody(exchange.signing, alice, { marketId: rain.marketId, price: 500_000, size: ONE, nonce: 9_999 });
+    const { suspendedUntil } = await exchange.refused('trader_suspended', 'POST', '/api/v1/orders', { body });
+    const secondsLeft = Number(suspendedUntil) - Date.now() / 1_000;
+    assert.ok(secondsLeft > 0 && secondsLeft < 31, `${secondsLeft} s`);
+  });
+});
