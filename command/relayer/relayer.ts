@@ -1,6 +1,6 @@
 /**
  * The relayer: from a signed request to its transaction. The order of its checks is fixed: body, addresses, signature's form, chain, token's
- * scope, targets, signature, what is known of the request, no-ops, the cover of the owner's orders, simulation, quota, and then the lane.
+ * scope, targets, signature, what is known of the request, no-ops, simulation, the cover of the owner's orders, quota, and then the lane.
  */
 import type { RequestRelay } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
@@ -179,10 +179,10 @@ async function carryOut(work: Work): Promise<Relayed> {
   const nonces = verdict.used.map(({ space, nonce }) => [space.id, String(nonce)] as const);
   desk.refuseUsed(nonces);
   refuseExpired(plan, parts.now());
-  const recheck = await coverCheck(plan, { ...on, markets: work.markets });
-  recheck();
   const claims = await claimsOf(work);
   await simulate(plan, on);
+  const recheck = await coverCheck(plan, { ...on, markets: work.markets });
+  recheck();
   const gas = { owner: plan.owner, token, gas: plan.gasLimit };
   parts.quota.take(gas);
   const { action, owner, goals, call, gasLimit } = plan;

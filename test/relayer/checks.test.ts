@@ -52,6 +52,8 @@ const LADDER: readonly Fault[] = [
   { what: 'the owner is a contract', answer: [422, /^contract wallets are not supported/], spoil: (_, { state }) => { state.code = '0x6001'; } },
   { what: 's is another one', answer: [400, /the signature is not the owner's of this message.* with the present nonce/], spoil: (body) => { signed(body)['s'] = `0x${'11'.repeat(32)}`; } },
   { what: 'the nonce is used', answer: [409, /^the signature's nonce is used already/], spoil: (_, { state }) => { state.counter += 1n; } },
+  { what: 'the owner has no shares', of: REDEMPTIONS, answer: [422, /there is nothing to redeem/], spoil: (_, { state }) => { state.shares = 0n; } },
+  { what: 'the contract refuses', answer: [422, /the transaction would fail, so it is not sent: .*SomeError\(7\)/], spoil: (_, { state }) => { state.reverts = 'SomeError(7)'; } },
   {
     what: 'orders need what it takes', of: [...SETS, 'propose-resolution'], answer: [409, /^open orders or unsettled fills need what this would take away/],
     spoil: (_, { state }) => {
@@ -59,8 +61,6 @@ const LADDER: readonly Fault[] = [
         { orderHash: ZERO, marketId: open.marketId, side, outcome: 0, size: 10n ** 18n, cost: 10n ** 18n }));
     },
   },
-  { what: 'the owner has no shares', of: REDEMPTIONS, answer: [422, /there is nothing to redeem/], spoil: (_, { state }) => { state.shares = 0n; } },
-  { what: 'the contract refuses', answer: [422, /the transaction would fail, so it is not sent: .*SomeError\(7\)/], spoil: (_, { state }) => { state.reverts = 'SomeError(7)'; } },
   {
     what: 'the owner has used up the gas', answer: [429, /^the quota of relayed gas is used up.* this owner may use 1 gas per hour/],
     spoil: (_, scene) => {

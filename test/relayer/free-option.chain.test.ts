@@ -19,6 +19,7 @@ describe('relayer: a match is no free option', function () {
     rain = await node.createMarket({ question: 'Will it rain?' });
     await node.equip(bob, { shares: BigInt(40 * ONE), market: rain });
     await node.equip(alice, { usdc: BigInt(10 * ONE) });
+    await node.approve(alice, BigInt(10 * ONE), node.chain.contracts.conditionalTokens);
     const key = node.accounts[8]!;
     exchange = await exchangeStack({}, [node.configured({ relayerKey: key.privateKey, relayer: key.address.toLowerCase() })]);
     client = await gaslessClient({ url: exchange.url, token: await bearerToken(exchange.databaseUrl) });
