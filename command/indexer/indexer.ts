@@ -1,6 +1,7 @@
 /** Follows a chain's final blocks and records what the exchange's contracts did: each fact once, in order, also across failures. */
 import { backoffMs, createBell, orAborted, pause, variedMs } from '../../engine/waiting.js';
 import { ChainUnavailable, type Chain, type Rpc } from '../chain/chain.js';
+import { errorText } from '../chain/report.js';
 import { readLatest } from './block-range.js';
 import { createFactWriter, CursorStands, type FactWriterOptions } from './fact-writer.js';
 import { ForeignChain } from './foreign-chain.js';
@@ -154,7 +155,7 @@ async function follow(parts: Parts): Promise<void> {
         return;
       }
       trouble.failures += 1;
-      if (trouble.lastError?.message !== error.message) report('trouble', `chain ${chain.chainId}: ${error.message}; it is tried again`);
+      if (trouble.lastError?.message !== error.message) report('trouble', `chain ${chain.chainId}: ${errorText(error)}; it is tried again`);
       trouble.lastError = error;
       head.look();
       if (trouble.failures >= PATIENCE_FAILURES) callers.reject(unavailable(chain.chainId, trouble));

@@ -1,5 +1,6 @@
 /** Sends the transactions of one key: signs and records each request before it is broadcast, and follows it until it is final. */
 import { pause } from '../../engine/waiting.js';
+import { errorText } from '../chain/report.js';
 import { createKeccak256 } from '../signing/keccak.js';
 import { broadcast, lookAt, type LaneView } from './chain-view.js';
 import { freshFees, type Fees } from './fees.js';
@@ -104,7 +105,7 @@ class LaneRun {
 
   /** Reports a failure, once when it repeats, and lets the lane go when the outbox is not available. */
   private async failed(error: unknown): Promise<void> {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorText(error);
     if (text !== this.failure) this.report('trouble', text);
     this.failure = text;
     try {

@@ -1,4 +1,5 @@
 /** The types that a lane and its users share: requests, their statuses, and the port of a user. */
+import { errorText } from '../chain/report.js';
 
 /** The transaction that a user asks for. */
 export interface TransactionRequest {
@@ -109,7 +110,7 @@ export class UnsendableTransaction extends Error {
 /** Postgres cannot be reached, refused a statement or closed the connection. Hold again to find out whether the last call took effect. */
 export class OutboxUnavailable extends Error {
   constructor(cause: unknown) {
-    super(`the outbox is not available: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(`the outbox is not available: ${errorText(cause)}`, { cause });
     this.name = 'OutboxUnavailable';
   }
 }

@@ -1,5 +1,6 @@
 /** The price at a past moment, from what the sources can still tell: the observation that would have counted if all of them had been heard then. */
 import { PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
+import { errorText } from '../chain/report.js';
 import { chooseAmongPast } from './choice.js';
 import type { Observation, SourceName } from './observation.js';
 import type { PriceSource, TimeSpan } from './price-source.js';
@@ -36,7 +37,7 @@ export async function pastPrice({ asset, time, sources, nowMs }: PastAsked): Pro
       // Some sources tell only the first observation of a span.
       return (await Promise.all(spans.map((span) => source.observationsSince(asset, span)))).flat();
     } catch (error) {
-      failures.set(source.name, error instanceof Error ? error.message : String(error));
+      failures.set(source.name, errorText(error));
       return [];
     }
   }));

@@ -89,12 +89,13 @@ class QuickRound {
     const terms = doubt() === undefined ? wantedTerms(schedule, now()) : [];
     const wanted = terms.map((each) => ({ ...each, ...idsOf(each, naming) }));
     const isKnown = (marketId: string): boolean => view.isKnown(marketId);
-    const unresolved = [...view.unresolved()];
+    // Read in one turn: a result that the history has at `nextBlock` is not missing in `unresolved`, or it would be asked for twice.
+    const [unresolved, nextBlock] = [[...view.unresolved()], view.nextBlock()];
     await requests.forget(forgettable({ wanted, isKnown, unresolved, requests: requests.list() }));
     // While nothing is decided the chain is not asked for its time.
     const timeS = unresolved.some(({ quick }) => quick.outcome !== undefined) ? await timeOfNextBlock(reads, chain) : 0;
     const { jobs, told } = this.agenda.begin({
-      wanted, isKnown, unresolved, requests: requests.list(), nextBlock: view.nextBlock(), timeS, nowMs: now(),
+      wanted, isKnown, unresolved, requests: requests.list(), nextBlock, timeS, nowMs: now(),
     });
     tell(told, this.options.report);
     for (const job of jobs) {

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 import type { EndRelay, RequestRelay } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { backoffMs, createBell, pause } from '../../engine/waiting.js';
-import type { Report } from '../chain/report.js';
+import { errorText, type Report } from '../chain/report.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
 import { judge, neverSent, type EndingParts } from './endings.js';
 import { laneIdOf, readRelayNote, type RelayNote } from './note.js';
@@ -141,7 +141,7 @@ class RunningDesk {
         await held.wait(signal, this.timings.pollMs);
       } catch (error) {
         if (signal.aborted) break;
-        const text = error instanceof Error ? error.message : String(error);
+        const text = errorText(error);
         if (text !== this.failure) report('trouble', `chain ${chainId}: the relayer waits: ${text}`);
         this.failure = text;
         if (error instanceof OutboxUnavailable) await this.letGo();
@@ -287,7 +287,7 @@ class RunningDesk {
   private waits(requestId: string, error: unknown): void {
     if (error instanceof OutboxUnavailable) throw error;
     const { report, chainId } = this.options;
-    const text = `chain ${chainId}: the ending of relayed request ${requestId} waits: ${error instanceof Error ? error.message : String(error)}`;
+    const text = `chain ${chainId}: the ending of relayed request ${requestId} waits: ${errorText(error)}`;
     if (text !== this.waiting) report('trouble', text);
     this.waiting = text;
   }

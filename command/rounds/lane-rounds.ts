@@ -1,6 +1,6 @@
 /** How a user of a lane works in rounds: it holds its purpose, does a round, waits. A failure is reported once and retried with growing pauses. */
 import { backoffMs, pause, type Backoff } from '../../engine/waiting.js';
-import type { Report } from '../chain/report.js';
+import { errorText, type Report } from '../chain/report.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneUser, type RequestStatus, type TrackedRequest } from '../lane/requests.js';
 
 export interface RoundsOptions {
@@ -87,7 +87,7 @@ class RunningRounds {
         await held.wait(signal, pollMs);
       } catch (error) {
         if (signal.aborted) break;
-        const text = error instanceof Error ? error.message : String(error);
+        const text = errorText(error);
         if (text !== this.failure) report('trouble', `${who} waits: ${text}`);
         this.failure = text;
         if (error instanceof OutboxUnavailable) await this.letGo();

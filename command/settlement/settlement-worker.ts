@@ -7,7 +7,7 @@ import type { Log } from '../../engine/log/log.js';
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
 import { backoffMs, orAborted, pause } from '../../engine/waiting.js';
 import type { Chain } from '../chain/chain.js';
-import type { Report } from '../chain/report.js';
+import { errorText, type Report } from '../chain/report.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
 import { BATCH_LIMITS, composeBatch, limitsWithin, type BatchLimits } from './batch.js';
 import { encodeSettleBatch } from './settle-calldata.js';
@@ -377,7 +377,7 @@ function createRetry({ retryMs, maxRetryMs }: SettlementTimings, { now, report }
     },
     /** Reports the failure and returns how long to wait, in milliseconds. */
     failed(error: unknown): number {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorText(error);
       if (trouble?.text !== text) {
         trouble = { text, sinceMs: now() };
         report('trouble', `settlement waits: ${text}`);

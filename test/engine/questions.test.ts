@@ -150,6 +150,15 @@ function expectedOf(reference: ReferenceEngine, chains: ReadonlyMap<string, numb
   return { unsettled, open };
 }
 
+describe('the newest markets', () => {
+  it('are those of the chain, the latest first', () => {
+    const others: Line[] = ['N', 'O'].map((name) => [open(name), opened(name)]);
+    for (const view of [after([M, P, ...others]), restarted(after([M, P, ...others]))].map(viewOf)) {
+      deepEqual([1, 2, 3].map((chainId) => [...view.newestMarkets(chainId)]), [['O', 'N', 'M'].map(bytes32), [bytes32('P')], []]);
+    }
+  });
+});
+
 describe('open proposals', () => {
   const about = (market: string, id: string) => ({ marketId: bytes32(market), assertionId: bytes32(id) });
   const terms = { proposer: address('pia'), outcome: NO, bond: '5', assertionTime: 1_000, expirationTime: 8_200 };

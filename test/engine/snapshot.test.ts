@@ -1,6 +1,6 @@
 /** Snapshots: an engine that starts from one cannot be told from one that has seen the whole history. */
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict';
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readFile, readdir, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEngine } from '../../engine/run/engine.js';
@@ -57,6 +57,27 @@ describe('snapshot files', () => {
     for (const position of [100, 200, 300]) await saveSnapshot(directory, position, bytesAt(position));
     equal((await loadSnapshot(directory, any))?.state.position, 300);
     deepEqual((await readdir(directory)).sort(), ['snapshot-0000000000000200.bin', 'snapshot-0000000000000300.bin']);
+  });
+
+  it('has its name only once all of it is on the disk: a power failure leaves none that is cut', async () => {
+    const bytes = bytesAt(100);
+    const synced: { readonly bytes: number; readonly names: readonly string[] }[] = [];
+    const probe = await open(join(directory, 'probe'), 'w');
+    const handles = Object.getPrototypeOf(probe) as FileHandle;
+    const { sync } = handles;
+    await probe.close();
+    await rm(join(directory, 'probe'));
+    handles.sync = async function (this: FileHandle) {
+      await sync.call(this);
+      synced.push({ bytes: (await this.stat()).size, names: await readdir(directory) });
+    };
+    try {
+      await saveSnapshot(directory, 100, bytes);
+    } finally {
+      handles.sync = sync;
+    }
+    deepEqual(synced, [{ bytes: bytes.length, names: [`snapshot-0000000000000100.bin.${process.pid}.new`] }]);
+    deepEqual(await readdir(directory), ['snapshot-0000000000000100.bin']);
   });
 
   it('passes over a damaged one, one that is not accepted, and one that was being written', async () => {

@@ -70,6 +70,12 @@ const scenarios: { name: string; history: Event[][]; relays: object[]; claims: o
     claims: [claimRow(2, 0, 0, { tx_hash: TX, ...over(2, 2) }), claimRow(2, 0, 1, { ...second, tx_hash: TX, ...over(3, 3, 'reverted') })],
   },
   {
+    name: 'a claim that the chain has paid stays as it was: with a later transaction, another payment, and the end of its request',
+    history: [[batch], [paid(ALICE, RAIN)], [submitted(batch, TX)], [paid(ALICE, RAIN)], [ended(batch, BUMPED, 'reverted', 'reverted')]],
+    relays: [relayRow(2, 0, { status: 3, tx_hash: BUMPED, ended_at_ms: at(4), results: results('reverted', 'reverted') })],
+    claims: [claimRow(2, 0, 0, over(1, 2)), claimRow(2, 0, 1, { ...second, tx_hash: BUMPED, ...over(4, 3, 'reverted') })],
+  },
+  {
     name: 'a payment to another user, in another market, of nothing, or before the request changes no claim',
     history: [[paid(ALICE, RAIN)], [one], [paid(BOB, RAIN)], [paid(ALICE, SNOW)], [paid(ALICE, RAIN, '0')]],
     relays: [relayRow(1, 1)], claims: [claimRow(1, 1, 0)],

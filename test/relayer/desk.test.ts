@@ -1,10 +1,14 @@
-/** The desk while its outbox fails: a request of which nobody knows whether the lane was asked is neither given up nor forgotten. */
+/**
+ * The desk while its outbox fails: a request of which nobody knows whether the lane was asked is neither given up nor forgotten. And while
+ * requests come at once: a nonce is used once.
+ */
 import assert from 'node:assert/strict';
 import { errors, RequestError } from '../../engine/records/errors.js';
 import { openDesk } from '../../command/relayer/desk.js';
 import type { RelayNote } from '../../command/relayer/note.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type TrackedRequest } from '../../command/lane/requests.js';
 import { CHAIN_ID, contracts } from '../support/relay-scene.js';
+import { turnsUntil } from '../support/turns-until.js';
 
 const requestId = `0x${'77'.repeat(32)}`;
 const note: RelayNote = { requestId, action: 'ctf-approval', owner: `0x${'11'.repeat(20)}`, goals: [], nonces: [['owner', '0']], fromBlock: 1 };
@@ -118,6 +122,83 @@ describe('relayer: the desk', () => {
     assert.deepEqual(recorded, []);
     stop.abort();
     await desk.done;
+  });
+
+  it('does not give up what another process takes while the outbox\'s answer is on its way', async () => {
+    const stop = new AbortController();
+    const recorded: string[] = [];
+    const open = new Set<string>();
+    let [reads, holds] = [0, 0];
+    const session: HeldLaneUser = {
+      changes() {
+        // The second answer is the last one of this session: it was given before another process got the desk and took a request.
+        if (++reads === 2) open.add(requestId);
+        return reads > 2 ? Promise.reject(new OutboxUnavailable(new Error('cut'))) : Promise.resolve([]);
+      },
+      state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
+      ask: () => Promise.resolve(), list: () => Promise.resolve([]), forget: () => Promise.resolve(), close: () => Promise.resolve(),
+      wait: () => Promise.resolve('timeout'),
+    };
+    const desk = openDesk({
+      chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined,
+      lane: {
+        hold: () => ++holds === 1
+          ? Promise.resolve(session)
+          : new Promise((_, reject) => { stop.signal.addEventListener('abort', () => { reject(new Error('stopped')); }); }),
+      },
+      history: {
+        open: () => [...open].map((id) => ({ requestId: id, claims: [] })), nextBlock: () => 0, catchUp: () => Promise.resolve(),
+        record(command) {
+          recorded.push(`${command.kind} ${command.requestId}`);
+          return Promise.resolve({ position: 0, taken: true });
+        },
+      },
+      endings: { contracts, relayer: note.owner } as never,
+    });
+    await turnsUntil('this process stands by', () => holds === 2);
+    stop.abort();
+    await desk.done;
+    assert.deepEqual(recorded, []);
+  });
+
+  it('takes one of two requests with the same nonce that come at once', async () => {
+    const stop = new AbortController();
+    const [recorded, asked]: [string[], string[]] = [[], []];
+    const listed: TrackedRequest[] = [];
+    const session: HeldLaneUser = {
+      ask(requests) {
+        asked.push(...requests.map((request) => (request.note as RelayNote).requestId));
+        listed.push(...requests.map((request): TrackedRequest => ({ ...request, status: { kind: 'sent' }, txHashes: [`0x${'ab'.repeat(32)}`], askedAtMs: 0 })));
+        return Promise.resolve();
+      },
+      changes: () => Promise.resolve([...listed]), list: () => Promise.resolve([...listed]),
+      forget: () => Promise.resolve(), close: () => Promise.resolve(),
+      state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
+      wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
+    };
+    const desk = openDesk({
+      chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined, lane: { hold: () => Promise.resolve(session) },
+      history: {
+        open: () => [], nextBlock: () => 0, catchUp: () => Promise.resolve(),
+        async record({ requestId: id }) {
+          recorded.push(id);
+          await new Promise((resolve) => { setImmediate(resolve); });
+          return { position: recorded.length, taken: true };
+        },
+      },
+      endings: { contracts, relayer: note.owner } as never,
+    });
+    await turnsUntil('the desk is open', () => desk.trouble() === undefined);
+    const other: RelayNote = { ...note, requestId: `0x${'88'.repeat(32)}`, nonces: [['token', '4'], ...note.nonces] };
+    // Both have passed the relayer's own look at the desk before either is sent.
+    for (const { nonces } of [note, other]) desk.refuseUsed(nonces);
+    const send = (each: RelayNote) => desk.send({ note: each, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => undefined });
+    const [first, second] = await Promise.allSettled([send(note), send(other)]);
+    stop.abort();
+    await desk.done;
+    assert.deepEqual(first, { status: 'fulfilled', value: `0x${'ab'.repeat(32)}` });
+    assert.ok(second.status === 'rejected' && second.reason instanceof RequestError && second.reason.code === 'relay_already_used', JSON.stringify(second));
+    assert.deepEqual([recorded, asked], [[requestId], [requestId]]);
   });
 
   it('ends a request that the history forbids once it has the request, without the lane', async () => {

@@ -10,4 +10,5 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
   { seed: 15, steps: 40, was: 'two nodes counted too many transactions at once, which the lane believes by design: the simulation plants that no more' },
   { seed: 5_094, steps: 40, was: 'the sender of quick markets saw the chain through the intake, which another process had: a fault of the simulation\'s own wiring' },
   { seed: 492, steps: 40, was: 'a reorganisation moved what a stranger had brought below the block at which the request was taken, where the relayer did not look' },
+  { seed: 34, steps: 40, was: 'a quick market was resolved while its sender asked for the chain\'s time, and the market that the sender had was the engine\'s own' },
 ];

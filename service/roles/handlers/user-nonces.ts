@@ -52,7 +52,9 @@ async function reading<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The ids of the chain's markets, the newest first. */
+/** The ids of the chain's latest markets, the newest first. */
 function newestMarkets(view: EngineView, chainId: number): readonly string[] {
-  return [...view.markets()].filter((market) => market.chainId === chainId).map(({ marketId }) => marketId).reverse().slice(0, MAX_MARKETS);
+  const newest: string[] = [];
+  for (const marketId of view.newestMarkets(chainId)) if (newest.push(marketId) === MAX_MARKETS) break;
+  return newest;
 }

@@ -25,6 +25,7 @@ export const INVARIANTS = [
   'no acknowledged order is lost',
   'no nonce gap',
   'no process ends by itself',
+  'no report is of a fault in the program',
   'nothing is appended twice',
   'nothing is settled twice',
   'one digest',

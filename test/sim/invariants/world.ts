@@ -92,7 +92,10 @@ export function inspect(parts: WorldParts, exchange: Exchange): Inspector {
   };
 }
 
-/** What nodes and blocks tell as it happens. */
+/** As `errorText` speaks of them. */
+const PROGRAM_FAULT = /\b(?:Eval|Range|Reference|Syntax|Type|URI)Error: /;
+
+/** What nodes, blocks and processes tell as it happens. */
 function watchArriving(parts: WorldParts, history: HistoryWatch, broken: Broken): void {
   const { chain, outbox, watch } = parts;
   const checkBlock = blockCheck(parts, broken);
@@ -108,6 +111,9 @@ function watchArriving(parts: WorldParts, history: HistoryWatch, broken: Broken)
       history.look();
       const decided = history.quick.outcome(marketId);
       if (decided !== outcome) broken('a quick market is resolved as it was decided', `${marketId}: ${outcome} on the chain, ${decided} decided`);
+    }),
+    reported: guarded((process: string, text: string) => {
+      if (PROGRAM_FAULT.test(text)) broken('no report is of a fault in the program', `${process}: ${text}`);
     }),
     broadcast: guarded((raw: string) => {
       const { hash, batch, call } = chain.decode(raw);

@@ -129,7 +129,7 @@ export class Exchange {
   /** What every process has: a log, a clock, a replica. */
   private async shared(run: Running, { number, alter, records }: { number: number; alter: Alter | undefined; records: boolean }) {
     const { process } = run;
-    const { time, trace, weather } = this.parts;
+    const { time, trace, weather, watch } = this.parts;
     const writerId = `${process.name}:${number}`;
     const opened = openLogHandle(this.parts.store, process, this.parts);
     const log = alter === undefined ? opened : alter(opened);
@@ -153,7 +153,10 @@ export class Exchange {
     replica.done.catch(fail);
     run.replica = replica;
     await replica.caughtUp;
-    const report = (level: string, text: string): void => { trace.note(`${process.name}: ${level}: ${text}`); };
+    const report = (level: string, text: string): void => {
+      trace.note(`${process.name}: ${level}: ${text}`);
+      watch.reported(process.name, text);
+    };
     return { log, clock, replica, signal, writerId, report, fail };
   }
 

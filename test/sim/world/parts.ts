@@ -79,6 +79,8 @@ export interface WorldParts {
     mined(block: SimBlock): void;
     anchored(position: number, digest: string): void;
     resolved(marketId: string, outcome: number): void;
+    /** What a process tells its operator. */
+    reported(process: string, text: string): void;
   };
 }
 
@@ -86,7 +88,8 @@ export function createWorldParts(
   { endowment, ...given }: Pick<WorldParts, 'tools' | 'time' | 'trace' | 'strikes' | 'markets' | 'prices' | 'relays'> & { readonly endowment: Endowment },
 ): WorldParts {
   const { tools, time, strikes, markets } = given;
-  const watch: WorldParts['watch'] = { broadcast: () => undefined, mined: () => undefined, anchored: () => undefined, resolved: () => undefined };
+  const nothing = (): void => undefined;
+  const watch: WorldParts['watch'] = { broadcast: nothing, mined: nothing, anchored: nothing, resolved: nothing, reported: nothing };
   const weather = goodWeather(NODE_URLS.length);
   const database = createDatabase();
   database.losesWakeUp = () => {
