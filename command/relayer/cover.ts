@@ -22,12 +22,17 @@ type Taking
     | { readonly kind: 'collateral'; readonly amount: bigint }
     | { readonly kind: 'shares'; readonly marketId: string; readonly tokens: readonly [bigint, bigint]; readonly amount: bigint };
 
-/** What an owner has; `shares` are the YES and the NO shares of the market that the request is about. */
+/** What an owner has in the newest block; `shares` are the YES and the NO shares of the market that the request is about. */
 interface Cover {
   readonly collateral: bigint;
   readonly allowance: bigint;
   readonly shares: readonly [bigint, bigint];
+  /** Fills that the contract has settled or failed in that block, so that the balances say so, though the block is not final. */
+  readonly ended: ReadonlySet<number>;
 }
+
+/** Unsettled fills about which the chain is asked; further ones count. */
+const ASKED_FILLS = 500;
 
 export interface CoverParts {
   readonly chain: Pick<Chain, 'chainId' | 'contracts'>;
@@ -46,7 +51,7 @@ export async function coverCheck(plan: Plan, parts: CoverParts): Promise<() => v
   if (takings.length === 0) return () => undefined;
   const cover = await readCover(plan, takings, parts);
   return () => {
-    const commitments = [...parts.commitments(plan.owner)];
+    const commitments = [...parts.commitments(plan.owner)].filter(({ fill }) => fill === undefined || !cover.ended.has(fill));
     for (const taking of takings) refuseTaking(taking, cover, commitments);
   };
 }
@@ -69,8 +74,8 @@ function takingsOf(plan: Plan, { chain: { contracts }, markets }: CoverParts): r
   });
 }
 
-/** In the next block, with what other transactions on their way there take. */
-async function readCover({ owner }: Plan, takings: readonly Taking[], { chain, reads }: CoverParts): Promise<Cover> {
+/** In one call, so that balances and fills are of one block. */
+async function readCover({ owner }: Plan, takings: readonly Taking[], { chain, reads, commitments }: CoverParts): Promise<Cover> {
   const { collateral, conditionalTokens, settlement } = chain.contracts;
   const tokens = takings.flatMap((taking) => taking.kind === 'shares' ? taking.tokens : []);
   const calls: ContractCall[] = [
@@ -78,10 +83,13 @@ async function readCover({ owner }: Plan, takings: readonly Taking[], { chain, r
     { abi: 'collateral', to: collateral, method: 'allowance', args: [owner, settlement] },
     ...tokens.map((token): ContractCall => ({ abi: 'conditionalTokens', to: conditionalTokens, method: 'balanceOf', args: [owner, token] })),
   ];
-  const results = await reads.views(calls, 'pending');
-  if (results.some((result) => typeof result !== 'bigint')) throw new ChainUnavailable(chain.chainId, 'the owner\'s balances cannot be read');
-  const [balance, allowance, yes = 0n, no = 0n] = results as [bigint, bigint, bigint?, bigint?];
-  return { collateral: balance, allowance, shares: [yes, no] };
+  const fills = [...commitments(owner)].flatMap(({ fill }) => fill ?? []).slice(0, ASKED_FILLS);
+  const ends = fills.map((fill): ContractCall => ({ abi: 'settlement', to: settlement, method: 'isSettled', args: [fill] }));
+  const results = await reads.views([...calls, ...ends], 'latest');
+  const amounts = results.slice(0, calls.length);
+  if (amounts.some((amount) => typeof amount !== 'bigint')) throw new ChainUnavailable(chain.chainId, 'the owner\'s balances cannot be read');
+  const [balance, allowance, yes = 0n, no = 0n] = amounts as [bigint, bigint, bigint?, bigint?];
+  return { collateral: balance, allowance, shares: [yes, no], ended: new Set(fills.filter((_, i) => results[calls.length + i] === true)) };
 }
 
 /** Throws RequestError `relay_cover_needed`. What no commitment needs may be taken, and so may what is not there already. */

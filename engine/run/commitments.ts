@@ -6,6 +6,8 @@ import { unsettledFills } from './unsettled-fills.js';
 
 /** What one order still needs: a buy the collateral, a sell the shares. */
 export interface Commitment {
+  /** The number of the unsettled fill; undefined for an open order. */
+  readonly fill?: number;
   readonly orderHash: string;
   readonly marketId: string;
   readonly side: Side;
@@ -34,7 +36,7 @@ export function* commitmentsOf(state: State, { trader: address, chainId }: { tra
   }
   for (const { marketId, outcome, size, cost, buyer, seller, fill } of unsettledFills(state, { chainId, from: 0 })) {
     const { buySlot, sellSlot } = state.fills.get(fill)!;
-    if (buyer === address) yield { orderHash: orders.hashOf(buySlot), marketId, side: BUY, outcome, size, cost };
-    if (seller === address) yield { orderHash: orders.hashOf(sellSlot), marketId, side: SELL, outcome, size, cost };
+    if (buyer === address) yield { fill, orderHash: orders.hashOf(buySlot), marketId, side: BUY, outcome, size, cost };
+    if (seller === address) yield { fill, orderHash: orders.hashOf(sellSlot), marketId, side: SELL, outcome, size, cost };
   }
 }

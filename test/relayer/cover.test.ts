@@ -109,6 +109,15 @@ describe('relayer: cover', () => {
     }
   }
 
+  it('does not count fills that the chain has settled, of whose block the history does not know', async () => {
+    Object.assign(scene.state, { shares: 9n, commitments: [{ ...sells(5n), fill: 7 }, { ...sells(4n, { n: 2 }), fill: 8 }] });
+    const [action, body] = bodies['merge 5']!();
+    scene.state.settledFills = [8];
+    await assert.rejects(scene.ask(action, body), { code: 'relay_cover_needed', message: /need 5 YES shares .* orders 0x0{63}1$/ });
+    scene.state.settledFills = [7];
+    assert.equal((await scene.ask(action, body)).status, 'pending');
+  });
+
   it('is checked again by the history that has the request: an order that came in between counts', async () => {
     scene.state.shares = 9n;
     const [action, body] = bodies['merge 5']!();

@@ -1,7 +1,7 @@
 /** A match is no free option: what the relayer does not carry away from it, and what becomes of traders who take it away themselves. */
 import assert from 'node:assert/strict';
 import { caughtUp, eventsOf, eventually, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
-import { alice, bob, exchangeStack, lower, signedBody, type ExchangeStack } from '../support/exchange-stack.js';
+import { alice, bob, cancelHeaders, exchangeStack, lower as lowerCase, signedBody, type ExchangeStack } from '../support/exchange-stack.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
 
@@ -34,24 +34,32 @@ describe('relayer: a match is no free option', function () {
     await node.stop();
   });
 
-  /** What would let the buyer or the seller of 10 shares at 0.60 out of the fill. */
+  /** What would let the buyer or the seller out, with the amounts that the wallets have beside the fill's. */
   const escapes = async () => [
     ['usdc-permit', await client.bodies.permit(alice, { value: 0n })],
-    ['ctf-split', await client.bodies.sets(alice, 'ctf-split', { conditionId: rain.marketId, amount: BigInt(5 * ONE) })],
+    ['ctf-split', await client.bodies.sets(alice, 'ctf-split', { conditionId: rain.marketId, amount: BigInt(4 * ONE) })],
     ['ctf-approval', await client.bodies.approval(bob, false)],
-    ['ctf-merge', await client.bodies.sets(bob, 'ctf-merge', { conditionId: rain.marketId, amount: BigInt(31 * ONE) })],
+    ['ctf-merge', await client.bodies.sets(bob, 'ctf-merge', { conditionId: rain.marketId, amount: BigInt(26 * ONE) })],
   ] as const;
 
-  it('the relayer carries nothing away that an unsettled fill needs, names the order, and carries it once the fill is settled', async () => {
+  it('the relayer carries nothing away that orders and an unsettled fill need, names them, and carries it once nothing needs it', async () => {
     await node.rpc('evm_setAutomine', [false]);
-    const ask = await exchange.place(bob, { marketId: rain.marketId, side: 1, price: 600_000, size: 10 * ONE });
-    const bid = await exchange.place(alice, { marketId: rain.marketId, price: 600_000, size: 10 * ONE });
+    const place = (wallet: typeof alice, fields: object) => exchange.place(wallet, { marketId: rain.marketId, ...fields });
+    const higher = await place(bob, { side: 1, price: 900_000, size: 5 * ONE });
+    const lower = await place(alice, { price: 100_000, size: 10 * ONE });
+    const ask = await place(bob, { side: 1, price: 600_000, size: 10 * ONE });
+    const bid = await place(alice, { price: 600_000, size: 10 * ONE });
     assert.equal(bid.body['matches'], 1);
     for (const [action, body] of await escapes()) {
       const [status, error] = await client.refused(action, body);
-      const order = action === 'usdc-permit' || action === 'ctf-split' ? bid : ask;
+      const orders = action === 'usdc-permit' || action === 'ctf-split' ? [lower, bid] : [higher, ask];
       assert.match(error, /^open orders or unsettled fills need what this would take away/);
-      assert.deepEqual([action, status, error.endsWith(`orders ${order.orderHash}`)], [action, 409, true], error);
+      assert.deepEqual([action, status, error.endsWith(`orders ${orders.map(({ orderHash }) => orderHash).join(', ')}`)], [action, 409, true], error);
+    }
+    for (const [wallet, { orderHash }] of [[alice, lower], [bob, higher]] as const) {
+      const headers = await cancelHeaders(exchange.signing, wallet, { orderHash });
+      const { status } = await exchange.request('DELETE', `/api/v1/orders/${orderHash}?marketId=${rain.marketId}`, { headers });
+      assert.equal(status, 200);
     }
     await node.rpc('evm_setAutomine', [true]);
     await node.rpc('evm_mine');
@@ -74,7 +82,7 @@ describe('relayer: a match is no free option', function () {
       const bid = await exchange.place(alice, { marketId: rain.marketId, price: 500_000, size: ONE });
       assert.equal(bid.body['matches'], 1);
       const events = await eventsOf(exchange, 'TraderDefaulted', await settled(exchange, bid.position));
-      assert.deepEqual(events.map((event) => [event.trader, event.defaults]), [1, 2].slice(0, defaults).map((n) => [lower(alice), n]));
+      assert.deepEqual(events.map((event) => [event.trader, event.defaults]), [1, 2].slice(0, defaults).map((n) => [lowerCase(alice), n]));
     }
     const body = await signedBody(exchange.signing, alice, { marketId: rain.marketId, price: 500_000, size: ONE, nonce: 9_999 });
     const { suspendedUntil } = await exchange.refused('trader_suspended', 'POST', '/api/v1/orders', { body });

@@ -54,6 +54,8 @@ export interface ChainState {
   ended: Map<string, EndedRelay>;
   /** What the owner's orders and fills need. */
   commitments: readonly Commitment[];
+  /** Fills that the chain has settled, in a block that the history does not have. */
+  settledFills: readonly number[];
   /** What the read model knows of requests that have ended once it has caught up; undefined when it does not catch up. */
   endedByNow: Map<string, EndedRelay> | undefined;
 }
@@ -67,6 +69,7 @@ const freshState = (): ChainState => ({
   testnet: true, code: '0x', counter: 5n, approved: false, allowance: 0n, shares: 7_000_000n, collateral: 100_000_000n, proposal: undefined,
   reverts: undefined, failingItems: [], baseFeePerGas: 10n,
   balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true, ended: new Map(), endedByNow: new Map(), commitments: [],
+  settledFills: [],
 });
 
 /** What the contracts answer to a view. */
@@ -85,6 +88,7 @@ function answerTo({ method, to, args }: ContractCall, state: ChainState): unknow
     case 'isApprovedForAll': return state.approved;
     case 'allowance': return state.allowance;
     case 'balanceOf': return args.length === 1 ? state.collateral : state.shares;
+    case 'isSettled': return state.settledFills.includes(args[0] as number);
     case 'proposalOf': return state.proposal;
     default: throw new Error(`nothing is said of ${method}`);
   }
