@@ -9,7 +9,7 @@ import { runLaneRounds, type HeldRequests, type RoundsStatus } from '../rounds/l
 import type { LaneUser } from '../lane/requests.js';
 import { encodeCall, type ContractCall } from '../chain/abi.js';
 import { lackOf, timeOfNextBlock, type ChainReads } from '../chain/chain-reads.js';
-import { forgettable, idOf, Watch, type Finding, type Proposal, type WatchRules, type WatchStatus } from './watch.js';
+import { forgettable, idOf, Watch, type Finding, type Proposal, type UnproposedMarket, type WatchRules, type WatchStatus } from './watch.js';
 
 export interface KeeperOptions {
   readonly chain: Pick<Chain, 'chainId' | 'contracts'>;
@@ -36,6 +36,8 @@ export interface KeeperOptions {
 export interface KeeperView {
   /** The chain's proposals that count, oldest first. */
   proposals(): Iterable<Proposal>;
+  /** The chain's closed standard markets that are neither resolved nor proposed. */
+  unproposed(): Iterable<UnproposedMarket>;
   /** The history has every fact of the blocks below this one. */
   nextBlock(): number;
 }
@@ -68,6 +70,7 @@ class KeeperRound {
   async work(requests: HeldRequests): Promise<void> {
     const { view, now } = this.options;
     const proposals = [...view.proposals()];
+    tell(this.watch.unproposed(view.unproposed(), now()), this.options.report);
     await requests.forget(forgettable({ proposals, requests: requests.list() }));
     // While nothing is proposed the chain is not asked.
     const timeS = proposals.length === 0 ? 0 : await timeOfNextBlock(this.options.reads, this.options.chain);

@@ -25,6 +25,18 @@ export interface WatchRules extends DocketRules {
   readonly looks: number;
 }
 
+/** A closed market that is neither resolved nor proposed. */
+export interface UnproposedMarket {
+  readonly marketId: string;
+  /** Unix seconds. */
+  readonly expiration: number;
+}
+
+/** After thirty days the resolver's administrator can halve a market that nobody has proposed (HALVE_DELAY of OracleResolver). */
+const HALVABLE_S = 30 * 86_400;
+/** Markets that are named in one alarm. */
+const MAX_NAMED = 10;
+
 /** After seven days the resolver's administrator can abandon a proposal that the oracle does not settle. */
 export const WATCH_RULES: Omit<WatchRules, 'graceS'> = {
   againMs: 60_000, backoff: { firstMs: 60_000, longestMs: 3_600_000 }, longS: 7 * 86_400, looks: 20,
@@ -78,6 +90,8 @@ export interface WatchStatus {
 export class Watch {
   readonly #docket: Docket;
   #status: WatchStatus = { due: 0, overdue: 0 };
+  /** The halvable markets of the latest round: they have been told. */
+  #halvable: ReadonlySet<string> = new Set();
 
   constructor(private readonly chainId: number, private readonly rules: WatchRules) {
     this.#docket = new Docket(rules);
@@ -100,6 +114,17 @@ export class Watch {
     ];
     const looks = due.filter((proposal) => this.#docket.mayLook(proposal.assertionId, own(proposal), { nextBlock, nowMs }));
     return { looks: looks.slice(0, this.rules.looks), told };
+  }
+
+  /** What is to be told of markets that nobody has proposed for so long that they may be halved: each once, together in one alarm. */
+  unproposed(markets: Iterable<UnproposedMarket>, nowMs: number): readonly Told[] {
+    const halvable = [...markets].filter(({ expiration }) => nowMs / 1_000 >= expiration + HALVABLE_S).map(({ marketId }) => marketId);
+    const fresh = halvable.filter((marketId) => !this.#halvable.has(marketId));
+    this.#halvable = new Set(halvable);
+    if (fresh.length === 0) return [];
+    const named = fresh.slice(0, MAX_NAMED).join(', ') + (fresh.length > MAX_NAMED ? ` and ${fresh.length - MAX_NAMED} more` : '');
+    return [{ level: 'alarm', text: `chain ${this.chainId}: nobody has proposed an outcome for 30 days since the expiration of ${named}. /api/v1/resolution says why; the resolver's `
+      + 'administrator can halve such a market' }];
   }
 
   /** Notes a finding. Returns what is to be told. A proposal that is `ready` is to be asked for with `idOf`. */

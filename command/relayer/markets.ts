@@ -11,7 +11,7 @@ export interface RelayMarket {
   readonly address: string;
   /** The contract that resolves it. */
   readonly resolver: string;
-  /** Of a proposal, in units of 1e-6 of the collateral. */
+  /** What a proposal signs and posts: of the one that is there, else of the next one. In units of 1e-6 of the collateral. */
   readonly bond: bigint;
   /** ERC-1155 ids of YES and NO. */
   readonly tokens: readonly [bigint, bigint];
@@ -58,7 +58,7 @@ export async function readMarkets(names: readonly string[], { contracts, reads, 
   });
   const facts = await reads.views(places.flatMap((place) => callsFor(place, contracts)), 'latest');
   return new Map(places.flatMap(({ name, marketId, address }, i) => {
-    const [resolver, bond, yesId, noId, yesPays, noPays] = facts.slice(i * FACTS, (i + 1) * FACTS) as Facts;
+    const [resolver, ownBond, yesId, noId, yesPays, noPays, bond = ownBond] = facts.slice(i * FACTS, (i + 1) * FACTS) as Facts;
     if (resolver === undefined || bond === undefined || yesId === undefined || noId === undefined) return [];
     return [[name, {
       marketId, address, bond, resolver: resolver.toLowerCase(), tokens: [yesId, noId], payouts: [yesPays ?? 0n, noPays ?? 0n],
@@ -66,17 +66,21 @@ export async function readMarkets(names: readonly string[], { contracts, reads, 
   }));
 }
 
-/** What `callsFor` asks for, in its order; undefined for what the contracts do not have. */
+/**
+ * What `callsFor` asks for, in its order; undefined for what the contracts do not have. The resolver's bond is absent for quick markets, for a
+ * resolver of an earlier version, whose proposals have the market's own, and while the oracle does not answer.
+ */
 type Facts = [
-  resolver: string | undefined, bond: bigint | undefined, yesId: bigint | undefined, noId: bigint | undefined, yesPays: bigint | undefined,
-  noPays: bigint | undefined,
+  resolver: string | undefined, ownBond: bigint | undefined, yesId: bigint | undefined, noId: bigint | undefined, yesPays: bigint | undefined,
+  noPays: bigint | undefined, bond: bigint | undefined,
 ];
-const FACTS = 6;
+const FACTS = 7;
 
-function callsFor({ marketId, address }: { marketId: string; address: string }, { conditionalTokens }: Contracts): ContractCall[] {
+function callsFor({ marketId, address }: { marketId: string; address: string }, { conditionalTokens, oracleResolver }: Contracts): ContractCall[] {
   const view = (method: string): ContractCall => ({ abi: 'market', to: address, method, args: [] });
   const pays = (index: number): ContractCall => ({ abi: 'conditionalTokens', to: conditionalTokens, method: 'payoutNumerators', args: [marketId, index] });
-  return [view('resolver'), view('bond'), view('yesId'), view('noId'), pays(0), pays(1)];
+  const bond: ContractCall = { abi: 'oracleResolver', to: oracleResolver, method: 'bondOf', args: [address] };
+  return [view('resolver'), view('bond'), view('yesId'), view('noId'), pays(0), pays(1), bond];
 }
 
 export function isResolved({ payouts: [yes, no] }: RelayMarket): boolean {

@@ -124,7 +124,9 @@ function requestIdOf(keccak256: Keccak256, found: readonly FoundNonce[]): string
   return toHex(found.length === 1 && first !== undefined ? first.digest : keccak256(Buffer.concat(found.map(({ digest }) => digest))));
 }
 
-function detailOf({ name }: SignedPart, { digest, recovered }: { digest: Uint8Array; recovered: Recovery }, nonce: bigint): string {
+function detailOf({ name, message }: SignedPart, { digest, recovered }: { digest: Uint8Array; recovered: Recovery }, nonce: bigint): string {
   const fault = recovered.ok ? `it is by ${recovered.signer}` : recoveryFailures[recovered.failure];
-  return `${fault}; ${signedActions[name].primaryType} with the present nonce ${nonce} has the digest ${toHex(digest)}`;
+  // The one member that neither the request nor the nonces tell, and that changes with the oracle's minimum.
+  const bond = message['bond'] === undefined ? '' : ` and bond ${String(message['bond'])}`;
+  return `${fault}; ${signedActions[name].primaryType} with the present nonce ${nonce}${bond} has the digest ${toHex(digest)}`;
 }

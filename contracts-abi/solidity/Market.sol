@@ -71,7 +71,8 @@ contract Market is IMarket {
         return facts().kind;
     }
 
-    /// @notice The bond of a proposed resolution, in the collateral's base units; 0 for a quick market.
+    /// @notice The least bond of a proposed resolution, in the collateral's base units; 0 for a quick market. The oracle may ask for more: the
+    /// resolver's `bondOf` tells what a proposal posts.
     function bond() external view returns (uint256) {
         return facts().bond;
     }

@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {AccessControlDefaultAdminRules} from "@openzeppelin/contracts/access/extensions/AccessControlDefaultAdminRules.sol";
 import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {IConditionalTokens} from "./IConditionalTokens.sol";
 import {IMarketFactory} from "./IMarketFactory.sol";
@@ -27,6 +28,9 @@ contract MarketFactory is IMarketFactory, AccessControlDefaultAdminRules {
     uint8 public constant MAX_CATEGORY = 3;
     /// @notice The last second of the year 9999: a later expiration is a mistake, such as milliseconds.
     uint64 public constant MAX_EXPIRATION = 253_402_300_799;
+    /// @notice The largest bond of a proposed resolution, in the collateral's base units, unless the oracle asks for more: 100,000 of a stablecoin
+    /// with 6 decimals. Nobody could post a bond that is a mistake.
+    uint256 public constant MAX_BOND = 100_000e6;
     /// @notice The longest quick market in seconds. As its end lies ahead, its start lies at most this far back.
     uint64 public constant MAX_QUICK_INTERVAL = 1 days;
 
@@ -71,6 +75,7 @@ contract MarketFactory is IMarketFactory, AccessControlDefaultAdminRules {
     error InvalidExpiration(uint64 expiration);
     error InvalidStartTime(uint64 startTime, uint64 expiration);
     error BondTooLow(uint256 bond, uint256 minimumBond);
+    error BondTooHigh(uint256 bond, uint256 maximumBond);
 
     /// @param disputeWindow how long a proposed resolution can be disputed, in seconds: 7,200, but on development chains
     /// @param admin administers the roles here and on the resolvers; hands each over in two steps, `adminDelay` seconds apart
@@ -90,7 +95,8 @@ contract MarketFactory is IMarketFactory, AccessControlDefaultAdminRules {
         quickResolver = new QuickResolver(this, tokens_, admin, adminDelay);
     }
 
-    /// @notice Creates a market that is resolved by a proposal under `bond`, in the collateral's base units, after `expiration`.
+    /// @notice Creates a market that is resolved by a proposal after `expiration`, under `bond`, in the collateral's base units, or under the oracle's
+    /// minimum when that is more by then.
     function createMarket(
         bytes32 questionId,
         string calldata question,
@@ -108,6 +114,8 @@ contract MarketFactory is IMarketFactory, AccessControlDefaultAdminRules {
         if (category > MAX_CATEGORY) revert UnknownCategory(category);
         uint256 minimumBond = oracle.getMinimumBond(address(collateral));
         if (bond < minimumBond) revert BondTooLow(bond, minimumBond);
+        uint256 maximumBond = Math.max(MAX_BOND, minimumBond);
+        if (bond > maximumBond) revert BondTooHigh(bond, maximumBond);
         MarketFacts memory facts;
         facts.questionId = questionId;
         facts.resolver = address(oracleResolver);

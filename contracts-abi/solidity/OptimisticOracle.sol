@@ -22,7 +22,9 @@ contract OptimisticOracle is IOptimisticOracle, Ownable, ReentrancyGuardTransien
     IERC20 public immutable defaultCurrency;
     uint64 public immutable defaultLiveness;
     /// @notice The least fee of an arbitration, in the currency's base units; it gives the least bond.
-    uint256 public immutable finalFee;
+    uint256 public finalFee;
+    /// @notice Whether assertions are taken in the currency. As in the original, those that are there already go on without it.
+    bool public isCurrencyWhitelisted = true;
 
     mapping(bytes32 assertionId => Assertion) private assertions;
     /// @notice What the owner has decided about a disputed assertion.
@@ -36,6 +38,9 @@ contract OptimisticOracle is IOptimisticOracle, Ownable, ReentrancyGuardTransien
 
     /// @notice The account has claimed what was kept for it.
     event PaymentClaimed(address indexed account, address indexed to, uint256 amount);
+
+    /// @notice The owner has set what UMA's `syncUmaParams` copies from UMA's store and whitelist.
+    event ParametersSet(uint256 finalFee, bool isCurrencyWhitelisted);
 
     /// @notice The owner has decided a dispute; whoever calls `settleAssertion` next applies it.
     event AssertionArbitrated(bytes32 indexed assertionId, bool truthful);
@@ -86,7 +91,7 @@ contract OptimisticOracle is IOptimisticOracle, Ownable, ReentrancyGuardTransien
         if (asserter == address(0)) revert AsserterIsZero();
         if (escalationManager != address(0)) revert EscalationManagerUnsupported(escalationManager);
         if (identifier != defaultIdentifier) revert UnsupportedIdentifier(identifier);
-        if (address(currency) != address(defaultCurrency)) revert UnsupportedCurrency(address(currency));
+        if (address(currency) != address(defaultCurrency) || !isCurrencyWhitelisted) revert UnsupportedCurrency(address(currency));
         if (bond < getMinimumBond(address(currency))) revert BondTooLow(bond, getMinimumBond(address(currency)));
         uint64 time = uint64(block.timestamp);
         assertionId = keccak256(
@@ -131,6 +136,13 @@ contract OptimisticOracle is IOptimisticOracle, Ownable, ReentrancyGuardTransien
         if (arbitrations[assertionId] != Arbitration.None) revert AssertionAlreadyArbitrated(assertionId);
         arbitrations[assertionId] = truthful ? Arbitration.Truthful : Arbitration.Untruthful;
         emit AssertionArbitrated(assertionId, truthful);
+    }
+
+    /// @notice Sets the final fee, and whether the currency is taken: what UMA's voters decide and anybody brings here by `syncUmaParams`.
+    function setParameters(uint256 fee, bool whitelisted) external onlyOwner {
+        finalFee = fee;
+        isCurrencyWhitelisted = whitelisted;
+        emit ParametersSet(fee, whitelisted);
     }
 
     /// @inheritdoc IOptimisticOracle

@@ -5,6 +5,7 @@ import {AccessControlDefaultAdminRules} from "@openzeppelin/contracts/access/ext
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {NoncesKeyed} from "@openzeppelin/contracts/utils/NoncesKeyed.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
@@ -16,10 +17,10 @@ import {IMarketFactory} from "./IMarketFactory.sol";
 import {IOptimisticOracle, IOptimisticOracleCallbackRecipient} from "./IOptimisticOracle.sol";
 
 /// @title Resolves standard markets through the optimistic oracle, on signed wishes that anybody may bring.
-/// @notice A proposal is an assertion under the market's bond with the proposer as asserter. Undisputed for the liveness, or arbitrated as
+/// @notice A proposal is an assertion under `bondOf` the market with the proposer as asserter. Undisputed for the liveness, or arbitrated as
 /// truthful, it resolves the market as soon as somebody settles it, here or on the oracle itself; arbitrated as untruthful, it makes room
-/// for another proposal. A proposal that the oracle cannot settle, because a bond's transfer is refused or nobody arbitrates, can be abandoned
-/// days later, so that no market is locked for ever.
+/// for another proposal. No market is locked for ever: a proposal that the oracle cannot settle, because a bond's transfer is refused or nobody
+/// arbitrates, can be abandoned days later, and a market that nobody can propose, or that is neither YES nor NO, can be paid half to half.
 contract OracleResolver is
     AccessControlDefaultAdminRules,
     EIP712,
@@ -37,7 +38,7 @@ contract OracleResolver is
         uint64 expirationTime;
     }
 
-    /// @notice An ERC-2612 permit of the market's bond for this contract; none when `deadline` is 0.
+    /// @notice An ERC-2612 permit of the proposal's bond for this contract; none when `deadline` is 0.
     struct BondPermit {
         uint256 deadline;
         uint8 v;
@@ -56,6 +57,9 @@ contract OracleResolver is
 
     /// @notice How long after its dispute window a proposal that the oracle does not settle can be abandoned, in seconds.
     uint64 public constant ABANDON_DELAY = 7 days;
+
+    /// @notice How long after its expiration a market without a proposal can be resolved half to half, in seconds.
+    uint64 public constant HALVE_DELAY = 30 days;
 
     /// @notice How long a proposal can be disputed, in seconds.
     uint64 public immutable disputeWindow;
@@ -92,6 +96,9 @@ contract OracleResolver is
     /// @notice The owner's signatures with this nonce, a key's as `nonces` gives it, count no more.
     event NonceRevoked(address indexed owner, uint256 nonce);
 
+    /// @notice A market that nobody has proposed an outcome of is resolved: each share of either outcome is paid one half.
+    event MarketHalved(bytes32 indexed marketId);
+
     /// @notice The market is resolved; outcome 0 is YES, 1 NO.
     event MarketResolved(bytes32 indexed marketId, bytes32 indexed assertionId, uint8 winningOutcome);
 
@@ -107,6 +114,7 @@ contract OracleResolver is
     error WrongOutcome(uint8 proposed, uint8 given);
     error DisputeWindowOpen(uint64 expirationTime);
     error ProposalMaySettle(bytes32 assertionId, uint64 until);
+    error ProposalsMayCome(uint64 until);
     error NotOracle(address caller);
 
     constructor(
@@ -126,8 +134,9 @@ contract OracleResolver is
         _grantRole(PROPOSER_ROLE, address(0));
     }
 
-    /// @notice Proposes an outcome (true is YES) of an expired market for its signer, who posts the market's bond, by an allowance or by
-    /// `bondPermit`. A permit that somebody else has brought first is no error, since its allowance is there.
+    /// @notice Proposes an outcome (true is YES) of an expired market for its signer, who posts `bondOf` the market, by an allowance or by
+    /// `bondPermit`. A permit that somebody else has brought first is no error, since its allowance is there. The signer has signed the bond: when
+    /// it has changed meanwhile, the signature counts no more, so nobody posts another bond than the signed one.
     function proposeWithSig(
         address market,
         address proposer,
@@ -143,18 +152,19 @@ contract OracleResolver is
         Proposal storage proposal = proposals[facts.marketId];
         if (proposal.assertionId != bytes32(0)) revert ProposalPending(proposal.assertionId);
         if (!hasRole(PROPOSER_ROLE, address(0)) && !hasRole(PROPOSER_ROLE, proposer)) revert ProposerNotAllowed(proposer);
+        uint256 bond = _nextBond(facts);
         uint256 nonce = _useNonce(proposer, nonceKey(facts.marketId));
-        bytes32 message = keccak256(abi.encode(PROPOSE_TYPEHASH, market, proposer, outcome, facts.bond, nonce, deadline));
+        bytes32 message = keccak256(abi.encode(PROPOSE_TYPEHASH, market, proposer, outcome, bond, nonce, deadline));
         _requireSigned(proposer, message, deadline, v, r, s);
-        _pullBond(proposer, facts.bond, bondPermit);
+        _pullBond(proposer, bond, bondPermit);
         assertionId = oracle.assertTruth(
-            _claim(facts, outcome), proposer, address(this), address(0), disputeWindow, collateral, facts.bond,
+            _claim(facts, outcome), proposer, address(this), address(0), disputeWindow, collateral, bond,
             oracle.defaultIdentifier(), facts.marketId
         );
         uint64 time = uint64(block.timestamp);
         proposals[facts.marketId] = Proposal(assertionId, proposer, outcome, time + disputeWindow);
         marketOfAssertion[assertionId] = market;
-        emit ResolutionProposed(facts.marketId, assertionId, proposer, outcome, facts.bond, time, time + disputeWindow);
+        emit ResolutionProposed(facts.marketId, assertionId, proposer, outcome, bond, time, time + disputeWindow);
     }
 
     /// @notice Resolves a market by its proposal, which must name `winningOutcome` (0 YES, 1 NO) and be undisputed for the dispute window, or
@@ -207,6 +217,22 @@ contract OracleResolver is
         emit ResolutionAbandoned(marketId, assertionId);
     }
 
+    /// @notice Resolves a market half to half, 30 days after its expiration and while nothing is proposed: the way out where the oracle takes no
+    /// proposal, because of its currency, its bond or a refused transfer, and where neither YES nor NO is true. A proposal that is pending is
+    /// settled, rejected or abandoned first.
+    function halve(address market) external onlyRole(DEFAULT_ADMIN_ROLE) nonReentrant {
+        MarketFacts memory facts = _unresolved(market);
+        bytes32 assertionId = proposals[facts.marketId].assertionId;
+        if (assertionId != bytes32(0)) revert ProposalPending(assertionId);
+        uint64 until = facts.expiration + HALVE_DELAY;
+        if (block.timestamp < until) revert ProposalsMayCome(until);
+        uint256[] memory payouts = new uint256[](2);
+        payouts[0] = 1;
+        payouts[1] = 1;
+        tokens.reportPayouts(facts.questionId, payouts);
+        emit MarketHalved(facts.marketId);
+    }
+
     /// @notice Takes back what the caller has signed for a market and nobody has sent yet; `key` is `nonceKey` of the market.
     function revokeKeyedNonce(uint192 key) external {
         emit NonceRevoked(msg.sender, _useNonce(msg.sender, key));
@@ -243,6 +269,14 @@ contract OracleResolver is
         return proposals[marketId];
     }
 
+    /// @notice The bond that a proposal for the market signs and posts, in the collateral's base units: that of the proposal which is pending or has
+    /// resolved the market, else the greater of the market's own bond and the oracle's present minimum. Reverts for a market of another resolver.
+    function bondOf(address market) external view returns (uint256) {
+        MarketFacts memory facts = _own(market);
+        bytes32 assertionId = proposals[facts.marketId].assertionId;
+        return assertionId == bytes32(0) ? _nextBond(facts) : oracle.getAssertion(assertionId).bond;
+    }
+
     /// @notice The key of `nonces(owner, key)` for a market: the low 192 bits of its id.
     function nonceKey(bytes32 marketId) public pure returns (uint192) {
         return uint192(uint256(marketId));
@@ -253,11 +287,21 @@ contract OracleResolver is
         _;
     }
 
-    /// @dev The facts of a market that this contract has to resolve and has not.
-    function _unresolved(address market) private view returns (MarketFacts memory facts) {
+    /// @dev The facts of a market that this contract has to resolve.
+    function _own(address market) private view returns (MarketFacts memory facts) {
         if (factory.marketIdOf(market) == bytes32(0)) revert UnknownMarket(market);
         facts = IMarket(market).facts();
         if (facts.resolver != address(this)) revert NotResolver(market, facts.resolver);
+    }
+
+    /// @dev UMA's minimum rises with its final fee; the market's own bond is fixed, so alone it might never be taken again.
+    function _nextBond(MarketFacts memory facts) private view returns (uint256) {
+        return Math.max(facts.bond, oracle.getMinimumBond(address(collateral)));
+    }
+
+    /// @dev The facts of a market that this contract has to resolve and has not.
+    function _unresolved(address market) private view returns (MarketFacts memory facts) {
+        facts = _own(market);
         if (tokens.payoutDenominator(facts.marketId) > 0) revert MarketAlreadyResolved(facts.marketId);
     }
 

@@ -6,6 +6,7 @@ import { formatUint64 } from '../book/uint64.js';
 import type { PlaceOrder } from '../records/commands.js';
 import type { RejectionCode } from '../records/events.js';
 import type { MarketOutcome, Side } from '../records/fields.js';
+import { isResolved } from '../rules/boundaries.js';
 import { chainCursor } from '../rules/chain-cursor.js';
 import { nextDue, refusalOf } from '../rules/decide.js';
 import {
@@ -97,6 +98,8 @@ export interface EngineView {
   openRelays(chainId: number): Iterable<OpenRelay>;
   /** The chain's proposed resolutions that have neither resolved their markets nor been rejected, oldest first. */
   openProposals(chainId: number): Iterable<OpenProposal>;
+  /** The chain's standard markets that are closed, neither resolved nor halved, and without an open proposal, in the order of opening. */
+  unproposedMarkets(chainId: number): Iterable<MarketView>;
   /** The chain's quick markets that the chain has not resolved, in the order of opening. */
   quickMarkets(chainId: number): Iterable<QuickMarket>;
   /** The times at which a price of an asset is still needed, the earliest first. */
@@ -134,6 +137,7 @@ export function viewOf(engine: Engine): EngineView {
     relay: (requestId) => state.relays.get(requestId),
     openRelays: (chainId) => openRelays(state, chainId),
     openProposals: (chainId) => openProposals(state, chainId),
+    unproposedMarkets: (chainId) => unproposedMarkets(state, chainId),
     quickMarkets: (chainId) => quickMarkets(state, chainId),
     openBoundaries: () => state.openBoundaries.map(({ asset, time, best, missed }) => ({ asset, time, best, missed })),
     cursor: (chainId) => chainCursor(state, chainId),
@@ -201,6 +205,13 @@ function* openRelays(state: State, chainId: number): Generator<OpenRelay> {
 
 function* openProposals(state: State, chainId: number): Generator<OpenProposal> {
   for (const proposal of state.proposals.values()) if (findMarket(state, proposal.marketId)?.chainId === chainId) yield proposal;
+}
+
+function* unproposedMarkets(state: State, chainId: number): Generator<MarketView> {
+  for (const market of state.markets) {
+    if (market.chainId !== chainId || !market.closed || market.quick !== undefined || isResolved(market)) continue;
+    if (!state.proposals.has(market.marketId)) yield market;
+  }
 }
 
 function* quickMarkets(state: State, chainId: number): Generator<QuickMarket> {

@@ -62,7 +62,7 @@ export function openChain(configured: ConfiguredChain, { keccak256, report }: { 
 
   /** Checks the contracts once for all roles of the process. A failed check is repeated at the next call. */
   function check(): Promise<Collateral> {
-    checked ??= checkContracts({ chain, rpc }).then((found) => found.collateral);
+    checked ??= checkedCollateral({ chain, rpc, report });
     checked.catch(() => { checked = undefined; });
     return checked;
   }
@@ -115,4 +115,11 @@ export function openChain(configured: ConfiguredChain, { keccak256, report }: { 
       await Promise.all(retrying);
     },
   };
+}
+
+/** Checks the contracts, and tells what they cannot do. */
+async function checkedCollateral({ report, ...checking }: Parameters<typeof checkContracts>[0] & { readonly report: Report }): Promise<Collateral> {
+  const { collateral, shortcomings } = await checkContracts(checking);
+  for (const each of shortcomings) report('trouble', each);
+  return collateral;
 }

@@ -50,12 +50,18 @@ interface Checked extends Checking {
   readonly chain: Chain;
 }
 
+export interface CheckedContracts {
+  readonly collateral: Collateral;
+  /** What contracts of an earlier version cannot do, in words for the operator; nothing is wrong with the settings. */
+  readonly shortcomings: readonly string[];
+}
+
 /**
  * Compares code, signing domains and the contracts' references to each other with the settings, and reads the stablecoin. Throws
  * ContractMismatch with all differences. Throws ChainUnavailable when no node answers, or no node that has the contracts' blocks and can
  * execute calls on them: that is not a mismatch, and a later check may succeed.
  */
-export async function checkContracts({ chain, rpc: nodes }: { chain: Chain; rpc: Rpc }): Promise<{ collateral: Collateral }> {
+export async function checkContracts({ chain, rpc: nodes }: { chain: Chain; rpc: Rpc }): Promise<CheckedContracts> {
   const rpc = telling(nodes);
   await checkHead(chain, rpc);
   const problems: string[] = [];
@@ -72,7 +78,13 @@ export async function checkContracts({ chain, rpc: nodes }: { chain: Chain; rpc:
     collateral = await readCollateral(checked, { chainId: chain.chainId, address: token });
   }
   if (collateral === undefined || problems.length > 0) throw new ContractMismatch(chain.chainId, problems);
-  return { collateral };
+  return { collateral, shortcomings: await shortcomingsOf(checked) };
+}
+
+async function shortcomingsOf({ chain: { chainId, contracts }, rpc }: Checked): Promise<string[]> {
+  if (await readView(rpc, RESOLVER, contracts.oracleResolver, 'HALVE_DELAY') !== undefined) return [];
+  return [`chain ${chainId}: its oracleResolver is of an earlier version, in which the bond of a market is fixed for good: when the oracle's minimum exceeds it, or the oracle `
+    + 'takes the stablecoin no more, the market stays locked. See "Contracts of an earlier version" in docs/deploying.md'];
 }
 
 /**

@@ -10,13 +10,14 @@ import { ordersOfTrader, ordersOfUser } from '../../query/orders/orders.js';
 import { holders, position, positionsOfUser } from '../../query/positions.js';
 import { newestPrice, priceHistory, type SourceUrls } from '../../query/prices.js';
 import { activeQuickMarket, quickMarketHistory } from '../../query/quick-markets.js';
-import { resolution } from '../../query/resolution.js';
 import { failedTrades, pendingTrades, settlementOfTransaction } from '../../query/settlements.js';
 import { activityOfMarket, tradesOfMarket, userActivity } from '../../query/trades.js';
 import { createTurns } from '../../query/turns.js';
 import type { ReadHandlers } from '../api/endpoints.js';
+import type { ChainAccess } from '../chains/chain-access.js';
 import { unlessLogAway, type History } from './handlers/history.js';
 import type { PriceStreams } from './handlers/price-stream.js';
+import { createResolution } from './handlers/resolution.js';
 
 export interface QueryParts {
   readonly db: Database;
@@ -28,9 +29,10 @@ export interface QueryParts {
   readonly sourceUrls: SourceUrls;
   readonly streams: PriceStreams;
   readonly history: History;
+  readonly chains: ReadonlyMap<number, Pick<ChainAccess, 'chain' | 'clientRpc'>>;
 }
 
-export function createQueries({ db, log, now, assets, sourceUrls, streams, history }: QueryParts): ReadHandlers {
+export function createQueries({ db, log, now, assets, sourceUrls, streams, history, chains }: QueryParts): ReadHandlers {
   const nowS = () => Math.floor(now() / 1_000);
   // Two of the read models' connections at most: a past book with many levels takes long.
   const pastBooks = { db, log, turns: createTurns(2, 100), now };
@@ -50,7 +52,7 @@ export function createQueries({ db, log, now, assets, sourceUrls, streams, histo
     getHolders: (asked) => holders(db, asked),
     getMarketActivity: (asked) => activityOfMarket(db, asked),
     listTrades: (asked) => tradesOfMarket(db, asked),
-    getResolution: ({ marketId }) => resolution(db, { marketId, nowS: nowS() }),
+    getResolution: createResolution({ db, chains, nowS, monotonic: () => performance.now() }),
     getPlatformStats: (asked) => platformStats(db, asked),
     getOrderbook: ({ at, ...asked }, { signal }) => (
       at === undefined ? orderbook(db, asked) : unlessLogAway(() => pastOrderbook(pastBooks, { ...asked, at }, signal))),

@@ -16,14 +16,14 @@ const POSITION_WITHIN_MS = 2_000;
 export const query: Role = {
   async start({ log, logger, config, now, readModels, logLength, chains, conditions }) {
     const db = await readModels();
-    // `begin` reads the stablecoin, which `/api/v1/config` shows.
+    // `begin` reads the stablecoin, which `/api/v1/config` shows, and checks the contracts that are read for unresolved markets.
     for (const access of chains.values()) await access.begin(() => Promise.resolve());
     // The probe says why the whole database does not answer.
     const unread = (): ReadinessParts => ({ reasons: conditions.isAway('read models') ? [] : ['the read models cannot be read'] });
     const feed = createPriceFeed({ db, onError: (error) => { logger.warn({ error: String(error) }, 'price stream'); } });
     const streams = createPriceStreams(feed, config);
     const history = createHistory({ db, log, now: () => performance.now() });
-    const queries = createQueries({ db, log, now, assets: config.quickAssets, sourceUrls: SOURCE_URLS, streams, history });
+    const queries = createQueries({ db, log, now, assets: config.quickAssets, sourceUrls: SOURCE_URLS, streams, history, chains });
     return {
       routes: readEndpoints(queries), figures: [...streams.figures, ...history.figures], failed: neverFails,
       // The read models are closed with the shared parts.

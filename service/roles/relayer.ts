@@ -95,7 +95,10 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
   const keeper = runKeeper({
     chain, reads, report, signal, maxFeePerGas, relayer: address, now: parts.now, verify: () => watch.verify(),
     lane: openLaneUser({ url: parts.urls.outbox, chainId, key: RELAYER, purpose: 'keeper' }),
-    view: { proposals: () => view.openProposals(chainId), nextBlock: () => view.cursor(chainId)?.nextBlock ?? 0 },
+    view: {
+      proposals: () => view.openProposals(chainId), unproposed: () => view.unproposedMarkets(chainId),
+      nextBlock: () => view.cursor(chainId)?.nextBlock ?? 0,
+    },
     rules: { ...WATCH_RULES, graceS: parts.config.keeperGraceS }, pollMs: KEEPER_POLLS * pollMs,
   });
   const looks = [['relayer', desk] as const, ['keeper', keeper] as const]

@@ -41,7 +41,7 @@ export const ROLES = {
     writes: 'RecordPrice commands; requests to the lane',
   },
   query: {
-    reads: 'the read models; commands and outcomes, for the history and its times; the chains\' stablecoins',
+    reads: 'the read models; commands and outcomes, for the history and its times; the chains\' stablecoins, and what their oracles take',
     writes: 'nothing',
   },
   api: {

@@ -40,7 +40,7 @@ const RELAYED = {
   'permit': 81_500,
   'split': 139_500,
   'merge': 80_500,
-  'proposal with the bond\'s permit': 397_500,
+  'proposal with the bond\'s permit': 404_500,
   'settlement': 190_000,
   'the keeper\'s settlement': 146_500,
   'redemption': 98_500,

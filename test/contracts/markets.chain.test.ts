@@ -158,6 +158,17 @@ describe('the market factory', () => {
     deepEqual(await refused(standard({ bond: MINIMUM_BOND - 1n })), { error: 'BondTooLow', args: { bond: MINIMUM_BOND - 1n, minimumBond: MINIMUM_BOND } });
   });
 
+  it('takes no bond that nobody could post, unless the oracle asks for it', async () => {
+    const most = 100_000n * USDC;
+    const tooHigh = (bond: bigint, maximumBond: bigint) => ({ error: 'BondTooHigh', args: { bond, maximumBond } });
+    deepEqual(await refused(standard({ bond: most + 1n })), tooHigh(most + 1n, most));
+    deepEqual(await refused(standard({ bond: 2n ** 256n - 1n })), tooHigh(2n ** 256n - 1n, most));
+    equal(await contracts.read(created(await create({ bond: most })), 'bond'), most);
+    await contracts.send(contracts.admin, contracts.oracle, 'setParameters', [most, true]);
+    deepEqual(await refused(standard({ questionId: id('dear'), bond: 2n * most + 1n })), tooHigh(2n * most + 1n, 2n * most));
+    equal(await contracts.read(created(await create({ questionId: id('dear'), bond: 2n * most })), 'bond'), 2n * most);
+  });
+
   it('takes an expiration of the future, in seconds, and an interval that has a length', async () => {
     const now = BigInt(await contracts.now());
     await contracts.nextBlockAt(Number(now) + 10);

@@ -204,6 +204,22 @@ describe('the optimistic oracle', () => {
     await sent(contracts.admin, 'arbitrate', assertionId, true);
     deepEqual(await refused(contracts.admin, 'arbitrate', assertionId, false), { error: 'AssertionAlreadyArbitrated', args: { assertionId } });
   });
+
+  it('asks for another bond, or takes the currency no more, when its owner says so; what is asserted goes on', async () => {
+    const assertionId = await assertTruth();
+    deepEqual(await sent(contracts.admin, 'setParameters', BOND, false), [
+      { contract: 'OptimisticOracle', event: 'ParametersSet', args: { finalFee: BOND, isCurrencyWhitelisted: false } },
+    ]);
+    const unsupported = { error: 'UnsupportedCurrency', args: { currency: contracts.usdc.address } };
+    deepEqual(await refused(caller, 'assertTruth', ...assertion({ claim: '0x01', bond: 2n * BOND })), unsupported);
+    equal(await contracts.read(contracts.oracle, 'getMinimumBond', [contracts.usdc.address]), 2n * BOND);
+    await past(LIVENESS);
+    await sent(caller, 'settleAssertion', assertionId);
+    await sent(contracts.admin, 'setParameters', BOND, true);
+    deepEqual(await refused(caller, 'assertTruth', ...assertion()), { error: 'BondTooLow', args: { bond: BOND, minimumBond: 2n * BOND } });
+    await sent(caller, 'assertTruth', ...assertion({ bond: 2n * BOND }));
+    deepEqual(await refused(disputer, 'setParameters', 0n, true), { error: 'OwnableUnauthorizedAccount', args: { account: disputer.address } });
+  });
 });
 
 function assertionIdOf(events: readonly ContractEvent[]): unknown {

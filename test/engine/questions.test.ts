@@ -16,8 +16,8 @@ import { crowd, pile } from '../support/random-commands.js';
 import { createChainCommands } from '../support/random-facts.js';
 import { createReferenceEngine, type ReferenceEngine } from '../reference/engine.js';
 import {
-  accepted, address, buy, bytes32, cancelled, fail, failed, filled, open, opened, play, rested, says, sell, settle, settled, tell, times, tokenized,
-  type Line,
+  accepted, address, buy, bytes32, cancelled, clock, closed, fail, failed, filled, open, opened, play, rested, says, sell, settle, settled, tell,
+  times, tokenized, type Line,
 } from '../support/scenario.js';
 
 /** The real engine after these lines. */
@@ -186,6 +186,31 @@ describe('open proposals', () => {
       const engine = after([M, P, ...lines]);
       for (const view of [viewOf(engine), viewOf(restarted(engine))]) {
         for (const [chainId, proposals] of Object.entries(expected)) deepEqual([...view.openProposals(Number(chainId))], proposals);
+      }
+    });
+  }
+
+  const halved = (market: string): Line => (
+    [tell({ kind: 'HalveMarket', marketId: bytes32(market) }), closed(market), says({ type: 'MarketHalved', marketId: bytes32(market) })]);
+  const over: Line = [clock(86_400_000), closed('M')];
+  const N: Line = [open('N'), opened('N')];
+  const quick: Line[] = [
+    [open('Q', { at: 0, quick: ['BTC', 100], expiration: 1_000 }), opened('Q')],
+    [clock(120_000), says({ type: 'PriceMissed', marketId: bytes32('Q'), boundary: 'start' })], [clock(1_000_000), closed('Q')],
+  ];
+
+  for (const [name, lines, unproposed] of [
+    ['are missing of no market that is open', [M, P], []],
+    ['are missing of a closed one', [M, over], ['M']],
+    ['are missing again once rejected', [M, over, propose('M', 'a'), reject('M', 'a')], ['M']],
+    ['are not missing while one is open', [M, over, propose('M', 'a')], []],
+    ['are not missing of a resolved market, nor of a halved one', [M, resolve('M'), N, halved('N')], []],
+    ['are not missing of a quick market, which is resolved by prices', quick, []],
+  ] as [string, Line[], string[]][]) {
+    it(name, () => {
+      const engine = after(lines);
+      for (const view of [viewOf(engine), viewOf(restarted(engine))]) {
+        deepEqual([...view.unproposedMarkets(1)].map(({ marketId }) => marketId), unproposed.map(bytes32));
       }
     });
   }

@@ -24,7 +24,7 @@ describe('service: the price stream under abuse', () => {
     models = await readModels();
     feed = createPriceFeed({ db: models.db, onError: (error) => { throw error; } });
     streams = createPriceStreams(feed, { maxPriceStreams: 1_000, maxPriceStreamsPerAddress: 0 });
-    const parts = { db: models.db, assets: ['BTC', 'ETH'], streams } as unknown as QueryParts;
+    const parts = { db: models.db, assets: ['BTC', 'ETH'], streams, chains: new Map() } as unknown as QueryParts;
     shell = await startShell({ handlers: { streamPrices: createQueries(parts).streamPrices }, limits: { maxConnections: 1_000 } });
     await record(1);
     await record(2);

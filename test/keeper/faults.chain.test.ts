@@ -66,7 +66,7 @@ describe('keeper: faults', function () {
     const run = runKeeper({
       chain, report, signal: stopping.signal, relayer: keeper, maxFeePerGas: 10n ** 12n, pollMs: 20, now: Date.now, reads: { ...reads, simulate },
       lane: openLaneUser({ url: database.url, chainId, key: 'relayer', purpose: 'keeper', standByMs: 20 }),
-      view: { proposals: () => proposals, nextBlock: () => Infinity }, verify: () => Promise.resolve(),
+      view: { proposals: () => proposals, unproposed: () => [], nextBlock: () => Infinity }, verify: () => Promise.resolve(),
       rules: { ...WATCH_RULES, graceS: 1, againMs: 20, backoff: { firstMs: 20, longestMs: 40 } }, ...changes,
     });
     const process = {

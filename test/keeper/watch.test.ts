@@ -143,4 +143,31 @@ describe('keeper: the watch', () => {
     ];
     deepEqual(forgettable({ proposals: [A], requests }), ['settled', 'refused', 'not the keeper\'s']);
   });
+
+  describe('of markets that nobody has proposed', () => {
+    const HALVABLE_S = END_S + 30 * DAY_S;
+    const markets = (count: number) => Array.from({ length: count }, (_, i) => ({ marketId: bytes32(`unproposed ${i}`), expiration: END_S }));
+    const alarm = (named: string) => ({
+      level: 'alarm', text: `chain 5: nobody has proposed an outcome for 30 days since the expiration of ${named}. /api/v1/resolution says why; the resolver's `
+        + 'administrator can halve such a market',
+    });
+
+    it('tells once that they may be halved, and anew when one comes again', () => {
+      const watch = new Watch(CHAIN, RULES);
+      const [one, other] = markets(2).map(({ marketId }) => marketId) as [string, string];
+      deepEqual(watch.unproposed(markets(1), HALVABLE_S * 1_000 - 1), []);
+      deepEqual(watch.unproposed(markets(1), HALVABLE_S * 1_000), [alarm(one)]);
+      deepEqual(watch.unproposed(markets(2), HALVABLE_S * 1_000), [alarm(other)]);
+      deepEqual(watch.unproposed(markets(2), HALVABLE_S * 1_000), []);
+      deepEqual(watch.unproposed(markets(1), HALVABLE_S * 1_000), []);
+      deepEqual(watch.unproposed(markets(2), HALVABLE_S * 1_000), [alarm(other)]);
+    });
+
+    it('names ten of many', () => {
+      const many = markets(1_000);
+      deepEqual(new Watch(CHAIN, RULES).unproposed(many, HALVABLE_S * 1_000), [
+        alarm(`${many.slice(0, 10).map(({ marketId }) => marketId).join(', ')} and 990 more`),
+      ]);
+    });
+  });
 });

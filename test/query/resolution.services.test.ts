@@ -1,6 +1,8 @@
 /** A market's resolution in all its shapes. */
 import assert from 'node:assert/strict';
+import { ChainUnavailable, type Rpc } from '../../command/chain/chain.js';
 import { resolution } from '../../query/resolution.js';
+import { createResolution, type ResolutionParts } from '../../service/roles/handlers/resolution.js';
 import { address, bytes32, readModels, type ReadModels } from '../support/read-models.js';
 
 const marketId = bytes32(1);
@@ -69,5 +71,41 @@ describe('query: resolution', () => {
 
   it('answers unknown_market for none', async () => {
     await assert.rejects(resolution(models.db, { marketId, nowS: 0 }), { name: 'RequestError', code: 'unknown_market' });
+  });
+
+  describe('while it has neither ended nor an assertion', () => {
+    const unresolved = async (nowS = EXPIRATION) => (await resolution(models.db, { marketId, nowS })).unresolved;
+
+    it('names the market, for the chain to tell what can become of it', async () => {
+      await models.insert('markets', { number: 1, chain_id: 7, kind: 'quick', contract_address: address(9) });
+      const market = { chainId: 7, contractAddress: address(9), kind: 'quick', expiration: EXPIRATION };
+      assert.deepEqual([await unresolved(EXPIRATION - 1), await unresolved()], [undefined, market]);
+      await models.insert('assertions', { position: 6, rejected: true });
+      assert.deepEqual(await unresolved(), market);
+      await models.insert('assertions', { position: 7 });
+      assert.equal(await unresolved(), undefined);
+      await models.run('delete from assertions');
+      await models.run('update markets set resolved = true');
+      assert.equal(await unresolved(), undefined);
+    });
+
+    it('is answered without the chain\'s part where the chain is away, silent, absurd or not configured', async () => {
+      await models.insert('markets', { number: 1, chain_id: 7 });
+      const contracts = Object.fromEntries(['oracle', 'oracleResolver', 'quickResolver', 'collateral', 'multicall'].map((name) => [name, address(3)]));
+      const asked: string[] = [];
+      const answered = async (chainId: number, request: (method: string) => Promise<unknown>) => {
+        const clientRpc = { chainId, request: (method: string) => { asked.push(method); return request(method); } } as Rpc;
+        const chains = new Map([[chainId, { chain: { chainId, contracts }, clientRpc }]]) as unknown as ResolutionParts['chains'];
+        return (await createResolution({ db: models.db, chains, nowS: () => EXPIRATION, monotonic: () => 0, chainWithinMs: 50 })({ marketId })).body;
+      };
+      const away = () => Promise.reject(new ChainUnavailable(7, 'away'));
+      const plain = `{"marketId":"${marketId}","expired":true,"resolved":false}`;
+      assert.equal(await answered(7, away), plain);
+      assert.equal(await answered(7, () => new Promise(() => undefined)), plain);
+      assert.equal(await answered(7, () => Promise.resolve('0x1234')), plain);
+      assert.equal(asked.length, 3);
+      assert.equal(await answered(8, away), plain);
+      assert.equal(asked.length, 3, 'another chain is not asked');
+    });
   });
 });

@@ -144,7 +144,9 @@ describe('a quick market and everything that there is for markets', function () 
     assert.deepEqual(await stateOf(ask), ['cancelled', 'market_closed']);
     const { bids, asks } = await read(`/api/v1/orderbook/${btc.marketId}`);
     assert.deepEqual([bids, asks], [[], []]);
-    assert.deepEqual(await read(`/api/v1/resolution/${btc.marketId}`), { marketId: btc.marketId, expired: true, resolved: false });
+    assert.deepEqual(await read(`/api/v1/resolution/${btc.marketId}`), {
+      marketId: btc.marketId, expired: true, resolved: false, halvableFrom: btc.endTime + 86_400,
+    });
     const { quickMarket } = await read('/api/v1/quick-markets/BTC') as { quickMarket: { startTime: number } };
     assert.equal(quickMarket.startTime, btc.endTime);
   });

@@ -4,7 +4,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import { RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
 import { relayerErrors } from '../../service/http/relayer-errors.js';
 import { validBody, type Json } from '../support/relay-bodies.js';
-import { NOW_S, ZERO, open, relayScene, type RelayScene } from '../support/relay-scene.js';
+import { BOND, NOW_S, ZERO, open, relayScene, type RelayScene } from '../support/relay-scene.js';
 
 type Answer = readonly [status: number, error: string | RegExp];
 
@@ -200,4 +200,22 @@ describe('relayer: checks', () => {
       });
     });
   }
+
+  describe('the bond of a proposal', () => {
+    const proposed = (bond: bigint) => answerTo('propose-resolution', validBody('propose-resolution', scene, { bond }));
+
+    it('is the one that the resolver asks for at present, and a refusal tells it', async () => {
+      scene.state.bond = 3n * BOND;
+      const [status, text] = await proposed(BOND);
+      assert.deepEqual([status, scene.sent], [400, []]);
+      assert.match(text, /ProposeResolution with the present nonce \d+ and bond 30000000 has the digest/);
+      assert.equal((await proposed(3n * BOND))[0], 200);
+    });
+
+    it('is the market\'s own at a resolver of an earlier version', async () => {
+      scene.state.bond = undefined;
+      assert.equal((await proposed(3n * BOND))[0], 400);
+      assert.equal((await proposed(BOND))[0], 200);
+    });
+  });
 });

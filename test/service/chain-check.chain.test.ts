@@ -19,14 +19,16 @@ describe('service: the contracts of a chain', () => {
 
   after(() => deployed.stop());
 
-  /** The chain with other answers to some of the stablecoin's views; undefined: a revert. */
-  function answering(views: Readonly<Record<string, readonly [types: readonly string[], values: readonly unknown[]] | undefined>>): Rpc {
+  /** The chain with other answers to some views of the stablecoin, or of another contract; undefined: a revert. */
+  function answering(
+    views: Readonly<Record<string, readonly [types: readonly string[], values: readonly unknown[]] | undefined>>, of = chain.contracts.collateral,
+  ): Rpc {
     const selectors = new Map(Object.entries(views).map(([view, answer]) => [id(`${view}()`).slice(0, 10), answer]));
     return {
       chainId: rpc.chainId,
       async request<T>(method: string, params: readonly unknown[]): Promise<T> {
         const [{ to, data } = {}] = params as [{ to?: string; data?: string }?];
-        if (method !== 'eth_call' || to !== chain.contracts.collateral || !selectors.has(data!)) return rpc.request(method, params);
+        if (method !== 'eth_call' || to !== of || !selectors.has(data!)) return rpc.request(method, params);
         const answer = selectors.get(data!);
         if (answer === undefined) throw new RpcError(method, 3, 'execution reverted', '0x');
         return AbiCoder.defaultAbiCoder().encode(answer[0], answer[1]) as T;
@@ -44,15 +46,21 @@ describe('service: the contracts of a chain', () => {
   const collateral = () => ({ name: 'USD Coin (test)', version: '2', symbol: 'USDC', decimals: 6, address: chain.contracts.collateral });
 
   it('are as the settings say, and tell the stablecoin\'s signing domain', async () => {
-    assert.deepEqual(await checkContracts({ chain, rpc }), { collateral: collateral() });
+    assert.deepEqual(await checkContracts({ chain, rpc }), { collateral: collateral(), shortcomings: [] });
+  });
+
+  it('may be of an earlier version, which is told', async () => {
+    const { shortcomings } = await checkContracts({ chain, rpc: answering({ HALVE_DELAY: undefined }, chain.contracts.oracleResolver) });
+    assert.equal(shortcomings.length, 1);
+    assert.match(shortcomings[0]!, /^chain 31337: its oracleResolver is of an earlier version, .* stays locked\. See "Contracts of an earlier/);
   });
 
   it('need no ERC-5267 of a stablecoin: its name and version do, and version "1" where it has none', async () => {
-    assert.deepEqual(await checkContracts({ chain, rpc: answering({ eip712Domain: undefined }) }), { collateral: collateral() });
+    assert.deepEqual((await checkContracts({ chain, rpc: answering({ eip712Domain: undefined }) })).collateral, collateral());
     const { chainId, contracts } = chain;
     const separator = TypedDataEncoder.hashDomain({ name: 'USD Coin (test)', version: '1', chainId, verifyingContract: contracts.collateral });
     const unversioned = answering({ eip712Domain: undefined, version: undefined, DOMAIN_SEPARATOR: [['bytes32'], [separator]] });
-    assert.deepEqual(await checkContracts({ chain, rpc: unversioned }), { collateral: { ...collateral(), version: '1' } });
+    assert.deepEqual((await checkContracts({ chain, rpc: unversioned })).collateral, { ...collateral(), version: '1' });
   });
 
   it('are refused when the stablecoin signs in another domain, takes no permits, or counts otherwise', async () => {

@@ -8,10 +8,13 @@ export type Json = Record<string, unknown>;
 
 export interface BodyOptions extends Omit<SignOptions, 'nonceOf'> {
   readonly deadline?: bigint;
+  /** What a proposal signs, and permits. */
+  readonly bond?: bigint;
 }
 
 /** A body with which nothing is wrong; every value of its own, so that a test may change it. */
-export function validBody(action: RelayAction, scene: RelayScene, { deadline = BigInt(NOW_S + 3_600), ...options }: BodyOptions = {}): Json {
+export function validBody(action: RelayAction, scene: RelayScene, asked: BodyOptions = {}): Json {
+  const { deadline = BigInt(NOW_S + 3_600), bond = BOND, ...options } = asked;
   const sign = (name: SignedActionName, message: Message, nonceOf?: string): Json => (
     { ...scene.sign(name, { ...message, deadline }, { ...options, ...nonceOf === undefined ? {} : { nonceOf } }).fields });
   const address = lowerCase(owner);
@@ -39,8 +42,8 @@ export function validBody(action: RelayAction, scene: RelayScene, { deadline = B
       return { ...chain, ...fields, amount: '5', ...sign(action, { ...fields, amount: 5n }) };
     }
     case 'propose-resolution': {
-      const signed = sign('propose-resolution', { market: open.address, proposer: address, outcome: true, bond: BOND }, open.marketId);
-      const permit = sign('bond-permit', { owner: address, spender: oracleResolver, value: BOND });
+      const signed = sign('propose-resolution', { market: open.address, proposer: address, outcome: true, bond }, open.marketId);
+      const permit = sign('bond-permit', { owner: address, spender: oracleResolver, value: bond });
       return {
         ...chain, marketAddress: open.address, proposer: address, outcome: true, ...signed,
         bondPermitDeadline: permit['deadline'], bondV: permit['v'], bondR: permit['r'], bondS: permit['s'],

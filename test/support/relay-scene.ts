@@ -43,6 +43,8 @@ export interface ChainState {
   shares: bigint;
   collateral: bigint;
   proposal: { assertionId: string; proposer: string; outcome: boolean } | undefined;
+  /** What the resolver says of a proposal's bond; undefined: it is of an earlier version. */
+  bond: bigint | undefined;
   /** Why a transaction would revert; items of a batch that would. */
   reverts: string | undefined;
   failingItems: readonly number[];
@@ -67,9 +69,8 @@ const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0'
 
 const freshState = (): ChainState => ({
   testnet: true, code: '0x', counter: 5n, approved: false, allowance: 0n, shares: 7_000_000n, collateral: 100_000_000n, proposal: undefined,
-  reverts: undefined, failingItems: [], baseFeePerGas: 10n,
-  balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true, ended: new Map(), endedByNow: new Map(), commitments: [],
-  settledFills: [],
+  bond: BOND, reverts: undefined, failingItems: [], baseFeePerGas: 10n, balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true,
+  ended: new Map(), endedByNow: new Map(), commitments: [], settledFills: [],
 });
 
 /** What the contracts answer to a view. */
@@ -80,6 +81,7 @@ function answerTo({ method, to, args }: ContractCall, state: ChainState): unknow
     case 'marketIdOf': return market?.marketId ?? ZERO;
     case 'resolver': return contracts.oracleResolver;
     case 'bond': return BOND;
+    case 'bondOf': return state.bond;
     case 'yesId': return market?.tokens[0];
     case 'noId': return market?.tokens[1];
     case 'payoutNumerators': return market === won && args[1] === 0 ? 1n : 0n;

@@ -205,7 +205,9 @@ export const getResolution = defineEndpoint({
   ...ofMarket,
   id: 'getResolution', path: '/api/v1/resolution/{marketId}', summary: 'The state of a market\'s resolution',
   description: '`assertion` is present while an assertion is open or was upheld; it is absent after it was rejected by the oracle, or abandoned. `settlementResolution` '
-    + 'is the oracle\'s value: whether the assertion was upheld. The winner is `winningOutcome`. `bondAmount` is in units of 1e-6 of the stablecoin.',
+    + 'is the oracle\'s value: whether the assertion was upheld. The winner is `winningOutcome`. `bondAmount` is in units of 1e-6 of the stablecoin. '
+    + 'Of an expired market that is neither resolved nor has an assertion, the chain tells what can become of it: `proposal` and `halvableFrom`, which are absent '
+    + 'while the chain cannot be read.',
   answer: {
     description: 'The resolution.',
     schema: field.answer('Resolution', {
@@ -222,8 +224,22 @@ export const getResolution = defineEndpoint({
         settlementResolution: Type.Boolean({ description: 'Whether the oracle upheld the assertion; false until `settled`.' }),
         disputed: Type.Boolean(),
       })),
+      proposal: Type.Optional(field.answer('ProposalTaken', {
+        bond: Type.String({ pattern: '^(0|[1-9][0-9]*)$', description: 'What a proposal signs as `bond`, and what its permit is of, in units of 1e-6 of the stablecoin: '
+          + 'the greater of the market\'s own bond and the oracle\'s minimum. At most 10 seconds old; `/users/{address}/nonces` has the present one.' }),
+        refusal: field.orNull(Type.String(), 'Why no proposal is taken at present, whatever it says; null if proposals are taken.'),
+      }, { description: 'Only of an expired standard market without an assertion.' })),
+      halvableFrom: Type.Optional(field.integer('Only of an expired market that is neither resolved nor has an assertion: when the administrator may pay it half to half, '
+        + 'Unix seconds by the chain\'s time. Absent where the chain\'s contracts cannot.')),
     }),
     examples: {
+      'proposable': {
+        marketId: example.marketId, expired: true, resolved: false, proposal: { bond: '500000000', refusal: null }, halvableFrom: example.expiration + 2_592_000,
+      },
+      'refused by the oracle': {
+        marketId: example.marketId, expired: true, resolved: false, halvableFrom: example.expiration + 2_592_000,
+        proposal: { bond: '500000000', refusal: 'the oracle refuses assertions: Unsupported currency' },
+      },
       'paid half to half': { marketId: example.marketId, expired: true, resolved: true, halved: true },
       'open': { marketId: example.marketId, expired: false, resolved: false },
       'assertion active': { marketId: example.marketId, expired: true, resolved: false, assertion },

@@ -105,7 +105,8 @@ export const relayEndpoints: Readonly<Record<RelayAction, RelayEndpoint>> = {
   }),
   'propose-resolution': relayEndpoint('propose-resolution', {
     id: 'relayProposal', summary: 'Propose the outcome of an expired market',
-    description: `${signedAs('propose-resolution')} The proposer posts the market's bond, by an allowance or by the bond's permit, which is required on a mainnet.`,
+    description: `${signedAs('propose-resolution')} The proposer posts the bond, by an allowance or by the bond's permit, which is required on a mainnet. `
+      + 'What `bond` is at present, `/users/{address}/nonces` tells: it rises with the oracle\'s minimum.',
   }),
   'settle-market': relayEndpoint('settle-market', {
     id: 'relaySettlement', summary: 'Settle a market whose dispute window has passed', description: signedAs('settle-market'),
@@ -136,7 +137,8 @@ export const getUserNonces = defineEndpoint({
       owner: { ...Nonce, description: 'Of approvals, splits and merges.' }, token: { ...Nonce, description: 'Of ERC-2612 permits.' },
       markets: Type.Array(field.answer('MarketNonces', {
         marketId: field.Bytes32, contractAddress: field.Address,
-        bond: Type.String({ description: 'What a proposal signs as `bond`, in units of 1e-6, in decimal digits.' }),
+        bond: Type.String({ description: 'What a proposal signs as `bond`, in units of 1e-6, in decimal digits: the bond of the proposal that is there, '
+          + 'else the greater of the market\'s own bond and the oracle\'s minimum at present.' }),
         condition: { ...Nonce, description: 'Of redemptions.' }, market: { ...Nonce, description: 'Of proposals and settlements.' },
       })),
     }),

@@ -76,7 +76,8 @@ const ORACLE = forWallets(optimisticOracle.abi, [
   'claimPayment',
 ]);
 const ORACLE_RESOLVER = forWallets(oracleResolver.abi, [
-  'proposeWithSig', 'settleWithSig', 'proposalOf', 'marketOfAssertion', 'nonces', 'nonceKey', 'revokeKeyedNonce', 'disputeWindow', 'ABANDON_DELAY', 'eip712Domain',
+  'proposeWithSig', 'settleWithSig', 'proposalOf', 'bondOf', 'marketOfAssertion', 'nonces', 'nonceKey', 'revokeKeyedNonce', 'disputeWindow', 'ABANDON_DELAY', 'HALVE_DELAY',
+  'eip712Domain',
 ]);
 const QUICK_RESOLVER = forWallets(quickResolver.abi, ['MAX_PUBLISH_DELAY']);
 const MULTICALL = forWallets(multicall3.abi, ['aggregate3', 'tryAggregate', 'getEthBalance', 'getBlockNumber', 'getCurrentBlockTimestamp']);

@@ -77,8 +77,13 @@ export function settleFirst({ marketId }: SimMarket): Deed {
   };
 }
 
-/** What a view of the oracle returns; undefined for another call. */
+/** What a view of the oracle or its resolver returns; undefined for another call. */
 export function viewOracle(target: string, data: string, { proposals }: ContractState): string | undefined {
+  const { oracleResolver } = abi;
+  // Bonds cost nothing here.
+  if (target === CHAIN.contracts.oracleResolver && oracleResolver.parseTransaction({ data })?.name === 'bondOf') {
+    return oracleResolver.encodeFunctionResult('bondOf', [0n]);
+  }
   const call = target === CHAIN.contracts.oracle ? abi.oracle.parseTransaction({ data }) : null;
   if (call?.name !== 'getAssertion') return undefined;
   const { settled = false, disputed = false, expirationTime = 0, truthful = false } = proposals.get(call.args[0] as string) ?? {};

@@ -61,7 +61,10 @@ export function startRelayer(process: SimProcess, role: RelayerRole): RunningRel
   desk.done.catch(fail);
   runKeeper({
     chain, reads, lane: lane('keeper'), relayer: RELAYER, maxFeePerGas: MAX_FEE, verify: () => watch.verify(), rules: KEEPER_RULES, pollMs: 2_500, now, signal, report,
-    view: { proposals: () => view.openProposals(chain.chainId), nextBlock: () => view.cursor(chain.chainId)?.nextBlock ?? 0 },
+    view: {
+      proposals: () => view.openProposals(chain.chainId), unproposed: () => view.unproposedMarkets(chain.chainId),
+      nextBlock: () => view.cursor(chain.chainId)?.nextBlock ?? 0,
+    },
   }).done.catch(fail);
   const relay = createRelayer({
     keccak256, recovery, now, quota: createQuota({ gasPerOwner: 0n, gasPerToken: 0n }, () => performance.now()),
