@@ -22,7 +22,7 @@ export function decideFailFill(state: State, command: FailFill, position: number
   if (pending === undefined) return rejected('unknown_fill', String(command.fill));
   const { txHash, reason, culprit } = command;
   const failed: FillFailed = { type: 'FillFailed', v: 1, ...fieldsOf(state, command.fill, pending), txHash, reason, culprit };
-  const events: Event[] = [failed, ...defaultOf(state, command, failed)];
+  const events: Event[] = [failed, ...defaultOf(state, command, pending)];
   if (culprit !== 'seller') cancelCulprit(state, pending.buySlot, pending.size, events);
   if (culprit !== 'buyer') cancelCulprit(state, pending.sellSlot, pending.size, events);
   const pull = pullOf(state, failed, position);
@@ -45,10 +45,9 @@ const DEFAULTS: ReadonlySet<FailureReason> = new Set([
 ]);
 
 /** The culprit's default; none when the failure is nobody's doing, or has the same cause as the default before. */
-function defaultOf(state: State, { fill, countDefault, reason, culprit }: FailFill, { buyer, seller }: FillFailed): TraderDefaulted[] {
+function defaultOf(state: State, { fill, countDefault, reason, culprit }: FailFill, { buySlot, sellSlot }: PendingFill): TraderDefaulted[] {
   if (!countDefault || culprit === 'both' || !DEFAULTS.has(reason)) return [];
-  const trader = culprit === 'buyer' ? buyer : seller;
-  const latest = state.traders[state.traderIndex.get(trader)!]!.latestDefault;
+  const { address: trader, latestDefault: latest } = ownerOf(state, culprit === 'buyer' ? buySlot : sellSlot);
   if (latest !== undefined && fill < latest.nextFill) return [];
   const defaults = latest !== undefined && state.now - latest.at <= DEFAULT_MEMORY_MS ? latest.count + 1 : 1;
   const suspendedUntil = defaults < 2 ? null : state.now + suspensionMs(defaults);

@@ -14,8 +14,7 @@ import {
   type Boundary, type ChainCursor, type Market, type OpenProposal, type OpenRelay, type QuickTerms, type State,
 } from '../rules/state.js';
 import type { Engine } from './engine.js';
-import { commitmentsOf, type Commitment } from './commitments.js';
-import { openOrdersOf, type OpenOrder } from './open-orders.js';
+import { commitmentsOf, openOrdersOf, type Commitment, type OpenOrder } from './open-orders.js';
 import { unsettledFills, type UnsettledFill } from './unsettled-fills.js';
 
 export type { ChainCursor, Commitment, OpenOrder, OpenProposal, OpenRelay, UnsettledFill };

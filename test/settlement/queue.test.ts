@@ -90,19 +90,6 @@ describe('settlement: queue: when a batch is due', () => {
     });
   }
 
-  it('after 250 ms without a batch the next fills go at once, whenever they came', () => {
-    const { match, send, due, fillsOf } = story({ quietMs: 250 });
-    match(1, 1_000);
-    deepEqual(fillsOf(send(1_000)), [0]);
-    match(2, 1_001);
-    deepEqual(due(1_249), []);
-    match(1, 1_249);
-    deepEqual(fillsOf(send(1_250)), [1, 2, 3]);
-    deepEqual(due(9_000), []);
-    match(4, 9_000);
-    deepEqual(due(9_000), [4, 5, 6, 7]);
-  });
-
   it('the fills behind a full batch wait from when they came themselves', () => {
     const { match, send, due } = story();
     match(40, 0);

@@ -41,6 +41,8 @@ interface Scene {
   readonly markets: Map<string, WitnessedMarket>;
   /** Nonce floors by chain and trader. */
   readonly floors: Map<string, bigint>;
+  /** By trader: until when new orders are rejected, in milliseconds. */
+  readonly suspensions: Map<string, number>;
   /** Chains to the last block that was advanced to. */
   readonly blocks: Map<number, number>;
   /** Open requests to the relayer. */
@@ -58,7 +60,7 @@ interface WitnessedMarket {
 
 export function createWitness(): Witness {
   const scene: Scene = {
-    position: 0, now: 0, orders: new Map(), fills: [], sides: new Map(), markets: new Map(), floors: new Map(),
+    position: 0, now: 0, orders: new Map(), fills: [], sides: new Map(), markets: new Map(), floors: new Map(), suspensions: new Map(),
     blocks: new Map(), relays: new Map(),
   };
   return {
@@ -129,6 +131,7 @@ function seeEvent(scene: Scene, event: Event, incoming: WitnessedOrder | undefin
       equal(event.orderNumber, scene.position, 'an order\'s number is its position');
       ok(isOpen(scene, event.marketId), 'the market is open');
       ok(!isNonceCancelled(scene, event), 'the nonce is not cancelled');
+      ok(scene.now >= (scene.suspensions.get(event.trader) ?? 0), 'the trader is not suspended');
       const order: WitnessedOrder = { accepted: event, status: 'open', remaining: BigInt(event.size), rested: 0n };
       scene.orders.set(event.orderNumber, order);
       return order;
@@ -219,6 +222,10 @@ function seeChain(scene: Scene, event: ChainEvent): void {
       scene.floors.set(key, BigInt(event.belowNonce));
       return;
     }
+    case 'TraderDefaulted':
+      equal(event.suspendedUntil === null, event.defaults === 1, 'the first default suspends nobody, each further one does');
+      scene.suspensions.set(event.trader, event.suspendedUntil ?? 0);
+      return;
     case 'SettlementSubmitted': ok(event.fills.some((fill) => scene.fills[fill]?.status === 'unsettled'), 'there is something to settle'); return;
     case 'SharesTransferred': ok(BigInt(event.amount) > 0n && scene.markets.get(event.marketId)!.tokens.length === 2, 'shares have tokens'); return;
     case 'ChainAdvanced':
