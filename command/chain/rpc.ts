@@ -1,5 +1,6 @@
 /** JSON-RPC over HTTP to a chain's nodes: asks the first healthy node, then the next when it fails, and never a node of another chain. */
 import { quantityOf } from '../../engine/records/hex.js';
+import { pause } from '../../engine/waiting.js';
 import { ChainUnavailable, RpcError, type Rpc } from './chain.js';
 import { createNode, NodeFailed, type RpcNode } from './rpc-node.js';
 import type { Report } from './report.js';
@@ -35,8 +36,11 @@ export interface NodeHealth {
 export interface ChainRpc extends Rpc {
   /** The nodes in order of preference. */
   nodes(): readonly NodeHealth[];
-  /** The results of all nodes that give one, for decisions that must not depend on a single node. */
-  each<T>(method: string, params: readonly unknown[]): Promise<readonly T[]>;
+  /**
+   * The results of all nodes that give one, for decisions that must not depend on a single node; with `withinMs`, of those that do so in that time.
+   * Never throws.
+   */
+  each<T>(method: string, params: readonly unknown[], withinMs?: number): Promise<readonly T[]>;
 }
 
 /** All nodes are on another chain: the settings are wrong, or the chain was replaced. */
@@ -63,9 +67,11 @@ export function createRpc(options: RpcOptions): ChainRpc {
   return {
     chainId,
     nodes: () => nodes.map((node) => node.health()),
-    async each<T>(method: string, params: readonly unknown[]): Promise<readonly T[]> {
-      const answers = await Promise.allSettled(nodes.map((node) => node.ask(method, params) as Promise<T>));
-      return answers.flatMap((answer) => answer.status === 'fulfilled' ? [answer.value] : []);
+    async each<T>(method: string, params: readonly unknown[], withinMs = Infinity): Promise<readonly T[]> {
+      const results: T[] = [];
+      const asked = Promise.allSettled(nodes.map(async (node) => { results.push(await node.ask(method, params) as T); }));
+      await within(asked, withinMs);
+      return [...results];
     },
     async request<T>(method: string, params: readonly unknown[]): Promise<T> {
       const failures: NodeFailed[] = [];
@@ -83,6 +89,17 @@ export function createRpc(options: RpcOptions): ChainRpc {
       throw new ChainUnavailable(chainId, failures.map((failure) => failure.message).join('; '));
     },
   };
+}
+
+/** Resolves when the work has ended, or after the time. */
+async function within(work: Promise<unknown>, ms: number): Promise<void> {
+  if (ms === Infinity) {
+    await work;
+    return;
+  }
+  const over = new AbortController();
+  await Promise.race([work, pause(ms, over.signal)]);
+  over.abort();
 }
 
 interface SupervisedNode {

@@ -1,11 +1,12 @@
 /** Reads the state of a lane's key from the chain, and broadcasts its transactions. */
+import { quantityOf } from '../../engine/records/hex.js';
 import { ChainUnavailable, RpcError, type Rpc } from '../chain/chain.js';
 import { wantedReceipts, type BroadcastAnswer, type Flight, type Proof, type Receipt, type View } from './flights.js';
 
 /** A chain's nodes behind one interface, or, with `each`, one by one. */
 export interface LaneRpc extends Rpc {
-  /** The results of all nodes that give one; absent when there is only one node. */
-  each?<T>(method: string, params: readonly unknown[]): Promise<readonly T[]>;
+  /** The results of all nodes that give one, in that time if one is given; absent when there is only one node. */
+  each?<T>(method: string, params: readonly unknown[], withinMs?: number): Promise<readonly T[]>;
 }
 
 interface Block { readonly number: string; readonly baseFeePerGas?: string; readonly gasLimit: string }
@@ -30,7 +31,7 @@ export interface Looking {
  */
 export async function lookAt(rpc: LaneRpc, { address, flights, confirmations, isDoubtful }: Looking): Promise<LaneView> {
   const [block, used, tip] = await Promise.all([
-    rpc.request<Block>('eth_getBlockByNumber', ['latest', false]), rpc.request<string>('eth_getTransactionCount', [address, 'latest']), priorityFee(rpc),
+    rpc.request<Block>('eth_getBlockByNumber', ['latest', false]), rpc.request<string>('eth_getTransactionCount', [address, 'latest']), tipOfNodes(rpc),
   ]);
   if (block.baseFeePerGas === undefined) throw new Error(`chain ${rpc.chainId} has no base fee: only chains with EIP-1559 are supported`);
   const head = Number(block.number);
@@ -58,6 +59,17 @@ async function prove(rpc: LaneRpc, { address, block }: { address: string; block:
     rpc.each?.<string>('eth_getTransactionCount', [address, 'latest']) ?? [],
   ]);
   return { finalCount: final === undefined ? undefined : Number(final), nodeCounts: each.map(Number) };
+}
+
+/** A node that has not told its tip by then is left out. */
+const TIP_MS = 1_000;
+
+/** The median of what the nodes suggest, the lower one of two: a single node that lies cannot make transactions dear. */
+async function tipOfNodes(rpc: LaneRpc): Promise<bigint> {
+  const told = await rpc.each?.<unknown>('eth_maxPriorityFeePerGas', [], TIP_MS) ?? [];
+  const tips = told.flatMap((tip) => quantityOf(tip) ?? []).sort((a, b) => a - b);
+  const median = tips[Math.floor((tips.length - 1) / 2)];
+  return median === undefined ? priorityFee(rpc) : BigInt(median);
 }
 
 /** The node's suggested priority fee; 0 when it has none: the lane's minimum then applies. */
