@@ -46,8 +46,12 @@ export interface LackAsked {
 /** What a key lacks for a transaction at present: cheaper gas, or more of the chain's coin; undefined when it lacks nothing. */
 export function lackOf({ baseFeePerGas, balance }: Funds, { chainId, address, whose, maxFeePerGas, gasLimit }: LackAsked): string | undefined {
   if (baseFeePerGas > maxFeePerGas) return `gas costs ${baseFeePerGas} wei on chain ${chainId}, and ${whose} offers ${maxFeePerGas} at most`;
-  const price = 2n * baseFeePerGas < maxFeePerGas ? 2n * baseFeePerGas : maxFeePerGas;
-  return balance < gasLimit * price ? `${whose}'s key ${address} is short of gas on chain ${chainId}` : undefined;
+  return balance < gasLimit * priceOf({ baseFeePerGas }, maxFeePerGas) ? `${whose}'s key ${address} is short of gas on chain ${chainId}` : undefined;
+}
+
+/** What a unit of gas may cost within the next blocks, in wei. */
+export function priceOf({ baseFeePerGas }: Pick<Funds, 'baseFeePerGas'>, maxFeePerGas: bigint): bigint {
+  return 2n * baseFeePerGas < maxFeePerGas ? 2n * baseFeePerGas : maxFeePerGas;
 }
 
 /** The time of the next block in seconds: contracts compare their windows with it, not with this machine's clock. Throws ChainUnavailable. */
@@ -69,6 +73,8 @@ export interface SimulatedCall {
   readonly to: string;
   readonly data: string;
   readonly gasLimit: bigint;
+  /** In wei, what `from` must be able to pay. Without it, code that the call runs sees a price of 0, and may do otherwise than in a transaction. */
+  readonly gasPrice?: bigint;
 }
 
 export function createChainReads({ contracts }: Pick<Chain, 'contracts'>, nodes: Rpc): ChainReads {
@@ -89,9 +95,10 @@ export function createChainReads({ contracts }: Pick<Chain, 'contracts'>, nodes:
       return decodeAggregate(answer).map(({ success, returnData }, i) => success ? decoded(calls[i], returnData) : undefined);
     },
     code: (address) => request<string>('eth_getCode', [address, 'latest']),
-    async simulate({ from, to, data, gasLimit }) {
+    async simulate({ from, to, data, gasLimit, gasPrice }) {
+      const price = gasPrice === undefined ? {} : { gasPrice: hex(gasPrice) };
       try {
-        return { returned: await nodes.request<string>('eth_call', [{ from, to, data, gas: hex(gasLimit) }, 'pending']) };
+        return { returned: await nodes.request<string>('eth_call', [{ from, to, data, gas: hex(gasLimit), ...price }, 'pending']) };
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;
         if (isRevert(error)) return { reverted: error.data === undefined ? textOf(error) : reasonOfRevert(error.data) };

@@ -8,6 +8,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { ChainUnavailable } from './chain.js';
 import type { Holdings, HoldingsQuestion } from './holdings.js';
+import type { PermitAsked } from './permit-check.js';
 import { claimOf, type Claim, type Reservations } from './reservations.js';
 
 export interface ExposureParts {
@@ -24,6 +25,8 @@ export interface ExposureParts {
   /** Resolves when the history has reached the chain's latest final block. Throws ChainUnavailable. */
   readonly catchUp: () => Promise<void>;
   readonly readHoldings: (question: HoldingsQuestion) => Promise<Holdings>;
+  /** Whether the stablecoin would take a permit; see createPermitCheck. */
+  readonly permitHolds: (asked: PermitAsked) => Promise<boolean>;
   /** The ERC-1155 id of a market's YES or NO shares. */
   readonly tokenOf: (marketId: string, outcome: MarketOutcome) => bigint | undefined;
 }
@@ -41,6 +44,12 @@ export interface Exposure {
 const MAX_TRIES = 10;
 
 export function createExposure(parts: ExposureParts): Exposure {
+  /** A permit that the token would accept replaces the allowance. */
+  async function allowanceOf({ trader: owner, permit }: PlaceOrder, { allowance, permitNonce }: Holdings): Promise<bigint> {
+    if (permit === undefined || BigInt(permit.nonce) !== permitNonce) return allowance;
+    return await parts.permitHolds({ owner, permit }) ? BigInt(permit.value) : allowance;
+  }
+
   /** Checks and reserves in one turn of the event loop, so that no other order comes between the two. */
   async function attempt(order: PlaceOrder): Promise<(() => void) | Shortage> {
     const claim = claimOf({ ...order, size: BigInt(order.size) });
@@ -52,8 +61,9 @@ export function createExposure(parts: ExposureParts): Exposure {
       }
       const token = claim.kind === 'shares' ? parts.tokenOf(claim.marketId, claim.outcome) : undefined;
       const holdings = await parts.readHoldings({ trader: order.trader, tokens: token === undefined ? [] : [token], block });
+      const allowance = claim.kind === 'shares' ? 0n : await allowanceOf(order, holdings);
       if (parts.recordedBlock() !== block) continue;
-      return judge(claim, order, { holdings, block, reserved: parts.reservations.promised(claim) }) ?? parts.reservations.hold(claim);
+      return judge(claim, { holdings, allowance, block, reserved: parts.reservations.promised(claim) }) ?? parts.reservations.hold(claim);
     }
     throw new ChainUnavailable(parts.chainId, 'the history has not reached a final block of the chain');
   }
@@ -91,11 +101,11 @@ interface Shortage {
 }
 
 function judge(
-  claim: Claim, order: PlaceOrder, { holdings, block, reserved }: { holdings: Holdings; block: number; reserved: bigint },
+  claim: Claim, { holdings, allowance, block, reserved }: { holdings: Holdings; allowance: bigint; block: number; reserved: bigint },
 ): Shortage | undefined {
   const unit = unitOf(claim);
   const available = claim.kind === 'collateral' ? holdings.collateral : holdings.shares[0] ?? 0n;
-  const movable = claim.kind === 'collateral' ? allowanceOf(order, holdings) : holdings.approved ? available : 0n;
+  const movable = claim.kind === 'collateral' ? allowance : holdings.approved ? available : 0n;
   if (claim.amount + reserved > available * unit) return { code: 'insufficient_balance', claim, available, reserved, block };
   if (claim.amount + reserved > movable * unit) return { code: 'insufficient_allowance', claim, available: movable, reserved, block };
   return undefined;
@@ -104,11 +114,6 @@ function judge(
 /** How many of the claim's units are a unit of 1e-6. */
 function unitOf({ kind }: Claim): bigint {
   return kind === 'collateral' ? UNIT : 1n;
-}
-
-/** A permit that the token would accept replaces the allowance. */
-function allowanceOf({ permit }: PlaceOrder, { allowance, permitNonce }: Holdings): bigint {
-  return permit !== undefined && BigInt(permit.nonce) === permitNonce ? BigInt(permit.value) : allowance;
 }
 
 function refusal(shortage: Shortage, { confirmations, latestBlock }: Pick<ExposureParts, 'confirmations' | 'latestBlock'>): RequestError {

@@ -1,6 +1,6 @@
 /** JSON-RPC over HTTP to a chain's nodes: asks the first healthy node, then the next when it fails, and never a node of another chain. */
 import { quantityOf } from '../../engine/records/hex.js';
-import { pause } from '../../engine/waiting.js';
+import { within } from '../../engine/waiting.js';
 import { ChainUnavailable, RpcError, type Rpc } from './chain.js';
 import { createNode, NodeFailed, type RpcNode } from './rpc-node.js';
 import type { Report } from './report.js';
@@ -70,7 +70,7 @@ export function createRpc(options: RpcOptions): ChainRpc {
     async each<T>(method: string, params: readonly unknown[], withinMs = Infinity): Promise<readonly T[]> {
       const results: T[] = [];
       const asked = Promise.allSettled(nodes.map(async (node) => { results.push(await node.ask(method, params) as T); }));
-      await within(asked, withinMs);
+      await (withinMs === Infinity ? asked : within(asked, withinMs));
       return [...results];
     },
     async request<T>(method: string, params: readonly unknown[]): Promise<T> {
@@ -89,17 +89,6 @@ export function createRpc(options: RpcOptions): ChainRpc {
       throw new ChainUnavailable(chainId, failures.map((failure) => failure.message).join('; '));
     },
   };
-}
-
-/** Resolves when the work has ended, or after the time. */
-async function within(work: Promise<unknown>, ms: number): Promise<void> {
-  if (ms === Infinity) {
-    await work;
-    return;
-  }
-  const over = new AbortController();
-  await Promise.race([work, pause(ms, over.signal)]);
-  over.abort();
 }
 
 interface SupervisedNode {

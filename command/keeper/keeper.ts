@@ -52,6 +52,8 @@ export interface Keeper {
 
 /** Several times what the project's oracle needs (docs/performance.md, "Gas"): another oracle may need more. Unused gas is not paid for. */
 export const KEEPER_GAS = 600_000n;
+/** Before users' requests, which the same key sends: what the keeper settles pays everybody in the market. */
+const KEEPER_PRIORITY = 1;
 
 /** Starts the keeper. Every failure is reported and retried with growing pauses. */
 export function runKeeper(options: KeeperOptions): Keeper {
@@ -104,7 +106,7 @@ class KeeperRound {
     await verify();
     const id = idOf(chainId, proposal, requests.list());
     const data = encodeCall(this.onOracle('settleAssertion', assertionId));
-    await requests.ask({ id, to: contracts.oracle, data, gasLimit: KEEPER_GAS, note: { assertionId } });
+    await requests.ask({ id, to: contracts.oracle, data, gasLimit: KEEPER_GAS, note: { assertionId }, priority: KEEPER_PRIORITY });
     report('note', `chain ${chainId}: nobody has settled assertion ${assertionId} of market ${marketId}: the keeper does`);
   }
 

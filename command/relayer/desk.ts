@@ -9,6 +9,7 @@ import { RequestError } from '../../engine/records/errors.js';
 import { backoffMs, createBell, pause } from '../../engine/waiting.js';
 import { errorText, type Report } from '../chain/report.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
+import { createAdmission, type Admission } from './turns/admission.js';
 import { judge, neverSent, type EndingParts } from './endings.js';
 import { laneIdOf, readRelayNote, type RelayNote } from './note.js';
 
@@ -53,6 +54,8 @@ const REMEMBERED = 10_000;
 /** A checked request. */
 export interface Order {
   readonly note: RelayNote;
+  /** Names the bearer token, for its turn. */
+  readonly token: string;
   readonly claims: RequestRelay['claims'];
   readonly call: { readonly to: string; readonly data: string };
   readonly gasLimit: bigint;
@@ -86,6 +89,8 @@ export interface Desk {
   find(requestId: string): Promise<string> | undefined;
   /** How a request ended, if that was lately and in this process. */
   ended(requestId: string): EndedRelay | undefined;
+  /** When a transaction for this owner was last seen to have reverted, in milliseconds since the Unix epoch, if that was in this process. */
+  revertedAt(owner: string): number | undefined;
   /** Why nothing can be sent at present; undefined when something can. */
   trouble(): string | undefined;
   status(): DeskStatus;
@@ -110,7 +115,8 @@ export function openDesk(options: DeskOptions): Desk {
   const desk = new RunningDesk(options, { ...DESK_TIMINGS, ...options.timings });
   return {
     done: desk.run(), send: (order) => desk.send(order), find: (requestId) => desk.find(requestId), ended: (requestId) => desk.endedLately(requestId),
-    refuseUsed: (nonces) => { desk.refuseUsed(nonces); }, trouble: () => desk.trouble(), status: () => desk.status(),
+    refuseUsed: (nonces) => { desk.refuseUsed(nonces); }, revertedAt: (owner) => desk.revertedAt(owner),
+    trouble: () => desk.trouble(), status: () => desk.status(),
   };
 }
 
@@ -122,11 +128,19 @@ class RunningDesk {
   private waiting: string | undefined;
   private readonly open = new Map<string, OpenRequest>();
   private readonly ended = new LRUCache<string, EndedRelay>({ max: REMEMBERED });
+  private readonly reverted = new LRUCache<string, number>({ max: REMEMBERED });
   private catchingUp = false;
-  /** Rings when a request has got a hash or has ended. */
+  private readonly admission: Admission;
+  /** Rings when a request has got a hash or has ended, and when it is a request's turn. */
   private readonly changed = createBell();
 
-  constructor(private readonly options: DeskOptions, private readonly timings: DeskTimings) {}
+  constructor(private readonly options: DeskOptions, private readonly timings: DeskTimings) {
+    const { now, signal } = options;
+    this.admission = createAdmission({
+      unsigned: () => [...this.open.values()].filter(isUnsigned).length, trouble: () => this.trouble(), bell: this.changed,
+      withinMs: timings.answerWithinMs, now, signal,
+    });
+  }
 
   async run(): Promise<void> {
     const { signal, report, chainId } = this.options;
@@ -152,13 +166,24 @@ class RunningDesk {
     this.changed.ring();
   }
 
-  async send({ note, claims, call, gasLimit, recheck }: Order): Promise<string> {
+  async send(order: Order): Promise<string> {
+    const { note: { requestId, owner }, token } = order;
+    const asked = await this.admission.enter({ token, owner });
+    try {
+      if (!this.open.has(requestId)) await this.ask(order);
+    } finally {
+      asked();
+    }
+    return this.hashOf(requestId);
+  }
+
+  /** Records the request and asks the lane for it. */
+  private async ask({ note, claims, call, gasLimit, recheck }: Order): Promise<void> {
     const { requestId, action, owner, nonces } = note;
     const { history, chainId, now } = this.options;
     const { held } = this;
     const trouble = this.trouble();
     if (trouble !== undefined || held === undefined) throw unavailable(trouble ?? 'the relayer is not ready');
-    if (this.open.has(requestId)) return this.hashOf(requestId);
     this.refuseUsed(nonces);
     const request: OpenRequest = { nonces, laneId: undefined, txHashes: [], asking: true, over: undefined };
     this.open.set(requestId, request);
@@ -177,7 +202,6 @@ class RunningDesk {
     } finally {
       request.asking = false;
     }
-    return this.hashOf(requestId);
   }
 
   /** The history has every order that came before the request. A request that must not be sent for it ends, and the error is thrown on. */
@@ -205,6 +229,10 @@ class RunningDesk {
 
   endedLately(requestId: string): EndedRelay | undefined {
     return this.ended.get(requestId);
+  }
+
+  revertedAt(owner: string): number | undefined {
+    return this.reverted.get(owner);
   }
 
   trouble(): string | undefined {
@@ -308,7 +336,9 @@ class RunningDesk {
       if (change.status.kind === 'refused' || change.status.kind === 'ended') request.over = change;
       this.open.set(note.requestId, request);
     }
-    if (changes.length > 0) this.changed.ring();
+    if (changes.length === 0) return;
+    this.changed.ring();
+    this.admission.letIn();
   }
 
   private saw(state: LaneState | undefined): void {
@@ -322,9 +352,12 @@ class RunningDesk {
     const note = readRelayNote(over.note);
     if (note === undefined || (status.kind !== 'refused' && status.kind !== 'ended')) return;
     const { txHash, results } = await judge(note, status, txHashes, this.options.endings);
+    const succeeded = results.every((result) => result.succeeded);
+    // Where somebody else has brought the message first, ours reverts and nobody is to blame.
+    if (!succeeded && status.kind === 'ended' && status.ending.kind === 'mined' && !status.ending.succeeded) this.reverted.set(note.owner, this.options.now());
     await this.end(requestId, txHash, results);
     await held.forget([over.id]);
-    this.ended.set(requestId, { txHash, succeeded: results.every(({ succeeded }) => succeeded) });
+    this.ended.set(requestId, { txHash, succeeded });
     this.open.delete(requestId);
     this.changed.ring();
   }
@@ -334,6 +367,11 @@ class RunningDesk {
     const sent = txHash === undefined ? {} : { txHash };
     await history.record({ kind: 'EndRelay', v: 1, at: now(), requestId, chainId, ...sent, results: results.map((result) => ({ ...result })) });
   }
+}
+
+/** Whether the lane has been asked for it and has done nothing yet. */
+function isUnsigned({ asking, txHashes, over }: OpenRequest): boolean {
+  return !asking && txHashes.length === 0 && over === undefined;
 }
 
 function unavailable(detail: string): RequestError {

@@ -11,7 +11,7 @@ import type { SignerRecovery } from '../signing/recover.js';
 import { signingDomains, type SigningGrounds } from '../signing/signed-actions.js';
 import { decodeAggregate, reasonOfRevert } from '../chain/abi.js';
 import { parseRelayRequest, type RelayAction, type RelayRequest } from './bodies.js';
-import { lackOf, type ChainReads } from '../chain/chain-reads.js';
+import { lackOf, priceOf, type ChainReads, type Funds } from '../chain/chain-reads.js';
 import { coverCheck } from './cover.js';
 import type { Desk, EndedRelay } from './desk.js';
 import { isReached, sharesToRedeem } from './goals.js';
@@ -74,6 +74,9 @@ export type Relay = (asked: RelayAsked) => Promise<Relayed>;
 /** A signature may count for so long at most. */
 export const MAX_DEADLINE_S = 30 * 86_400;
 
+/** How long nothing is sent for an owner whose account has code after a transaction has reverted. */
+export const CODE_PAUSE_MS = 3_600_000;
+
 /** Throws RequestError for the first fault. The same request, also many at once or after a restart, becomes one transaction. */
 export function createRelayer(parts: RelayerParts): Relay {
   const inFlight = new Map<string, Promise<Relayed>>();
@@ -97,13 +100,13 @@ export function createRelayer(parts: RelayerParts): Relay {
     const { plan, markets } = await planWithin(request, on);
     refuseFarDeadlines(plan, parts.now());
     const spaces = plan.parts.map((part) => nonceSpaceOf(part, plan.owner, on.chain.contracts));
-    const nonces = await readNonces(on, plan.owner, spaces);
+    const { nonces, hasCode } = await readNonces(on, plan.owner, spaces);
     const verdict = rightSigner(plan, check(plan, spaces, ({ id }) => nonces.get(id) ?? 0n));
     const key = `${plan.chainId}:${verdict.kind === 'used' ? '' : verdict.requestId}`;
     // Between here and the entry in `inFlight` nothing waits, so of requests at once the first one carries out and the others share.
     const shared = verdict.kind === 'used' ? undefined : inFlight.get(key);
     if (shared !== undefined) return shared;
-    const work = carryOut({ plan, markets, on, verdict, token, parts });
+    const work = carryOut({ plan, markets, on, verdict, token, hasCode, parts });
     if (verdict.kind !== 'used') {
       inFlight.set(key, work);
       const forget = (): void => { inFlight.delete(key); };
@@ -131,16 +134,24 @@ async function planWithin(request: RelayRequest, { chain, reads, isKnownMarket }
   return { plan: planOf(request, { contracts, markets }), markets };
 }
 
-/** Reads the next nonce of each space. Throws RequestError for a contract wallet. */
-async function readNonces({ reads }: RelayChain, owner: string, spaces: readonly NonceSpace[]): Promise<ReadonlyMap<string, bigint>> {
+interface OwnerState {
+  /** The next nonces by the ids of their spaces. */
+  readonly nonces: ReadonlyMap<string, bigint>;
+  /** The account delegates to a contract (EIP-7702), which may run in a transaction. */
+  readonly hasCode: boolean;
+}
+
+/** Reads what is signed against. Throws RequestError for a contract wallet. */
+async function readNonces({ reads }: RelayChain, owner: string, spaces: readonly NonceSpace[]): Promise<OwnerState> {
   const [code, nonces] = await Promise.all([reads.code(owner), reads.views(spaces.map(({ call }) => call), 'latest')]);
   // An account with a key that delegates to a contract (EIP-7702) can sign.
   if (code !== '0x' && !code.toLowerCase().startsWith('0xef0100')) throw new RequestError('relay_contract_wallet');
-  return new Map(spaces.map(({ id }, i) => {
+  const byId = spaces.map(({ id }, i): [string, bigint] => {
     const nonce = nonces[i];
     if (typeof nonce !== 'bigint') throw unavailable('a nonce cannot be read');
     return [id, nonce];
-  }));
+  });
+  return { nonces: new Map(byId), hasCode: code !== '0x' };
 }
 
 function refuseFarDeadlines({ parts }: Plan, nowMs: number): void {
@@ -163,6 +174,8 @@ interface Work {
   readonly on: RelayChain;
   readonly verdict: RightVerdict;
   readonly token: string;
+  /** The owner's account runs code. */
+  readonly hasCode: boolean;
   readonly parts: RelayerParts;
 }
 
@@ -178,20 +191,21 @@ async function carryOut(work: Work): Promise<Relayed> {
   }
   const nonces = verdict.used.map(({ space, nonce }) => [space.id, String(nonce)] as const);
   desk.refuseUsed(nonces);
+  if (work.hasCode) refuseCode(plan, on, parts.now());
   refuseExpired(plan, parts.now());
   const claims = await claimsOf(work);
-  await simulate(plan, on);
+  const funds = await enoughFunds(plan, on);
+  await simulate(plan, on, funds);
   const recheck = await coverCheck(plan, { ...on, markets: work.markets });
   recheck();
   const gas = { owner: plan.owner, token, gas: plan.gasLimit };
   parts.quota.take(gas);
   const { action, owner, goals, call, gasLimit } = plan;
   try {
-    const { block } = await enoughFunds(plan, on);
     const trouble = desk.trouble();
     if (trouble !== undefined) throw unavailable(trouble);
-    const note = { requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: block };
-    const txHash = await desk.send({ note, claims, call, gasLimit, recheck });
+    const note = { requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: funds.block };
+    const txHash = await desk.send({ note, token, claims, call, gasLimit, recheck });
     on.lacks(undefined);
     return { txHash, status: 'pending' };
   } catch (error) {
@@ -200,7 +214,7 @@ async function carryOut(work: Work): Promise<Relayed> {
   }
 }
 
-/** The transaction that the same request has already; undefined when there is none, or when it ended in vain and the nonce is unused. */
+/** The transaction that the same request has already; undefined when there is none. Throws RequestError when it ended in vain, its nonce unused. */
 async function knownTransaction(verdict: RightVerdict, { desk, ended, readModelCaughtUp }: RelayChain): Promise<Relayed | undefined> {
   if (verdict.kind !== 'next' && verdict.kind !== 'repeat') return undefined;
   const open = desk.find(verdict.requestId);
@@ -211,13 +225,25 @@ async function knownTransaction(verdict: RightVerdict, { desk, ended, readModelC
     await readModelCaughtUp();
     over = await ended(verdict.requestId);
   }
-  if (over?.txHash === undefined || (verdict.kind === 'next' && !over.succeeded)) return undefined;
+  if (over?.txHash === undefined) return undefined;
+  // Sent again it would most likely do the same again, at the relayer's cost.
+  if (verdict.kind === 'next' && !over.succeeded) throw new RequestError('relay_in_vain', `in transaction ${over.txHash}`);
   return { txHash: over.txHash, status: 'confirmed' };
 }
 
 function refuseExpired({ parts, ...plan }: Plan, nowMs: number): void {
   const at = parts.findIndex(({ signature }) => signature.deadline < BigInt(Math.floor(nowMs / 1_000)));
   if (at >= 0) throw new RequestError('relay_would_revert', `${place({ ...plan, parts }, at)}ExpiredSignature(${parts[at]?.signature.deadline})`);
+}
+
+/**
+ * The code of an account runs in a split, whose shares it receives, and may use up the gas as it likes once it is on the chain. Throws RequestError
+ * for a split, and for an hour after a transaction for the owner has reverted.
+ */
+function refuseCode({ owner, goals }: Plan, { desk }: RelayChain, nowMs: number): void {
+  if (goals.some(({ kind }) => kind === 'split')) throw new RequestError('relay_contract_wallet', 'a split runs the code of the account that gets the shares');
+  const leftMs = (desk.revertedAt(owner) ?? -Infinity) + CODE_PAUSE_MS - nowMs;
+  if (leftMs > 0) throw new RequestError('relay_owner_paused', '', [], { retryAfterS: Math.ceil(leftMs / 1_000) });
 }
 
 /** What each redemption will pay, by the shares that its owner has now; nothing for other actions. Throws RequestError when nothing is left. */
@@ -243,8 +269,8 @@ async function claimsOf({ plan, markets, on: { chain: { contracts }, reads } }: 
 }
 
 /** Throws RequestError with the contract's reason when the transaction, or an item of the batch, would fail in the next block. */
-async function simulate(plan: Plan, { reads, relayer }: RelayChain): Promise<void> {
-  const answer = await reads.simulate({ from: relayer, ...plan.call, gasLimit: plan.gasLimit });
+async function simulate(plan: Plan, { reads, relayer, maxFeePerGas }: RelayChain, funds: Funds): Promise<void> {
+  const answer = await reads.simulate({ from: relayer, ...plan.call, gasLimit: plan.gasLimit, gasPrice: priceOf(funds, maxFeePerGas) });
   if ('reverted' in answer) throw new RequestError('relay_would_revert', answer.reverted);
   if (plan.action !== 'batch-ctf-redemption') return;
   for (const [i, { success, returnData }] of decodeAggregate(answer.returned).entries()) {
@@ -252,11 +278,11 @@ async function simulate(plan: Plan, { reads, relayer }: RelayChain): Promise<voi
   }
 }
 
-/** Throws RequestError when gas costs more than the lane may offer, or the key cannot pay for this transaction. Returns the newest block. */
-async function enoughFunds({ gasLimit }: Plan, { chain: { chainId }, reads, relayer, maxFeePerGas, lacks }: RelayChain) {
+/** Throws RequestError when gas costs more than the lane may offer, or the key cannot pay for this transaction. */
+async function enoughFunds({ gasLimit }: Plan, { chain: { chainId }, reads, relayer, maxFeePerGas, lacks }: RelayChain): Promise<Funds> {
   const funds = await reads.funds(relayer);
   const lack = lackOf(funds, { chainId, address: relayer, whose: 'the relayer', maxFeePerGas, gasLimit });
-  if (lack === undefined) return { block: funds.block };
+  if (lack === undefined) return funds;
   lacks(lack);
   throw unavailable(lack);
 }

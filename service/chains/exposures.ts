@@ -1,6 +1,8 @@
 /** The exposure check of a chain in one process: its reservations are kept up to date by the replica's steps. */
+import { createChainReads } from '../../command/chain/chain-reads.js';
 import { createExposure, type Exposure } from '../../command/chain/exposure.js';
 import { createHoldingsReader } from '../../command/chain/holdings.js';
+import { createPermitCheck } from '../../command/chain/permit-check.js';
 import { createReservations, type Reservations } from '../../command/chain/reservations.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { recordedBlock } from '../../engine/run/view.js';
@@ -20,7 +22,8 @@ export function createExposures(
   return createExposure({
     chainId, reservations: reservationsOf(replica, chainId), recordedBlock: () => recordedBlock(view, chainId), trouble: () => watch.trouble(),
     confirmations: chain.confirmations, latestBlock: () => watch.latestBlock(),
-    catchUp: () => watch.catchUp(), readHoldings: createHoldingsReader({ chain, rpc: clientRpc }),
+    catchUp: () => watch.catchUp(), permitHolds: createPermitCheck(chain, createChainReads(chain, clientRpc)),
+    readHoldings: createHoldingsReader({ chain, rpc: clientRpc }),
     tokenOf: (marketId, outcome) => view.market(marketId)?.tokens?.[outcome],
   });
 }

@@ -28,7 +28,7 @@ function stack({ blocks = { 5: rich }, recorded, final = recorded ?? 5, open = [
   const chain = {
     blocks: { ...blocks } as Record<number, Holdings | Error>, recorded, final, reads: [] as string[], trouble: undefined as string | undefined,
     whileReading: () => { /* as is */ },
-    latest: undefined as number | undefined,
+    latest: undefined as number | undefined, permitHolds: true,
   };
   const reservations = createReservations({ isHere: (marketId) => marketId !== foreignMarket, traderOf: () => trader });
   for (const order of open) if (order.chainId === CHAIN) reservations.addOrder({ ...order, trader, size: order.remaining });
@@ -45,6 +45,7 @@ function stack({ blocks = { 5: rich }, recorded, final = recorded ?? 5, open = [
       const holdings = chain.blocks[block]!;
       return holdings instanceof Error ? Promise.reject(holdings) : Promise.resolve(tokens.length === 0 ? { ...holdings, shares: [] } : holdings);
     },
+    permitHolds: () => Promise.resolve(chain.permitHolds),
     tokenOf: (marketId, outcome) => marketId === market ? BigInt(outcome + 1) : undefined,
   });
   return { chain, exposure, reservations };
@@ -91,6 +92,13 @@ describe('exposure', () => {
     (await exposure.hold(order({ permit })))();
     assert.deepEqual(await refusal(exposure, order({ permit: { ...permit, nonce: '6' } })), short('insufficient_allowance', 5n * UNITS, 0n, 0n));
     assert.deepEqual(await refusal(exposure, order({ permit: { ...permit, value: '1' } })), short('insufficient_allowance', 5n * UNITS, 1n, 0n));
+  });
+
+  it('does not count a permit that the stablecoin would not take', async () => {
+    const { exposure, chain } = stack({ blocks: { 5: { ...rich, allowance: 1n } }, recorded: 5 });
+    chain.permitHolds = false;
+    const permit = { nonce: '0', value: String(5n * UNITS), deadline: '2000000000', v: 27 as const, r: market, s: market };
+    assert.deepEqual(await refusal(exposure, order({ permit })), short('insufficient_allowance', 5n * UNITS, 1n, 0n));
   });
 
   it('sums open bids of the chain in every market, exactly, and leaves asks and other chains out', async () => {

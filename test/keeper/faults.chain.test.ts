@@ -127,8 +127,8 @@ describe('keeper: faults', function () {
     const other = await due('Not settled yet?');
     proposals = [proposal, other];
     await asked();
-    const [request] = await rowsOf(database.url, 'select note from lane.requests');
-    assert.deepEqual([request?.['note'], (await requests()).length, process.simulations()], [{ assertionId: other.assertionId }, 1, 1]);
+    const [request] = await rowsOf(database.url, 'select note, priority from lane.requests');
+    assert.deepEqual([request, (await requests()).length, process.simulations()], [{ note: { assertionId: other.assertionId }, priority: 1 }, 1, 1]);
   });
 
   it('settled by somebody else in the same block: its transaction reverts, which is told, and there is no second one', async () => {

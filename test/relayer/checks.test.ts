@@ -53,6 +53,8 @@ const LADDER: readonly Fault[] = [
   { what: 's is another one', answer: [400, /the signature is not the owner's of this message.* with the present nonce/], spoil: (body) => { signed(body)['s'] = `0x${'11'.repeat(32)}`; } },
   { what: 'the nonce is used', answer: [409, /^the signature's nonce is used already/], spoil: (_, { state }) => { state.counter += 1n; } },
   { what: 'the owner has no shares', of: REDEMPTIONS, answer: [422, /there is nothing to redeem/], spoil: (_, { state }) => { state.shares = 0n; } },
+  { what: 'gas is too dear', answer: [503, /gas costs 1001 wei on chain 137, and the relayer offers 1000 at most/], spoil: (_, { state }) => { state.baseFeePerGas = 1_001n; } },
+  { what: 'the key is short of gas', answer: [503, /is short of gas on chain 137/], spoil: (_, { state }) => { state.balance = 1n; } },
   { what: 'the contract refuses', answer: [422, /the transaction would fail, so it is not sent: .*SomeError\(7\)/], spoil: (_, { state }) => { state.reverts = 'SomeError(7)'; } },
   {
     what: 'orders need what it takes', of: [...SETS, 'propose-resolution'], answer: [409, /^open orders or unsettled fills need what this would take away/],
@@ -68,8 +70,6 @@ const LADDER: readonly Fault[] = [
       scene.restart();
     },
   },
-  { what: 'gas is too dear', answer: [503, /gas costs 1001 wei on chain 137, and the relayer offers 1000 at most/], spoil: (_, { state }) => { state.baseFeePerGas = 1_001n; } },
-  { what: 'the key is short of gas', answer: [503, /is short of gas on chain 137/], spoil: (_, { state }) => { state.balance = 1n; } },
   { what: 'the lane is stuck', answer: [503, /^the relayer cannot send at the moment.*: the lane is stuck/], spoil: (_, { state }) => { state.trouble = 'the lane is stuck'; } },
 ];
 
@@ -189,9 +189,28 @@ describe('relayer: checks', () => {
         assert.equal((await answerTo(action, body))[0], 200);
       });
 
-      it('is answered for an account that delegates to a contract: its key still signs', async () => {
-        scene.state.code = `0xef0100${'12'.repeat(20)}`;
-        assert.equal((await answerTo(action, validBody(action, scene)))[0], 200);
+      describe('of an account that delegates to a contract', () => {
+        beforeEach(() => { scene.state.code = `0xef0100${'12'.repeat(20)}`; });
+
+        it('is answered, since its key still signs, but for a split, which runs its code', async () => {
+          const answer = await answerTo(action, validBody(action, scene));
+          if (action === 'ctf-split') assertAnswer(answer, [422, /^contract wallets are not supported.*a split runs the code of the account/]);
+          else assert.equal(answer[0], 200, answer[1]);
+        });
+
+        it('is refused for an hour after a transaction has reverted', async () => {
+          scene.state.revertedAtMs = NOW_S * 1_000 - 3_599_000;
+          if (action !== 'ctf-split') assertAnswer(await answerTo(action, validBody(action, scene)), [429, /^a transaction for this owner reverted/]);
+          scene.state.revertedAtMs = NOW_S * 1_000 - 3_600_000;
+          if (action !== 'ctf-split') assert.equal((await answerTo(action, validBody(action, scene)))[0], 200);
+          Object.assign(scene.state, { code: '0x', revertedAtMs: NOW_S * 1_000 });
+          assert.equal((await answerTo(action, validBody(action, scene, { deadline: BigInt(NOW_S + 60) })))[0], 200, 'a key alone is not paused');
+        });
+      });
+
+      it('is simulated with a price of gas, so that no code sees that nothing is paid', async () => {
+        scene.state.revertsWhenPaid = 'Paid()';
+        assertAnswer(await answerTo(action, validBody(action, scene)), [422, /the transaction would fail, so it is not sent: .*Paid\(\)/]);
       });
 
       it('is refused when the deadline has passed, with the contract\'s own error', async () => {

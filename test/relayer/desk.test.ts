@@ -66,7 +66,7 @@ describe('relayer: the desk', () => {
     const until = async (holds: () => boolean) => { while (!holds()) await new Promise((resolve) => { setImmediate(resolve); }); };
     await until(() => desk.trouble() === undefined);
     await until(() => letGo !== undefined);
-    await assert.rejects(desk.send({ note, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => undefined }), /the outbox does not answer/);
+    await assert.rejects(desk.send({ note, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => undefined, token: 't' }), /the outbox does not answer/);
     letGo!();
     await until(() => sessions === 2 && desk.trouble() === undefined);
     assert.equal(await desk.find(requestId), `0x${'ab'.repeat(32)}`);
@@ -192,7 +192,7 @@ describe('relayer: the desk', () => {
     const other: RelayNote = { ...note, requestId: `0x${'88'.repeat(32)}`, nonces: [['token', '4'], ...note.nonces] };
     // Both have passed the relayer's own look at the desk before either is sent.
     for (const { nonces } of [note, other]) desk.refuseUsed(nonces);
-    const send = (each: RelayNote) => desk.send({ note: each, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => undefined });
+    const send = (each: RelayNote) => desk.send({ note: each, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => undefined, token: 't' });
     const [first, second] = await Promise.allSettled([send(note), send(other)]);
     stop.abort();
     await desk.done;
@@ -228,7 +228,7 @@ describe('relayer: the desk', () => {
     while (desk.trouble() !== undefined) await new Promise((resolve) => { setImmediate(resolve); });
     const recheck = (): void => { throw new RequestError('relay_cover_needed', 'they need 5'); };
     const order = { note: { ...note, goals: [{ kind: 'merge' as const, owner: note.owner, marketId: requestId, amount: '5' }] }, claims: [] };
-    await assert.rejects(desk.send({ ...order, call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck }), { code: 'relay_cover_needed' });
+    await assert.rejects(desk.send({ ...order, call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck, token: 't' }), { code: 'relay_cover_needed' });
     assert.deepEqual(recorded, ['RequestRelay', {
       txHash: undefined, results: [{ succeeded: false, reason: `${errors.relay_cover_needed.text}: they need 5` }],
     }]);

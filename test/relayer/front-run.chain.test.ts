@@ -92,11 +92,13 @@ describe('relayer: a stranger is first', function () {
     assert.equal(status, '0x0');
     assert.deepEqual(ended.results, [{ succeeded: false, reason: 'the transaction reverted' }]);
     const [refusal, text] = await client.refused('ctf-split', body);
-    assert.equal(refusal, 422);
-    assert.match(text, /allowance/i, 'the nonce is unused, so the same request is simulated again');
+    assert.equal(refusal, 409);
+    assert.match(text, /^this request was sent and did not have the effect.* sign the message again, with another deadline/);
     await client.relayed('usdc-permit', await bodies.permit(ann, { spender: contracts['conditionalTokens'], value: 500n * USDC }));
-    const again = await eventually('the same request is sent again', async () => {
-      const { status: answered, body: { tx_hash: hash } } = await client.post('ctf-split', body);
+    // The nonce is unused. A message that is signed in another second has another deadline.
+    const again = await eventually('a new message is sent', async () => {
+      const anew = await bodies.sets(ann, 'ctf-split', { conditionId: rain.marketId, amount: 10n * USDC });
+      const { status: answered, body: { tx_hash: hash } } = await client.post('ctf-split', anew);
       return answered === 200 ? hash : undefined;
     });
     assert.notEqual(again, ended.txHash);

@@ -48,6 +48,10 @@ export interface ChainState {
   /** Why a transaction would revert; items of a batch that would. */
   reverts: string | undefined;
   failingItems: readonly number[];
+  /** As `reverts`, by code that looks whether gas has a price. */
+  revertsWhenPaid: string | undefined;
+  /** When a transaction for the owner reverted. */
+  revertedAtMs: number | undefined;
   baseFeePerGas: bigint;
   balance: bigint;
   trouble: string | undefined;
@@ -69,7 +73,8 @@ const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0'
 
 const freshState = (): ChainState => ({
   testnet: true, code: '0x', counter: 5n, approved: false, allowance: 0n, shares: 7_000_000n, collateral: 100_000_000n, proposal: undefined,
-  bond: BOND, reverts: undefined, failingItems: [], baseFeePerGas: 10n, balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true,
+  bond: BOND, reverts: undefined, revertsWhenPaid: undefined, revertedAtMs: undefined, failingItems: [],
+  baseFeePerGas: 10n, balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true,
   ended: new Map(), endedByNow: new Map(), commitments: [], settledFills: [],
 });
 
@@ -104,8 +109,10 @@ function madeUpReads(state: ChainState): ChainReads {
       return Promise.resolve(calls.map((call) => answerTo(call, state)));
     },
     code: () => Promise.resolve(state.code),
-    simulate: ({ data }) => Promise.resolve(
-      state.reverts === undefined ? { returned: aggregated(data, state.failingItems) } : { reverted: state.reverts }),
+    simulate({ data, gasPrice = 0n }) {
+      const reverted = state.reverts ?? (gasPrice > 0n ? state.revertsWhenPaid : undefined);
+      return Promise.resolve(reverted === undefined ? { returned: aggregated(data, state.failingItems) } : { reverted });
+    },
     funds: () => Promise.resolve({ baseFeePerGas: state.baseFeePerGas, balance: state.balance, block: 100 }),
     receiptLogs: () => Promise.resolve([]),
     logs: () => Promise.resolve([]),
@@ -116,7 +123,7 @@ function madeUpReads(state: ChainState): ChainReads {
 function madeUpDesk(state: ChainState, { sent, hashes }: { sent: Order[]; hashes: Map<string, string> }): Desk {
   return {
     done: Promise.resolve(), trouble: () => state.trouble, status: () => ({ holds: true, open: 0, trouble: state.trouble }),
-    ended: () => undefined, refuseUsed: () => undefined,
+    ended: () => undefined, refuseUsed: () => undefined, revertedAt: () => state.revertedAtMs,
     send: async (order) => {
       sent.push(order);
       const hash = id(`sent ${sent.length}`);

@@ -1,0 +1,28 @@
+/** Whether the stablecoin would take an order's permit, where the signature alone does not tell: an owner whose account has code. */
+import type { Permit } from '../../engine/records/commands.js';
+import { encodeCall } from './abi.js';
+import type { Chain } from './chain.js';
+import type { ChainReads } from './chain-reads.js';
+
+/** More than a permit needs, also one that asks the owner's code. */
+const PERMIT_GAS = 300_000n;
+
+export interface PermitAsked {
+  /** Lower-case hex; the order's trader. */
+  readonly owner: string;
+  readonly permit: Permit;
+}
+
+/**
+ * A check of permits for the settlement contract, whose signature by the owner's key has been checked. Of accounts with code (EIP-7702) some
+ * stablecoins ask the code whether a signature holds (ERC-1271), so there the token is asked. Throws ChainUnavailable.
+ */
+export function createPermitCheck(
+  { contracts: { collateral, settlement } }: Pick<Chain, 'contracts'>, reads: Pick<ChainReads, 'code' | 'simulate'>,
+): (asked: PermitAsked) => Promise<boolean> {
+  return async ({ owner, permit: { value, deadline, v, r, s } }) => {
+    if (await reads.code(owner) === '0x') return true;
+    const data = encodeCall({ abi: 'collateral', method: 'permit', args: [owner, settlement, value, deadline, v, r, s] });
+    return 'returned' in await reads.simulate({ from: settlement, to: collateral, data, gasLimit: PERMIT_GAS });
+  };
+}
