@@ -135,7 +135,8 @@ describe('a rolling restart under load', function () {
     equal(traders.repeats(), 0);
     ok(traders.acknowledged.size > 50 && reads > 50, `${traders.acknowledged.size} orders, ${reads} reads`);
     ok(traders.cancelled.size > 0);
-    equal(traders.refused.size, 0);
+    // Some traders cannot pay, and default again and again.
+    deepEqual([...traders.refused.values()].filter((code) => code !== 'trader_suspended'), []);
   });
 
   it('answered relayed requests, or said that the relayer is being handed over', () => {
