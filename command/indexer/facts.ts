@@ -3,6 +3,7 @@ import type { Command } from '../../engine/records/commands.js';
 import { NO, YES, type ChainFact, type Culprit, type FailureReason } from '../../engine/records/fields.js';
 import type { Chain } from '../chain/chain.js';
 import { readEvent, UndecodableEvent, type ChainEvent, type ChainEventArgs, type RawChainEvent } from './chain-events.js';
+import { failedTerms, settledTerms, type ToldFill } from './told-fill.js';
 
 /** A command that records a chain event. */
 export type FactCommand = Extract<Command, { readonly fact?: ChainFact | undefined }> & { readonly fact: ChainFact };
@@ -11,6 +12,8 @@ export interface Fact {
   readonly command: FactCommand;
   /** The hash of the block that contains the event. */
   readonly blockHash: string;
+  /** What the contract says of the fill that the command ends; absent for other commands. */
+  readonly fill?: ToldFill;
 }
 
 /** A position of the history and the digest at it, as a settlement transaction recorded them on the chain (HistoryAnchored). */
@@ -45,6 +48,7 @@ export function factsOf(events: readonly RawChainEvent[], context: FactsContext)
   const { chain } = context;
   const found = { facts: [] as Fact[], anchors: [] as Anchor[], alarms: [] as string[] };
   const reader = createReader(context, quickTerms(chain, events));
+  let moved: ToldFill['moved'];
   for (const raw of events) {
     if (raw.removed) continue;
     try {
@@ -54,7 +58,10 @@ export function factsOf(events: readonly RawChainEvent[], context: FactsContext)
         found.anchors.push({ position: event.args.position, digest: event.args.digest, txHash, block, blockHash, logIndex });
       } else if (event !== undefined) {
         const command = reader(event, raw);
-        if (command !== undefined) found.facts.push({ command, blockHash: raw.blockHash });
+        if (command === undefined) continue;
+        // FillSettled, which comes next, already records the shares that the settlement contract moves.
+        if (command.kind === 'RecordTransfer' && isSettlements(chain, event)) moved = command;
+        else found.facts.push({ command, blockHash: raw.blockHash, ...fillOf(event, raw, moved) });
       }
     } catch (error) {
       if (!(error instanceof UndecodableEvent || error instanceof Unrecordable)) throw error;
@@ -65,6 +72,25 @@ export function factsOf(events: readonly RawChainEvent[], context: FactsContext)
     }
   }
   return found;
+}
+
+/** Whether the settlement contract moves shares from a trader to another one for a fill. */
+function isSettlements({ contracts }: Chain, event: ChainEvent): boolean {
+  if (event.name !== 'TransferSingle' && event.name !== 'TransferBatch') return false;
+  const { operator, from, to } = event.args;
+  return operator === contracts.settlement && from !== ZERO_ADDRESS && to !== ZERO_ADDRESS;
+}
+
+/** What an event says of a fill; `moved` is the last transfer of shares that the settlement contract made. */
+function fillOf(event: ChainEvent, { block, logIndex, txHash }: RawChainEvent, moved: ToldFill['moved']): { readonly fill?: ToldFill } {
+  switch (event.name) {
+    case 'FillSettled': {
+      const isItsOwn = moved?.txHash === txHash && moved.fact.block === block && moved.fact.logIndex === logIndex - 1;
+      return { fill: { terms: settledTerms(event.args), moved: isItsOwn ? moved : undefined } };
+    }
+    case 'FillFailed': return { fill: { terms: failedTerms(event.args), moved: undefined } };
+    default: return {};
+  }
 }
 
 /** No command can express the event. Without a `meaning`, its contract is not the one that this program was written for. */
@@ -129,10 +155,9 @@ function createReader(
       case 'QuickMarketCreated': return undefined;
       case 'TransferSingle': case 'TransferBatch': {
         const items = itemsOf(event);
-        const { operator, from, to } = event.args;
-        // FillSettled already records the shares that the settlement contract moves. A transfer to oneself moves nothing.
-        const isSettlement = operator === contracts.settlement && from !== ZERO_ADDRESS && to !== ZERO_ADDRESS;
-        if (isSettlement || from === to) return undefined;
+        const { from, to } = event.args;
+        // It moves nothing.
+        if (from === to) return undefined;
         const known = items.filter(({ token, amount }) => amount !== '0' && isKnownToken(token));
         if (known.length > MAX_TRANSFER_ITEMS) throw new Unrecordable(`a transfer of ${known.length} tokens; the limit is ${MAX_TRANSFER_ITEMS}`);
         return known.length === 0 ? undefined : { ...head, kind: 'RecordTransfer', chainId, from, to, txHash, items: known, fact };

@@ -7,7 +7,7 @@ import { ForeignChain } from './foreign-chain.js';
 import { createScan, type Scan, type ScanOptions } from './scan.js';
 
 export interface IndexerOptions
-  extends Pick<ScanOptions, 'chain' | 'rpc' | 'cursor' | 'isKnownToken' | 'isKnownMarket' | 'digestAt' | 'report'>,
+  extends Pick<ScanOptions, 'chain' | 'rpc' | 'cursor' | 'view' | 'caughtUp' | 'isKnownToken' | 'isKnownMarket' | 'digestAt' | 'report'>,
   Pick<FactWriterOptions, 'append' | 'outcomeOf'> {
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
@@ -69,9 +69,12 @@ const PATIENCE_FAILURES = 3;
 /** Starts to follow the chain from the engine's cursor on. The engine must have caught up with the log before. */
 export function runIndexer(options: IndexerOptions): Indexer {
   const { chain, now, signal, report } = options;
-  const { passOverAnchors = [] } = chain;
+  const { passOverAnchors = [], passOverFills = [] } = chain;
   if (passOverAnchors.length > 0) {
     report('note', `chain ${chain.chainId}: its settings pass over the anchors of ${passOverAnchors.length} transactions: ${passOverAnchors.join(', ')}`);
+  }
+  if (passOverFills.length > 0) {
+    report('note', `chain ${chain.chainId}: its settings pass over false fills of ${passOverFills.length} transactions: ${passOverFills.join(', ')}`);
   }
   const rpc: Rpc = { chainId: chain.chainId, request: (method, params) => orAborted(options.rpc.request(method, params), signal) };
   const writer = createFactWriter({
@@ -79,6 +82,7 @@ export function runIndexer(options: IndexerOptions): Indexer {
   });
   const scan = createScan({
     ...options, rpc, writer, digestAt: (position) => orAborted(options.digestAt(position), signal),
+    caughtUp: () => orAborted(options.caughtUp(), signal),
     rangeBlocks: options.rangeBlocks ?? 2_000, advanceEvery: options.advanceEvery ?? 10_000, advanceEveryMs: options.advanceEveryMs ?? 15_000,
   });
   const head = watchHead({

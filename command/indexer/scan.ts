@@ -1,6 +1,7 @@
 /** Reads a chain's final blocks, one range after the other, into the history, and stops when the chain contradicts the history. */
-import type { ChainCursor } from '../../engine/run/view.js';
+import type { ChainCursor, EngineView } from '../../engine/run/view.js';
 import { checkAnchors } from './anchors.js';
+import { checkFills } from './fills.js';
 import { readBlock, readRange, type BlockName } from './block-range.js';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../chain/chain.js';
 import { eventFilter } from './chain-events.js';
@@ -13,6 +14,10 @@ export interface ScanOptions extends Pick<FactsContext, 'isKnownToken' | 'isKnow
   readonly chain: Chain;
   readonly rpc: Rpc;
   readonly cursor: () => ChainCursor | undefined;
+  /** What the engine has matched. */
+  readonly view: Pick<EngineView, 'unsettledFill' | 'nextFill'>;
+  /** Resolves when `view` includes every command that was in the log at the call. */
+  readonly caughtUp: () => Promise<void>;
   readonly writer: FactWriter;
   /** The digest of the history at a position, once the history has reached it; undefined when the history never will. */
   readonly digestAt: (position: number) => Promise<string | undefined>;
@@ -96,7 +101,9 @@ export function createScan(options: ScanOptions): Scan {
         return;
       }
       const { facts: told, anchors, alarms } = factsOf(events, { ...options, at: now() });
-      const facts = inChainOrder([...told, ...await checkAnchors(anchors, options)]);
+      const passedOver = await checkAnchors(anchors, options);
+      // Last, since fills are matched meanwhile.
+      const facts = inChainOrder([...passedOver, ...await checkFills(told, options)]);
       for (const alarm of alarms) report('alarm', alarm);
       const since = cursor()?.nextBlock ?? chain.startBlock;
       if (facts.length > 0 || to + 1 - since >= advanceEvery || now() - advancedAtMs >= advanceEveryMs) {

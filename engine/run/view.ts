@@ -11,9 +11,9 @@ import {
 } from '../rules/state.js';
 import type { Engine } from './engine.js';
 import { openOrdersOf, type OpenOrder } from './open-orders.js';
-import { unsettledFills, type UnsettledFill } from './unsettled-fills.js';
+import { unsettledFill, unsettledFills, type MatchedFill, type UnsettledFill } from './unsettled-fills.js';
 
-export type { ChainCursor, OpenOrder, OpenProposal, OpenRelay, UnsettledFill };
+export type { ChainCursor, MatchedFill, OpenOrder, OpenProposal, OpenRelay, UnsettledFill };
 
 export interface MarketView {
   readonly marketId: string;
@@ -81,6 +81,8 @@ export interface EngineView {
   readonly nextFill: number;
   /** The chain's unsettled fills with numbers from `from` on, ascending. Cheap when there are none. */
   unsettledFills(asked: { readonly chainId: number; readonly from: number }): Iterable<UnsettledFill>;
+  /** The unsettled fill with this number on the chain, with its orders' hashes; undefined when there is none. */
+  unsettledFill(asked: { readonly chainId: number; readonly fill: number }): MatchedFill | undefined;
   /** A request to the relayer that has not ended; undefined for an unknown one, and for one that has ended: the read models have those. */
   relay(requestId: string): OpenRelay | undefined;
   /** The chain's requests to the relayer that have not ended, oldest first. */
@@ -89,6 +91,8 @@ export interface EngineView {
   openProposals(chainId: number): Iterable<OpenProposal>;
   /** The chain's quick markets that the chain has not resolved, in the order of opening. */
   quickMarkets(chainId: number): Iterable<QuickMarket>;
+  /** The quick market with this id; undefined for an unknown id, for another kind of market, and once the chain has resolved or halved it. */
+  quickMarket(marketId: string): QuickMarket | undefined;
   /** The times at which a price of an asset is still needed, the earliest first. */
   openBoundaries(): readonly OpenBoundary[];
   /** How far a chain is recorded; undefined before the chain's first fact. */
@@ -115,10 +119,12 @@ export function viewOf(engine: Engine): EngineView {
     openOrders: () => openOrders(state),
     rememberedOrder: (chainId) => rememberedOrder(state, chainId),
     unsettledFills: (asked) => unsettledFills(state, asked),
+    unsettledFill: (asked) => unsettledFill(state, asked),
     relay: (requestId) => state.relays.get(requestId),
     openRelays: (chainId) => openRelays(state, chainId),
     openProposals: (chainId) => openProposals(state, chainId),
     quickMarkets: (chainId) => quickMarkets(state, chainId),
+    quickMarket: (marketId) => quickMarket(state, marketId),
     openBoundaries: () => state.openBoundaries,
     cursor: (chainId) => chainCursor(state, chainId),
     chains: () => state.chains.keys(),
@@ -176,6 +182,11 @@ function* quickMarkets(state: State, chainId: number): Generator<QuickMarket> {
     const market = state.markets[index];
     if (market?.quick !== undefined && market.chainId === chainId) yield market as QuickMarket;
   }
+}
+
+function quickMarket(state: State, marketId: string): QuickMarket | undefined {
+  const market = findMarket(state, marketId);
+  return market?.quick === undefined ? undefined : market as QuickMarket;
 }
 
 function rememberedOrder(state: State, chainId: number): number | undefined {

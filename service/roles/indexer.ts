@@ -68,7 +68,7 @@ async function startIndexer(access: ChainAccess, replica: Replica, { log, now }:
   await access.begin(async () => {
     const running = started ??= runIndexer({
       chain, rpc, report, signal, pollMs, stalledAfterMs, outcomeOf, now, random: () => Math.random(),
-      cursor: () => view.cursor(chainId),
+      cursor: () => view.cursor(chainId), view, caughtUp: () => caughtUp(log, replica),
       isKnownToken: (token) => view.isKnownToken(token), isKnownMarket: (marketId) => view.market(marketId) !== undefined,
       append: (records) => log.append('commands', records), digestAt: (position) => digestAt(position, { log, replica, signal }),
     });
@@ -87,6 +87,12 @@ async function startIndexer(access: ChainAccess, replica: Replica, { log, now }:
       await started?.done;
     },
   };
+}
+
+/** Resolves when the replica has decided every command that is in the log now. */
+async function caughtUp(log: SharedParts['log'], { view, outcomeOf }: Replica): Promise<void> {
+  const length = await log.length('commands');
+  if (view.position < length) await outcomeOf(length - 1);
 }
 
 /** The recorded digest at a log position; undefined if the log has no command there. */

@@ -32,6 +32,7 @@ export interface ChainProgress {
 export interface ChainCounts {
   readonly anchors: number;
   readonly passedOver: number;
+  readonly passedOverFills: number;
   readonly settledFills: number;
   readonly failedFills: number;
   readonly chainFacts: number;
@@ -92,7 +93,7 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
   const reader = createReader(options);
   const pending: RecordedFact[] = [...kept?.pending ?? []];
   const openings = createOpenings(pending);
-  let counts: ChainCounts = kept?.counts ?? { anchors: 0, passedOver: 0, settledFills: 0, failedFills: 0, chainFacts: 0, alarms: 0 };
+  let counts: ChainCounts = kept?.counts ?? { anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, chainFacts: 0, alarms: 0 };
   let gatheredFrom = kept?.nextBlock ?? chain.startBlock;
   let nextBlock = gatheredFrom;
   /** The blocks since then of which the history says that it has all events, and where. */
@@ -209,6 +210,7 @@ function namesOf({ marketId, tokens }: Extract<RecordedFact['command'], { kind: 
 function added(counts: ChainCounts, { alarms, ...compared }: ReturnType<typeof compareFacts>): ChainCounts {
   return {
     anchors: counts.anchors + compared.anchors, passedOver: counts.passedOver + compared.passedOver,
+    passedOverFills: counts.passedOverFills + compared.passedOverFills,
     settledFills: counts.settledFills + compared.settledFills, failedFills: counts.failedFills + compared.failedFills,
     chainFacts: counts.chainFacts + compared.chainFacts, alarms: counts.alarms + alarms.length,
   };

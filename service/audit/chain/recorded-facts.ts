@@ -34,3 +34,15 @@ function isFact(command: Command): command is FactCommand {
 export function byPlace(a: { readonly block: number; readonly logIndex: number }, b: { readonly block: number; readonly logIndex: number }): number {
   return a.block - b.block || a.logIndex - b.logIndex;
 }
+
+/** A place on a chain as one text. */
+export const keyOf = ({ block, logIndex }: { readonly block: number; readonly logIndex: number }): string => `${block}:${logIndex}`;
+
+/** The fields of the newest version that older ones lack have nothing to say about what they recorded. */
+const VERSIONED = ['at', 'v', 'ifOver'];
+
+/** What a command says, whenever it was recorded and in whichever version: equal texts say the same. */
+export function textOf(command: Command): string {
+  const fields = Object.entries(command).filter(([name, value]) => !VERSIONED.includes(name) && value !== undefined);
+  return JSON.stringify(Object.fromEntries(fields.sort(([a], [b]) => a < b ? -1 : 1)));
+}
