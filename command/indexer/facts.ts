@@ -3,7 +3,8 @@ import type { Command } from '../../engine/records/commands.js';
 import { NO, YES, type ChainFact, type Culprit, type FailureReason } from '../../engine/records/fields.js';
 import type { Chain } from '../chain/chain.js';
 import { readEvent, UndecodableEvent, type ChainEvent, type ChainEventArgs, type RawChainEvent } from './chain-events.js';
-import { failedTerms, settledTerms, type ToldFill } from './told-fill.js';
+import { failedTerms, settledTerms, type ToldFill } from './checks/told-fill.js';
+import { toldResolution, type ToldResolution } from './checks/told-resolution.js';
 
 /** A command that records a chain event. */
 export type FactCommand = Extract<Command, { readonly fact?: ChainFact | undefined }> & { readonly fact: ChainFact };
@@ -30,6 +31,8 @@ export interface Anchor {
 export interface Facts {
   readonly facts: readonly Fact[];
   readonly anchors: readonly Anchor[];
+  /** What the quick resolver says of its resolutions, also of markets that nobody knows. Each market's ResolveMarket is among the facts. */
+  readonly resolutions: readonly ToldResolution[];
   /** One text per event of the exchange's contracts that could not be recorded: somebody must look. */
   readonly alarms: readonly string[];
 }
@@ -46,7 +49,7 @@ export interface FactsContext {
 /** The facts of chain events, which come in chain order. Skips events of other contracts, events that are not read, and removed ones. */
 export function factsOf(events: readonly RawChainEvent[], context: FactsContext): Facts {
   const { chain } = context;
-  const found = { facts: [] as Fact[], anchors: [] as Anchor[], alarms: [] as string[] };
+  const found = { facts: [] as Fact[], anchors: [] as Anchor[], resolutions: [] as ToldResolution[], alarms: [] as string[] };
   const reader = createReader(context, quickTerms(chain, events));
   let moved: ToldFill['moved'];
   for (const raw of events) {
@@ -56,6 +59,8 @@ export function factsOf(events: readonly RawChainEvent[], context: FactsContext)
       if (event?.name === 'HistoryAnchored') {
         const { txHash, block, blockHash, logIndex } = raw;
         found.anchors.push({ position: event.args.position, digest: event.args.digest, txHash, block, blockHash, logIndex });
+      } else if (event?.name === 'QuickMarketResolved') {
+        found.resolutions.push(toldResolution(event.args, raw));
       } else if (event !== undefined) {
         const command = reader(event, raw);
         if (command === undefined) continue;
@@ -136,7 +141,7 @@ function quickTerms({ contracts }: Chain, events: readonly RawChainEvent[]): Rea
 /** Reads events one after the other. A market is known from its MarketCreated event on. */
 function createReader(
   context: FactsContext, quick: ReadonlyMap<string, QuickTerms>,
-): (event: Exclude<ChainEvent, { name: 'HistoryAnchored' }>, raw: RawChainEvent) => FactCommand | undefined {
+): (event: Exclude<ChainEvent, { name: 'HistoryAnchored' | 'QuickMarketResolved' }>, raw: RawChainEvent) => FactCommand | undefined {
   const { chain, at } = context;
   const { chainId, contracts } = chain;
   const created = new Set<string>();

@@ -48,6 +48,8 @@ export interface IndexerStatus {
   /** Failed tries in a row; `lastError` is the reason of the last one, or that a node answers and is behind what was read before. */
   readonly failures: number;
   readonly lastError: string | undefined;
+  /** The quick markets that the chain has resolved otherwise than the engine, since the start: a text each. */
+  readonly contradicted: readonly string[];
   /** Why the indexer has stopped for good; undefined while it runs. */
   readonly stopped: string | undefined;
 }
@@ -101,7 +103,8 @@ export function runIndexer(options: IndexerOptions): Indexer {
       const nextBlock = scan.next();
       return {
         chainId: chain.chainId, latestBlock, finalBlock, nextBlock, lagBlocks: Math.max(0, (finalBlock ?? -1) + 1 - nextBlock),
-        rangeBlocks: scan.rangeBlocks(), stalled: head.stalled(), ...trouble, lastError: trouble.lastError?.message ?? head.behind(),
+        rangeBlocks: scan.rangeBlocks(), contradicted: scan.contradicted(), stalled: head.stalled(),
+        ...trouble, lastError: trouble.lastError?.message ?? head.behind(),
       };
     },
     advanceNow() {

@@ -241,7 +241,8 @@ function chainNamed({ name, described }: HistorySource, chainId: number) {
 /** What must be the same for an audit to go on from a checkpoint. */
 function groundsOf({ source: { described }, rpcs, threads, unsignedCancels = false, passedOverFills = new Set() }: AuditOptions): string {
   return JSON.stringify({
-    signatures: threads !== 0, unsignedCancels, passedOverFills: [...passedOverFills].sort(), cancelAuth: described?.cancelAuth, domains: described?.domains,
+    signatures: threads !== 0, unsignedCancels, passedOverFills: [...passedOverFills].sort(), cancelAuth: described?.cancelAuth,
+    domains: described?.domains,
     chains: described?.chains.filter(({ chainId }) => rpcs?.has(chainId) === true)
       .map(({ chainId, contracts, startBlock }) => ({ chainId, contracts, startBlock })),
   });

@@ -8,14 +8,14 @@ export function findings(options: AuditOptions, ended: Ended, seconds: number): 
   const { replay: { engine, view, counts }, chains, difference, resumedAt, rows } = ended;
   // A record that differs was taken by the engine, and is not counted.
   const records = difference?.place.position === undefined ? view.position : Math.min(view.position, difference.place.position);
-  const sum = (name: 'anchors' | 'settledFills' | 'failedFills' | 'chainFacts') => chains.reduce((total, chain) => total + chain.counts[name], 0);
+  const sum = (name: 'anchors' | 'settledFills' | 'failedFills' | 'quickResolutions' | 'chainFacts') => chains.reduce((total, chain) => total + chain.counts[name], 0);
   return {
     v: 1, source: options.source.name, passed: difference === undefined, records, digest: digestOf(ended), resumedAt,
     checks: checkReports({
       difference, ...unmade(options), counts: {
         records, outcomes: records, digests: records, ids: counts.ids, events: counts.events, orderSignatures: counts.orderSignatures,
         cancelSignatures: counts.cancelSignatures, anchors: sum('anchors'), settledFills: sum('settledFills'), failedFills: sum('failedFills'),
-        chainFacts: sum('chainFacts'), readModels: rows,
+        quickResolutions: sum('quickResolutions'), chainFacts: sum('chainFacts'), readModels: rows,
       },
     }),
     difference: difference ?? null, notes: notesOf(options, ended), seconds: Math.round(seconds * 10) / 10,
@@ -37,7 +37,7 @@ function unmade({ source, threads, rpcs, databaseUrl }: AuditOptions): { readonl
   if (onSignatures !== undefined) Object.assign(notMade, { orderSignatures: onSignatures, cancelSignatures: onSignatures });
   const named = source.described?.chains ?? [];
   const left = named.filter(({ chainId }) => rpcs?.has(chainId) !== true).map(({ chainId }) => chainId);
-  const chainChecks = ['anchors', 'settledFills', 'failedFills', 'chainFacts'] as const;
+  const chainChecks = ['anchors', 'settledFills', 'failedFills', 'quickResolutions', 'chainFacts'] as const;
   const reason = source.described === undefined
     ? 'the file does not say the chains'
     : named.length === 0 ? 'this exchange has no chain' : left.length > 0 ? `no --rpc for chain ${left.join(', ')}` : undefined;

@@ -85,9 +85,9 @@ const FileChain = record({
   blocksOnDemand: Type.Optional(Type.Boolean()),
   /** Milliseconds between two requests for new blocks. */
   pollMs: Type.Optional(Type.Integer({ minimum: 10, maximum: 3_600_000 })),
-  /** Hashes of transactions whose anchors are passed over: `command/indexer/anchors.ts`. */
+  /** Hashes of transactions whose anchors are passed over: `command/indexer/checks/anchors.ts`. */
   passOverAnchors: Type.Optional(Type.Array(TxHash, { maxItems: 10_000 })),
-  /** Hashes of transactions whose false fills are passed over: `command/indexer/fills.ts`. */
+  /** Hashes of transactions whose false fills are passed over: `command/indexer/checks/fills.ts`. */
   passOverFills: Type.Optional(Type.Array(TxHash, { maxItems: 10_000 })),
   /** May be a fraction. The upper limit keeps the amount in wei exact, and rejects an amount that was given in wei. */
   maxFeePerGasGwei: Type.Optional(Type.Number({ minimum: 0.001, maximum: 1_000_000 })),

@@ -2,9 +2,9 @@
 import { deepEqual, equal, match, rejects } from 'node:assert/strict';
 import type { Chain, Rpc } from '../../command/chain/chain.js';
 import type { Fact } from '../../command/indexer/facts.js';
-import { checkFills, type FillCheck } from '../../command/indexer/fills.js';
+import { checkFills, type FillCheck } from '../../command/indexer/checks/fills.js';
 import { ForeignChain } from '../../command/indexer/foreign-chain.js';
-import type { ToldTerms } from '../../command/indexer/told-fill.js';
+import type { ToldTerms } from '../../command/indexer/checks/told-fill.js';
 import type { RecordTransfer } from '../../engine/records/commands.js';
 import type { MatchedFill } from '../../engine/run/view.js';
 
@@ -33,12 +33,17 @@ const failed = (told: Partial<ToldTerms> = {}, fill = 4): Fact => ({
   command: { kind: 'FailFill', v: 1, at: AT, fill, txHash: TX, reason: 'overfill', culprit: 'buyer', fact: place }, blockHash: BLOCK_HASH,
   fill: { terms: { buyOrder: BUY, sellOrder: SELL, ...told }, moved: undefined },
 });
-const other: Fact = { command: { kind: 'CancelOrdersBelow', v: 1, at: AT, chainId: 7, trader: address('a'), belowNonce: '9', fact: { ...place, logIndex: 9 } }, blockHash: BLOCK_HASH };
+const other: Fact = {
+  command: { kind: 'CancelOrdersBelow', v: 1, at: AT, chainId: 7, trader: address('a'), belowNonce: '9', fact: { ...place, logIndex: 9 } },
+  blockHash: BLOCK_HASH,
+};
 const numberTaken: Fact = { command: { kind: 'FailFill', v: 1, at: AT, fill: 4, txHash: TX, reason: 'unknown', culprit: 'both', fact: place }, blockHash: BLOCK_HASH };
 const sharesMoved: Fact = { command: moved, blockHash: BLOCK_HASH };
 
 /** A check beside an engine with one unsettled fill, number 4 of 5. */
-function checkOf(changes: Partial<FillCheck> & { named?: readonly string[]; fills?: () => readonly MatchedFill[] } = {}): FillCheck & { reports: string[] } {
+function checkOf(
+  changes: Partial<FillCheck> & { named?: readonly string[]; fills?: () => readonly MatchedFill[] } = {},
+): FillCheck & { reports: string[] } {
   const { named = [], fills = () => [matched], ...rest } = changes;
   const reports: string[] = [];
   return {
@@ -94,7 +99,11 @@ describe('the indexer and fills', () => {
 
   it('does not judge again what another indexer has recorded meanwhile', async () => {
     let cursor = { nextBlock: 20, nextLog: 5 };
-    const check = checkOf({ fills: () => [], cursor: () => cursor, caughtUp() { cursor = { nextBlock: 20, nextLog: 6 }; return Promise.resolve(); } });
+    const caughtUp = () => {
+      cursor = { nextBlock: 20, nextLog: 6 };
+      return Promise.resolve();
+    };
+    const check = checkOf({ fills: () => [], cursor: () => cursor, caughtUp });
     deepEqual(await checkFills([settled({ size: '1' }, 5)], check), [settled({ size: '1' }, 5)]);
     deepEqual(check.reports, []);
   });

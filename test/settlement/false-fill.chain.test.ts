@@ -1,4 +1,4 @@
-/** A leaked operator key settles something else under a fill's number: the chain is not followed any more, and the setting that passes it over brings all back. */
+/** A leaked operator key settles something else under a fill's number: the chain is not followed until the settings pass it over. */
 import { deepEqual, equal, match } from 'node:assert/strict';
 import { Interface, type InterfaceAbi } from 'ethers';
 import { settlement as settlementAbi } from '../../contracts-abi/settlement.js';

@@ -2,6 +2,7 @@
 import type { Chain } from '../../../command/chain/chain.js';
 import type { RawChainEvent } from '../../../command/indexer/chain-events.js';
 import { factsOf, type Anchor, type Fact } from '../../../command/indexer/facts.js';
+import { otherResolution, type ToldResolution } from '../../../command/indexer/checks/told-resolution.js';
 import { RecordTooLarge } from '../../../engine/log/log.js';
 import { encodeCommand, MalformedRecord } from '../../../engine/records/codec.js';
 import type { Command } from '../../../engine/records/commands.js';
@@ -16,6 +17,7 @@ export interface Compared {
   readonly passedOverFills: number;
   readonly settledFills: number;
   readonly failedFills: number;
+  readonly quickResolutions: number;
   readonly chainFacts: number;
   /** Events that no history can record, as the service's own alarms say them. */
   readonly alarms: readonly string[];
@@ -39,7 +41,9 @@ export interface Comparison {
 export function compareFacts(comparison: Comparison): Compared {
   const { chain, events, facts } = comparison;
   const told = factsOf(events, { chain, at: 1, isKnownToken: comparison.isKnownToken, isKnownMarket: comparison.isKnownMarket });
-  const compared = { anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, chainFacts: 0, alarms: told.alarms };
+  const compared = {
+    anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, quickResolutions: 0, chainFacts: 0, alarms: told.alarms,
+  };
   const anchors = new Map(told.anchors.map((anchor) => [keyOf(anchor), anchor]));
   const recorded = new Map(facts.map((fact) => [keyOf(fact.command.fact), fact]));
   const { facts: due, passedOver } = expectedFacts(told.facts, recorded);
@@ -57,9 +61,11 @@ export function compareFacts(comparison: Comparison): Compared {
     } else {
       compareFact(ours, theirs);
       if (hasPassedOver(comparison, ours, { theirs, isPassedOver: passedOver.has(key) })) compared.passedOverFills++;
+      if (compareResolution(told.resolutions, ours)) compared.quickResolutions++;
       compared[countOf(ours.command)]++;
     }
   }
+  for (const resolution of told.resolutions) mustBeRecorded(resolution, comparison);
   return compared;
 }
 
@@ -80,6 +86,37 @@ function compareAnchor({ chain, digestAt, saidAt }: Comparison, anchor: Anchor, 
     means: 'The chain is evidence of what the history was when the transaction was sent: the history was rewritten since at or before this position, or it is another '
       + 'exchange\'s; or somebody else had an operator\'s key and anchored what never was, and the operators have not named the transaction (passOverAnchors).',
     expected: digest, found: known ?? null,
+  });
+}
+
+/** Whether the fact resolves a quick market, and as the history decided. Throws Differs. */
+function compareResolution(resolutions: readonly ToldResolution[], { position, command, quick }: RecordedFact): boolean {
+  if (command.kind !== 'ResolveMarket' || quick === null) return false;
+  const { marketId, winningOutcome: paid, fact } = command;
+  const told = resolutions.find((each) => each.marketId === marketId && each.block === fact.block);
+  const other = otherResolution({ paid, told, decided: quick });
+  if (other === undefined) return true;
+  throw new Differs({
+    check: 'quickResolutions', place: { position, ...placeOf(fact, command), ...told === undefined ? {} : { txHash: told.txHash } },
+    expected: other.decided, found: other.told,
+    what: `the quick market ${marketId} ${other.what} (event ${fact.logIndex} of block ${fact.block} on chain ${fact.chainId}, position ${position})`,
+    means: 'Its shares were paid by something that no record of the history supports: somebody with the key for quick markets resolved it, or the prices and the decision '
+      + 'were removed from the history.',
+  });
+}
+
+/** Throws Differs for a resolution by prices of which the history does not know that the market is resolved. */
+function mustBeRecorded({ marketId, terms, txHash, block, logIndex }: ToldResolution, comparison: Comparison): void {
+  const { chain: { chainId }, facts, saidAt, isKnownMarket } = comparison;
+  const ofMarket = facts.flatMap(({ command, rejected }) => 'marketId' in command && command.marketId === marketId && rejected === null ? [command] : []);
+  if (ofMarket.some(({ kind, fact }) => kind === 'ResolveMarket' && fact.block === block)) return;
+  if (!isKnownMarket(marketId) && !ofMarket.some(({ kind }) => kind === 'OpenMarket')) return;
+  const position = saidAt(block);
+  throw new Differs({
+    check: 'quickResolutions', place: { position, chainId, block, logIndex, txHash }, expected: terms, found: null,
+    what: `the quick resolver says that it resolved market ${marketId} (event ${logIndex} of block ${block} on chain ${chainId}), and the history does not have it, `
+      + `though its record at position ${position} says that it has all events of this block`,
+    means: 'The record was left out or removed, or the contract there is not the exchange\'s quick resolver.',
   });
 }
 

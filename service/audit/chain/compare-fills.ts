@@ -1,6 +1,6 @@
 /** Compares what the contract says of a fill with the match in the history, and knows fills that the history passes over. Pure. */
 import type { Fact } from '../../../command/indexer/facts.js';
-import { otherTerms, passedOverFill, type ToldFill } from '../../../command/indexer/told-fill.js';
+import { otherTerms, passedOverFill, type ToldFill } from '../../../command/indexer/checks/told-fill.js';
 import type { Difference } from '../difference.js';
 import { keyOf, textOf, type RecordedFact } from './recorded-facts.js';
 
@@ -47,16 +47,18 @@ export function compareFill(
     buyOrder: orderHashAt(buyer) ?? 'none', sellOrder: orderHashAt(seller) ?? 'none', price: String(fill.price), size: fill.size, cost: fill.cost,
   });
   if (other === undefined) {
-    return !isPassedOver ? undefined : {
+    if (!isPassedOver) return undefined;
+    return {
       what: `the history calls fill ${fill.fill} failed at position ${position}, and transaction ${txHash} settled or refused it as it was matched`,
       means: 'The history passes over a fill that is not false: its traders were told that nothing came of it.', expected: told.terms, found: 'passed over',
     };
   }
-  if (isNamed) return 'passed over';
+  const isFailed = fill.type === 'FillFailed' && fill.reason === 'unknown' && fill.culprit === 'both';
+  if (isNamed && isFailed) return 'passed over';
   const means = 'What was settled is not what the engine matched: the operator, or somebody with the operator\'s key, sent something else under this fill\'s number.';
   return {
     what: `fill ${fill.fill} was matched with other orders, or at another price or size, than the chain settled or refused (transaction ${txHash})`,
-    means: isPassedOver ? `${means} The history passes it over; if you know from elsewhere that it is false, audit with --pass-over-fill ${txHash}.` : means,
+    means: isFailed ? `${means} The history passes it over; if you know from elsewhere that it is false, audit with --pass-over-fill ${txHash}.` : means,
     expected: other.told, found: other.matched,
   };
 }

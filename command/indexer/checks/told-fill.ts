@@ -1,6 +1,6 @@
-/** What the settlement contract says of a fill, compared with the fill that the engine matched under its number. Pure; the indexer and the audit use it. */
-import type { FailFill, RecordTransfer } from '../../engine/records/commands.js';
-import type { ChainEventArgs } from './chain-events.js';
+/** What the settlement contract says of a fill, compared with the fill that the engine matched under its number. Pure: for indexer and audit. */
+import type { FailFill, RecordTransfer } from '../../../engine/records/commands.js';
+import type { ChainEventArgs } from '../chain-events.js';
 
 /** A fill's orders by their hashes, its price in ticks, its size in 1e-6 shares and its cost in 1e-6 of the collateral; decimal. */
 export interface FillTerms {
@@ -30,8 +30,14 @@ export function failedTerms({ buyOrder, sellOrder }: ChainEventArgs['FillFailed'
   return { buyOrder, sellOrder };
 }
 
-/** What of the contract's words is not what was matched, as `{ told, matched }` with those terms only; undefined when all agrees. */
-export function otherTerms(told: ToldTerms, matched: Partial<FillTerms>): { readonly told: ToldTerms; readonly matched: Partial<FillTerms> } | undefined {
+export interface OtherTerms {
+  readonly told: ToldTerms;
+  /** Of the same terms. */
+  readonly matched: Partial<FillTerms>;
+}
+
+/** Undefined when the contract's words are what was matched. */
+export function otherTerms(told: ToldTerms, matched: Partial<FillTerms>): OtherTerms | undefined {
   const names = TERMS.filter((name) => told[name] !== undefined);
   if (names.every((name) => told[name] === matched[name])) return undefined;
   return { told, matched: Object.fromEntries(names.map((name) => [name, matched[name]])) };

@@ -1,10 +1,10 @@
-/** Compares the fills that the chain has settled or refused with those that the engine matched, and passes over those that the operators have named. */
-import type { ChainCursor, EngineView, MatchedFill } from '../../engine/run/view.js';
-import type { Chain, Rpc } from '../chain/chain.js';
-import type { Report } from '../chain/report.js';
-import type { Fact, FactCommand } from './facts.js';
-import { ForeignChain, othersText, senderOf } from './foreign-chain.js';
-import { otherTerms, passedOverFill, type ToldFill } from './told-fill.js';
+/** Compares the fills that the chain has settled or refused with those that the engine matched, and passes over those that operators have named. */
+import type { ChainCursor, EngineView, MatchedFill } from '../../../engine/run/view.js';
+import type { Chain, Rpc } from '../../chain/chain.js';
+import type { Report } from '../../chain/report.js';
+import type { Fact, FactCommand } from '../facts.js';
+import { ForeignChain, othersText, senderOf } from '../foreign-chain.js';
+import { otherTerms, passedOverFill, type OtherTerms, type ToldFill } from './told-fill.js';
 
 export interface FillCheck {
   readonly chain: Chain;
@@ -25,7 +25,7 @@ interface FillFact extends Fact {
 /** A fill on the chain that is not the one which the engine matched under its number. */
 interface FalseFill {
   readonly fact: FillFact;
-  readonly differing: NonNullable<ReturnType<typeof otherTerms>>;
+  readonly differing: OtherTerms;
 }
 
 /**
@@ -75,23 +75,25 @@ function termsOf({ buyOrder, sellOrder, price, size, cost }: MatchedFill) {
 const MAX_NAMED = 20;
 
 function earlyText(chainId: number, early: readonly FillFact[]): string {
+  const what = 'the chain has settled or refused fills whose numbers this history has not given yet';
   const named = early.slice(0, MAX_NAMED).map(({ command: { fill, txHash } }) => `${fill} (transaction ${txHash})`).join(', ');
   const rest = early.length > MAX_NAMED ? ` and ${early.length - MAX_NAMED} more` : '';
-  return `chain ${chainId}: the chain has settled or refused fills whose numbers this history has not given yet: ${named}${rest}. Was the history restored from an `
-    + 'old copy, or is the operator\'s key used elsewhere? Fills that get these numbers cannot be settled';
+  return `chain ${chainId}: ${what}: ${named}${rest}. `
+    + 'Was the history restored from an old copy, or is the operator\'s key used elsewhere? Fills that get these numbers cannot be settled';
 }
 
-async function contradiction({ fact: { command }, differing }: FalseFill, others: readonly FalseFill[], { chain, rpc }: FillCheck): Promise<ForeignChain> {
+async function contradiction(falseFill: FalseFill, others: readonly FalseFill[], { chain, rpc }: FillCheck): Promise<ForeignChain> {
+  const { fact: { command }, differing } = falseFill;
   const { kind, fill, txHash, fact: { block } } = command;
   const places = others.map(({ fact: { command: each } }) => ({ txHash: each.txHash, block: each.fact.block }));
-  return new ForeignChain(chain, `transaction ${txHash} of ${await senderOf(txHash, rpc)} in block ${block} ${kind === 'SettleFill' ? 'settled' : 'refused'} fill ${fill} `
-    + `with ${textOf(differing)}`,
-  'Look at the sender. If it is an operator of yours, the contracts have settled for another history: give this history its own contracts (a new chain '
-  + 'state, or other addresses), or restore the history that belongs to these contracts. If it is not, or if its key has leaked, the fill is false: take '
-  + 'the operator role from the sender, then name the transaction in `passOverFills` of this chain in the chains file and restart; the fill that was '
-  + `matched is then recorded as failed, since its number is used up, and the shares that moved as moved.${othersText(txHash, places)}`);
+  const did = `${kind === 'SettleFill' ? 'settled' : 'refused'} fill ${fill} with ${textOf(differing)}`;
+  return new ForeignChain(chain, `transaction ${txHash} of ${await senderOf(txHash, rpc)} in block ${block} ${did}`,
+    'Look at the sender. If it is an operator of yours, the contracts have settled for another history: give this history its own contracts (a new chain '
+    + 'state, or other addresses), or restore the history that belongs to these contracts. If it is not, or if its key has leaked, the fill is false: take '
+    + 'the operator role from the sender, then name the transaction in `passOverFills` of this chain in the chains file and restart; the fill that was '
+    + `matched is then recorded as failed, since its number is used up, and the shares that moved as moved.${othersText(txHash, places)}`);
 }
 
-function textOf({ told, matched }: FalseFill['differing']): string {
+function textOf({ told, matched }: OtherTerms): string {
   return `${JSON.stringify(told)}, where the history has matched ${JSON.stringify(matched)}`;
 }
