@@ -31,6 +31,8 @@ export interface Chain {
    * over is recorded in the history.
    */
   readonly passOverAnchors?: readonly string[];
+  /** The same for fills that are not those which the exchange matched under their numbers: recorded as failed, see `passedOverFill`. */
+  readonly passOverFills?: readonly string[];
   /** The smallest size of an order, in units of 1e-6 shares; absent: see `minOrderSizeOf`. */
   readonly minOrderSize?: number;
   /** The JSON-RPC URL that clients are given; absent when there is none for them. Must not contain a secret. */

@@ -9,6 +9,7 @@ import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import type {
   ResolutionAbandonedArgs, ResolutionDisputedArgs, ResolutionProposedArgs, ResolutionRejectedArgs,
 } from '../../contracts-abi/oracle-resolver.js';
+import { quickResolver, type QuickMarketResolvedArgs } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import type {
   CancelScheduledArgs, FillFailedArgs, FillSettledArgs, HistoryAnchoredArgs, OrderCancelledArgs,
@@ -47,6 +48,7 @@ export interface ChainEventArgs {
   readonly OrderCancelled: OrderCancelledArgs;
   readonly CancelScheduled: CancelScheduledArgs;
   readonly HistoryAnchored: HistoryAnchoredArgs;
+  readonly QuickMarketResolved: QuickMarketResolvedArgs;
 }
 
 export type ChainEventName = keyof ChainEventArgs;
@@ -78,6 +80,7 @@ const shapes: readonly EventShape[] = [
   ...shapesOf('conditionalTokens', conditionalTokens.abi, ['TransferSingle', 'TransferBatch', 'PayoutRedemption', 'ConditionResolution']),
   ...shapesOf('oracleResolver', oracleResolver.abi, ['ResolutionProposed', 'ResolutionDisputed', 'ResolutionRejected', 'ResolutionAbandoned']),
   ...shapesOf('settlement', settlement.abi, ['FillSettled', 'FillFailed', 'OrderCancelled', 'CancelScheduled', 'HistoryAnchored']),
+  ...shapesOf('quickResolver', quickResolver.abi, ['QuickMarketResolved']),
 ];
 
 /** The addresses and topics for eth_getLogs. They match every event that is read, and few others. */

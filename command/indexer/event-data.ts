@@ -7,7 +7,7 @@ const WORD = 64;
 const text = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Decodes a tuple of `address`, `bytes32`, `bool`, `uint8` to `uint256`, `uint256[]` and `string` (Solidity's "Contract ABI
+ * Decodes a tuple of `address`, `bytes32`, `bool`, `uint8` to `uint256`, `int64`, `uint256[]` and `string` (Solidity's "Contract ABI
  * Specification"). Returns lower-case hex, bigint, boolean, array or text; invalid UTF-8 becomes U+FFFD. `data` is lower-case hex with
  * `0x`. Throws MalformedData.
  */
@@ -21,6 +21,11 @@ export function decodeEventData(types: readonly string[], data: string): unknown
         if (!word.startsWith('0'.repeat(24))) throw new MalformedData('an address has 20 bytes');
         return `0x${word.slice(24)}`;
       case 'bool': return uint(word, 1) === 1n;
+      case 'int64': {
+        const value = BigInt.asIntN(64, BigInt(`0x${word}`));
+        if (BigInt.asUintN(256, value) !== BigInt(`0x${word}`)) throw new MalformedData('a number has more than 64 bits');
+        return value;
+      }
       case 'uint256[]': {
         const { start, length } = arrayAt(hex, word, WORD);
         return Array.from({ length }, (_, j) => uint(wordAt(hex, start + j * WORD), 256));

@@ -3,6 +3,8 @@ import type { Command } from '../../engine/records/commands.js';
 import { NO, YES, type ChainFact, type Culprit, type FailureReason } from '../../engine/records/fields.js';
 import type { Chain } from '../chain/chain.js';
 import { readEvent, UndecodableEvent, type ChainEvent, type ChainEventArgs, type RawChainEvent } from './chain-events.js';
+import { failedTerms, settledTerms, type ToldFill } from './checks/told-fill.js';
+import { toldResolution, type ToldResolution } from './checks/told-resolution.js';
 
 /** A command that records a chain event. */
 export type FactCommand = Extract<Command, { readonly fact?: ChainFact | undefined }> & { readonly fact: ChainFact };
@@ -11,6 +13,8 @@ export interface Fact {
   readonly command: FactCommand;
   /** The hash of the block that contains the event. */
   readonly blockHash: string;
+  /** What the contract says of the fill that the command ends; absent for other commands. */
+  readonly fill?: ToldFill;
 }
 
 /** A position of the history and the digest at it, as a settlement transaction recorded them on the chain (HistoryAnchored). */
@@ -27,6 +31,8 @@ export interface Anchor {
 export interface Facts {
   readonly facts: readonly Fact[];
   readonly anchors: readonly Anchor[];
+  /** What the quick resolver says of its resolutions, also of markets that nobody knows. Each market's ResolveMarket is among the facts. */
+  readonly resolutions: readonly ToldResolution[];
   /** One text per event of the exchange's contracts that could not be recorded: somebody must look. */
   readonly alarms: readonly string[];
 }
@@ -43,8 +49,9 @@ export interface FactsContext {
 /** The facts of chain events, which come in chain order. Skips events of other contracts, events that are not read, and removed ones. */
 export function factsOf(events: readonly RawChainEvent[], context: FactsContext): Facts {
   const { chain } = context;
-  const found = { facts: [] as Fact[], anchors: [] as Anchor[], alarms: [] as string[] };
+  const found = { facts: [] as Fact[], anchors: [] as Anchor[], resolutions: [] as ToldResolution[], alarms: [] as string[] };
   const reader = createReader(context, quickTerms(chain, events));
+  let moved: ToldFill['moved'];
   for (const raw of events) {
     if (raw.removed) continue;
     try {
@@ -52,9 +59,14 @@ export function factsOf(events: readonly RawChainEvent[], context: FactsContext)
       if (event?.name === 'HistoryAnchored') {
         const { txHash, block, blockHash, logIndex } = raw;
         found.anchors.push({ position: event.args.position, digest: event.args.digest, txHash, block, blockHash, logIndex });
+      } else if (event?.name === 'QuickMarketResolved') {
+        found.resolutions.push(toldResolution(event.args, raw));
       } else if (event !== undefined) {
         const command = reader(event, raw);
-        if (command !== undefined) found.facts.push({ command, blockHash: raw.blockHash });
+        if (command === undefined) continue;
+        // FillSettled, which comes next, already records the shares that the settlement contract moves.
+        if (command.kind === 'RecordTransfer' && isSettlements(chain, event)) moved = command;
+        else found.facts.push({ command, blockHash: raw.blockHash, ...fillOf(event, raw, moved) });
       }
     } catch (error) {
       if (!(error instanceof UndecodableEvent || error instanceof Unrecordable)) throw error;
@@ -65,6 +77,25 @@ export function factsOf(events: readonly RawChainEvent[], context: FactsContext)
     }
   }
   return found;
+}
+
+/** Whether the settlement contract moves shares from a trader to another one for a fill. */
+function isSettlements({ contracts }: Chain, event: ChainEvent): boolean {
+  if (event.name !== 'TransferSingle' && event.name !== 'TransferBatch') return false;
+  const { operator, from, to } = event.args;
+  return operator === contracts.settlement && from !== ZERO_ADDRESS && to !== ZERO_ADDRESS;
+}
+
+/** What an event says of a fill; `moved` is the last transfer of shares that the settlement contract made. */
+function fillOf(event: ChainEvent, { block, logIndex, txHash }: RawChainEvent, moved: ToldFill['moved']): { readonly fill?: ToldFill } {
+  switch (event.name) {
+    case 'FillSettled': {
+      const isItsOwn = moved?.txHash === txHash && moved.fact.block === block && moved.fact.logIndex === logIndex - 1;
+      return { fill: { terms: settledTerms(event.args), moved: isItsOwn ? moved : undefined } };
+    }
+    case 'FillFailed': return { fill: { terms: failedTerms(event.args), moved: undefined } };
+    default: return {};
+  }
 }
 
 /** No command can express the event. Without a `meaning`, its contract is not the one that this program was written for. */
@@ -110,7 +141,7 @@ function quickTerms({ contracts }: Chain, events: readonly RawChainEvent[]): Rea
 /** Reads events one after the other. A market is known from its MarketCreated event on. */
 function createReader(
   context: FactsContext, quick: ReadonlyMap<string, QuickTerms>,
-): (event: Exclude<ChainEvent, { name: 'HistoryAnchored' }>, raw: RawChainEvent) => FactCommand | undefined {
+): (event: Exclude<ChainEvent, { name: 'HistoryAnchored' | 'QuickMarketResolved' }>, raw: RawChainEvent) => FactCommand | undefined {
   const { chain, at } = context;
   const { chainId, contracts } = chain;
   const created = new Set<string>();
@@ -129,10 +160,9 @@ function createReader(
       case 'QuickMarketCreated': return undefined;
       case 'TransferSingle': case 'TransferBatch': {
         const items = itemsOf(event);
-        const { operator, from, to } = event.args;
-        // FillSettled already records the shares that the settlement contract moves. A transfer to oneself moves nothing.
-        const isSettlement = operator === contracts.settlement && from !== ZERO_ADDRESS && to !== ZERO_ADDRESS;
-        if (isSettlement || from === to) return undefined;
+        const { from, to } = event.args;
+        // It moves nothing.
+        if (from === to) return undefined;
         const known = items.filter(({ token, amount }) => amount !== '0' && isKnownToken(token));
         if (known.length > MAX_TRANSFER_ITEMS) throw new Unrecordable(`a transfer of ${known.length} tokens; the limit is ${MAX_TRANSFER_ITEMS}`);
         return known.length === 0 ? undefined : { ...head, kind: 'RecordTransfer', chainId, from, to, txHash, items: known, fact };

@@ -8,7 +8,7 @@ import { ForeignChain } from './foreign-chain.js';
 import { createScan, type Scan, type ScanOptions } from './scan.js';
 
 export interface IndexerOptions
-  extends Pick<ScanOptions, 'chain' | 'rpc' | 'cursor' | 'isKnownToken' | 'isKnownMarket' | 'digestAt' | 'report'>,
+  extends Pick<ScanOptions, 'chain' | 'rpc' | 'cursor' | 'view' | 'caughtUp' | 'isKnownToken' | 'isKnownMarket' | 'digestAt' | 'report'>,
   Pick<FactWriterOptions, 'append' | 'outcomeOf'> {
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
@@ -49,6 +49,8 @@ export interface IndexerStatus {
   /** Failed tries in a row; `lastError` is the reason of the last one, or that a node answers and is behind what was read before. */
   readonly failures: number;
   readonly lastError: string | undefined;
+  /** The quick markets that the chain has resolved otherwise than the engine, since the start: a text each. */
+  readonly contradicted: readonly string[];
   /** Why the indexer has stopped for good; undefined while it runs. */
   readonly stopped: string | undefined;
 }
@@ -70,9 +72,12 @@ const PATIENCE_FAILURES = 3;
 /** Starts to follow the chain from the engine's cursor on. The engine must have caught up with the log before. */
 export function runIndexer(options: IndexerOptions): Indexer {
   const { chain, now, signal, report } = options;
-  const { passOverAnchors = [] } = chain;
+  const { passOverAnchors = [], passOverFills = [] } = chain;
   if (passOverAnchors.length > 0) {
     report('note', `chain ${chain.chainId}: its settings pass over the anchors of ${passOverAnchors.length} transactions: ${passOverAnchors.join(', ')}`);
+  }
+  if (passOverFills.length > 0) {
+    report('note', `chain ${chain.chainId}: its settings pass over false fills of ${passOverFills.length} transactions: ${passOverFills.join(', ')}`);
   }
   const rpc: Rpc = { chainId: chain.chainId, request: (method, params) => orAborted(options.rpc.request(method, params), signal) };
   const writer = createFactWriter({
@@ -80,6 +85,7 @@ export function runIndexer(options: IndexerOptions): Indexer {
   });
   const scan = createScan({
     ...options, rpc, writer, digestAt: (position) => orAborted(options.digestAt(position), signal),
+    caughtUp: () => orAborted(options.caughtUp(), signal),
     rangeBlocks: options.rangeBlocks ?? 2_000, advanceEvery: options.advanceEvery ?? 10_000, advanceEveryMs: options.advanceEveryMs ?? 15_000,
   });
   const head = watchHead({
@@ -98,7 +104,8 @@ export function runIndexer(options: IndexerOptions): Indexer {
       const nextBlock = scan.next();
       return {
         chainId: chain.chainId, latestBlock, finalBlock, nextBlock, lagBlocks: Math.max(0, (finalBlock ?? -1) + 1 - nextBlock),
-        rangeBlocks: scan.rangeBlocks(), stalled: head.stalled(), ...trouble, lastError: trouble.lastError?.message ?? head.behind(),
+        rangeBlocks: scan.rangeBlocks(), contradicted: scan.contradicted(), stalled: head.stalled(),
+        ...trouble, lastError: trouble.lastError?.message ?? head.behind(),
       };
     },
     advanceNow() {

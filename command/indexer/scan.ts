@@ -1,18 +1,24 @@
 /** Reads a chain's final blocks, one range after the other, into the history, and stops when the chain contradicts the history. */
-import type { ChainCursor } from '../../engine/run/view.js';
-import { checkAnchors } from './anchors.js';
+import type { ChainCursor, EngineView } from '../../engine/run/view.js';
+import { checkAnchors } from './checks/anchors.js';
+import { checkFills } from './checks/fills.js';
 import { readBlock, readRange, type BlockName } from './block-range.js';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../chain/chain.js';
 import { eventFilter } from './chain-events.js';
 import type { FactWriter } from './fact-writer.js';
-import { factsOf, type Fact, type FactsContext } from './facts.js';
+import { factsOf, type Fact, type Facts, type FactsContext } from './facts.js';
 import { ForeignChain } from './foreign-chain.js';
+import { gatherContradicted, type Contradicted } from './checks/resolutions.js';
 import type { Report } from '../chain/report.js';
 
 export interface ScanOptions extends Pick<FactsContext, 'isKnownToken' | 'isKnownMarket'> {
   readonly chain: Chain;
   readonly rpc: Rpc;
   readonly cursor: () => ChainCursor | undefined;
+  /** What the engine has matched and decided. */
+  readonly view: Pick<EngineView, 'unsettledFill' | 'nextFill' | 'quickMarket'>;
+  /** Resolves when `view` includes every command that was in the log at the call. */
+  readonly caughtUp: () => Promise<void>;
   readonly writer: FactWriter;
   /** The digest of the history at a position, once the history has reached it; undefined when the history never will. */
   readonly digestAt: (position: number) => Promise<string | undefined>;
@@ -31,6 +37,8 @@ export interface Scan {
   next(): number;
   /** The present number of blocks per request. */
   rangeBlocks(): number;
+  /** The quick markets that the chain has resolved otherwise than the engine, since the start: a text each. */
+  contradicted(): readonly string[];
   /** Reads one range, up to block `final` at most. Throws ForeignChain for good; after any other error another try can succeed. */
   readOn(final: number): Promise<void>;
   /** Records how far the chain has been read, unless the history has it. False while no block after the recorded facts is final. */
@@ -54,6 +62,7 @@ export function createScan(options: ScanOptions): Scan {
   /** The last block read, while it is ahead of the history's cursor: blocks without facts are not recorded one by one. */
   let ahead: BlockName | undefined;
   let contradictions = 0;
+  const contradicted = gatherContradicted(options);
 
   const next = (): number => Math.max(chain.startBlock, cursor()?.nextBlock ?? 0, (ahead?.number ?? -1) + 1);
 
@@ -82,6 +91,7 @@ export function createScan(options: ScanOptions): Scan {
   return {
     next,
     rangeBlocks: size.blocks,
+    contradicted: contradicted.texts,
     async readOn(final) {
       if (!await isSameChain()) return;
       const from = next();
@@ -95,9 +105,7 @@ export function createScan(options: ScanOptions): Scan {
         size.halve(to - from + 1);
         return;
       }
-      const { facts: told, anchors, alarms } = factsOf(events, { ...options, at: now() });
-      const facts = inChainOrder([...told, ...await checkAnchors(anchors, options)]);
-      for (const alarm of alarms) report('alarm', alarm);
+      const facts = await checkedFacts(factsOf(events, { ...options, at: now() }), options, contradicted);
       const since = cursor()?.nextBlock ?? chain.startBlock;
       if (facts.length > 0 || to + 1 - since >= advanceEvery || now() - advancedAtMs >= advanceEveryMs) {
         await writer.write(facts, end);
@@ -114,6 +122,18 @@ export function createScan(options: ScanOptions): Scan {
       return true;
     },
   };
+}
+
+/** What the history is to record of a range, once all that can contradict the history is compared with it. Throws ForeignChain. */
+async function checkedFacts(
+  { anchors, facts, resolutions, alarms }: Facts, options: ScanOptions, contradicted: Contradicted,
+): Promise<readonly Fact[]> {
+  const passedOver = await checkAnchors(anchors, options);
+  await contradicted.look({ facts, resolutions });
+  // Last, since fills are matched meanwhile.
+  const checked = await checkFills(facts, options);
+  for (const alarm of alarms) options.report('alarm', alarm);
+  return inChainOrder([...passedOver, ...checked]);
 }
 
 function inChainOrder(facts: readonly Fact[]): readonly Fact[] {

@@ -15,9 +15,9 @@ import {
 } from '../rules/state.js';
 import type { Engine } from './engine.js';
 import { commitmentsOf, openOrdersOf, type Commitment, type OpenOrder } from './open-orders.js';
-import { unsettledFills, type UnsettledFill } from './unsettled-fills.js';
+import { unsettledFill, unsettledFills, type MatchedFill, type UnsettledFill } from './unsettled-fills.js';
 
-export type { ChainCursor, Commitment, OpenOrder, OpenProposal, OpenRelay, UnsettledFill };
+export type { ChainCursor, Commitment, MatchedFill, OpenOrder, OpenProposal, OpenRelay, UnsettledFill };
 
 export interface MarketView {
   readonly marketId: string;
@@ -91,6 +91,8 @@ export interface EngineView {
   readonly nextFill: number;
   /** The chain's unsettled fills with numbers from `from` on, ascending. Cheap when there are none. */
   unsettledFills(asked: { readonly chainId: number; readonly from: number }): Iterable<UnsettledFill>;
+  /** The unsettled fill with this number on the chain, with its orders' hashes; undefined when there is none. */
+  unsettledFill(asked: { readonly chainId: number; readonly fill: number }): MatchedFill | undefined;
   /** A request to the relayer that has not ended; undefined for an unknown one, and for one that has ended: the read models have those. */
   relay(requestId: string): OpenRelay | undefined;
   /** The chain's requests to the relayer that have not ended, oldest first. */
@@ -101,6 +103,8 @@ export interface EngineView {
   unproposedMarkets(chainId: number): Iterable<MarketView>;
   /** The chain's quick markets that the chain has not resolved, in the order of opening. */
   quickMarkets(chainId: number): Iterable<QuickMarket>;
+  /** The quick market with this id; undefined for an unknown id, for another kind of market, and once the chain has resolved or halved it. */
+  quickMarket(marketId: string): QuickMarket | undefined;
   /** The times at which a price of an asset is still needed, the earliest first. */
   openBoundaries(): readonly OpenBoundary[];
   /** How far a chain is recorded; undefined before the chain's first fact. */
@@ -133,11 +137,13 @@ export function viewOf(engine: Engine): EngineView {
     commitments: (asked) => commitmentsOf(state, asked),
     rememberedOrder: (chainId) => rememberedOrder(state, chainId),
     unsettledFills: (asked) => unsettledFills(state, asked),
+    unsettledFill: (asked) => unsettledFill(state, asked),
     relay: (requestId) => state.relays.get(requestId),
     openRelays: (chainId) => openRelays(state, chainId),
     openProposals: (chainId) => openProposals(state, chainId),
     unproposedMarkets: (chainId) => unproposedMarkets(state, chainId),
     quickMarkets: (chainId) => quickMarkets(state, chainId),
+    quickMarket: (marketId) => quickMarket(state, marketId),
     openBoundaries: () => state.openBoundaries.map(({ asset, time, best, missed }) => ({ asset, time, best, missed })),
     cursor: (chainId) => chainCursor(state, chainId),
     chains: () => state.chains.keys(),
@@ -216,9 +222,19 @@ function* unproposedMarkets(state: State, chainId: number): Generator<MarketView
 function* quickMarkets(state: State, chainId: number): Generator<QuickMarket> {
   for (const index of state.unresolvedQuick) {
     const market = state.markets[index];
-    if (market?.quick === undefined || market.chainId !== chainId) continue;
-    yield { ...marketView(market), quick: { ...market.quick, missed: new Set(market.quick.missed) } };
+    const quick = market?.chainId === chainId ? quickView(market) : undefined;
+    if (quick !== undefined) yield quick;
   }
+}
+
+function quickView(market: Market): QuickMarket | undefined {
+  const { quick } = market;
+  return quick === undefined ? undefined : { ...marketView(market), quick: { ...quick, missed: new Set(quick.missed) } };
+}
+
+function quickMarket(state: State, marketId: string): QuickMarket | undefined {
+  const market = findMarket(state, marketId);
+  return market === undefined ? undefined : quickView(market);
 }
 
 function rememberedOrder(state: State, chainId: number): number | undefined {

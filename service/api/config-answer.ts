@@ -104,10 +104,11 @@ export function configHandler({ config, chains, now }: ConfigParts): () => Reply
 
 /** A chain as clients see it. Only the public node URL is shown: the other URLs may hold secrets. */
 function shown(chain: Chain, collateral: Collateral | null, { relayer, quick }: NonNullable<SettlingChain['configured']> = {}) {
-  const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, startBlock, exposureCheck, passOverAnchors = [] } = chain;
+  const { chainId, name, testnet, publicRpcUrl: rpcUrl = null, contracts, confirmations, startBlock, exposureCheck } = chain;
+  const { passOverAnchors = [], passOverFills = [] } = chain;
   return {
     chainId, name, testnet, rpcUrl, contracts, collateral, confirmations, startBlock, exposureCheck, minOrderSize: minOrderSizeOf(chain),
-    passOverAnchors,
+    passOverAnchors, passOverFills,
     orderDomain: orderDomain(chain), signedActions: shownActions(chain, collateral ?? undefined),
     relayer: relayer === undefined ? null : { address: relayer, actions: RELAY_ACTIONS }, quickOperator: quick ?? null,
   };
@@ -119,7 +120,7 @@ function chainOfSettings(config: Config) {
   const [domain] = orderDomains(config, []);
   return {
     chainId, name, testnet, rpcUrl: null, contracts: NO_CONTRACTS, collateral: null, confirmations: 0, startBlock: 0, exposureCheck: false,
-    minOrderSize: minOrderSizeOf(undefined), passOverAnchors: [], orderDomain: domain,
+    minOrderSize: minOrderSizeOf(undefined), passOverAnchors: [], passOverFills: [], orderDomain: domain,
     signedActions: domain === undefined ? {} : orderActions(domain), relayer: null, quickOperator: null,
   };
 }

@@ -13,6 +13,8 @@ export interface AuditOptions {
   readonly threads?: number | undefined;
   /** Accept cancels without a signature also where the service says that they need one. */
   readonly unsignedCancels?: boolean;
+  /** Hashes of transactions whose fills the auditor knows to be false, lower-case; any other fill that the history passes over is a difference. */
+  readonly passedOverFills?: ReadonlySet<string>;
   /** The database with the read models; absent: they are not compared. */
   readonly databaseUrl?: string | undefined;
   readonly checkpoint?: { readonly path: string; readonly everyRecords?: number } | undefined;

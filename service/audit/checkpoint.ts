@@ -35,7 +35,7 @@ export interface Checkpoint {
   readonly chains: readonly ChainProgress[];
 }
 
-const FORMAT = 'prediction-exchange audit checkpoint 1';
+const FORMAT = 'prediction-exchange audit checkpoint 2';
 const CHECKSUM_BYTES = 32;
 
 /** Throws CannotAudit when the file cannot be written. */

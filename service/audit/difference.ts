@@ -12,6 +12,7 @@ export const checkTitles = {
   anchors: 'anchors of the history on the chain',
   settledFills: 'settled fills, in the history and on the chain',
   failedFills: 'failed fills, in the history and on the chain',
+  quickResolutions: 'resolutions of quick markets by the prices that the history decided them by',
   chainFacts: 'other events of the contracts, in the history and on the chain',
   readModels: 'rows of the read models against a rebuild',
 } as const;

@@ -1,10 +1,11 @@
 /** Replays a history from its source: every record through its checks, in bounded memory, with checkpoints on the way. */
 import { createEngine, type Engine } from '../../engine/run/engine.js';
 import { viewOf, type EngineView } from '../../engine/run/view.js';
-import type { CancelOrder } from '../../engine/records/commands.js';
+import type { CancelOrder, Command } from '../../engine/records/commands.js';
 import type { Event } from '../../engine/records/events.js';
 import type { ChainAudit } from './chain/chain-audit.js';
 import type { PositionStore } from './chain/position-store.js';
+import { createQuickDecisions } from './chain/quick-decisions.js';
 import { factIn } from './chain/recorded-facts.js';
 import type { Checkpoint, Counts } from './checkpoint.js';
 import type { Restored } from '../../engine/run/snapshot.js';
@@ -45,11 +46,13 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
   const counted = from?.counts ?? NOTHING_COUNTED;
   const check: RecordCheck = createRecordCheck(engine, counted);
   const own: Own = { ...counted };
+  const decisions = createQuickDecisions(view);
 
   function consider(record: CheckedRecord): void {
     const { command, step: { position, outcome, digest } } = record;
     parts.store?.add(digest, command.kind === 'PlaceOrder' ? command.orderHash : undefined);
     for (const event of outcome.events) countEvent(own, event);
+    const quick = decisions.ended(command, outcome.events);
     switch (command.kind) {
       case 'PlaceOrder':
         own.orderSignatures++;
@@ -68,7 +71,7 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
         return;
       default:
     }
-    const fact = factIn({ position, id: record.id, command, step: record.step });
+    const fact = factIn({ position, id: record.id, command, step: record.step, quick });
     if (fact !== undefined) parts.chainOf(fact.command.fact.chainId)?.add(fact);
     else refuseUntold(record);
   }
@@ -83,17 +86,12 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
     if (parts.signatures !== undefined && (parts.cancelsAreSigned || command.trader !== undefined)) throw new Differs(unsigned(position, command));
   }
 
-  /** A fill that the history ends on a chain that is compared must name the chain's event. */
+  /** A fill or a market that the history ends on a chain that is compared must name the chain's event. */
   function refuseUntold({ command, step: { position, outcome } }: CheckedRecord): void {
-    const [event] = outcome.events;
-    if (event?.type !== 'FillSettled' && event?.type !== 'FillFailed') return;
-    const chainId = view.market(event.marketId)?.chainId;
-    if (chainId === undefined || parts.chainOf(chainId) === undefined) return;
-    throw new Differs({
-      check: event.type === 'FillSettled' ? 'settledFills' : 'failedFills', place: { position, fill: event.fill, chainId, txHash: event.txHash },
-      what: `the history ends fill ${event.fill} at position ${position} without naming an event of chain ${chainId}`,
-      means: 'Only the chain ends a fill. The record is forged, or was written before the exchange had this chain.', expected: 'a fact', found: command,
-    });
+    const event = outcome.events.find(isEnd);
+    const chainId = event === undefined ? undefined : view.market(event.marketId)?.chainId;
+    if (event === undefined || chainId === undefined || parts.chainOf(chainId) === undefined) return;
+    throw new Differs(untold(event, { position, chainId, command }));
   }
 
   return {
@@ -105,6 +103,28 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
       if (signatures?.found !== undefined) throw new Differs(signatures.found);
       await signatures?.room();
     },
+  };
+}
+
+type End = Extract<Event, { readonly type: 'FillSettled' | 'FillFailed' | 'MarketResolved' | 'MarketHalved' }>;
+
+function isEnd(event: Event): event is End {
+  return event.type === 'FillSettled' || event.type === 'FillFailed' || event.type === 'MarketResolved' || event.type === 'MarketHalved';
+}
+
+function untold(
+  event: End, { position, chainId, command }: { readonly position: number; readonly chainId: number; readonly command: Command },
+): Difference {
+  const told = { expected: 'a fact', found: command };
+  const what = (ended: string) => `the history ends ${ended} at position ${position} without naming an event of chain ${chainId}`;
+  const means = (ended: string) => `Only the chain ends ${ended}. The record is forged, or was written before the exchange had this chain.`;
+  if (event.type === 'MarketResolved' || event.type === 'MarketHalved') {
+    return { check: 'chainFacts', place: { position, chainId }, what: what(`market ${event.marketId}`), means: means('a market'), ...told };
+  }
+  const { type, fill, txHash } = event;
+  return {
+    check: type === 'FillSettled' ? 'settledFills' : 'failedFills', place: { position, fill, chainId, txHash }, what: what(`fill ${fill}`), means: means('a fill'),
+    ...told,
   };
 }
 

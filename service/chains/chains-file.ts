@@ -85,8 +85,10 @@ const FileChain = record({
   blocksOnDemand: Type.Optional(Type.Boolean()),
   /** Milliseconds between two requests for new blocks. */
   pollMs: Type.Optional(Type.Integer({ minimum: 10, maximum: 3_600_000 })),
-  /** Hashes of transactions whose anchors are passed over: `command/indexer/anchors.ts`. */
+  /** Hashes of transactions whose anchors are passed over: `command/indexer/checks/anchors.ts`. */
   passOverAnchors: Type.Optional(Type.Array(TxHash, { maxItems: 10_000 })),
+  /** Hashes of transactions whose false fills are passed over: `command/indexer/checks/fills.ts`. */
+  passOverFills: Type.Optional(Type.Array(TxHash, { maxItems: 10_000 })),
   /** May be a fraction. The upper limit keeps the amount in wei exact, and rejects an amount that was given in wei. */
   maxFeePerGasGwei: Type.Optional(Type.Number({ minimum: 0.001, maximum: 1_000_000 })),
 });
@@ -163,12 +165,13 @@ async function readChain(at: string, chain: Partial<FileChain>, reading: Reading
   const { chainId, name, testnet, confirmations, startBlock, settlementDomainName, exposureCheck } = chain as FileChain;
   const { pollMs = DEFAULT_POLL_MS, maxFeePerGasGwei, blocksOnDemand = false, minOrderSize } = chain;
   const passOverAnchors = readHashes(`${at}/passOverAnchors`, chain.passOverAnchors, reading);
+  const passOverFills = readHashes(`${at}/passOverFills`, chain.passOverFills, reading);
   const publicRpcUrl = readPublicUrl(`${at}/publicRpcUrl`, chain.publicRpcUrl, reading);
   return {
     chain: {
       chainId, name, testnet, confirmations, startBlock, contracts, domainName: settlementDomainName, exposureCheck,
       ...minOrderSize === undefined ? {} : { minOrderSize }, ...publicRpcUrl === undefined ? {} : { publicRpcUrl },
-      ...passOverAnchors.length === 0 ? {} : { passOverAnchors },
+      ...passOverAnchors.length === 0 ? {} : { passOverAnchors }, ...passOverFills.length === 0 ? {} : { passOverFills },
     },
     rpcUrls, pollMs, blocksOnDemand, ...keys, ...relayer === undefined ? {} : { relayer }, ...quick === undefined ? {} : { quick },
     ...typeof maxFeePerGasGwei === 'number' ? { maxFeePerGas: BigInt(Math.round(maxFeePerGasGwei * WEI_PER_GWEI)) } : {},

@@ -24,15 +24,21 @@ export function createIndexerHealth({ chain, now, indexer: indexerStatus, beginn
     const begin = beginning();
     const failures = Math.max(indexer?.failures ?? 0, begin.failures);
     const stopped = begin.stopped ?? indexer?.stopped ?? null;
-    const { finalBlock = -1 } = indexer ?? {};
+    const { finalBlock = -1, contradicted = [] } = indexer ?? {};
     const sinceMs = now() - (indexer?.lookedAtMs ?? startedMs);
     return {
       chainId, finalBlock: finalBlock < 0 ? null : finalBlock, lagBlocks: indexer?.lagBlocks ?? 0,
       reachable: indexer?.latestBlock !== undefined && failures === 0 && stopped === null, stalled: indexer?.stalled ?? false, failures,
       lastError: textOf(indexer?.lastError ?? begin.lastError), sinceLookS: secondsOf(sinceMs), stopped,
-      anchorsPassedOver: passOverAnchors.length,
+      resolutionTrouble: troubleOf(contradicted), contradictedMarkets: contradicted.length, anchorsPassedOver: passOverAnchors.length,
     };
   };
+}
+
+/** The first text, and how many more there are. */
+function troubleOf([first, ...others]: readonly string[]): string | null {
+  if (first === undefined) return null;
+  return others.length === 0 ? first : `${first}. So were ${others.length} more`;
 }
 
 /** A text for an answer: at most 500 characters, null for undefined. */

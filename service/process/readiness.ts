@@ -35,6 +35,10 @@ export interface IndexerHealth {
   readonly stalled: boolean;
   /** Why the chain is not recorded any more: it contradicts the history, and an operator must act. Null while it is recorded. */
   readonly stopped: string | null;
+  /** What the chain has resolved otherwise than the exchange decided, since the process started; null when nothing. */
+  readonly resolutionTrouble: string | null;
+  /** Number of quick markets that it is about. */
+  readonly contradictedMarkets: number;
   /** Number of transactions whose anchors the chain's settings pass over. */
   readonly anchorsPassedOver: number;
 }

@@ -27,8 +27,9 @@ export const indexer: Role = {
         const now = chains();
         // A chain that is unreachable or late is not a reason: orders can be taken, and their fills wait.
         const reasons = now.flatMap(({ chainId, stopped }) => stopped === null ? [] : `chain ${chainId} is not followed any more: ${stopped}`);
+        const contradicted = now.flatMap(({ resolutionTrouble }) => resolutionTrouble ?? []);
         const { engine, reasons: replicaReasons } = parts.replicaHealth();
-        return { reasons: [...replicaReasons, ...reasons], chains: now, ...engine === undefined ? {} : { engine } };
+        return { reasons: [...replicaReasons, ...reasons, ...contradicted], chains: now, ...engine === undefined ? {} : { engine } };
       },
       async stop() { await Promise.all(running.map((each) => each.stop())); },
     };
@@ -68,7 +69,7 @@ async function startIndexer(access: ChainAccess, replica: Replica, { log, now }:
   await access.begin(async () => {
     const running = started ??= runIndexer({
       chain, rpc, report, signal, pollMs, stalledAfterMs, outcomeOf, now, random: () => Math.random(),
-      cursor: () => view.cursor(chainId),
+      cursor: () => view.cursor(chainId), view, caughtUp: () => caughtUp(log, replica),
       isKnownToken: (token) => view.isKnownToken(token), isKnownMarket: (marketId) => view.market(marketId) !== undefined,
       append: (records) => log.append('commands', records), digestAt: (position) => digestAt(position, { log, replica, signal }),
     });
@@ -87,6 +88,12 @@ async function startIndexer(access: ChainAccess, replica: Replica, { log, now }:
       await started?.done;
     },
   };
+}
+
+/** Resolves when the replica has decided every command that is in the log now. */
+async function caughtUp(log: SharedParts['log'], { view, outcomeOf }: Replica): Promise<void> {
+  const length = await log.length('commands');
+  if (view.position < length) await outcomeOf(length - 1);
 }
 
 /** The recorded digest at a log position; undefined if the log has no command there. */
@@ -123,6 +130,7 @@ export function indexerFigures(chains: () => readonly IndexerHealth[]): readonly
     figure('exchange_chain_since_look_seconds', 'Time since a request to the chain succeeded, or since the start', ({ sinceLookS }) => sinceLookS),
     figure('exchange_chain_stalled', '1 when the chain has had no new block for too long', ({ stalled }) => stalled ? 1 : 0),
     figure('exchange_chain_stopped', '1 when the chain contradicts history or settings and is not followed any more', ({ stopped }) => stopped === null ? 0 : 1),
+    figure('exchange_chain_resolutions_contradicted', 'Number of quick markets that the chain has resolved otherwise than the exchange decided', ({ contradictedMarkets }) => contradictedMarkets),
     figure('exchange_chain_anchors_passed_over', 'Number of transactions whose anchors the chain\'s settings pass over', ({ anchorsPassedOver }) => anchorsPassedOver),
   ];
 }

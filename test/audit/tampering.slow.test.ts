@@ -60,7 +60,7 @@ describe('an audit of an untouched history', () => {
     deepEqual(counts, {
       records: ['passed', 27], ids: ['passed', 20], outcomes: ['passed', 27], events: ['passed', counts['events']?.[1]], digests: ['passed', 27],
       orderSignatures: ['passed', 10], cancelSignatures: ['passed', 1], anchors: ['passed', 3], settledFills: ['passed', 4], failedFills: ['passed', 1],
-      chainFacts: ['passed', 2], readModels: ['not made', 0],
+      quickResolutions: ['passed', 0], chainFacts: ['passed', 2], readModels: ['not made', 0],
     });
   });
 
@@ -69,7 +69,7 @@ describe('an audit of an untouched history', () => {
     equal(passed, true);
     deepEqual(checks.filter(({ status }) => status === 'not made').map(({ name, reason }) => [name, reason]), [
       ['orderSignatures', '--no-signatures'], ['cancelSignatures', '--no-signatures'],
-      ...['anchors', 'settledFills', 'failedFills', 'chainFacts'].map((name) => [name, `no --rpc for chain ${CHAIN_ID}`]), ['readModels', 'no --database'],
+      ...['anchors', 'settledFills', 'failedFills', 'quickResolutions', 'chainFacts'].map((name) => [name, `no --rpc for chain ${CHAIN_ID}`]), ['readModels', 'no --database'],
     ]);
   });
 

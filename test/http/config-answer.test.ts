@@ -17,7 +17,7 @@ const dev: Chain = { ...polygon, chainId: 31_337, name: 'Development chain', tes
 const collateral = { name: 'USD Coin', version: '2', symbol: 'USDC', decimals: 6, address: contracts.collateral };
 const orderDomain = { name: 'Prediction Exchange Settlement', version: '1', chainId: 137, verifyingContract: contracts.settlement };
 const shown = {
-  chainId: 137, name: 'Polygon', testnet: false, rpcUrl: null, contracts, confirmations: 64, startBlock: 60_000_000, exposureCheck: true, minOrderSize: 1, passOverAnchors: [],
+  chainId: 137, name: 'Polygon', testnet: false, rpcUrl: null, contracts, confirmations: 64, startBlock: 60_000_000, exposureCheck: true, minOrderSize: 1, passOverAnchors: [], passOverFills: [],
   orderDomain, collateral: null, signedActions: shownActions(polygon, undefined), relayer: null, quickOperator: null,
 };
 
@@ -52,9 +52,10 @@ describe('service: what /api/v1/config says of the chains', () => {
 
   it('tells auditors which anchors were passed over', () => {
     const passOverAnchors = [`0x${'5'.repeat(64)}`];
-    const chain = { ...polygon, passOverAnchors };
+    const passOverFills = [`0x${'6'.repeat(64)}`];
+    const chain = { ...polygon, passOverAnchors, passOverFills };
     const handler = configHandler({ config: parseConfig({}), chains: [{ chain, collateral: () => undefined }], now: () => 0 });
-    assert.deepEqual(chainsOf(handler), [{ ...shown, passOverAnchors }]);
+    assert.deepEqual(chainsOf(handler), [{ ...shown, passOverAnchors, passOverFills }]);
   });
 
   it('is the signing domain of the settings alone where nothing settles', () => {
@@ -62,7 +63,7 @@ describe('service: what /api/v1/config says of the chains', () => {
     const config = parseConfig({ CHAINS: 'none', CHAIN_ID: '7', CHAIN_NAME: 'Seven', CHAIN_TESTNET: 'false', SETTLEMENT_ADDRESS: verifyingContract });
     assert.deepEqual(chainsOf(configHandler({ config, chains: [], now: () => 0 })), [{
       chainId: 7, name: 'Seven', testnet: false, rpcUrl: null, contracts: Object.fromEntries(NAMES.map((name) => [name, null])), collateral: null,
-      confirmations: 0, startBlock: 0, exposureCheck: false, minOrderSize: 1, passOverAnchors: [],
+      confirmations: 0, startBlock: 0, exposureCheck: false, minOrderSize: 1, passOverAnchors: [], passOverFills: [],
       orderDomain: { ...orderDomain, chainId: 7, verifyingContract },
       signedActions: orderActions({ ...orderDomain, chainId: 7, verifyingContract }), relayer: null, quickOperator: null,
     }]);

@@ -127,10 +127,11 @@ describe('service: health', () => {
 describe('service: metrics and log', () => {
   const chains: (IndexerHealth & SettlementHealth)[] = [{
     chainId: 137, finalBlock: 9, lagBlocks: 4, reachable: false, failures: 7, lastError: 'no node answers', sinceLookS: 60, stalled: true,
-    waitingFills: 1, sentFills: 2, oldestWaitingS: 50, settlementTrouble: 'no node answers', stopped: 'it was reset', anchorsPassedOver: 2,
+    waitingFills: 1, sentFills: 2, oldestWaitingS: 50, settlementTrouble: 'no node answers', stopped: 'it was reset', resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 2,
   }, {
     chainId: 1, finalBlock: 9, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 1, stalled: false,
-    waitingFills: 0, sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null, anchorsPassedOver: 0,
+    waitingFills: 0, sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null,
+    resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   }];
 
   it('reports requests, orders, batches and the figures of its parts', async () => {

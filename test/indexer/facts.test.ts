@@ -9,6 +9,7 @@ import { factsOf, type FactsContext } from '../../command/indexer/facts.js';
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
+import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { encodeCommand } from '../../engine/records/codec.js';
 
@@ -26,6 +27,7 @@ const chain: Chain = {
 const abis: Readonly<Record<string, Interface>> = {
   settlement: new Interface(settlement.abi as InterfaceAbi), conditionalTokens: new Interface(conditionalTokens.abi as InterfaceAbi),
   marketFactory: new Interface(marketFactory.abi as InterfaceAbi), oracleResolver: new Interface(oracleResolver.abi as InterfaceAbi),
+  quickResolver: new Interface(quickResolver.abi as InterfaceAbi),
 };
 
 const ALICE = address('a');
@@ -150,7 +152,7 @@ describe('facts of a chain', () => {
     ['an event that was removed', eventOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n], { removed: true })],
   ];
   for (const [what, raw] of silent) {
-    it(`are none: ${what}`, () => { assert.deepEqual(factsOf([raw], context), { facts: [], anchors: [], alarms: [] }); });
+    it(`are none: ${what}`, () => { assert.deepEqual(factsOf([raw], context), { facts: [], anchors: [], resolutions: [], alarms: [] }); });
   }
 
   const fill = eventOf('settlement', 'FillSettled', [3n, word('2'), word('3'), 1n, 2n, 1n]);
@@ -163,6 +165,9 @@ describe('facts of a chain', () => {
     ['too few topics', { ...fill, topics: fill.topics.slice(0, 3) }, /FillSettled cannot be decoded \(3 topics where 4 belong\)/],
     ['too many topics', { ...fill, topics: [...fill.topics, word('1')] }, /5 topics where 4 belong/],
     ['data cut short', { ...fill, data: fill.data.slice(0, -2) }, /FillSettled cannot be decoded/],
+    ['a price of more than 64 bits', { ...eventOf('quickResolver', 'QuickMarketResolved', [KNOWN_MARKET, 1n, 1n, 1n, 1n, 0n]),
+      data: concat([toBeHex(2n ** 63n, 32), ...Array.from({ length: 4 }, () => toBeHex(1, 32))]) },
+    /QuickMarketResolved cannot be decoded \(a number has more than 64 bits\)/],
     ['no data', { ...fill, data: '0x' }, /FillSettled cannot be decoded/],
     ['an address of 32 bytes', { ...transfer, topics: transfer.topics.with(2, word('f')) }, /TransferSingle cannot be decoded/],
     ['an array longer than the data', { ...eventOf('conditionalTokens', 'TransferBatch', [ALICE, ALICE, BOB, [], []]),
@@ -222,6 +227,32 @@ describe('facts of a chain', () => {
     assert.deepEqual({ facts, anchors }, { facts: [], anchors: [{ position: UINT64_MAX, digest: word('5'), txHash: TX, block: 100, blockHash: word('e'), logIndex: 7 }] });
   });
 
+  it('give the prices of quick markets\' resolutions to be compared, however large', () => {
+    const raw = eventOf('quickResolver', 'QuickMarketResolved', [KNOWN_MARKET, -(2n ** 63n), UINT64_MAX, 2n ** 63n - 1n, 0n, 255n]);
+    const terms = {
+      startPrice: '-9223372036854775808', startPublishTime: '18446744073709551615', endPrice: '9223372036854775807', endPublishTime: '0', winningOutcome: 255,
+    };
+    const resolutions = [{ marketId: KNOWN_MARKET, terms, txHash: TX, block: 100, logIndex: 7 }];
+    assert.deepEqual(factsOf([raw], context), { facts: [], anchors: [], resolutions, alarms: [] });
+  });
+
+  it('tell a fill\'s terms, and the shares that it moved in the event before', () => {
+    const shares = (place: Partial<RawChainEvent>) => (
+      eventOf('conditionalTokens', 'TransferSingle', [contracts.settlement, ALICE, BOB, 10n, 5n], { logIndex: 6, ...place }));
+    const settled = eventOf('settlement', 'FillSettled', [3n, word('2'), word('3'), 4n, UINT64_MAX, UINT256_MAX]);
+    const told = (...events: RawChainEvent[]) => factsOf(events, context).facts.map(({ command: { kind }, fill: is }) => [kind, is]);
+    const terms = { buyOrder: word('2'), sellOrder: word('3'), price: '4', size: String(UINT64_MAX), cost: String(UINT256_MAX) };
+    const moved = {
+      ...head, kind: 'RecordTransfer', chainId: 137, from: ALICE, to: BOB, txHash: TX, items: [{ token: token(10n), amount: '5' }], fact: { ...fact, logIndex: 6 },
+    };
+    assert.deepEqual(told(shares({}), settled), [['SettleFill', { terms, moved }]]);
+    for (const place of [{ logIndex: 5 }, { txHash: word('5') }, { block: 99 }]) {
+      assert.deepEqual(told(shares(place), settled), [['SettleFill', { terms, moved: undefined }]], 'of another fill');
+    }
+    const failed = eventOf('settlement', 'FillFailed', [3n, word('2'), word('3'), 0n, 0n]);
+    assert.deepEqual(told(shares({}), failed), [['FailFill', { terms: { buyOrder: word('2'), sellOrder: word('3') }, moved: undefined }]]);
+  });
+
   it('carry their block\'s hash', () => {
     const [found] = factsOf([eventOf('settlement', 'CancelScheduled', [ALICE, 5n, 1n], { blockHash: word('4') })], context).facts;
     assert.equal(found!.blockHash, word('4'));
@@ -230,7 +261,8 @@ describe('facts of a chain', () => {
   it('are decoded as ethers decodes them', () => {
     const uint = (bits: number) => fc.bigInt({ min: 0n, max: 2n ** BigInt(bits) - 1n });
     const hex = (length: number) => fc.uint8Array({ minLength: length, maxLength: length }).map((value) => hexlify(value));
-    const values = { 'address': hex(20), 'bytes32': hex(32), 'bool': fc.boolean(), 'uint8': uint(8), 'uint64': uint(64), 'uint256': uint(256),
+    const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+    const values = { 'address': hex(20), 'int64': int64, 'bytes32': hex(32), 'bool': fc.boolean(), 'uint8': uint(8), 'uint64': uint(64), 'uint256': uint(256),
       'uint256[]': fc.array(uint(256), { maxLength: 5 }), 'string': fc.string({ unit: 'binary', maxLength: 80 }) };
     const typed = fc.constantFrom(...Object.keys(values) as (keyof typeof values)[])
       .chain((type) => fc.tuple(fc.constant(type), values[type] as fc.Arbitrary<unknown>));
@@ -249,11 +281,11 @@ describe('facts of a chain', () => {
       indexes: fc.array(fc.bigInt({ min: 0n, max: 300n }).map((value) => zeroPadValue(toBeHex(value, 2), 32)), { maxLength: 20 }), tail: bytes(5),
     });
     fc.assert(fc.property(fc.array(raw, { maxLength: 5 }), (events) => {
-      const { facts, alarms } = factsOf(events.map(({ address: at, first, more, indexes, tail }) => ({
+      const { facts, alarms, resolutions } = factsOf(events.map(({ address: at, first, more, indexes, tail }) => ({
         ...fill, address: at, topics: [first, ...more], data: concat([...indexes, tail]),
       })), { ...context, isKnownToken: () => true, isKnownMarket: () => true });
       for (const { command } of facts) encodeCommand(command);
-      return facts.length + alarms.length <= events.length;
+      return facts.length + alarms.length + resolutions.length <= events.length;
     }), { numRuns: 500 });
   });
 });

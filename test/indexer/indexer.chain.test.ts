@@ -101,7 +101,7 @@ describe('the indexer on a chain', function () {
     assert.ok(lookedAtMs! >= startedMs && lookedAtMs! <= Date.now());
     assert.deepEqual(status, {
       chainId: TEST_CHAIN_ID, latestBlock, finalBlock, nextBlock: finalBlock + 1, lagBlocks: 0, rangeBlocks: 3,
-      stalled: false, failures: 0, lastError: undefined, stopped: undefined,
+      stalled: false, contradicted: [], failures: 0, lastError: undefined, stopped: undefined,
     });
     await resolveMarket({ question: 'one' });
     await resolveMarket({ question: 'two', payouts: [0n, 1n] });

@@ -21,6 +21,7 @@ describe('quick markets at an exchange on a chain', function () {
   let exchange: ExchangeStack;
   let machine: TestMachine;
   let sender: string;
+  const lines: string[] = [];
 
   before(async () => {
     [node, machine] = [await tradedChain(), testMachine()];
@@ -29,8 +30,8 @@ describe('quick markets at an exchange on a chain', function () {
     await node.createMarket();
     const configured = node.configured({ quickKey: key.privateKey, quick: sender });
     exchange = await exchangeStack({
-      PRICE_SOURCES: 'simulated', QUICK_ASSETS: 'BTC', QUICK_INTERVAL_S: String(INTERVAL_S), QUICK_AHEAD: '2', CLOCK_MAX_JUMP_S: '604800',
-    }, [configured], machine);
+      PRICE_SOURCES: 'simulated', QUICK_ASSETS: 'BTC', QUICK_INTERVAL_S: String(INTERVAL_S), QUICK_AHEAD: '2', CLOCK_MAX_JUMP_S: '604800', LOG_LEVEL: 'error',
+    }, [configured], machine, (line) => { lines.push(line); });
   });
   after(async () => {
     await exchange.close();
@@ -127,5 +128,42 @@ describe('quick markets at an exchange on a chain', function () {
     const sent = Number(await node.rpc('eth_getTransactionCount', [sender, 'latest']));
     const done = (await opened()).length + (await resolutions(1)).length;
     assert.ok(sent === done || sent === done + 1, `${sent} transactions for ${done} creations and resolutions`);
+  });
+
+  it('resolved by somebody else\'s prices are an alarm, and the service is not ready, though all goes on', async () => {
+    const [before] = (await opened()).filter(({ quick: { endTime } }) => endTime * 1_000 > machine.clocks.wall());
+    const { marketId, contractAddress, quick: { endTime } } = before!;
+    const resolver = node.chain.contracts.quickResolver;
+    const role = (name: 'grantRole' | 'revokeRole', account: string) =>
+      node.transact(node.operator, { to: resolver, data: FACTORY.encodeFunctionData(name, [id('OPERATOR_ROLE'), account]) });
+    await role('revokeRole', sender);
+    await passTo(endTime);
+    await eventually('the market is decided', async () => (
+      (await eventsOf(exchange, 'QuickMarketDecided', await caughtUp(exchange, node))).some((event) => event.marketId === marketId) || undefined));
+    const position = await caughtUp(exchange, node);
+    const own = <T extends { marketId: string }>(events: readonly T[]): T => events.find((event) => event.marketId === marketId)!;
+    const strike = own(await eventsOf(exchange, 'StrikePriceSet', position));
+    const end = own(await eventsOf(exchange, 'EndPriceSet', position));
+    const thief = node.accounts[7]!;
+    await role('grantRole', thief.address);
+    assert.deepEqual((await readiness(exchange)).reasons, []);
+    const falsePrice = BigInt(end.price) + 1n;
+    const data = RESOLVER.encodeFunctionData('resolve', [
+      contractAddress, strike.price, Math.floor(strike.publishedAt / 1_000), falsePrice, Math.floor(end.publishedAt / 1_000),
+    ]);
+    await node.transact(thief, { to: resolver, data });
+    const { status, reasons, chains } = await eventually('the service is not ready', async () => {
+      const ready = await readiness(exchange);
+      return ready.ready ? undefined : ready;
+    });
+    assert.equal(status, 503);
+    const [reason = ''] = reasons;
+    assert.match(reason, new RegExp(`the quick market ${marketId} was resolved by other prices, or to another outcome, than the history decided by transaction 0x[0-9a-f]{64}: `
+      + `.*"endPrice":"${falsePrice}".*, where the history has .*"endPrice":"${end.price}"`));
+    assert.equal(lines.filter((line) => line.includes(`the quick market ${marketId} was resolved by other prices`)).length, 1, 'one alarm');
+    assert.deepEqual(chains.map(({ stopped, contradictedMarkets }) => [stopped, contradictedMarkets]), [[null, 1]]);
+    assert.match(await (await fetch(`${exchange.url}/metrics`)).text(), /^exchange_chain_resolutions_contradicted\{chain="31337"\} 1$/m);
+    const resolved = await eventsOf(exchange, 'MarketResolved', await caughtUp(exchange, node));
+    assert.ok(resolved.some((event) => event.marketId === marketId), 'the chain has paid by it, and it is recorded');
   });
 });

@@ -13,7 +13,8 @@ type ChainState = IndexerHealth & SettlementHealth;
 const START_MS = 1_000_000;
 
 const following: IndexerStatus = {
-  chainId: 5, latestBlock: 20, finalBlock: 17, nextBlock: 16, lagBlocks: 2, rangeBlocks: 1_000, stalled: false, lookedAtMs: START_MS + 7_000,
+  chainId: 5, latestBlock: 20, finalBlock: 17, nextBlock: 16, lagBlocks: 2, rangeBlocks: 1_000, contradicted: [], stalled: false,
+  lookedAtMs: START_MS + 7_000,
   failures: 0, lastError: undefined, stopped: undefined,
 };
 const settling: SettlementStatus = {
@@ -36,7 +37,7 @@ describe('service: a chain\'s status', () => {
 
   const wellAt9s: ChainState = {
     chainId: 5, finalBlock: 17, lagBlocks: 2, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 2, waitingFills: 4,
-    sentFills: 3, oldestWaitingS: 59, settlementTrouble: null, stopped: null, anchorsPassedOver: 0,
+    sentFills: 3, oldestWaitingS: 59, settlementTrouble: null, stopped: null, resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   };
 
   it('is that of its indexer and its settlement', () => {
@@ -65,7 +66,8 @@ describe('service: a chain\'s status', () => {
     });
     const unreached: ChainState = {
       chainId: 5, finalBlock: null, lagBlocks: 0, reachable: false, stalled: false, failures: 2, lastError: 'no node answers', sinceLookS: 0, waitingFills: 0,
-      sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null, anchorsPassedOver: 0,
+      sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null, resolutionTrouble: null, contradictedMarkets: 0,
+      anchorsPassedOver: 0,
     };
     assert.deepEqual(never(0), unreached);
     fills = [7, 9];
@@ -78,6 +80,11 @@ describe('service: a chain\'s status', () => {
     const beginning = () => ({ failures: 3, lastError: 'other contracts', stopped: 'other contracts' });
     assert.deepEqual(statusOf({ beginning })(9_000), { ...wellAt9s, reachable: false, failures: 3, lastError: 'other contracts', stopped: 'other contracts' });
     assert.equal(statusOf({ indexer: () => ({ ...following, stopped: 'it was reset' }) })(0).stopped, 'it was reset');
+  });
+
+  it('tells which quick market the chain has resolved otherwise, and how many', () => {
+    const { resolutionTrouble, contradictedMarkets } = statusOf({ indexer: () => ({ ...following, contradicted: ['one', 'two', 'three'] }) })(0);
+    assert.deepEqual([resolutionTrouble, contradictedMarkets], ['one. So were 2 more', 3]);
   });
 
   it('shows how many anchors the settings pass over', () => {
@@ -101,7 +108,7 @@ describe('service: a chain\'s status', () => {
 describe('service: a chain\'s alarms', () => {
   const well: ChainState = {
     chainId: 5, finalBlock: 17, lagBlocks: 0, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 0, waitingFills: 4,
-    sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null, anchorsPassedOver: 0,
+    sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null, resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   };
   const away = (sinceLookS: number, changes: Partial<ChainState> = {}): ChainState =>
     ({ ...well, reachable: false, failures: 9, lastError: 'nobody answers', sinceLookS, ...changes });

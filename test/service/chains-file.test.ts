@@ -205,18 +205,20 @@ describe('service: chains file', () => {
     }
   });
 
-  it('takes hashes of transactions whose anchors are passed over, and nothing else', async () => {
-    const hash = `0x${'aB'.repeat(32)}`;
-    const [read1] = await read({ chains: [{ ...polygon, passOverAnchors: [hash, `0x${'1'.repeat(64)}`] }] });
-    assert.deepEqual(read1!.chain.passOverAnchors, [hash.toLowerCase(), `0x${'1'.repeat(64)}`]);
-    const [none] = await read({ chains: [{ ...polygon, passOverAnchors: [] }] });
-    assert.ok(!('passOverAnchors' in none!.chain));
-    const expected = 'expected the hash of a transaction: 0x and 64 hex digits';
-    assert.deepEqual(await problemsOf({ chains: [{ ...polygon, passOverAnchors: [hash, hash.slice(0, -1), 7, hash.toLowerCase()] }] }), [
-      `/chains/0/passOverAnchors/1: ${expected}`, `/chains/0/passOverAnchors/2: ${expected}`, '/chains/0/passOverAnchors/3: is listed twice',
-    ]);
-    assert.deepEqual(await problemsOf({ chains: [{ ...polygon, passOverAnchors: hash }] }), ['/chains/0/passOverAnchors: must be array']);
-  });
+  for (const name of ['passOverAnchors', 'passOverFills'] as const) {
+    it(`takes hashes of transactions in ${name}, and nothing else`, async () => {
+      const hash = `0x${'aB'.repeat(32)}`;
+      const [read1] = await read({ chains: [{ ...polygon, [name]: [hash, `0x${'1'.repeat(64)}`] }] });
+      assert.deepEqual(read1!.chain[name], [hash.toLowerCase(), `0x${'1'.repeat(64)}`]);
+      const [none] = await read({ chains: [{ ...polygon, [name]: [] }] });
+      assert.ok(!(name in none!.chain));
+      const expected = 'expected the hash of a transaction: 0x and 64 hex digits';
+      assert.deepEqual(await problemsOf({ chains: [{ ...polygon, [name]: [hash, hash.slice(0, -1), 7, hash.toLowerCase()] }] }), [
+        `/chains/0/${name}/1: ${expected}`, `/chains/0/${name}/2: ${expected}`, `/chains/0/${name}/3: is listed twice`,
+      ]);
+      assert.deepEqual(await problemsOf({ chains: [{ ...polygon, [name]: hash }] }), [`/chains/0/${name}: must be array`]);
+    });
+  }
 
   it('names every fault of every chain at once', async () => {
     const { name, ...nameless } = polygon;

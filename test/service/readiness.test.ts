@@ -8,7 +8,7 @@ import { stackReadiness } from '../../service/supervision/stack-readiness.js';
 const engine = { position: 10, logLength: 10, standby: false };
 const indexing: IndexerHealth = {
   chainId: 5, finalBlock: 17, lagBlocks: 2, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 2, stopped: null,
-  anchorsPassedOver: 0,
+  resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
 };
 const settling: SettlementHealth = { chainId: 5, waitingFills: 4, sentFills: 3, oldestWaitingS: 59, settlementTrouble: null };
 

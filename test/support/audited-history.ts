@@ -3,10 +3,12 @@ import { createHash } from 'node:crypto';
 import { Interface, SigningKey, computeAddress, id, type InterfaceAbi } from 'ethers';
 import type { Chain, Contracts, Rpc } from '../../command/chain/chain.js';
 import type { RawChainEvent } from '../../command/indexer/chain-events.js';
-import { factsOf } from '../../command/indexer/facts.js';
+import { factsOf, type Fact } from '../../command/indexer/facts.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { prepareDomain, type OrderDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
+import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
+import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { checkedRecordId, encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
@@ -48,7 +50,10 @@ export interface Emitted {
   readonly txHash: string;
 }
 
-const interfaces = { settlement: new Interface(settlement.abi as InterfaceAbi), marketFactory: new Interface(marketFactory.abi as InterfaceAbi) };
+const interfaces = {
+  settlement: new Interface(settlement.abi as InterfaceAbi), marketFactory: new Interface(marketFactory.abi as InterfaceAbi),
+  conditionalTokens: new Interface(conditionalTokens.abi as InterfaceAbi), quickResolver: new Interface(quickResolver.abi as InterfaceAbi),
+};
 export const blockHash = (block: number) => id(`block ${block}`);
 export const transaction = (n: number) => id(`transaction ${n}`);
 export const market = (n: number) => id(`market ${n}`);
@@ -67,6 +72,8 @@ export interface AuditedHistory {
   cancel(trader: number, orderHash: string): Step;
   /** A block with these events; the history records all of it. */
   block(...events: readonly Emitted[]): void;
+  /** The same; the history records what `record` makes of its facts. */
+  blockAs(record: (facts: readonly Fact[]) => readonly Pick<Fact, 'command' | 'blockHash'>[], ...events: readonly Emitted[]): void;
 }
 
 /** An empty history. */
@@ -97,7 +104,8 @@ export async function emptyHistory(): Promise<AuditedHistory> {
       const fields = { orderHash, trader: address, deadline: '1900000000' };
       return history.add({ kind: 'CancelOrder', v: 1, at: timeOf(history), marketId: market(0), ...fields, signature: key.sign(prepared.cancelDigest(fields)).serialized });
     },
-    block(...events) {
+    block(...events) { history.blockAs((facts) => facts, ...events); },
+    blockAs(record, ...events) {
       const block = ++history.blocks;
       const raws = events.map((event, logIndex) => rawEvent(event, block, logIndex));
       history.chainEvents.push(...raws);
@@ -105,7 +113,7 @@ export async function emptyHistory(): Promise<AuditedHistory> {
         chain: auditedChain, at: timeOf(history), isKnownToken: (token) => view.isKnownToken(token),
         isKnownMarket: (marketId) => view.market(marketId) !== undefined,
       });
-      for (const { command, blockHash: hash } of facts) history.add(command, factId(command.fact, hash));
+      for (const { command, blockHash: hash } of record(facts)) history.add(command, factId(command.fact, hash));
       history.add({ kind: 'AdvanceChain', v: 1, at: timeOf(history), chainId: CHAIN_ID, block, blockHash: blockHash(block) }, recordId(`chain:${CHAIN_ID}:${blockHash(block)}:end`));
     },
   };
@@ -130,6 +138,37 @@ export function marketCreated(n: number): Emitted {
       question: `Will it be ${n}?`, description: 'Märkte — with more than ASCII.',
     },
   };
+}
+
+/** A quick market on BTC; times in Unix seconds. */
+export function quickMarketCreated(n: number, { startTime, endTime }: { readonly startTime: number; readonly endTime: number }): readonly Emitted[] {
+  const created = marketCreated(n);
+  return [
+    { ...created, args: { ...created.args, kind: 1, expiration: endTime } },
+    { contract: 'marketFactory', name: 'QuickMarketCreated', txHash: created.txHash, args: { marketId: market(n), asset: 'BTC', startTime, endTime } },
+  ];
+}
+
+/** What the chain says when the quick resolver resolves a market by these prices. */
+export function quickMarketResolved(n: number, terms: Readonly<Record<string, unknown>>, txHash: string): readonly Emitted[] {
+  return [
+    conditionResolved(n, terms['winningOutcome'] === 0 ? [1, 0] : [0, 1], txHash),
+    { contract: 'quickResolver', name: 'QuickMarketResolved', txHash, args: { marketId: market(n), ...terms } },
+  ];
+}
+
+export function conditionResolved(n: number, payoutNumerators: readonly number[], txHash: string): Emitted {
+  return {
+    contract: 'conditionalTokens', name: 'ConditionResolution', txHash,
+    args: { conditionId: market(n), oracle: contracts.quickResolver, questionId: id(`question ${n}`), outcomeSlotCount: 2, payoutNumerators },
+  };
+}
+
+/** The shares of a fill, as the settlement contract moves them, right before it says so. */
+export function sharesMoved({ from, to, token, value, txHash }: {
+  readonly from: string; readonly to: string; readonly token: number; readonly value: number; readonly txHash: string;
+}): Emitted {
+  return { contract: 'conditionalTokens', name: 'TransferSingle', txHash, args: { operator: contracts.settlement, from, to, id: token, value } };
 }
 
 /** What the chain says when it settles a fill that the history matched. */

@@ -40,7 +40,11 @@ export async function startIndexer(options: IndexerStackOptions): Promise<Indexe
   const reports: string[] = [];
   const end = (): void => { indexing.abort(); };
   const indexer = runIndexer({
-    cursor: () => view.cursor(chain.chainId),
+    cursor: () => view.cursor(chain.chainId), view,
+    async caughtUp() {
+      const length = await log.length('commands');
+      if (view.position < length) await outcomeOf(length - 1);
+    },
     isKnownToken: (token) => view.isKnownToken(token),
     isKnownMarket: (marketId) => view.market(marketId) !== undefined,
     outcomeOf,

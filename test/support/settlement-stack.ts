@@ -186,7 +186,11 @@ function startIndexer(
   const { view, outcomeOf } = replica;
   return runIndexer({
     chain, rpc, report, signal, now: Date.now, random: Math.random, pollMs: 20, stalledAfterMs: Infinity, retryMs: 20, longestRetryMs: 100,
-    cursor: () => view.cursor(chain.chainId),
+    cursor: () => view.cursor(chain.chainId), view,
+    async caughtUp() {
+      const length = await log.length('commands');
+      if (view.position < length) await outcomeOf(length - 1);
+    },
     isKnownToken: (token) => view.isKnownToken(token),
     isKnownMarket: (marketId) => view.market(marketId) !== undefined,
     append: (records) => log.append('commands', records),

@@ -69,7 +69,7 @@ describe('the exchange and a chain that fails', function () {
     const { failures, lastError, sinceLookS, ...away } = chain!;
     assert.deepEqual([status, away], [200, {
       chainId: 31_337, finalBlock: null, lagBlocks: 0, reachable: false, stalled: false, waitingFills: 0, sentFills: 0, oldestWaitingS: null,
-      settlementTrouble: null, stopped: null, anchorsPassedOver: 0,
+      settlementTrouble: null, stopped: null, resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
     }]);
     assert.ok(failures >= 1 && sinceLookS >= 0);
     assert.match(lastError!, /^no node of chain 31337 answers: 127\.0\.0\.1:\d+ cannot be reached/);

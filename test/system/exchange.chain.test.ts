@@ -52,7 +52,7 @@ describe('the exchange on a chain', function () {
     assert.equal(Object.keys(signedActions).length, 10);
     assert.deepEqual(chain, {
       chainId: 31_337, name: 'Test chain', testnet: true, rpcUrl: null, contracts: node.chain.contracts, confirmations: 0, startBlock: node.chain.startBlock,
-      exposureCheck: false, minOrderSize: 1, passOverAnchors: [],
+      exposureCheck: false, minOrderSize: 1, passOverAnchors: [], passOverFills: [],
       collateral: { name: 'USD Coin (test)', version: '2', symbol: 'USDC', decimals: 6, address: node.chain.contracts.collateral },
       orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: node.chain.contracts.settlement },
       relayer: null, quickOperator: null,

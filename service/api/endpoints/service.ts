@@ -52,6 +52,10 @@ const Chain = field.answer('Chain', {
     description: 'Transactions that anchor another history and were passed over by the operator\'s decision, since a leaked key sent them. The history '
       + 'has an AnchorPassedOver event for each.',
   }),
+  passOverFills: Type.Array(field.Bytes32, {
+    description: 'Transactions that settled or refused other fills than the exchange matched, by the operator\'s decision: a leaked key sent them. The history '
+      + 'has a FillFailed event for each such fill, with the reason `unknown` and the culprit `both`.',
+  }),
   orderDomain: field.answer('OrderDomain', {
     name: Type.String(), version: Type.Literal('1'), chainId: field.ChainId, verifyingContract: field.Address,
   }, { description: 'EIP-712 domain of orders and cancels.' }),
@@ -97,7 +101,7 @@ export const getConfig = defineEndpoint({
             oracle: null, oracleResolver: null, quickResolver: null, multicall: null,
           },
           collateral: { name: 'Test USD Coin', version: '1', symbol: 'USDC', decimals: 6, address: example.collateralAddress },
-          confirmations: 1, startBlock: 0, exposureCheck: true, minOrderSize: 1, passOverAnchors: [],
+          confirmations: 1, startBlock: 0, exposureCheck: true, minOrderSize: 1, passOverAnchors: [], passOverFills: [],
           orderDomain: { name: 'Prediction Exchange Settlement', version: '1', chainId: 31_337, verifyingContract: example.settlementAddress },
           signedActions: {
             order: orderActions({

@@ -32,11 +32,17 @@ export interface ChainProgress {
 export interface ChainCounts {
   readonly anchors: number;
   readonly passedOver: number;
+  readonly passedOverFills: number;
   readonly settledFills: number;
   readonly failedFills: number;
+  readonly quickResolutions: number;
   readonly chainFacts: number;
   readonly alarms: number;
 }
+
+const NOTHING_COUNTED: ChainCounts = {
+  anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, quickResolutions: 0, chainFacts: 0, alarms: 0,
+};
 
 /** What the chain has behind the last event that the history recorded: not a part of this history, and nothing wrong by itself. */
 export interface Beyond {
@@ -92,7 +98,7 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
   const reader = createReader(options);
   const pending: RecordedFact[] = [...kept?.pending ?? []];
   const openings = createOpenings(pending);
-  let counts: ChainCounts = kept?.counts ?? { anchors: 0, passedOver: 0, settledFills: 0, failedFills: 0, chainFacts: 0, alarms: 0 };
+  let counts = kept?.counts ?? NOTHING_COUNTED;
   let gatheredFrom = kept?.nextBlock ?? chain.startBlock;
   let nextBlock = gatheredFrom;
   /** The blocks since then of which the history says that it has all events, and where. */
@@ -109,7 +115,7 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
       const compared = compareFacts({
         chain, facts: within, digestAt: options.store.digestAt, orderHashAt: options.store.orderHashAt,
         saidAt: (block) => said.find((each) => each.end.number >= block)?.saidAt ?? saidAt,
-        events: upTo < to ? range.events : range.events.filter(({ block, logIndex }) => block < to || logIndex < beforeLog),
+        events: upTo < to ? range.events : recordedEvents(range.events, { chain, to, beforeLog }),
         isKnownMarket: (marketId) => view.market(marketId) !== undefined && openings.isCompared(marketId),
         isKnownToken: (token) => view.isKnownToken(token) && openings.isCompared(token),
       });
@@ -156,6 +162,14 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
     },
     progress: () => ({ chainId: chain.chainId, nextBlock: gatheredFrom, pending: [...pending], counts }),
   };
+}
+
+/** The events before an index of block `to`, and what the quick resolver says of the last of them: its word comes right after the resolution. */
+function recordedEvents(
+  events: readonly RawChainEvent[], { chain: { contracts }, to, beforeLog }: { readonly chain: Chain } & Pick<Job, 'to' | 'beforeLog'>,
+): readonly RawChainEvent[] {
+  const isItsWord = ({ address, logIndex }: RawChainEvent) => logIndex === beforeLog && address === contracts.quickResolver;
+  return events.filter((raw) => raw.block < to || raw.logIndex < beforeLog || isItsWord(raw));
 }
 
 /** Markets and tokens that the engine knows already, though the chain's event that opened them was not compared yet. */
@@ -209,8 +223,10 @@ function namesOf({ marketId, tokens }: Extract<RecordedFact['command'], { kind: 
 function added(counts: ChainCounts, { alarms, ...compared }: ReturnType<typeof compareFacts>): ChainCounts {
   return {
     anchors: counts.anchors + compared.anchors, passedOver: counts.passedOver + compared.passedOver,
+    passedOverFills: counts.passedOverFills + compared.passedOverFills,
     settledFills: counts.settledFills + compared.settledFills, failedFills: counts.failedFills + compared.failedFills,
-    chainFacts: counts.chainFacts + compared.chainFacts, alarms: counts.alarms + alarms.length,
+    quickResolutions: counts.quickResolutions + compared.quickResolutions, chainFacts: counts.chainFacts + compared.chainFacts,
+    alarms: counts.alarms + alarms.length,
   };
 }
 

@@ -1,19 +1,23 @@
 /** Compares the contracts' events in a range of blocks with what the history says about it, in both directions. Pure. */
 import type { Chain } from '../../../command/chain/chain.js';
-import { readEvent, type ChainEvent, type RawChainEvent } from '../../../command/indexer/chain-events.js';
+import type { RawChainEvent } from '../../../command/indexer/chain-events.js';
 import { factsOf, type Anchor, type Fact } from '../../../command/indexer/facts.js';
+import { otherResolution, type ToldResolution } from '../../../command/indexer/checks/told-resolution.js';
 import { RecordTooLarge } from '../../../engine/log/log.js';
 import { encodeCommand, MalformedRecord } from '../../../engine/records/codec.js';
 import type { Command } from '../../../engine/records/commands.js';
 import { Differs, type CheckName, type Difference, type Place } from '../difference.js';
 import { factId } from '../record-ids.js';
-import { byPlace, type RecordedFact } from './recorded-facts.js';
+import { compareFill, expectedFacts } from './compare-fills.js';
+import { byPlace, keyOf, textOf, type RecordedFact } from './recorded-facts.js';
 
 export interface Compared {
   readonly anchors: number;
   readonly passedOver: number;
+  readonly passedOverFills: number;
   readonly settledFills: number;
   readonly failedFills: number;
+  readonly quickResolutions: number;
   readonly chainFacts: number;
   /** Events that no history can record, as the service's own alarms say them. */
   readonly alarms: readonly string[];
@@ -37,12 +41,14 @@ export interface Comparison {
 export function compareFacts(comparison: Comparison): Compared {
   const { chain, events, facts } = comparison;
   const told = factsOf(events, { chain, at: 1, isKnownToken: comparison.isKnownToken, isKnownMarket: comparison.isKnownMarket });
-  const compared = { anchors: 0, passedOver: 0, settledFills: 0, failedFills: 0, chainFacts: 0, alarms: told.alarms };
+  const compared = {
+    anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, quickResolutions: 0, chainFacts: 0, alarms: told.alarms,
+  };
   const anchors = new Map(told.anchors.map((anchor) => [keyOf(anchor), anchor]));
-  const expected = new Map(told.facts.map((fact) => [keyOf(fact.command.fact), fact]));
   const recorded = new Map(facts.map((fact) => [keyOf(fact.command.fact), fact]));
-  const raws = new Map(events.map((raw) => [keyOf(raw), raw]));
-  const places = [...facts.map(({ command }) => command.fact), ...told.facts.map(({ command }) => command.fact), ...told.anchors].sort(byPlace);
+  const { facts: due, passedOver } = expectedFacts(told.facts, recorded);
+  const expected = new Map(due.map((fact) => [keyOf(fact.command.fact), fact]));
+  const places = [...facts.map(({ command }) => command.fact), ...due.map(({ command }) => command.fact), ...told.anchors].sort(byPlace);
   for (const key of new Set(places.map(keyOf))) {
     const [anchor, ours, theirs] = [anchors.get(key), recorded.get(key), expected.get(key)];
     if (anchor !== undefined) {
@@ -54,17 +60,13 @@ export function compareFacts(comparison: Comparison): Compared {
       throw new Differs(missingOnChain(chain, ours));
     } else {
       compareFact(ours, theirs);
-      if (ours.fill !== null) compareFill(comparison, ours, readEvent(chain.contracts, raws.get(key) ?? never(key)));
+      if (hasPassedOver(comparison, ours, { theirs, isPassedOver: passedOver.has(key) })) compared.passedOverFills++;
+      if (compareResolution(told.resolutions, ours)) compared.quickResolutions++;
       compared[countOf(ours.command)]++;
     }
   }
+  for (const resolution of told.resolutions) mustBeRecorded(resolution, comparison);
   return compared;
-}
-
-const keyOf = ({ block, logIndex }: { readonly block: number; readonly logIndex: number }): string => `${block}:${logIndex}`;
-
-function never(key: string): never {
-  throw new Error(`the event at ${key} is not among those that it was read from`);
 }
 
 function countOf({ kind }: Command): 'settledFills' | 'failedFills' | 'chainFacts' {
@@ -85,6 +87,49 @@ function compareAnchor({ chain, digestAt, saidAt }: Comparison, anchor: Anchor, 
       + 'exchange\'s; or somebody else had an operator\'s key and anchored what never was, and the operators have not named the transaction (passOverAnchors).',
     expected: digest, found: known ?? null,
   });
+}
+
+/** Whether the fact resolves a quick market, and as the history decided. Throws Differs. */
+function compareResolution(resolutions: readonly ToldResolution[], { position, command, quick }: RecordedFact): boolean {
+  if (command.kind !== 'ResolveMarket' || quick === null) return false;
+  const { marketId, winningOutcome: paid, fact } = command;
+  const told = resolutions.find((each) => each.marketId === marketId && each.block === fact.block);
+  const other = otherResolution({ paid, told, decided: quick });
+  if (other === undefined) return true;
+  throw new Differs({
+    check: 'quickResolutions', place: { position, ...placeOf(fact, command), ...told === undefined ? {} : { txHash: told.txHash } },
+    expected: other.decided, found: other.told,
+    what: `the quick market ${marketId} ${other.what} (event ${fact.logIndex} of block ${fact.block} on chain ${fact.chainId}, position ${position})`,
+    means: 'Its shares were paid by something that no record of the history supports: somebody with the key for quick markets resolved it, or the prices and the decision '
+      + 'were removed from the history.',
+  });
+}
+
+/** Throws Differs for a resolution by prices of which the history does not know that the market is resolved. */
+function mustBeRecorded({ marketId, terms, txHash, block, logIndex }: ToldResolution, comparison: Comparison): void {
+  const { chain: { chainId }, facts, saidAt, isKnownMarket } = comparison;
+  const ofMarket = facts.flatMap(({ command, rejected }) => 'marketId' in command && command.marketId === marketId && rejected === null ? [command] : []);
+  if (ofMarket.some(({ kind, fact }) => kind === 'ResolveMarket' && fact.block === block)) return;
+  if (!isKnownMarket(marketId) && !ofMarket.some(({ kind }) => kind === 'OpenMarket')) return;
+  const position = saidAt(block);
+  throw new Differs({
+    check: 'quickResolutions', place: { position, chainId, block, logIndex, txHash }, expected: terms, found: null,
+    what: `the quick resolver says that it resolved market ${marketId} (event ${logIndex} of block ${block} on chain ${chainId}), and the history does not have it, `
+      + `though its record at position ${position} says that it has all events of this block`,
+    means: 'The record was left out or removed, or the contract there is not the exchange\'s quick resolver.',
+  });
+}
+
+/** Whether the fact ends a fill in another way than the contract says, and both history and auditor pass it over. Throws Differs. */
+function hasPassedOver(
+  { chain, orderHashAt }: Comparison, recorded: RecordedFact, { theirs: { fill: told }, isPassedOver }: { theirs: Fact; isPassedOver: boolean },
+): boolean {
+  const { position, command } = recorded;
+  if (told === undefined || !('fill' in command)) return false;
+  const { txHash } = command;
+  const found = compareFill({ recorded, told, txHash, isPassedOver, isNamed: chain.passOverFills?.includes(txHash) === true, orderHashAt });
+  if (found === undefined || found === 'passed over') return found !== undefined;
+  throw new Differs({ check: checkOf(command), place: { position, ...placeOf(command.fact, command) }, ...found });
 }
 
 function placeOf({ chainId, block, logIndex }: RecordedFact['command']['fact'], command: Command): Place {
@@ -164,33 +209,4 @@ function compareFact({ position, id, command, rejected }: RecordedFact, { comman
       means: 'Somebody with the operator\'s role settled what the exchange never matched, or the match was removed from the history.',
     });
   }
-}
-
-/** The fields of the newest version that older ones lack have nothing to say about what they recorded. */
-const VERSIONED = ['at', 'v', 'ifOver', 'countDefault'];
-
-function textOf(command: Command): string {
-  const fields = Object.entries(command).filter(([name, value]) => !VERSIONED.includes(name) && value !== undefined);
-  return JSON.stringify(Object.fromEntries(fields.sort(([a], [b]) => a < b ? -1 : 1)));
-}
-
-/** The contract's own words about the fill against the match in the history. Throws Differs. */
-function compareFill({ orderHashAt }: Comparison, { position, command, fill }: RecordedFact, event: ChainEvent | undefined): void {
-  if (fill === null || (event?.name !== 'FillSettled' && event?.name !== 'FillFailed')) return;
-  const { buyOrder, sellOrder } = event.args;
-  const [buyer, seller] = fill.takerSide === 0 ? [fill.takerNumber, fill.makerNumber] : [fill.makerNumber, fill.takerNumber];
-  const matched = {
-    buyOrder: orderHashAt(buyer), sellOrder: orderHashAt(seller),
-    ...event.name === 'FillSettled' ? { price: String(fill.price), size: fill.size, cost: fill.cost } : {},
-  };
-  const told = {
-    buyOrder, sellOrder,
-    ...event.name === 'FillSettled' ? { price: String(event.args.price), size: String(event.args.size), cost: String(event.args.cost) } : {},
-  };
-  if (JSON.stringify(matched) === JSON.stringify(told)) return;
-  throw new Differs({
-    check: countOf(command), place: { position, ...placeOf(command.fact, command) }, expected: told, found: matched,
-    what: `fill ${fill.fill} was matched with other orders, or at another price or size, than the chain ${event.name === 'FillSettled' ? 'settled' : 'refused'} (transaction ${fill.txHash})`,
-    means: 'What was settled is not what the engine matched: the operator sent something else under this fill\'s number.',
-  });
 }

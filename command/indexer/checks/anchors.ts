@@ -1,9 +1,9 @@
 /** Compares what the chain anchors of a history with this history, and passes over the anchors that the operators have named. */
-import type { ChainCursor } from '../../engine/run/view.js';
-import type { Chain, Rpc } from '../chain/chain.js';
-import type { Report } from '../chain/report.js';
-import type { Anchor, Fact } from './facts.js';
-import { ForeignChain } from './foreign-chain.js';
+import type { ChainCursor } from '../../../engine/run/view.js';
+import type { Chain, Rpc } from '../../chain/chain.js';
+import type { Report } from '../../chain/report.js';
+import type { Anchor, Fact } from '../facts.js';
+import { ForeignChain, othersText, senderOf } from '../foreign-chain.js';
 
 export interface AnchorCheck {
   readonly chain: Chain;
@@ -19,9 +19,6 @@ export interface AnchorCheck {
 interface FalseAnchor extends Anchor {
   readonly known: string | undefined;
 }
-
-/** The error names this many further transactions; the others are only counted. */
-const MAX_NAMED = 20;
 
 /**
  * The facts that record the anchors which were passed over: those that differ from the history, in transactions that the chain's settings
@@ -53,24 +50,10 @@ function passedOver(anchor: FalseAnchor, { chain: { chainId }, now, report }: An
 
 async function contradiction(anchor: FalseAnchor, others: readonly FalseAnchor[], { chain, rpc }: AnchorCheck): Promise<ForeignChain> {
   const { position, digest, txHash, block, known } = anchor;
-  const further = [...new Set(others.map((each) => each.txHash))].filter((each) => each !== txHash);
-  const rest = further.length > MAX_NAMED ? ` and ${further.length - MAX_NAMED} more` : '';
-  const also = further.length === 0 ? '' : ` So do, in the blocks up to ${others.at(-1)?.block}: ${further.slice(0, MAX_NAMED).join(', ')}${rest}.`;
   return new ForeignChain(chain, `transaction ${txHash} of ${await senderOf(txHash, rpc)} in block ${block} anchors digest ${digest} at position ${position}, `
     + `where the history has ${known ?? 'nothing'}`,
   'Look at the sender. If it is an operator of yours, the contracts have settled for another history: give this history its own contracts (a new chain '
   + 'state, or other addresses), or restore the history that belongs to these contracts. If it is not, or if its key has leaked, the anchor is false: '
   + 'take the operator role from the sender, then name the transaction in `passOverAnchors` of this chain in the chains file and restart; '
-  + `what the transaction settled is recorded all the same.${also}`);
-}
-
-/** The sender's address, or a text when the node does not tell: that must not keep the indexer from stopping. */
-async function senderOf(txHash: string, rpc: Rpc): Promise<string> {
-  const unknown = 'an unknown sender';
-  try {
-    const transaction = await rpc.request<{ readonly from?: unknown } | null>('eth_getTransactionByHash', [txHash]);
-    return typeof transaction?.from === 'string' ? transaction.from : unknown;
-  } catch {
-    return unknown;
-  }
+  + `what the transaction settled is recorded all the same.${othersText(txHash, others)}`);
 }
