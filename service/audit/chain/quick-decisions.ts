@@ -11,7 +11,6 @@ export interface QuickDecisions {
 
 /** Begins with the unresolved markets of the engine's state, which a checkpoint may have restored. */
 export function createQuickDecisions(view: Pick<EngineView, 'markets' | 'quickMarket'>): QuickDecisions {
-  // The engine's own objects: it writes prices and outcome into them, and lets go of them when the market is resolved.
   const open = new Map<string, QuickDecision>();
   function follow(marketId: string): void {
     const quick = view.quickMarket(marketId)?.quick;
@@ -20,7 +19,8 @@ export function createQuickDecisions(view: Pick<EngineView, 'markets' | 'quickMa
   for (const { marketId } of view.markets()) follow(marketId);
   return {
     ended(command, events) {
-      for (const event of events) if (event.type === 'MarketOpened' && event.quick !== null) follow(event.marketId);
+      // The view gives copies: what an event changes is read again.
+      for (const event of events) if (changesDecision(event)) follow(event.marketId);
       if (command.kind !== 'ResolveMarket' && command.kind !== 'HalveMarket') return null;
       const decided = open.get(command.marketId);
       if (decided === undefined || view.quickMarket(command.marketId) !== undefined) return null;
@@ -29,4 +29,14 @@ export function createQuickDecisions(view: Pick<EngineView, 'markets' | 'quickMa
       return { strike, end, outcome };
     },
   };
+}
+
+type Deciding = Extract<Event, { readonly type: 'MarketOpened' | 'StrikePriceSet' | 'EndPriceSet' | 'QuickMarketDecided' }>;
+
+function changesDecision(event: Event): event is Deciding {
+  switch (event.type) {
+    case 'MarketOpened': return event.quick !== null;
+    case 'StrikePriceSet': case 'EndPriceSet': case 'QuickMarketDecided': return true;
+    default: return false;
+  }
 }
