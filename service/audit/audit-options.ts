@@ -13,6 +13,8 @@ export interface AuditOptions {
   readonly threads?: number | undefined;
   /** Accept cancels without a signature also where the service says that they need one. */
   readonly unsignedCancels?: boolean;
+  /** Hashes of transactions whose anchors the auditor passes over, lower-case; any other anchor that the history passes over is a difference. */
+  readonly passedOver?: ReadonlySet<string>;
   /** The database with the read models; absent: they are not compared. */
   readonly databaseUrl?: string | undefined;
   readonly checkpoint?: { readonly path: string; readonly everyRecords?: number } | undefined;

@@ -64,8 +64,8 @@ function openPlaces({ rpcs, checkpoint }: AuditOptions): Places {
 }
 
 async function run(options: AuditOptions, signatures: SignaturePool | undefined, places: Places): Promise<Ended> {
-  const { source, rpcs = new Map<number, Rpc>(), checkpoint, unsignedCancels = false, patienceMs } = options;
-  const compared = [...rpcs].map(([chainId, rpc]) => ({ rpc, patienceMs, chain: chainNamed(source, chainId) }));
+  const { source, rpcs = new Map<number, Rpc>(), checkpoint, unsignedCancels = false, passedOver = new Set<string>(), patienceMs } = options;
+  const compared = [...rpcs].map(([chainId, rpc]) => ({ rpc, patienceMs, chain: { ...chainNamed(source, chainId), passOverAnchors: [...passedOver] } }));
   const heads = new Map(await Promise.all(compared.map(async (each) => [each.chain.chainId, await finalBlock(each)] as const)));
   const grounds = groundsOf(options);
   const kept = checkpoint === undefined ? undefined : await loadCheckpoint(checkpoint.path, grounds);
@@ -82,7 +82,7 @@ async function run(options: AuditOptions, signatures: SignaturePool | undefined,
           chain, rpc, view, store, patienceMs, kept: kept?.chains.find(({ chainId }) => chainId === chain.chainId),
         }));
     return {
-      signatures, store, cancelsAreSigned: source.described?.cancelAuth === 'required' && !unsignedCancels,
+      signatures, store, passedOver, cancelsAreSigned: source.described?.cancelAuth === 'required' && !unsignedCancels,
       chainOf: (chainId) => chains.find((each) => each.chainId === chainId),
     };
   }, kept);
@@ -238,9 +238,9 @@ function chainNamed({ name, described }: HistorySource, chainId: number) {
 }
 
 /** What must be the same for an audit to go on from a checkpoint. */
-function groundsOf({ source: { described }, rpcs, threads, unsignedCancels = false }: AuditOptions): string {
+function groundsOf({ source: { described }, rpcs, threads, unsignedCancels = false, passedOver = new Set() }: AuditOptions): string {
   return JSON.stringify({
-    signatures: threads !== 0, unsignedCancels, cancelAuth: described?.cancelAuth, domains: described?.domains,
+    signatures: threads !== 0, unsignedCancels, passedOver: [...passedOver].sort(), cancelAuth: described?.cancelAuth, domains: described?.domains,
     chains: described?.chains.filter(({ chainId }) => rpcs?.has(chainId) === true)
       .map(({ chainId, contracts, startBlock }) => ({ chainId, contracts, startBlock })),
   });

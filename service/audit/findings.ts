@@ -56,7 +56,7 @@ function notesOf({ source }: AuditOptions, { replay: { counts }, chains, beyond,
     ...source.length === undefined && difference === undefined ? ['the file does not say how many records there are: records may be missing at its end'] : [],
   ];
   for (const { chainId, counts: { passedOver, alarms } } of chains) {
-    if (passedOver > 0) notes.push(`chain ${chainId}: ${passedOver} anchors differ from the history, and the operators passed them over (AnchorPassedOver in the history)`);
+    if (passedOver > 0) notes.push(`chain ${chainId}: ${passedOver} anchors differ from the history, and were passed over: the history says so (AnchorPassedOver), and so does this audit (--pass-over-anchor)`);
     if (alarms > 0) notes.push(`chain ${chainId}: ${alarms} events of the contracts are of a form that no history can record`);
     const { finalBlock = 0, blocks = 0, events = 0, anchored } = beyond.get(chainId) ?? {};
     if (blocks > 0) {

@@ -2,7 +2,7 @@
 import { createEngine, type Engine } from '../../engine/run/engine.js';
 import { viewOf, type EngineView } from '../../engine/run/view.js';
 import type { CancelOrder } from '../../engine/records/commands.js';
-import type { Event } from '../../engine/records/events.js';
+import type { AnchorPassedOver, Event } from '../../engine/records/events.js';
 import type { ChainAudit } from './chain/chain-audit.js';
 import type { PositionStore } from './chain/position-store.js';
 import { factIn } from './chain/recorded-facts.js';
@@ -17,6 +17,8 @@ export interface ReplayParts {
   readonly signatures: SignaturePool | undefined;
   /** Whether a cancel without a signature is a difference. */
   readonly cancelsAreSigned: boolean;
+  /** Hashes of transactions whose anchors the auditor passes over. */
+  readonly passedOver: ReadonlySet<string>;
   readonly chainOf: (chainId: number) => ChainAudit | undefined;
   /** Undefined when no chain is compared. */
   readonly store: PositionStore | undefined;
@@ -49,7 +51,10 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
   function consider(record: CheckedRecord): void {
     const { command, step: { position, outcome, digest } } = record;
     parts.store?.add(digest, command.kind === 'PlaceOrder' ? command.orderHash : undefined);
-    for (const event of outcome.events) countEvent(own, event);
+    for (const event of outcome.events) {
+      countEvent(own, event);
+      if (event.type === 'AnchorPassedOver' && !parts.passedOver.has(event.txHash)) throw new Differs(unnamedAnchor(event, position));
+    }
     switch (command.kind) {
       case 'PlaceOrder':
         own.orderSignatures++;
@@ -112,6 +117,16 @@ function countEvent(own: Own, { type }: Event): void {
   if (type === 'FillMatched') own.matchedFills++;
   else if (type === 'FillSettled') own.settledFills++;
   else if (type === 'FillFailed') own.failedFills++;
+}
+
+function unnamedAnchor({ chainId, txHash, position: anchored, digest }: AnchorPassedOver, position: number): Difference {
+  return {
+    check: 'anchors', place: { position, chainId, txHash },
+    what: `the history passes over the anchor of transaction ${txHash} on chain ${chainId}: digest ${digest} at position ${anchored} (AnchorPassedOver at position ${position})`,
+    means: 'The operators say that the anchor is false, since a key of theirs had leaked; but an exchange that has rewritten its history would say the same. '
+      + `If you know from elsewhere that it is false, audit with --pass-over-anchor ${txHash}.`,
+    expected: digest, found: 'passed over',
+  };
 }
 
 function unsigned(position: number, command: CancelOrder): Difference {

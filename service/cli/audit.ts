@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError } from 'commander';
 import type { Rpc } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
+import { isBytes32 } from '../../engine/records/hex.js';
 import { audit } from '../audit/audit.js';
 import { CannotAudit } from '../audit/difference.js';
 import { printable } from '../audit/printable.js';
@@ -27,6 +28,7 @@ interface Options {
   readonly threads?: number;
   readonly signatures: boolean;
   readonly unsignedCancels?: true;
+  readonly passOverAnchor: ReadonlySet<string>;
 }
 
 const program = new Command('audit')
@@ -41,6 +43,7 @@ const program = new Command('audit')
   .option('--threads <count>', 'threads that check signatures; default: all cores but one', argument(integer(1, 256)))
   .option('--no-signatures', 'do not check signatures')
   .option('--unsigned-cancels', 'accept cancels without a signature, also where the service says that they need one')
+  .option('--pass-over-anchor <hash>', 'a transaction whose anchor you know to be false; repeat it for others. Any other that the history passes over is a difference', hashes, new Set<string>())
   .addHelpText('after', EXIT_CODES)
   .action(run);
 await runProgram(program, process.argv);
@@ -57,7 +60,7 @@ async function run(options: Options): Promise<void> {
     const source = await open(options, { report: say, signal: interrupted.signal });
     const report = await audit({
       source, rpcs: nodesOf(options.rpc, say), threads: options.signatures ? options.threads : 0, unsignedCancels: options.unsignedCancels === true,
-      databaseUrl: options.database, signal: interrupted.signal,
+      passedOver: options.passOverAnchor, databaseUrl: options.database, signal: interrupted.signal,
       checkpoint: options.checkpoint === undefined ? undefined : { path: options.checkpoint },
       onProgress(stage, done, total) {
         const bar = bars.get(stage) ?? createProgress({ sink: process.stderr, nowMs: () => performance.now(), what: stage, from: done });
@@ -92,6 +95,11 @@ function rpcs(text: string, before: ReadonlyMap<number, readonly string[]>): Rea
   const [, chain = '', url = ''] = /^(\d{1,15})=(https?:\/\/.+)$/.exec(text) ?? [];
   if (url === '') throw new InvalidArgumentError('expected CHAIN_ID=URL, as 137=https://host');
   return new Map([...before, [Number(chain), [...before.get(Number(chain)) ?? [], url]]]);
+}
+
+function hashes(text: string, before: ReadonlySet<string>): ReadonlySet<string> {
+  if (!isBytes32(text)) throw new InvalidArgumentError('expected the hash of a transaction: 0x and 64 hex digits');
+  return new Set([...before, text.toLowerCase()]);
 }
 
 function nodesOf(urls: Options['rpc'], say: (text: string) => void): ReadonlyMap<number, Rpc> {

@@ -82,7 +82,7 @@ function compareAnchor({ chain, digestAt, saidAt }: Comparison, anchor: Anchor, 
     check: 'anchors', place: { position: Number(position), chainId: chain.chainId, block, logIndex, txHash },
     what: `transaction ${txHash} anchors digest ${digest} at position ${position}, where this history has ${known ?? 'no record'} (the history recorded the block at position ${saidAt(block)})`,
     means: 'The chain is evidence of what the history was when the transaction was sent: the history was rewritten since at or before this position, or it is another '
-      + 'exchange\'s; or somebody else had an operator\'s key and anchored what never was, and the operators have not named the transaction (passOverAnchors).',
+      + 'exchange\'s; or somebody else had an operator\'s key and anchored what never was, and the history does not pass it over (AnchorPassedOver).',
     expected: digest, found: known ?? null,
   });
 }
