@@ -3,6 +3,7 @@
 /** Every check by its name in the report, with what one unit of its count is. */
 export const checkTitles = {
   records: 'records at their positions, none missing, added or swapped',
+  commands: 'commands written as this program writes them, byte for byte',
   ids: 'record ids that follow from their commands, or have the right check digits',
   outcomes: 'outcomes decided again by the engine of this program',
   events: 'events in these outcomes, byte for byte',

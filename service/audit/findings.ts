@@ -13,7 +13,7 @@ export function findings(options: AuditOptions, ended: Ended, seconds: number): 
     v: 1, source: options.source.name, passed: difference === undefined, records, digest: digestOf(ended), resumedAt,
     checks: checkReports({
       difference, ...unmade(options), counts: {
-        records, outcomes: records, digests: records, ids: counts.ids, events: counts.events, orderSignatures: counts.orderSignatures,
+        records, commands: records, outcomes: records, digests: records, ids: counts.ids, events: counts.events, orderSignatures: counts.orderSignatures,
         cancelSignatures: counts.cancelSignatures, anchors: sum('anchors'), settledFills: sum('settledFills'), failedFills: sum('failedFills'),
         chainFacts: sum('chainFacts'), readModels: rows,
       },

@@ -58,7 +58,7 @@ describe('an audit of an untouched history', () => {
     deepEqual({ passed, records, digest }, { passed: true, records: history.records.length, digest: history.records.at(-1)!.digest });
     const counts = Object.fromEntries(checks.map(({ name, status, count }) => [name, [status, count]]));
     deepEqual(counts, {
-      records: ['passed', 27], ids: ['passed', 20], outcomes: ['passed', 27], events: ['passed', counts['events']?.[1]], digests: ['passed', 27],
+      records: ['passed', 27], commands: ['passed', 27], ids: ['passed', 20], outcomes: ['passed', 27], events: ['passed', counts['events']?.[1]], digests: ['passed', 27],
       orderSignatures: ['passed', 10], cancelSignatures: ['passed', 1], anchors: ['passed', 3], settledFills: ['passed', 4], failedFills: ['passed', 1],
       chainFacts: ['passed', 2], readModels: ['not made', 0],
     });

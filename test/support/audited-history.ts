@@ -94,8 +94,9 @@ export async function emptyHistory(): Promise<AuditedHistory> {
     },
     cancel(trader, orderHash) {
       const { key, address } = traders[trader]!;
-      const fields = { orderHash, trader: address, deadline: '1900000000' };
-      return history.add({ kind: 'CancelOrder', v: 1, at: timeOf(history), marketId: market(0), ...fields, signature: key.sign(prepared.cancelDigest(fields)).serialized });
+      const deadline = '1900000000';
+      const { serialized: signature } = key.sign(prepared.cancelDigest({ orderHash, trader: address, deadline }));
+      return history.add({ kind: 'CancelOrder', v: 1, at: timeOf(history), orderHash, marketId: market(0), trader: address, signature, deadline });
     },
     block(...events) {
       const block = ++history.blocks;
