@@ -11,9 +11,11 @@ import { checkBelongs, loadCheckpoint, saveCheckpoint } from './checkpoint.js';
 import type { AuditOptions, Ended } from './audit-options.js';
 import { CannotAudit, Differs, earlier, stopIfAsked, type Difference } from './difference.js';
 import { findings } from './findings.js';
+import { openIdStore, type IdStore } from './id-store.js';
 import { compareTables } from './read-models/compare-tables.js';
 import { pinReadModels, type LiveReadModels } from './read-models/live-read-models.js';
 import { rebuildFrom } from './read-models/rebuilt-read-models.js';
+import { namedRepeat, repeatedId } from './repeated-records.js';
 import { createReplay, settled, type Replay } from './replay.js';
 import type { AuditReport } from './report.js';
 import { createSignaturePool, type SignaturePool } from './signatures/signature-pool.js';
@@ -36,28 +38,41 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   }
 }
 
-/** The folder or path of the position store, which needs the chain's progress to be opened. */
+/** The audit's own files, by position of the history: beside the checkpoint, or in a folder that is deleted at the end. */
 interface Places {
-  open(length: number): PositionStore | undefined;
+  open(length: number): Opened;
   close(): void;
 }
 
+interface Opened {
+  /** Undefined when no chain is compared. */
+  readonly store: PositionStore | undefined;
+  readonly ids: IdStore;
+}
+
 function openPlaces({ rpcs, checkpoint }: AuditOptions): Places {
-  let store: PositionStore | undefined;
-  const directory = rpcs === undefined || rpcs.size === 0 || checkpoint !== undefined ? undefined : mkdtempSync(join(tmpdir(), 'prediction-exchange-audit-'));
-  return {
-    open(length) {
-      if (rpcs === undefined || rpcs.size === 0) return undefined;
-      const path = checkpoint === undefined ? join(directory ?? tmpdir(), 'positions') : `${checkpoint.path}.positions`;
-      try {
-        store = openPositionStore({ path, length, keep: checkpoint !== undefined });
-      } catch (cause) {
-        throw new CannotAudit(`the file of positions beside the checkpoint cannot be used (${(cause as Error).message}): delete the checkpoint to begin at position 0`, { cause });
-      }
+  const opened: { close(): void }[] = [];
+  const keep = checkpoint !== undefined;
+  const directory = keep ? undefined : mkdtempSync(join(tmpdir(), 'prediction-exchange-audit-'));
+  const open = <T extends { close(): void }>(what: 'positions' | 'ids', length: number, work: (path: string) => T): T => {
+    try {
+      const store = work(checkpoint === undefined ? join(directory ?? tmpdir(), what) : `${checkpoint.path}.${what}`);
+      opened.push(store);
       return store;
-    },
+    } catch (cause) {
+      const why = (cause as Error).message;
+      throw new CannotAudit(length === 0
+        ? `${checkpoint === undefined ? 'a temporary file' : `the checkpoint ${checkpoint.path}`} cannot be written: its file of ${what}: ${why}`
+        : `the file of ${what} beside the checkpoint cannot be used (${why}): delete the checkpoint to begin at position 0`, { cause });
+    }
+  };
+  return {
+    open: (length) => ({
+      store: rpcs === undefined || rpcs.size === 0 ? undefined : open('positions', length, (path) => openPositionStore({ path, length, keep })),
+      ids: open('ids', length, (path) => openIdStore({ path, length, keep })),
+    }),
     close() {
-      store?.close();
+      for (const store of opened) store.close();
       if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
     },
   };
@@ -70,7 +85,7 @@ async function run(options: AuditOptions, signatures: SignaturePool | undefined,
   const grounds = groundsOf(options);
   const kept = checkpoint === undefined ? undefined : await loadCheckpoint(checkpoint.path, grounds);
   if (checkpoint !== undefined && kept !== undefined) await checkBelongs(checkpoint.path, kept, source);
-  const store = places.open(kept?.position ?? 0);
+  const { store, ids } = places.open(kept?.position ?? 0);
   if (kept !== undefined && store !== undefined && kept.position > 0 && store.digestAt(kept.position - 1) !== kept.digest) {
     throw new CannotAudit('the file of positions beside the checkpoint is of another history: delete both to begin at position 0');
   }
@@ -82,7 +97,7 @@ async function run(options: AuditOptions, signatures: SignaturePool | undefined,
           chain, rpc, view, store, patienceMs, kept: kept?.chains.find(({ chainId }) => chainId === chain.chainId),
         }));
     return {
-      signatures, store, passedOver, cancelsAreSigned: source.described?.cancelAuth === 'required' && !unsignedCancels,
+      signatures, store, ids, passedOver, cancelsAreSigned: source.described?.cancelAuth === 'required' && !unsignedCancels,
       chainOf: (chainId) => chains.find((each) => each.chainId === chainId),
     };
   }, kept);
@@ -90,11 +105,12 @@ async function run(options: AuditOptions, signatures: SignaturePool | undefined,
     ? undefined
     : async (): Promise<void> => {
       store?.flush();
+      ids.flush();
       await saveCheckpoint(checkpoint.path, replay.engine, { grounds, counts: replay.counts, chains: chains.map((chain) => chain.progress()) });
     };
   // Also shows at once that the file can be written.
   if (kept === undefined) await save?.();
-  const auditing: Auditing = { options, replay, chains, signatures, save, heads };
+  const auditing: Auditing = { options, replay, chains, signatures, ids, save, heads };
   return { ...await toTheEnd(auditing), replay, chains, resumedAt: kept?.position ?? 0 };
 }
 
@@ -103,6 +119,7 @@ interface Auditing {
   readonly replay: Replay;
   readonly chains: readonly ChainAudit[];
   readonly signatures: SignaturePool | undefined;
+  readonly ids: IdStore;
   readonly save: (() => Promise<void>) | undefined;
   /** The last final block of each chain at the start: whatever it anchors, the history has had by then. */
   readonly heads: ReadonlyMap<number, number>;
@@ -130,7 +147,7 @@ async function toTheEnd(auditing: Auditing): Promise<Pick<Ended, 'difference' | 
 
 /** The first difference up to a position, of whatever kind. */
 async function replayTo(auditing: Auditing, to: number | undefined): Promise<Difference | undefined> {
-  const { options: { source, onProgress, signal, checkpoint }, replay, chains, signatures, save } = auditing;
+  const { options: { source, onProgress, signal, checkpoint }, replay, chains, signatures, ids, save } = auditing;
   let savedAt = replay.view.position;
   let found: Difference | undefined;
   try {
@@ -151,9 +168,9 @@ async function replayTo(auditing: Auditing, to: number | undefined): Promise<Dif
       if (error instanceof CannotAudit && replay.view.position > savedAt) await keepWhatWasChecked(auditing);
       throw error;
     }
-    found = error.difference;
+    found = await namedRepeat(error.difference, ids, source);
   }
-  found = await settled(found, signatures, chains);
+  found = await settled(found, signatures, chains) ?? await repeatedId(ids, source);
   if (found === undefined) {
     if (replay.view.position > savedAt) await save?.();
     return undefined;

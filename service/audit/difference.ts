@@ -4,7 +4,7 @@
 export const checkTitles = {
   records: 'records at their positions, none missing, added or swapped',
   commands: 'commands written as this program writes them, byte for byte',
-  ids: 'record ids that follow from their commands, or have the right check digits',
+  ids: 'record ids that follow from their commands, or have the right check digits, none twice',
   outcomes: 'outcomes decided again by the engine of this program',
   events: 'events in these outcomes, byte for byte',
   digests: 'digests of the hash chain',

@@ -229,6 +229,7 @@ function eventsIn(text: string): readonly (Json | undefined)[] | undefined {
 
 const MAX_SHOWN = 4_000;
 
-function shortened(text: string): string {
+/** A text for a report, cut where it is very long. */
+export function shortened(text: string): string {
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}… (${text.length} characters)`;
 }

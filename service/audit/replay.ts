@@ -9,7 +9,9 @@ import { factIn } from './chain/recorded-facts.js';
 import type { Checkpoint, Counts } from './checkpoint.js';
 import type { Restored } from '../../engine/run/snapshot.js';
 import { Differs, earlier, type Difference } from './difference.js';
+import type { IdStore } from './id-store.js';
 import { createRecordCheck, type CheckedRecord, type RecordCheck } from './record-check.js';
+import { mayRepeat } from './repeated-records.js';
 import type { SignaturePool } from './signatures/signature-pool.js';
 
 export interface ReplayParts {
@@ -22,6 +24,8 @@ export interface ReplayParts {
   readonly chainOf: (chainId: number) => ChainAudit | undefined;
   /** Undefined when no chain is compared. */
   readonly store: PositionStore | undefined;
+  /** Where the ids of all records go. */
+  readonly ids: Pick<IdStore, 'add'>;
 }
 
 export interface Replay {
@@ -50,6 +54,8 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
 
   function consider(record: CheckedRecord): void {
     const { command, step: { position, outcome, digest } } = record;
+    const [first] = outcome.events;
+    parts.ids.add(record.id, mayRepeat(command, first?.type === 'CommandRejected' && first.code === 'known_fact'));
     parts.store?.add(digest, command.kind === 'PlaceOrder' ? command.orderHash : undefined);
     for (const event of outcome.events) {
       countEvent(own, event);
@@ -67,7 +73,7 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
         return;
       case 'RequestRelay': own.relays++; return;
       case 'AdvanceChain':
-        if (outcome.events[0]?.type === 'ChainAdvanced') {
+        if (first?.type === 'ChainAdvanced') {
           parts.chainOf(command.chainId)?.advanced({ number: command.block, hash: command.blockHash }, position);
         }
         return;

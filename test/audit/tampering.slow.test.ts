@@ -35,7 +35,7 @@ async function differenceIn(records: readonly HistoryRecord[], chain?: Parameter
 
 /** The first difference that a replay alone finds. */
 async function replayed(lines: readonly Buffer[]): Promise<Difference | undefined> {
-  const replay = createReplay(() => ({ signatures: undefined, store: undefined, cancelsAreSigned: true, passedOver: new Set(), chainOf: () => undefined }));
+  const replay = createReplay(() => ({ signatures: undefined, store: undefined, cancelsAreSigned: true, ids: { add: () => undefined }, passedOver: new Set(), chainOf: () => undefined }));
   try {
     await replay.take(lines);
     return undefined;
