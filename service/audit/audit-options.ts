@@ -25,7 +25,8 @@ export interface AuditOptions {
   readonly patienceMs?: number | undefined;
 }
 
-export type Stage = 'records' | 'read models';
+/** `blocks`: those of a chain behind the records that were replayed. `tail`: records that the chain anchors and the service does not show yet. */
+export type Stage = 'records' | 'blocks' | 'tail' | 'read models';
 
 /** Where the audit stands at its end. */
 export interface Ended {

@@ -207,7 +207,8 @@ async function finishChains(auditing: Auditing, beyond: Map<number, Beyond>): Pr
   let first: Difference | undefined;
   for (const chain of chains) {
     try {
-      const { difference, beyond: behind } = await chain.finish(view.position, heads.get(chain.chainId) ?? 0);
+      const head = heads.get(chain.chainId) ?? 0;
+      const { difference, beyond: behind } = await chain.finish(view.position, head, (block) => options.onProgress?.('blocks', block, head));
       first = earlier(first, difference);
       beyond.set(chain.chainId, behind);
       if (difference === undefined) await mustReach(options, chain.chainId, behind);
@@ -220,11 +221,15 @@ async function finishChains(auditing: Auditing, beyond: Map<number, Beyond>): Pr
 }
 
 /** What was anchored before the audit began must be in the service's history by now, or soon: an engine may record its outcomes a little later. */
-async function mustReach({ source, patienceMs = 30_000 }: AuditOptions, chainId: number, { anchored }: Beyond): Promise<void> {
+async function mustReach({ source, patienceMs = 30_000, onProgress, signal }: AuditOptions, chainId: number, { anchored }: Beyond): Promise<void> {
   if (anchored === undefined || source.newLength === undefined) return;
   const end = performance.now() + patienceMs;
   let length = await source.newLength();
-  for (; length <= anchored && performance.now() < end; length = await source.newLength()) await new Promise((resolve) => setTimeout(resolve, 500));
+  for (; length <= anchored && performance.now() < end; length = await source.newLength()) {
+    onProgress?.('tail', length, anchored + 1);
+    stopIfAsked(signal, `the service was to show position ${anchored}, which chain ${chainId} anchors`);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
   if (length > anchored) return;
   throw new Differs({
     check: 'anchors', place: { position: anchored, chainId }, what: `chain ${chainId} anchors position ${anchored}, and the history ends at position ${length - 1}`,

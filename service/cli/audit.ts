@@ -5,6 +5,7 @@ import type { Rpc } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { isBytes32 } from '../../engine/records/hex.js';
 import { audit } from '../audit/audit.js';
+import type { Stage } from '../audit/audit-options.js';
 import { CannotAudit } from '../audit/difference.js';
 import { printable } from '../audit/printable.js';
 import { createProgress } from '../audit/progress.js';
@@ -63,7 +64,7 @@ async function run(options: Options): Promise<void> {
       passedOver: options.passOverAnchor, databaseUrl: options.database, signal: interrupted.signal,
       checkpoint: options.checkpoint === undefined ? undefined : { path: options.checkpoint },
       onProgress(stage, done, total) {
-        const bar = bars.get(stage) ?? createProgress({ sink: process.stderr, nowMs: () => performance.now(), what: stage, from: done });
+        const bar = bars.get(stage) ?? createProgress({ ...STAGES[stage], sink: process.stderr, nowMs: () => performance.now(), from: done });
         bars.set(stage, bar);
         bar.update(done, total);
       },
@@ -75,6 +76,12 @@ async function run(options: Options): Promise<void> {
     for (const bar of bars.values()) bar.end();
   }
 }
+
+/** A wait is told of at once, since nothing else happens meanwhile. */
+const STAGES: Readonly<Record<Stage, { readonly what: string; readonly atOnce?: boolean }>> = {
+  'records': { what: 'records' }, 'blocks': { what: 'blocks' }, 'read models': { what: 'read models' },
+  'tail': { what: 'waiting for the tail, which the chain anchors: records', atOnce: true },
+};
 
 async function open({ url, file, config }: Options, waiting: Pick<ServiceSourceOptions, 'report' | 'signal'>): Promise<HistorySource> {
   if ((url === undefined) === (file === undefined)) throw new CannotAudit('give either --url or --file');

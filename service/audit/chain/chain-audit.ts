@@ -59,8 +59,8 @@ export interface ChainAudit {
   catchUp(): void;
   /** Resolves when all that was handed over is compared; with the first difference. Throws CannotAudit. */
   settle(): Promise<Difference | undefined>;
-  /** Compares what is left up to the history's cursor, and looks at what the chain has behind it up to the block. `end` is the history's length. */
-  finish(end: number, head: number): Promise<{ readonly difference: Difference | undefined; readonly beyond: Beyond }>;
+  /** Compares what is left up to the history's cursor, and looks at what the chain has behind it up to the block. `end` is the history's length; `onRead` is told of each block up to which all is read. */
+  finish(end: number, head: number, onRead?: (block: number) => void): Promise<{ readonly difference: Difference | undefined; readonly beyond: Beyond }>;
   progress(): ChainProgress;
 }
 
@@ -89,7 +89,8 @@ const CONTRADICTIONS_TO_BELIEVE = 3;
 
 export function createChainAudit(options: ChainAuditOptions): ChainAudit {
   const { chain, view, kept } = options;
-  const reader = createReader(options);
+  let read: (block: number) => void = () => undefined;
+  const reader = createReader({ ...options, onRead: (block) => { read(block); } });
   const pending: RecordedFact[] = [...kept?.pending ?? []];
   const openings = createOpenings(pending);
   let counts: ChainCounts = kept?.counts ?? { anchors: 0, passedOver: 0, settledFills: 0, failedFills: 0, chainFacts: 0, alarms: 0 };
@@ -144,7 +145,8 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
       if (last !== undefined && last.end.number >= gatheredFrom) handOver({ to: last.end.number, ...last, beforeLog: Infinity });
     },
     settle: () => jobs.settle(),
-    async finish(end, head) {
+    async finish(end, head, onRead = () => undefined) {
+      read = onRead;
       const cursor = view.cursor(chain.chainId);
       const { nextBlock: block = chain.startBlock, nextLog = 0 } = cursor ?? {};
       const isWhole = nextLog === 0;
@@ -220,7 +222,7 @@ export async function finalBlock({ chain, rpc, patienceMs }: Pick<ChainAuditOpti
 }
 
 /** Asks the chain's nodes, again and again where they fail. */
-function createReader({ chain, rpc, store, rangeBlocks = RANGE_BLOCKS, patienceMs }: ChainAuditOptions) {
+function createReader({ chain, rpc, store, rangeBlocks = RANGE_BLOCKS, patienceMs, onRead }: ChainAuditOptions & { readonly onRead: (block: number) => void }) {
   const filter = eventFilter(chain.contracts);
   let size = rangeBlocks;
 
@@ -230,6 +232,7 @@ function createReader({ chain, rpc, store, rangeBlocks = RANGE_BLOCKS, patienceM
       try {
         const read = await readRange(rpc, filter, { from, to: until });
         size = Math.min(rangeBlocks, size + Math.max(1, rangeBlocks >> 4));
+        onRead(until);
         return read;
       } catch (error) {
         // Nodes limit ranges and results with different error texts, or do not answer in time.
