@@ -18,6 +18,7 @@ import { rebuildFrom } from './read-models/rebuilt-read-models.js';
 import { namedRepeat, repeatedId } from './repeated-records.js';
 import { createReplay, settled, type Replay } from './replay.js';
 import type { AuditReport } from './report.js';
+import { unsupportedSync } from './synced-by-history.js';
 import { createSignaturePool, type SignaturePool } from './signatures/signature-pool.js';
 import type { HistorySource } from './source/source.js';
 
@@ -106,7 +107,7 @@ async function run(options: AuditOptions, signatures: SignaturePool | undefined,
     : async (): Promise<void> => {
       store?.flush();
       ids.flush();
-      await saveCheckpoint(checkpoint.path, replay.engine, { grounds, counts: replay.counts, chains: chains.map((chain) => chain.progress()) });
+      await saveCheckpoint(checkpoint.path, replay.engine, { grounds, counts: replay.counts, chains: chains.map((chain) => chain.progress()), synced: replay.synced });
     };
   // Also shows at once that the file can be written.
   if (kept === undefined) await save?.();
@@ -171,6 +172,7 @@ async function replayTo(auditing: Auditing, to: number | undefined): Promise<Dif
     found = await namedRepeat(error.difference, ids, source);
   }
   found = await settled(found, signatures, chains) ?? await repeatedId(ids, source);
+  found = earlier(found, await unsupported(replay, source, found));
   if (found === undefined) {
     if (replay.view.position > savedAt) await save?.();
     return undefined;
@@ -178,6 +180,18 @@ async function replayTo(auditing: Auditing, to: number | undefined): Promise<Dif
   // What a chain contradicts may be what led to this difference.
   for (const chain of chains) chain.catchUp();
   return await settled(found, signatures, chains);
+}
+
+/** What the history says of holdings, by its own facts. What differs already is told, whatever the source does not tell any more. */
+async function unsupported(replay: Replay, source: HistorySource, found: Difference | undefined): Promise<Difference | undefined> {
+  try {
+    const difference = await unsupportedSync(replay.synced, source);
+    if (difference === undefined) replay.syncedCompared();
+    return difference;
+  } catch (error) {
+    if (found === undefined || !(error instanceof CannotAudit)) throw error;
+    return undefined;
+  }
 }
 
 /** The source has failed: what was checked until then is not lost. */

@@ -7,6 +7,7 @@ import { decodeSnapshot, encodeSnapshot, type Restored } from '../../engine/run/
 import { viewOf } from '../../engine/run/view.js';
 import { replaceDurably } from '../embedded/durable-files.js';
 import type { ChainProgress } from './chain/chain-audit.js';
+import type { SyncedPosition } from './chain/synced-positions.js';
 import { CannotAudit, Differs } from './difference.js';
 import type { HistorySource } from './source/source.js';
 
@@ -23,6 +24,7 @@ export interface Counts {
   readonly failedFills: number;
   readonly relays: number;
   readonly permits: number;
+  readonly syncedPositions: number;
 }
 
 export interface Checkpoint {
@@ -33,13 +35,15 @@ export interface Checkpoint {
   readonly grounds: string;
   readonly counts: Counts;
   readonly chains: readonly ChainProgress[];
+  /** Holdings that the history must support, and that were not compared yet. */
+  readonly synced: readonly SyncedPosition[];
 }
 
-const FORMAT = 'prediction-exchange audit checkpoint 1';
+const FORMAT = 'prediction-exchange audit checkpoint 2';
 const CHECKSUM_BYTES = 32;
 
 /** Throws CannotAudit when the file cannot be written. */
-export async function saveCheckpoint(path: string, engine: Engine, told: Pick<Checkpoint, 'grounds' | 'counts' | 'chains'>): Promise<void> {
+export async function saveCheckpoint(path: string, engine: Engine, told: Pick<Checkpoint, 'grounds' | 'counts' | 'chains' | 'synced'>): Promise<void> {
   const head: Checkpoint = { position: viewOf(engine).position, digest: formatDigest(engine.digest), ...told };
   const body = Buffer.concat([Buffer.from(`${FORMAT}\n${JSON.stringify(head)}\n`), encodeSnapshot(engine)]);
   await replaceDurably(path, Buffer.concat([createHash('sha256').update(body).digest(), body])).catch((cause: unknown) => {

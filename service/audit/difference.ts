@@ -14,6 +14,7 @@ export const checkTitles = {
   settledFills: 'settled fills, in the history and on the chain',
   failedFills: 'failed fills, in the history and on the chain',
   chainFacts: 'other events of the contracts, in the history and on the chain',
+  syncedPositions: 'holdings taken over from the chain',
   readModels: 'rows of the read models against a rebuild',
 } as const;
 

@@ -15,7 +15,7 @@ export function findings(options: AuditOptions, ended: Ended, seconds: number): 
       difference, ...unmade(options), counts: {
         records, commands: records, outcomes: records, digests: records, ids: counts.ids, events: counts.events, orderSignatures: counts.orderSignatures,
         cancelSignatures: counts.cancelSignatures, anchors: sum('anchors'), settledFills: sum('settledFills'), failedFills: sum('failedFills'),
-        chainFacts: sum('chainFacts'), readModels: rows,
+        chainFacts: sum('chainFacts'), syncedPositions: counts.syncedPositions, readModels: rows,
       },
     }),
     difference: difference ?? null, notes: notesOf(options, ended), seconds: Math.round(seconds * 10) / 10,
@@ -42,6 +42,7 @@ function unmade({ source, threads, rpcs, databaseUrl }: AuditOptions): { readonl
     ? 'the file does not say the chains'
     : named.length === 0 ? 'this exchange has no chain' : left.length > 0 ? `no --rpc for chain ${left.join(', ')}` : undefined;
   if (reason !== undefined) for (const name of chainChecks) (rpcs === undefined || rpcs.size === 0 ? notMade : partly)[name] = reason;
+  if (reason !== undefined) partly.syncedPositions = `by the history's own facts: ${reason}`;
   if (databaseUrl === undefined) notMade.readModels = 'no --database';
   return { notMade, partly };
 }

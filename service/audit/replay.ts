@@ -1,11 +1,12 @@
 /** Replays a history from its source: every record through its checks, in bounded memory, with checkpoints on the way. */
 import { createEngine, type Engine } from '../../engine/run/engine.js';
 import { viewOf, type EngineView } from '../../engine/run/view.js';
-import type { CancelOrder } from '../../engine/records/commands.js';
+import type { CancelOrder, SyncPosition } from '../../engine/records/commands.js';
 import type { AnchorPassedOver, Event } from '../../engine/records/events.js';
 import type { ChainAudit } from './chain/chain-audit.js';
 import type { PositionStore } from './chain/position-store.js';
 import { factIn } from './chain/recorded-facts.js';
+import type { SyncedPosition } from './chain/synced-positions.js';
 import type { Checkpoint, Counts } from './checkpoint.js';
 import type { Restored } from '../../engine/run/snapshot.js';
 import { Differs, earlier, type Difference } from './difference.js';
@@ -32,13 +33,17 @@ export interface Replay {
   readonly engine: Engine;
   readonly view: EngineView;
   readonly counts: Counts;
+  /** Holdings taken over from chains that are not compared, in order: the history itself must support them. */
+  readonly synced: readonly SyncedPosition[];
+  /** These holdings have been compared. */
+  syncedCompared(): void;
   /** Checks the next lines. Throws Differs, CannotAudit; other work on earlier records may still be going on then. */
   take(lines: readonly Buffer[]): Promise<void>;
 }
 
 const NOTHING_COUNTED: Counts = {
   ids: 0, events: 0, orderSignatures: 0, cancelSignatures: 0, unsignedCancels: 0, matchedFills: 0, settledFills: 0, failedFills: 0, relays: 0,
-  permits: 0,
+  permits: 0, syncedPositions: 0,
 };
 
 type Own = Record<Exclude<keyof Counts, 'ids' | 'events'>, number>;
@@ -51,6 +56,7 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
   const counted = from?.counts ?? NOTHING_COUNTED;
   const check: RecordCheck = createRecordCheck(engine, counted);
   const own: Own = { ...counted };
+  let synced: SyncedPosition[] = [...from?.synced ?? []];
 
   function consider(record: CheckedRecord): void {
     const { command, step: { position, outcome, digest } } = record;
@@ -72,6 +78,9 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
         considerCancel(record, command);
         return;
       case 'RequestRelay': own.relays++; return;
+      case 'SyncPosition':
+        if (first?.type === 'PositionSynced') considerSync(command, position);
+        return;
       case 'AdvanceChain':
         if (first?.type === 'ChainAdvanced') {
           parts.chainOf(command.chainId)?.advanced({ number: command.block, hash: command.blockHash }, position);
@@ -94,6 +103,16 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
     if (parts.signatures !== undefined && (parts.cancelsAreSigned || command.trader !== undefined)) throw new Differs(unsigned(position, command));
   }
 
+  function considerSync({ marketId, user, yesShares: yes, noShares: no, block }: SyncPosition, position: number): void {
+    own.syncedPositions++;
+    const { chainId = -1, tokens } = view.market(marketId) ?? {};
+    const ids = tokens === undefined ? null : [String(tokens[0]), String(tokens[1])] as const;
+    const sync: SyncedPosition = { kind: 'sync', position, marketId, user, yes, no, block, tokens: ids };
+    const chain = parts.chainOf(chainId);
+    if (chain === undefined) synced.push(sync);
+    else chain.claim(sync);
+  }
+
   /** A fill that the history ends on a chain that is compared must name the chain's event. */
   function refuseUntold({ command, step: { position, outcome } }: CheckedRecord): void {
     const [event] = outcome.events;
@@ -110,6 +129,8 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
   return {
     engine, view,
     get counts() { return { ...own, ids: check.ids, events: check.events }; },
+    get synced() { return synced; },
+    syncedCompared() { synced = []; },
     async take(lines) {
       for (const line of lines) consider(check.check(line));
       const { signatures } = parts;

@@ -60,7 +60,7 @@ describe('an audit of an untouched history', () => {
     deepEqual(counts, {
       records: ['passed', 27], commands: ['passed', 27], ids: ['passed', 20], outcomes: ['passed', 27], events: ['passed', counts['events']?.[1]], digests: ['passed', 27],
       orderSignatures: ['passed', 10], cancelSignatures: ['passed', 1], anchors: ['passed', 3], settledFills: ['passed', 4], failedFills: ['passed', 1],
-      chainFacts: ['passed', 2], readModels: ['not made', 0],
+      chainFacts: ['passed', 2], syncedPositions: ['passed', 0], readModels: ['not made', 0],
     });
   });
 

@@ -6,7 +6,9 @@ import type { RawChainEvent } from '../../command/indexer/chain-events.js';
 import { factsOf } from '../../command/indexer/facts.js';
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { prepareDomain, type OrderDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
+import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
+import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { checkedRecordId, encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
@@ -48,7 +50,10 @@ export interface Emitted {
   readonly txHash: string;
 }
 
-const interfaces = { settlement: new Interface(settlement.abi as InterfaceAbi), marketFactory: new Interface(marketFactory.abi as InterfaceAbi) };
+const interfaces = {
+  settlement: new Interface(settlement.abi as InterfaceAbi), marketFactory: new Interface(marketFactory.abi as InterfaceAbi),
+  conditionalTokens: new Interface(conditionalTokens.abi as InterfaceAbi), oracleResolver: new Interface(oracleResolver.abi as InterfaceAbi),
+};
 export const blockHash = (block: number) => id(`block ${block}`);
 export const transaction = (n: number) => id(`transaction ${n}`);
 export const market = (n: number) => id(`market ${n}`);

@@ -1,6 +1,8 @@
 /** Reads the chain's events block range by block range, behind the replay, and compares them with the history; and what its nodes are asked. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ContractCall } from '../../../command/chain/abi.js';
 import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../../../command/chain/chain.js';
+import { createChainReads } from '../../../command/chain/chain-reads.js';
 import { InconsistentAnswer, readBlock, readLatest, readRange, type BlockName } from '../../../command/indexer/block-range.js';
 import { eventFilter, readEvent, type RawChainEvent } from '../../../command/indexer/chain-events.js';
 import type { EngineView } from '../../../engine/run/view.js';
@@ -8,6 +10,7 @@ import { CannotAudit, Differs, earlier, type Difference } from '../difference.js
 import { compareFacts } from './compare-facts.js';
 import type { PositionStore } from './position-store.js';
 import { byPlace, type RecordedFact } from './recorded-facts.js';
+import { compareSynced, type SyncedPosition } from './synced-positions.js';
 
 export interface ChainAuditOptions {
   readonly chain: Chain;
@@ -26,6 +29,7 @@ export interface ChainProgress {
   readonly chainId: number;
   readonly nextBlock: number;
   readonly pending: readonly RecordedFact[];
+  readonly claims: readonly SyncedPosition[];
   readonly counts: ChainCounts;
 }
 
@@ -52,6 +56,8 @@ export interface ChainAudit {
   readonly chainId: number;
   readonly counts: ChainCounts;
   add(fact: RecordedFact): void;
+  /** What the history says of the chain besides its events. */
+  claim(claim: SyncedPosition): void;
   /** The history says that all events up to this block are in it. `position` is where it says so. */
   advanced(block: BlockName, position: number): void;
   room(): Promise<void> | undefined;
@@ -75,6 +81,7 @@ interface Job {
   /** Only events before this index of the last block count. */
   readonly beforeLog: number;
   readonly facts: readonly RecordedFact[];
+  readonly claims: readonly SyncedPosition[];
   /** Where the history says that it has all events up to the end. */
   readonly saidAt: number;
   readonly said: readonly Complete[];
@@ -92,6 +99,7 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
   let read: (block: number) => void = () => undefined;
   const reader = createReader({ ...options, onRead: (block) => { read(block); } });
   const pending: RecordedFact[] = [...kept?.pending ?? []];
+  const claims: SyncedPosition[] = [...kept?.claims ?? []];
   const openings = createOpenings(pending);
   let counts: ChainCounts = kept?.counts ?? { anchors: 0, passedOver: 0, settledFills: 0, failedFills: 0, chainFacts: 0, alarms: 0 };
   let gatheredFrom = kept?.nextBlock ?? chain.startBlock;
@@ -100,7 +108,7 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
   let complete: Complete[] = [];
   const jobs = createJobs(compare);
 
-  async function compare({ to, end, beforeLog, facts, saidAt, said }: Job): Promise<void> {
+  async function compare({ to, end, beforeLog, facts, claims: claimed, saidAt, said }: Job): Promise<void> {
     for (let from = nextBlock, rest = facts; from <= to;) {
       const range = await reader.range(from, to);
       const upTo = range.end.number;
@@ -119,10 +127,11 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
       from = upTo + 1;
     }
     nextBlock = to + 1;
+    await compareSynced(chain, claimed, reader);
   }
 
-  function handOver(job: Omit<Job, 'facts' | 'said'>): void {
-    jobs.start({ ...job, said: complete, facts: pending.splice(0).sort((a, b) => byPlace(a.command.fact, b.command.fact)) });
+  function handOver(job: Omit<Job, 'facts' | 'claims' | 'said'>): void {
+    jobs.start({ ...job, said: complete, claims: claims.splice(0), facts: pending.splice(0).sort((a, b) => byPlace(a.command.fact, b.command.fact)) });
     complete = [];
     gatheredFrom = job.to + 1;
   }
@@ -134,15 +143,17 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
       pending.push(fact);
       openings.recorded(fact);
     },
+    claim(claim) { claims.push(claim); },
     advanced(end, saidAt) {
       complete.push({ end, saidAt });
-      if (end.number < gatheredFrom || (pending.length < GATHERED_FACTS && end.number - gatheredFrom < GATHERED_BLOCKS)) return;
+      if (end.number < gatheredFrom || (pending.length + claims.length < GATHERED_FACTS && end.number - gatheredFrom < GATHERED_BLOCKS)) return;
       handOver({ to: end.number, end, beforeLog: Infinity, saidAt });
     },
     room: () => jobs.room(),
     catchUp() {
       const last = complete.at(-1);
       if (last !== undefined && last.end.number >= gatheredFrom) handOver({ to: last.end.number, ...last, beforeLog: Infinity });
+      else if (claims.length > 0) handOver({ to: gatheredFrom - 1, end: undefined, beforeLog: Infinity, saidAt: 0 });
     },
     settle: () => jobs.settle(),
     async finish(end, head, onRead = () => undefined) {
@@ -152,11 +163,13 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
       const isWhole = nextLog === 0;
       const to = isWhole ? block - 1 : block;
       const named = cursor?.block === to && cursor.blockHash !== undefined ? { number: to, hash: cursor.blockHash } : undefined;
-      if (to >= gatheredFrom) handOver({ to, end: isWhole ? named : undefined, beforeLog: isWhole ? Infinity : nextLog, saidAt: end - 1 });
+      if (to >= gatheredFrom || claims.length > 0) {
+        handOver({ to: Math.max(to, gatheredFrom - 1), end: isWhole ? named : undefined, beforeLog: isWhole ? Infinity : nextLog, saidAt: end - 1 });
+      }
       const found = await jobs.settle();
       return { difference: found, beyond: found === undefined ? await reader.beyond({ from: block, fromLog: nextLog, head, end }) : NOTHING };
     },
-    progress: () => ({ chainId: chain.chainId, nextBlock: gatheredFrom, pending: [...pending], counts }),
+    progress: () => ({ chainId: chain.chainId, nextBlock: gatheredFrom, pending: [...pending], claims: [...claims], counts }),
   };
 }
 
@@ -242,8 +255,19 @@ function createReader({ chain, rpc, store, rangeBlocks = RANGE_BLOCKS, patienceM
     });
   }
 
+  const reads = createChainReads(chain, rpc);
   return {
     range,
+    async balances(calls: readonly ContractCall[], block: number): Promise<readonly unknown[] | undefined> {
+      return await patiently(chain, patienceMs, async () => await unlessForgotten(() => reads.views(calls, block)));
+    },
+    async* events(to: number): AsyncGenerator<readonly RawChainEvent[], void, undefined> {
+      for (let from = chain.startBlock; from <= to;) {
+        const { events, end } = await range(from, to);
+        yield events;
+        from = end.number + 1;
+      }
+    },
     /** Throws Differs when the chain does not have the block for certain; InconsistentAnswer would come from a node that is behind. */
     async contradiction({ number, hash }: BlockName, position: number): Promise<void> {
       for (let look = 1; look <= CONTRADICTIONS_TO_BELIEVE; look++) {
@@ -286,6 +310,16 @@ function anchoredBeyond({ chain, raw, end, digestAt }: {
     });
   }
   return position >= end ? position : -1;
+}
+
+/** Undefined where a node answers with an error: it does not have the state of so old a block any more. */
+async function unlessForgotten<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ChainUnavailable && error.cause instanceof RpcError) return undefined;
+    throw error;
+  }
 }
 
 function otherBlock({ chainId, confirmations }: Chain, { number, hash }: BlockName, found: string | undefined, position: number): Difference {
