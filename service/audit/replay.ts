@@ -1,7 +1,7 @@
 /** Replays a history from its source: every record through its checks, in bounded memory, with checkpoints on the way. */
 import { createEngine, type Engine } from '../../engine/run/engine.js';
 import { viewOf, type EngineView } from '../../engine/run/view.js';
-import type { CancelOrder, SyncPosition } from '../../engine/records/commands.js';
+import type { CancelOrder, Command, SyncPosition } from '../../engine/records/commands.js';
 import type { AnchorPassedOver, Event } from '../../engine/records/events.js';
 import type { ChainAudit } from './chain/chain-audit.js';
 import type { PositionStore } from './chain/position-store.js';
@@ -113,17 +113,12 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
     else chain.claim(sync);
   }
 
-  /** A fill that the history ends on a chain that is compared must name the chain's event. */
+  /** What only a chain can tell must name the chain's event, where the chain is compared. */
   function refuseUntold({ command, step: { position, outcome } }: CheckedRecord): void {
     const [event] = outcome.events;
-    if (event?.type !== 'FillSettled' && event?.type !== 'FillFailed') return;
-    const chainId = view.market(event.marketId)?.chainId;
-    if (chainId === undefined || parts.chainOf(chainId) === undefined) return;
-    throw new Differs({
-      check: event.type === 'FillSettled' ? 'settledFills' : 'failedFills', place: { position, fill: event.fill, chainId, txHash: event.txHash },
-      what: `the history ends fill ${event.fill} at position ${position} without naming an event of chain ${chainId}`,
-      means: 'Only the chain ends a fill. The record is forged, or was written before the exchange had this chain.', expected: 'a fact', found: command,
-    });
+    if (event === undefined || event.type === 'CommandRejected' || !TOLD_BY_CHAINS.includes(command.kind)) return;
+    const chainId = 'chainId' in command ? command.chainId : 'marketId' in event ? view.market(event.marketId)?.chainId : undefined;
+    if (chainId !== undefined && parts.chainOf(chainId) !== undefined) throw new Differs(untold({ position, command, event, chainId }));
   }
 
   return {
@@ -137,6 +132,28 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
       if (signatures?.found !== undefined) throw new Differs(signatures.found);
       await signatures?.room();
     },
+  };
+}
+
+/** The kinds of command with which the indexer records the contracts' events. A cancel may also come from its trader. */
+const TOLD_BY_CHAINS: readonly Command['kind'][] = [
+  'OpenMarket', 'CancelOrdersBelow', 'SettleFill', 'FailFill', 'RecordTransfer', 'RecordRedemption', 'RecordProposal', 'RecordDispute',
+  'RecordRejection', 'ResolveMarket', 'HalveMarket', 'PassOverAnchor',
+];
+
+function untold({ position, command, event, chainId }: {
+  readonly position: number; readonly command: Command; readonly event: Event; readonly chainId: number;
+}): Difference {
+  if (event.type === 'FillSettled' || event.type === 'FillFailed') {
+    return {
+      check: event.type === 'FillSettled' ? 'settledFills' : 'failedFills', place: { position, fill: event.fill, chainId, txHash: event.txHash },
+      what: `the history ends fill ${event.fill} at position ${position} without naming an event of chain ${chainId}`,
+      means: 'Only the chain ends a fill. The record is forged, or was written before the exchange had this chain.', expected: 'a fact', found: command,
+    };
+  }
+  return {
+    check: 'chainFacts', place: { position, chainId }, what: `the ${command.kind} at position ${position} names no event of chain ${chainId}`,
+    means: 'Only the chain can tell this. The record is forged, or was written before the exchange had this chain.', expected: 'a fact', found: command,
   };
 }
 

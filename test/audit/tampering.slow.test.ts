@@ -1,7 +1,7 @@
 /** An audit finds every way of tampering with a history or its chain, and names the very place; an untouched history passes. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict';
 import { ChainUnavailable, type Rpc } from '../../command/chain/chain.js';
-import type { Command, PlaceOrder } from '../../engine/records/commands.js';
+import type { Command, OpenMarket, PlaceOrder } from '../../engine/records/commands.js';
 import type { FillMatched } from '../../engine/records/events.js';
 import { audit } from '../../service/audit/audit.js';
 import { Differs, type Difference } from '../../service/audit/difference.js';
@@ -252,6 +252,23 @@ describe('an audit of a history that its chain contradicts', () => {
       ? { ...record, command: Buffer.from(JSON.stringify({ ...commandAt(at), blockHash: blockHash(99) })) }
       : record));
     equal((await differenceIn(elsewhere, { threads: 0 })).check, 'ids', 'the id names the block');
+  });
+
+  it('finds shares, markets and winners that name no event of the chain', async () => {
+    const at = 1_800_000_000_000;
+    const untold: Command[] = [
+      {
+        kind: 'RecordTransfer', v: 1, at, chainId: CHAIN_ID, from: `0x${'0'.repeat(40)}`, to: traders[0]!.address, txHash: transaction(9),
+        items: [{ token: `0x${'a'.padStart(64, '0')}`, amount: '1000000' }],
+      },
+      { kind: 'ResolveMarket', v: 1, at, marketId: (commandAt(0) as OpenMarket).marketId, winningOutcome: 0 },
+    ];
+    for (const command of untold) {
+      const longer = await tradedHistory();
+      const { position } = longer.add(command);
+      const { check, place } = await differenceIn(longer.records, { threads: 0 });
+      deepEqual([check, place], ['chainFacts', { position, chainId: CHAIN_ID }]);
+    }
   });
 
   it('finds that records were cut from the end, when one of them is anchored', async () => {
