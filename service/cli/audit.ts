@@ -32,6 +32,12 @@ interface Options {
   readonly passOverAnchor: ReadonlySet<string>;
 }
 
+/** A wait is told of at once, since nothing else happens meanwhile. */
+const STAGES: Readonly<Record<Stage, { readonly what: string; readonly atOnce?: boolean }>> = {
+  'records': { what: 'records' }, 'blocks': { what: 'blocks' }, 'read models': { what: 'read models' },
+  'tail': { what: 'waiting for the tail, which the chain anchors: records', atOnce: true },
+};
+
 const program = new Command('audit')
   .description('Replays the whole history with an own engine and checks every record, signature, anchor and fill; reports the first difference.')
   .option('--url <url>', 'a running exchange', argument(httpUrl))
@@ -76,12 +82,6 @@ async function run(options: Options): Promise<void> {
     for (const bar of bars.values()) bar.end();
   }
 }
-
-/** A wait is told of at once, since nothing else happens meanwhile. */
-const STAGES: Readonly<Record<Stage, { readonly what: string; readonly atOnce?: boolean }>> = {
-  'records': { what: 'records' }, 'blocks': { what: 'blocks' }, 'read models': { what: 'read models' },
-  'tail': { what: 'waiting for the tail, which the chain anchors: records', atOnce: true },
-};
 
 async function open({ url, file, config }: Options, waiting: Pick<ServiceSourceOptions, 'report' | 'signal'>): Promise<HistorySource> {
   if ((url === undefined) === (file === undefined)) throw new CannotAudit('give either --url or --file');

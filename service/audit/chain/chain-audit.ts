@@ -29,7 +29,7 @@ export interface ChainProgress {
   readonly chainId: number;
   readonly nextBlock: number;
   readonly pending: readonly RecordedFact[];
-  readonly claims: readonly SyncedPosition[];
+  readonly claims: readonly Claim[];
   readonly counts: ChainCounts;
 }
 
@@ -39,8 +39,12 @@ export interface ChainCounts {
   readonly settledFills: number;
   readonly failedFills: number;
   readonly chainFacts: number;
+  readonly endedRelays: number;
   readonly alarms: number;
 }
+
+/** What a history says of its chain besides the events. */
+export type Claim = SyncedPosition | EndedRelay;
 
 /** What the chain has behind the last event that the history recorded: not a part of this history, and nothing wrong by itself. */
 export interface Beyond {
@@ -57,7 +61,7 @@ export interface ChainAudit {
   readonly counts: ChainCounts;
   add(fact: RecordedFact): void;
   /** What the history says of the chain besides its events. */
-  claim(claim: SyncedPosition): void;
+  claim(claim: Claim): void;
   /** The history says that all events up to this block are in it. `position` is where it says so. */
   advanced(block: BlockName, position: number): void;
   room(): Promise<void> | undefined;
@@ -81,7 +85,7 @@ interface Job {
   /** Only events before this index of the last block count. */
   readonly beforeLog: number;
   readonly facts: readonly RecordedFact[];
-  readonly claims: readonly SyncedPosition[];
+  readonly claims: readonly Claim[];
   /** Where the history says that it has all events up to the end. */
   readonly saidAt: number;
   readonly said: readonly Complete[];
@@ -99,9 +103,9 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
   let read: (block: number) => void = () => undefined;
   const reader = createReader({ ...options, onRead: (block) => { read(block); } });
   const pending: RecordedFact[] = [...kept?.pending ?? []];
-  const claims: SyncedPosition[] = [...kept?.claims ?? []];
+  const claims: Claim[] = [...kept?.claims ?? []];
   const openings = createOpenings(pending);
-  let counts: ChainCounts = kept?.counts ?? { anchors: 0, passedOver: 0, settledFills: 0, failedFills: 0, chainFacts: 0, alarms: 0 };
+  let counts: ChainCounts = kept?.counts ?? { anchors: 0, passedOver: 0, settledFills: 0, failedFills: 0, chainFacts: 0, endedRelays: 0, alarms: 0 };
   let gatheredFrom = kept?.nextBlock ?? chain.startBlock;
   let nextBlock = gatheredFrom;
   /** The blocks since then of which the history says that it has all events, and where. */
@@ -127,7 +131,16 @@ export function createChainAudit(options: ChainAuditOptions): ChainAudit {
       from = upTo + 1;
     }
     nextBlock = to + 1;
-    await compareSynced(chain, claimed, reader);
+    await compareClaims(claimed);
+  }
+
+  async function compareClaims(claimed: readonly Claim[]): Promise<void> {
+    await compareSynced(chain, claimed.filter((claim) => claim.kind === 'sync'), reader);
+    for (const claim of claimed) {
+      if (claim.kind !== 'relay') continue;
+      await compareEnded(chain, claim, reader);
+      counts = { ...counts, endedRelays: counts.endedRelays + 1 };
+    }
   }
 
   function handOver(job: Omit<Job, 'facts' | 'claims' | 'said'>): void {
@@ -225,120 +238,7 @@ function added(counts: ChainCounts, { alarms, ...compared }: ReturnType<typeof c
   return {
     anchors: counts.anchors + compared.anchors, passedOver: counts.passedOver + compared.passedOver,
     settledFills: counts.settledFills + compared.settledFills, failedFills: counts.failedFills + compared.failedFills,
-    chainFacts: counts.chainFacts + compared.chainFacts, alarms: counts.alarms + alarms.length,
+    chainFacts: counts.chainFacts + compared.chainFacts, endedRelays: counts.endedRelays, alarms: counts.alarms + alarms.length,
   };
 }
 
-/** The last final block of a chain at present. Throws CannotAudit. */
-export async function finalBlock({ chain, rpc, patienceMs }: Pick<ChainAuditOptions, 'chain' | 'rpc' | 'patienceMs'>): Promise<number> {
-  return await patiently(chain, patienceMs, async () => await readLatest(rpc) - chain.confirmations);
-}
-
-/** Asks the chain's nodes, again and again where they fail. */
-function createReader({ chain, rpc, store, rangeBlocks = RANGE_BLOCKS, patienceMs, onRead }: ChainAuditOptions & { readonly onRead: (block: number) => void }) {
-  const filter = eventFilter(chain.contracts);
-  let size = rangeBlocks;
-
-  async function range(from: number, to: number): Promise<{ readonly events: readonly RawChainEvent[]; readonly end: BlockName }> {
-    return await patiently(chain, patienceMs, async () => {
-      const until = Math.min(to, from + size - 1);
-      try {
-        const read = await readRange(rpc, filter, { from, to: until });
-        size = Math.min(rangeBlocks, size + Math.max(1, rangeBlocks >> 4));
-        onRead(until);
-        return read;
-      } catch (error) {
-        // Nodes limit ranges and results with different error texts, or do not answer in time.
-        if (!(error instanceof InconsistentAnswer)) size = Math.max(1, (until - from + 1) >> 1);
-        throw error;
-      }
-    });
-  }
-
-  const reads = createChainReads(chain, rpc);
-  return {
-    range,
-    async balances(calls: readonly ContractCall[], block: number): Promise<readonly unknown[] | undefined> {
-      return await patiently(chain, patienceMs, async () => await unlessForgotten(() => reads.views(calls, block)));
-    },
-    async* events(to: number): AsyncGenerator<readonly RawChainEvent[], void, undefined> {
-      for (let from = chain.startBlock; from <= to;) {
-        const { events, end } = await range(from, to);
-        yield events;
-        from = end.number + 1;
-      }
-    },
-    /** Throws Differs when the chain does not have the block for certain; InconsistentAnswer would come from a node that is behind. */
-    async contradiction({ number, hash }: BlockName, position: number): Promise<void> {
-      for (let look = 1; look <= CONTRADICTIONS_TO_BELIEVE; look++) {
-        const found = await patiently(chain, patienceMs, () => readBlock(rpc, number));
-        if (found?.hash === hash) return;
-        if (look < CONTRADICTIONS_TO_BELIEVE) await sleep(500);
-        else throw new Differs(otherBlock(chain, { number, hash }, found?.hash, position));
-      }
-    },
-    async beyond({ from, fromLog, head, end }: { from: number; fromLog: number; head: number; end: number }): Promise<Beyond> {
-      let [events, anchored] = [0, -1];
-      for (let next = from; next <= head;) {
-        const read = await range(next, head);
-        for (const raw of read.events) {
-          if (raw.block === from && raw.logIndex < fromLog) continue;
-          events++;
-          const position = anchoredBeyond({ chain, raw, end, digestAt: store.digestAt });
-          anchored = Math.max(anchored, position);
-        }
-        next = read.end.number + 1;
-      }
-      return { finalBlock: head, blocks: Math.max(0, head - from + 1), events, anchored: anchored < 0 ? undefined : anchored };
-    },
-  };
-}
-
-/** The position of an anchor at or after the end; -1 for other events. Throws Differs for an anchor before the end that differs. */
-function anchoredBeyond({ chain, raw, end, digestAt }: {
-  chain: Chain; raw: RawChainEvent; end: number; digestAt: PositionStore['digestAt'];
-}): number {
-  const event = readEvent(chain.contracts, raw);
-  if (event?.name !== 'HistoryAnchored') return -1;
-  const position = Number(event.args.position);
-  const isNamed = chain.passOverAnchors?.includes(raw.txHash) === true;
-  if (isNamed) return -1;
-  if (position < end && digestAt(position) !== event.args.digest) {
-    compareFacts({
-      chain, events: [raw], facts: [], digestAt, orderHashAt: () => undefined, saidAt: () => end - 1,
-      isKnownMarket: () => false, isKnownToken: () => false,
-    });
-  }
-  return position >= end ? position : -1;
-}
-
-/** Undefined where a node answers with an error: it does not have the state of so old a block any more. */
-async function unlessForgotten<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof ChainUnavailable && error.cause instanceof RpcError) return undefined;
-    throw error;
-  }
-}
-
-function otherBlock({ chainId, confirmations }: Chain, { number, hash }: BlockName, found: string | undefined, position: number): Difference {
-  return {
-    check: 'chainFacts', place: { position, chainId, block: number }, expected: found ?? null, found: hash,
-    what: `block ${number} of chain ${chainId} ${found === undefined ? 'does not exist' : `has hash ${found}`}, where the history recorded ${hash} at position ${position}`,
-    means: `The history was made from another chain, or the chain was reorganised deeper than its ${confirmations} confirmations, or the node serves another chain.`,
-  };
-}
-
-async function patiently<T>({ chainId }: Chain, patienceMs = 60_000, work: () => Promise<T>): Promise<T> {
-  const began = performance.now();
-  for (let pause = 100; ; pause = Math.min(2 * pause, 5_000)) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof RpcError || error instanceof ChainUnavailable || error instanceof InconsistentAnswer)) throw error;
-      if (performance.now() - began + pause > patienceMs) throw new CannotAudit(`chain ${chainId} cannot be read: ${error.message}`, { cause: error });
-      await sleep(pause);
-    }
-  }
-}
