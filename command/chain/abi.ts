@@ -35,6 +35,16 @@ export function encodeCall({ abi, method, args }: Pick<ContractCall, 'abi' | 'me
   return abis[abi].encodeFunctionData(method, [...args]);
 }
 
+/** The function that calldata calls, with its arguments by name; undefined when it is none of the contract's, or the data are not its. */
+export function decodeCall(abi: AbiName, data: string): { readonly method: string; readonly args: Readonly<Record<string, unknown>> } | undefined {
+  try {
+    const parsed = abis[abi].parseTransaction({ data });
+    return parsed === null ? undefined : { method: parsed.name, args: parsed.args.toObject() };
+  } catch {
+    return undefined;
+  }
+}
+
 /** What a view returned: its value, or its values when there are several. Throws when the data are not the view's. */
 export function decodeResult({ abi, method }: Pick<ContractCall, 'abi' | 'method'>, data: string): unknown {
   const values = abis[abi].decodeFunctionResult(method, data);

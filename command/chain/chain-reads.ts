@@ -24,6 +24,7 @@ export interface ChainReads {
 export interface BlockLog extends ChainLog {
   /** The block's number as hex. */
   readonly blockNumber: string;
+  readonly transactionHash: string;
 }
 
 export interface Funds {

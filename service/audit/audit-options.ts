@@ -1,6 +1,7 @@
 /** What an audit is asked to do, and where it stands at its end. */
 import type { Rpc } from '../../command/chain/chain.js';
-import type { Beyond, ChainAudit } from './chain/chain-audit.js';
+import type { Beyond } from './chain/beyond.js';
+import type { ChainAudit } from './chain/chain-audit.js';
 import type { Difference } from './difference.js';
 import type { Replay } from './replay.js';
 import type { HistorySource } from './source/source.js';
@@ -13,7 +14,9 @@ export interface AuditOptions {
   readonly threads?: number | undefined;
   /** Accept cancels without a signature also where the service says that they need one. */
   readonly unsignedCancels?: boolean;
-  /** Hashes of transactions whose fills the auditor knows to be false, lower-case; any other fill that the history passes over is a difference. */
+  /** Hashes of transactions whose anchors the auditor knows to be false, lower-case; any other that the history passes over is a difference. */
+  readonly passedOverAnchors?: ReadonlySet<string>;
+  /** The same of transactions with fills. */
   readonly passedOverFills?: ReadonlySet<string>;
   /** The database with the read models; absent: they are not compared. */
   readonly databaseUrl?: string | undefined;
@@ -25,7 +28,8 @@ export interface AuditOptions {
   readonly patienceMs?: number | undefined;
 }
 
-export type Stage = 'records' | 'read models';
+/** `blocks`: those of a chain behind the records that were replayed. `tail`: records that the chain anchors and the service does not show yet. */
+export type Stage = 'records' | 'blocks' | 'tail' | 'read models';
 
 /** Where the audit stands at its end. */
 export interface Ended {

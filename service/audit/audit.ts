@@ -5,17 +5,22 @@ import { join } from 'node:path';
 import type { Rpc } from '../../command/chain/chain.js';
 import { formatDigest } from '../../engine/records/digest.js';
 import { projections } from '../../projections/catalogue.js';
-import { createChainAudit, finalBlock, type Beyond, type ChainAudit } from './chain/chain-audit.js';
+import type { Beyond } from './chain/beyond.js';
+import { createChainAudit, type ChainAudit } from './chain/chain-audit.js';
+import { finalBlock } from './chain/chain-reader.js';
 import { openPositionStore, type PositionStore } from './chain/position-store.js';
 import { checkBelongs, loadCheckpoint, saveCheckpoint } from './checkpoint.js';
 import type { AuditOptions, Ended } from './audit-options.js';
 import { CannotAudit, Differs, earlier, stopIfAsked, type Difference } from './difference.js';
 import { findings } from './findings.js';
+import { openIdStore, type IdStore } from './records/id-store.js';
 import { compareTables } from './read-models/compare-tables.js';
 import { pinReadModels, type LiveReadModels } from './read-models/live-read-models.js';
 import { rebuildFrom } from './read-models/rebuilt-read-models.js';
+import { namedRepeat, repeatedId } from './records/repeated-records.js';
 import { createReplay, settled, type Replay } from './replay.js';
 import type { AuditReport } from './report.js';
+import { unsupportedSync } from './synced-by-history.js';
 import { createSignaturePool, type SignaturePool } from './signatures/signature-pool.js';
 import type { HistorySource } from './source/source.js';
 
@@ -36,42 +41,55 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   }
 }
 
-/** The folder or path of the position store, which needs the chain's progress to be opened. */
+/** The audit's own files, by position of the history: beside the checkpoint, or in a folder that is deleted at the end. */
 interface Places {
-  open(length: number): PositionStore | undefined;
+  open(length: number): Opened;
   close(): void;
 }
 
+interface Opened {
+  /** Undefined when no chain is compared. */
+  readonly store: PositionStore | undefined;
+  readonly ids: IdStore;
+}
+
 function openPlaces({ rpcs, checkpoint }: AuditOptions): Places {
-  let store: PositionStore | undefined;
-  const directory = rpcs === undefined || rpcs.size === 0 || checkpoint !== undefined ? undefined : mkdtempSync(join(tmpdir(), 'prediction-exchange-audit-'));
-  return {
-    open(length) {
-      if (rpcs === undefined || rpcs.size === 0) return undefined;
-      const path = checkpoint === undefined ? join(directory ?? tmpdir(), 'positions') : `${checkpoint.path}.positions`;
-      try {
-        store = openPositionStore({ path, length, keep: checkpoint !== undefined });
-      } catch (cause) {
-        throw new CannotAudit(`the file of positions beside the checkpoint cannot be used (${(cause as Error).message}): delete the checkpoint to begin at position 0`, { cause });
-      }
+  const opened: { close(): void }[] = [];
+  const keep = checkpoint !== undefined;
+  const directory = keep ? undefined : mkdtempSync(join(tmpdir(), 'prediction-exchange-audit-'));
+  const open = <T extends { close(): void }>(what: 'positions' | 'ids', length: number, work: (path: string) => T): T => {
+    try {
+      const store = work(checkpoint === undefined ? join(directory ?? tmpdir(), what) : `${checkpoint.path}.${what}`);
+      opened.push(store);
       return store;
-    },
+    } catch (cause) {
+      const why = (cause as Error).message;
+      throw new CannotAudit(length === 0
+        ? `${checkpoint === undefined ? 'a temporary file' : `the checkpoint ${checkpoint.path}`} cannot be written: its file of ${what}: ${why}`
+        : `the file of ${what} beside the checkpoint cannot be used (${why}): delete the checkpoint to begin at position 0`, { cause });
+    }
+  };
+  return {
+    open: (length) => ({
+      store: rpcs === undefined || rpcs.size === 0 ? undefined : open('positions', length, (path) => openPositionStore({ path, length, keep })),
+      ids: open('ids', length, (path) => openIdStore({ path, length, keep })),
+    }),
     close() {
-      store?.close();
+      for (const store of opened) store.close();
       if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
     },
   };
 }
 
 async function run(options: AuditOptions, signatures: SignaturePool | undefined, places: Places): Promise<Ended> {
-  const { source, rpcs = new Map<number, Rpc>(), checkpoint, unsignedCancels = false, patienceMs } = options;
-  const passOverFills = [...options.passedOverFills ?? []];
-  const compared = [...rpcs].map(([chainId, rpc]) => ({ rpc, patienceMs, chain: { ...chainNamed(source, chainId), passOverFills } }));
+  const { source, rpcs = new Map<number, Rpc>(), checkpoint, unsignedCancels = false, patienceMs, passedOverAnchors = new Set<string>() } = options;
+  const passedOver = { passOverAnchors: [...passedOverAnchors], passOverFills: [...options.passedOverFills ?? []] };
+  const compared = [...rpcs].map(([chainId, rpc]) => ({ rpc, patienceMs, chain: { ...chainNamed(source, chainId), ...passedOver } }));
   const heads = new Map(await Promise.all(compared.map(async (each) => [each.chain.chainId, await finalBlock(each)] as const)));
   const grounds = groundsOf(options);
   const kept = checkpoint === undefined ? undefined : await loadCheckpoint(checkpoint.path, grounds);
   if (checkpoint !== undefined && kept !== undefined) await checkBelongs(checkpoint.path, kept, source);
-  const store = places.open(kept?.position ?? 0);
+  const { store, ids } = places.open(kept?.position ?? 0);
   if (kept !== undefined && store !== undefined && kept.position > 0 && store.digestAt(kept.position - 1) !== kept.digest) {
     throw new CannotAudit('the file of positions beside the checkpoint is of another history: delete both to begin at position 0');
   }
@@ -83,7 +101,7 @@ async function run(options: AuditOptions, signatures: SignaturePool | undefined,
           chain, rpc, view, store, patienceMs, kept: kept?.chains.find(({ chainId }) => chainId === chain.chainId),
         }));
     return {
-      signatures, store, cancelsAreSigned: source.described?.cancelAuth === 'required' && !unsignedCancels,
+      signatures, store, ids, passedOverAnchors, cancelsAreSigned: source.described?.cancelAuth === 'required' && !unsignedCancels,
       chainOf: (chainId) => chains.find((each) => each.chainId === chainId),
     };
   }, kept);
@@ -91,11 +109,13 @@ async function run(options: AuditOptions, signatures: SignaturePool | undefined,
     ? undefined
     : async (): Promise<void> => {
       store?.flush();
-      await saveCheckpoint(checkpoint.path, replay.engine, { grounds, counts: replay.counts, chains: chains.map((chain) => chain.progress()) });
+      ids.flush();
+      const { engine, counts, synced, relays } = replay;
+      await saveCheckpoint(checkpoint.path, engine, { grounds, counts, synced, relays, chains: chains.map((chain) => chain.progress()) });
     };
   // Also shows at once that the file can be written.
   if (kept === undefined) await save?.();
-  const auditing: Auditing = { options, replay, chains, signatures, save, heads };
+  const auditing: Auditing = { options, replay, chains, signatures, ids, save, heads };
   return { ...await toTheEnd(auditing), replay, chains, resumedAt: kept?.position ?? 0 };
 }
 
@@ -104,6 +124,7 @@ interface Auditing {
   readonly replay: Replay;
   readonly chains: readonly ChainAudit[];
   readonly signatures: SignaturePool | undefined;
+  readonly ids: IdStore;
   readonly save: (() => Promise<void>) | undefined;
   /** The last final block of each chain at the start: whatever it anchors, the history has had by then. */
   readonly heads: ReadonlyMap<number, number>;
@@ -131,7 +152,7 @@ async function toTheEnd(auditing: Auditing): Promise<Pick<Ended, 'difference' | 
 
 /** The first difference up to a position, of whatever kind. */
 async function replayTo(auditing: Auditing, to: number | undefined): Promise<Difference | undefined> {
-  const { options: { source, onProgress, signal, checkpoint }, replay, chains, signatures, save } = auditing;
+  const { options: { source, onProgress, signal, checkpoint }, replay, chains, signatures, ids, save } = auditing;
   let savedAt = replay.view.position;
   let found: Difference | undefined;
   try {
@@ -152,9 +173,10 @@ async function replayTo(auditing: Auditing, to: number | undefined): Promise<Dif
       if (error instanceof CannotAudit && replay.view.position > savedAt) await keepWhatWasChecked(auditing);
       throw error;
     }
-    found = error.difference;
+    found = await namedRepeat(error.difference, ids, source);
   }
-  found = await settled(found, signatures, chains);
+  found = await settled(found, signatures, chains) ?? await repeatedId(ids, source);
+  found = earlier(found, await unsupported(replay, source, found));
   if (found === undefined) {
     if (replay.view.position > savedAt) await save?.();
     return undefined;
@@ -162,6 +184,18 @@ async function replayTo(auditing: Auditing, to: number | undefined): Promise<Dif
   // What a chain contradicts may be what led to this difference.
   for (const chain of chains) chain.catchUp();
   return await settled(found, signatures, chains);
+}
+
+/** What the history says of holdings, by its own facts. What differs already is told, whatever the source does not tell any more. */
+async function unsupported(replay: Replay, source: HistorySource, found: Difference | undefined): Promise<Difference | undefined> {
+  try {
+    const difference = await unsupportedSync(replay.synced, source);
+    if (difference === undefined) replay.syncedCompared();
+    return difference;
+  } catch (error) {
+    if (found === undefined || !(error instanceof CannotAudit)) throw error;
+    return undefined;
+  }
 }
 
 /** The source has failed: what was checked until then is not lost. */
@@ -191,7 +225,8 @@ async function finishChains(auditing: Auditing, beyond: Map<number, Beyond>): Pr
   let first: Difference | undefined;
   for (const chain of chains) {
     try {
-      const { difference, beyond: behind } = await chain.finish(view.position, heads.get(chain.chainId) ?? 0);
+      const head = heads.get(chain.chainId) ?? 0;
+      const { difference, beyond: behind } = await chain.finish(view.position, head, (block) => options.onProgress?.('blocks', block, head));
       first = earlier(first, difference);
       beyond.set(chain.chainId, behind);
       if (difference === undefined) await mustReach(options, chain.chainId, behind);
@@ -204,11 +239,15 @@ async function finishChains(auditing: Auditing, beyond: Map<number, Beyond>): Pr
 }
 
 /** What was anchored before the audit began must be in the service's history by now, or soon: an engine may record its outcomes a little later. */
-async function mustReach({ source, patienceMs = 30_000 }: AuditOptions, chainId: number, { anchored }: Beyond): Promise<void> {
+async function mustReach({ source, patienceMs = 30_000, onProgress, signal }: AuditOptions, chainId: number, { anchored }: Beyond): Promise<void> {
   if (anchored === undefined || source.newLength === undefined) return;
   const end = performance.now() + patienceMs;
   let length = await source.newLength();
-  for (; length <= anchored && performance.now() < end; length = await source.newLength()) await new Promise((resolve) => setTimeout(resolve, 500));
+  for (; length <= anchored && performance.now() < end; length = await source.newLength()) {
+    onProgress?.('tail', length, anchored + 1);
+    stopIfAsked(signal, `the service was to show position ${anchored}, which chain ${chainId} anchors`);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
   if (length > anchored) return;
   throw new Differs({
     check: 'anchors', place: { position: anchored, chainId }, what: `chain ${chainId} anchors position ${anchored}, and the history ends at position ${length - 1}`,
@@ -239,10 +278,12 @@ function chainNamed({ name, described }: HistorySource, chainId: number) {
 }
 
 /** What must be the same for an audit to go on from a checkpoint. */
-function groundsOf({ source: { described }, rpcs, threads, unsignedCancels = false, passedOverFills = new Set() }: AuditOptions): string {
+function groundsOf({
+  source: { described }, rpcs, threads, unsignedCancels = false, passedOverAnchors = new Set(), passedOverFills = new Set(),
+}: AuditOptions): string {
   return JSON.stringify({
-    signatures: threads !== 0, unsignedCancels, passedOverFills: [...passedOverFills].sort(), cancelAuth: described?.cancelAuth,
-    domains: described?.domains,
+    signatures: threads !== 0, unsignedCancels, passedOverAnchors: [...passedOverAnchors].sort(), passedOverFills: [...passedOverFills].sort(),
+    cancelAuth: described?.cancelAuth, domains: described?.domains,
     chains: described?.chains.filter(({ chainId }) => rpcs?.has(chainId) === true)
       .map(({ chainId, contracts, startBlock }) => ({ chainId, contracts, startBlock })),
   });

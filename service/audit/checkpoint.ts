@@ -7,6 +7,8 @@ import { decodeSnapshot, encodeSnapshot, type Restored } from '../../engine/run/
 import { viewOf } from '../../engine/run/view.js';
 import { replaceDurably } from '../embedded/durable-files.js';
 import type { ChainProgress } from './chain/chain-audit.js';
+import type { BegunRelay } from './chain/relays.js';
+import type { SyncedPosition } from './chain/synced-positions.js';
 import { CannotAudit, Differs } from './difference.js';
 import type { HistorySource } from './source/source.js';
 
@@ -23,6 +25,7 @@ export interface Counts {
   readonly failedFills: number;
   readonly relays: number;
   readonly permits: number;
+  readonly syncedPositions: number;
 }
 
 export interface Checkpoint {
@@ -33,13 +36,17 @@ export interface Checkpoint {
   readonly grounds: string;
   readonly counts: Counts;
   readonly chains: readonly ChainProgress[];
+  /** Holdings that the history must support, and that were not compared yet. */
+  readonly synced: readonly SyncedPosition[];
+  /** Requests to the relayer that have not ended. */
+  readonly relays: readonly BegunRelay[];
 }
 
 const FORMAT = 'prediction-exchange audit checkpoint 2';
 const CHECKSUM_BYTES = 32;
 
 /** Throws CannotAudit when the file cannot be written. */
-export async function saveCheckpoint(path: string, engine: Engine, told: Pick<Checkpoint, 'grounds' | 'counts' | 'chains'>): Promise<void> {
+export async function saveCheckpoint(path: string, engine: Engine, told: Pick<Checkpoint, 'grounds' | 'counts' | 'chains' | 'synced' | 'relays'>): Promise<void> {
   const head: Checkpoint = { position: viewOf(engine).position, digest: formatDigest(engine.digest), ...told };
   const body = Buffer.concat([Buffer.from(`${FORMAT}\n${JSON.stringify(head)}\n`), encodeSnapshot(engine)]);
   await replaceDurably(path, Buffer.concat([createHash('sha256').update(body).digest(), body])).catch((cause: unknown) => {

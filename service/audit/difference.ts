@@ -3,7 +3,8 @@
 /** Every check by its name in the report, with what one unit of its count is. */
 export const checkTitles = {
   records: 'records at their positions, none missing, added or swapped',
-  ids: 'record ids that follow from their commands, or have the right check digits',
+  commands: 'commands encoded as this program encodes them, byte for byte',
+  ids: 'record ids that follow from their commands, or have the right check digits, none twice',
   outcomes: 'outcomes decided again by the engine of this program',
   events: 'events in these outcomes, byte for byte',
   digests: 'digests of the hash chain',
@@ -14,6 +15,8 @@ export const checkTitles = {
   failedFills: 'failed fills, in the history and on the chain',
   quickResolutions: 'resolutions of quick markets by the prices that the history decided them by',
   chainFacts: 'other events of the contracts, in the history and on the chain',
+  endedRelays: 'relayed requests that ended as the chain says',
+  syncedPositions: 'holdings taken over from the chain',
   readModels: 'rows of the read models against a rebuild',
 } as const;
 

@@ -8,14 +8,15 @@ export function findings(options: AuditOptions, ended: Ended, seconds: number): 
   const { replay: { engine, view, counts }, chains, difference, resumedAt, rows } = ended;
   // A record that differs was taken by the engine, and is not counted.
   const records = difference?.place.position === undefined ? view.position : Math.min(view.position, difference.place.position);
-  const sum = (name: 'anchors' | 'settledFills' | 'failedFills' | 'quickResolutions' | 'chainFacts') => chains.reduce((total, chain) => total + chain.counts[name], 0);
+  const sum = (name: 'anchors' | 'settledFills' | 'failedFills' | 'quickResolutions' | 'chainFacts' | 'endedRelays') => chains.reduce((total, chain) => total + chain.counts[name], 0);
   return {
     v: 1, source: options.source.name, passed: difference === undefined, records, digest: digestOf(ended), resumedAt,
     checks: checkReports({
       difference, ...unmade(options), counts: {
-        records, outcomes: records, digests: records, ids: counts.ids, events: counts.events, orderSignatures: counts.orderSignatures,
-        cancelSignatures: counts.cancelSignatures, anchors: sum('anchors'), settledFills: sum('settledFills'), failedFills: sum('failedFills'),
-        quickResolutions: sum('quickResolutions'), chainFacts: sum('chainFacts'), readModels: rows,
+        records, commands: records, outcomes: records, digests: records, ids: counts.ids, events: counts.events,
+        orderSignatures: counts.orderSignatures, cancelSignatures: counts.cancelSignatures, anchors: sum('anchors'), settledFills: sum('settledFills'), failedFills: sum('failedFills'),
+        quickResolutions: sum('quickResolutions'), chainFacts: sum('chainFacts'), endedRelays: sum('endedRelays'), syncedPositions: counts.syncedPositions,
+        readModels: rows,
       },
     }),
     difference: difference ?? null, notes: notesOf(options, ended), seconds: Math.round(seconds * 10) / 10,
@@ -37,11 +38,12 @@ function unmade({ source, threads, rpcs, databaseUrl }: AuditOptions): { readonl
   if (onSignatures !== undefined) Object.assign(notMade, { orderSignatures: onSignatures, cancelSignatures: onSignatures });
   const named = source.described?.chains ?? [];
   const left = named.filter(({ chainId }) => rpcs?.has(chainId) !== true).map(({ chainId }) => chainId);
-  const chainChecks = ['anchors', 'settledFills', 'failedFills', 'quickResolutions', 'chainFacts'] as const;
+  const chainChecks = ['anchors', 'settledFills', 'failedFills', 'quickResolutions', 'chainFacts', 'endedRelays'] as const;
   const reason = source.described === undefined
     ? 'the file does not say the chains'
     : named.length === 0 ? 'this exchange has no chain' : left.length > 0 ? `no --rpc for chain ${left.join(', ')}` : undefined;
   if (reason !== undefined) for (const name of chainChecks) (rpcs === undefined || rpcs.size === 0 ? notMade : partly)[name] = reason;
+  if (reason !== undefined) partly.syncedPositions = `by the history's own facts: ${reason}`;
   if (databaseUrl === undefined) notMade.readModels = 'no --database';
   return { notMade, partly };
 }
@@ -56,7 +58,7 @@ function notesOf({ source }: AuditOptions, { replay: { counts }, chains, beyond,
     ...source.length === undefined && difference === undefined ? ['the file does not say how many records there are: records may be missing at its end'] : [],
   ];
   for (const { chainId, counts: { passedOver, passedOverFills, alarms } } of chains) {
-    if (passedOver > 0) notes.push(`chain ${chainId}: ${passedOver} anchors differ from the history, and the operators passed them over (AnchorPassedOver in the history)`);
+    if (passedOver > 0) notes.push(`chain ${chainId}: ${passedOver} anchors differ from the history, and were passed over: the history says so (AnchorPassedOver), and so does this audit (--pass-over-anchor)`);
     if (passedOverFills > 0) notes.push(`chain ${chainId}: ${passedOverFills} fills on the chain are not those that were matched; the history passes them over, and so does this audit (--pass-over-fill)`);
     if (alarms > 0) notes.push(`chain ${chainId}: ${alarms} events of the contracts are of a form that no history can record`);
     const { finalBlock = 0, blocks = 0, events = 0, anchored } = beyond.get(chainId) ?? {};

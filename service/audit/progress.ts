@@ -17,13 +17,13 @@ const TERMINAL_MS = 200;
 const LINES_MS = 10_000;
 const WIDTH = 30;
 
-/** `nowMs` is a clock that never goes back. `from` is what was done before. */
-export function createProgress({ sink, nowMs, what, from = 0 }: {
-  readonly sink: ProgressSink; readonly nowMs: () => number; readonly what: string; readonly from?: number;
+/** `nowMs` is a clock that never goes back. `from` is what was done before. `atOnce`: the first line comes with the first update. */
+export function createProgress({ sink, nowMs, what, from = 0, atOnce = false }: {
+  readonly sink: ProgressSink; readonly nowMs: () => number; readonly what: string; readonly from?: number; readonly atOnce?: boolean;
 }): Progress {
   const began = nowMs();
   const isTerminal = sink.isTTY === true;
-  let shownMs = isTerminal ? -Infinity : began;
+  let shownMs = isTerminal || atOnce ? -Infinity : began;
   let isShown = false;
   return {
     update(done, total) {

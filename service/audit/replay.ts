@@ -1,16 +1,20 @@
 /** Replays a history from its source: every record through its checks, in bounded memory, with checkpoints on the way. */
 import { createEngine, type Engine } from '../../engine/run/engine.js';
 import { viewOf, type EngineView } from '../../engine/run/view.js';
-import type { CancelOrder, Command } from '../../engine/records/commands.js';
-import type { Event } from '../../engine/records/events.js';
+import type { CancelOrder, Command, SyncPosition } from '../../engine/records/commands.js';
+import type { AnchorPassedOver, Event } from '../../engine/records/events.js';
 import type { ChainAudit } from './chain/chain-audit.js';
 import type { PositionStore } from './chain/position-store.js';
 import { createQuickDecisions } from './chain/quick-decisions.js';
 import { factIn } from './chain/recorded-facts.js';
+import { createRelays, type BegunRelay } from './chain/relays.js';
+import type { SyncedPosition } from './chain/synced-positions.js';
 import type { Checkpoint, Counts } from './checkpoint.js';
 import type { Restored } from '../../engine/run/snapshot.js';
 import { Differs, earlier, type Difference } from './difference.js';
-import { createRecordCheck, type CheckedRecord, type RecordCheck } from './record-check.js';
+import type { IdStore } from './records/id-store.js';
+import { createRecordCheck, type CheckedRecord, type RecordCheck } from './records/record-check.js';
+import { mayRepeat } from './records/repeated-records.js';
 import type { SignaturePool } from './signatures/signature-pool.js';
 
 export interface ReplayParts {
@@ -18,22 +22,32 @@ export interface ReplayParts {
   readonly signatures: SignaturePool | undefined;
   /** Whether a cancel without a signature is a difference. */
   readonly cancelsAreSigned: boolean;
+  /** Hashes of transactions whose anchors the auditor knows to be false. */
+  readonly passedOverAnchors: ReadonlySet<string>;
   readonly chainOf: (chainId: number) => ChainAudit | undefined;
   /** Undefined when no chain is compared. */
   readonly store: PositionStore | undefined;
+  /** Where the ids of all records go. */
+  readonly ids: Pick<IdStore, 'add'>;
 }
 
 export interface Replay {
   readonly engine: Engine;
   readonly view: EngineView;
   readonly counts: Counts;
+  /** Holdings taken over from chains that are not compared, in order: the history itself must support them. */
+  readonly synced: readonly SyncedPosition[];
+  /** These holdings have been compared. */
+  syncedCompared(): void;
+  /** Requests to the relayer that have not ended. */
+  readonly relays: readonly BegunRelay[];
   /** Checks the next lines. Throws Differs, CannotAudit; other work on earlier records may still be going on then. */
   take(lines: readonly Buffer[]): Promise<void>;
 }
 
 const NOTHING_COUNTED: Counts = {
   ids: 0, events: 0, orderSignatures: 0, cancelSignatures: 0, unsignedCancels: 0, matchedFills: 0, settledFills: 0, failedFills: 0, relays: 0,
-  permits: 0,
+  permits: 0, syncedPositions: 0,
 };
 
 type Own = Record<Exclude<keyof Counts, 'ids' | 'events'>, number>;
@@ -45,60 +59,38 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
   const parts = connect(view);
   const counted = from?.counts ?? NOTHING_COUNTED;
   const check: RecordCheck = createRecordCheck(engine, counted);
-  const own: Own = { ...counted };
+  const relays = createRelays(view, from?.relays ?? []);
   const decisions = createQuickDecisions(view);
+  let synced: SyncedPosition[] = [...from?.synced ?? []];
+  const following: Following = { view, parts, own: { ...counted }, addSynced: (sync) => { synced.push(sync); } };
 
-  function consider(record: CheckedRecord): void {
-    const { command, step: { position, outcome, digest } } = record;
+  function take(line: Buffer): void {
+    const record = check.check(line);
+    const { id, command, step } = record;
+    const { position, outcome, digest } = step;
+    const [first] = outcome.events;
+    parts.ids.add(id, mayRepeat(command, first?.type === 'CommandRejected' && first.code === 'known_fact'));
     parts.store?.add(digest, command.kind === 'PlaceOrder' ? command.orderHash : undefined);
-    for (const event of outcome.events) countEvent(own, event);
+    for (const event of outcome.events) {
+      considerEvent(event, position, following);
+      const over = relays.take(event, position);
+      if (over !== undefined) parts.chainOf(over.chainId)?.claim(over.ended);
+    }
     const quick = decisions.ended(command, outcome.events);
-    switch (command.kind) {
-      case 'PlaceOrder':
-        own.orderSignatures++;
-        if (command.permit !== undefined) own.permits++;
-        parts.signatures?.add(position, record.bytes, view.market(command.marketId)?.chainId);
-        return;
-      case 'CancelOrder':
-        if (command.fact !== undefined) break;
-        considerCancel(record, command);
-        return;
-      case 'RequestRelay': own.relays++; return;
-      case 'AdvanceChain':
-        if (outcome.events[0]?.type === 'ChainAdvanced') {
-          parts.chainOf(command.chainId)?.advanced({ number: command.block, hash: command.blockHash }, position);
-        }
-        return;
-      default:
-    }
-    const fact = factIn({ position, id: record.id, command, step: record.step, quick });
+    if (!isTold(record, following)) return;
+    const fact = factIn({ position, id, command, step, quick });
     if (fact !== undefined) parts.chainOf(fact.command.fact.chainId)?.add(fact);
-    else refuseUntold(record);
-  }
-
-  function considerCancel({ bytes, step: { position } }: CheckedRecord, command: CancelOrder): void {
-    if (command.signature !== undefined && command.trader !== undefined && command.deadline !== undefined) {
-      own.cancelSignatures++;
-      parts.signatures?.add(position, bytes, view.market(command.marketId)?.chainId);
-      return;
-    }
-    own.unsignedCancels++;
-    if (parts.signatures !== undefined && (parts.cancelsAreSigned || command.trader !== undefined)) throw new Differs(unsigned(position, command));
-  }
-
-  /** A fill or a market that the history ends on a chain that is compared must name the chain's event. */
-  function refuseUntold({ command, step: { position, outcome } }: CheckedRecord): void {
-    const event = outcome.events.find(isEnd);
-    const chainId = event === undefined ? undefined : view.market(event.marketId)?.chainId;
-    if (event === undefined || chainId === undefined || parts.chainOf(chainId) === undefined) return;
-    throw new Differs(untold(event, { position, chainId, command }));
+    else refuseUntold(record, following);
   }
 
   return {
     engine, view,
-    get counts() { return { ...own, ids: check.ids, events: check.events }; },
+    get counts() { return { ...following.own, ids: check.ids, events: check.events }; },
+    get synced() { return synced; },
+    syncedCompared() { synced = []; },
+    get relays() { return relays.begun(); },
     async take(lines) {
-      for (const line of lines) consider(check.check(line));
+      for (const line of lines) take(line);
       const { signatures } = parts;
       if (signatures?.found !== undefined) throw new Differs(signatures.found);
       await signatures?.room();
@@ -106,32 +98,105 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
   };
 }
 
-type End = Extract<Event, { readonly type: 'FillSettled' | 'FillFailed' | 'MarketResolved' | 'MarketHalved' }>;
-
-function isEnd(event: Event): event is End {
-  return event.type === 'FillSettled' || event.type === 'FillFailed' || event.type === 'MarketResolved' || event.type === 'MarketHalved';
+/** What the replay has at hand for each record. */
+interface Following {
+  readonly view: EngineView;
+  readonly parts: ReplayParts;
+  readonly own: Own;
+  readonly addSynced: (sync: SyncedPosition) => void;
 }
 
-function untold(
-  event: End, { position, chainId, command }: { readonly position: number; readonly chainId: number; readonly command: Command },
-): Difference {
-  const told = { expected: 'a fact', found: command };
-  const what = (ended: string) => `the history ends ${ended} at position ${position} without naming an event of chain ${chainId}`;
-  const means = (ended: string) => `Only the chain ends ${ended}. The record is forged, or was written before the exchange had this chain.`;
-  if (event.type === 'MarketResolved' || event.type === 'MarketHalved') {
-    return { check: 'chainFacts', place: { position, chainId }, what: what(`market ${event.marketId}`), means: means('a market'), ...told };
+function considerEvent(event: Event, position: number, { own, parts }: Following): void {
+  if (event.type === 'FillMatched') own.matchedFills++;
+  else if (event.type === 'FillSettled') own.settledFills++;
+  else if (event.type === 'FillFailed') own.failedFills++;
+  else if (event.type === 'AnchorPassedOver' && !parts.passedOverAnchors.has(event.txHash)) throw new Differs(unnamedAnchor(event, position));
+}
+
+/** Looks at what a command says by itself. Whether the rest of it may be told by a chain. */
+function isTold(record: CheckedRecord, following: Following): boolean {
+  const { command, bytes, step: { position, outcome } } = record;
+  const { view, parts, own } = following;
+  switch (command.kind) {
+    case 'PlaceOrder':
+      own.orderSignatures++;
+      if (command.permit !== undefined) own.permits++;
+      parts.signatures?.add(position, bytes, view.market(command.marketId)?.chainId);
+      return false;
+    case 'CancelOrder':
+      if (command.fact !== undefined) return true;
+      considerCancel(record, command, following);
+      return false;
+    case 'RequestRelay': own.relays++; return false;
+    case 'SyncPosition':
+      if (outcome.events[0]?.type === 'PositionSynced') considerSync(command, position, following);
+      return false;
+    case 'AdvanceChain':
+      if (outcome.events[0]?.type === 'ChainAdvanced') parts.chainOf(command.chainId)?.advanced({ number: command.block, hash: command.blockHash }, position);
+      return false;
+    default: return true;
   }
-  const { type, fill, txHash } = event;
+}
+
+function considerCancel({ bytes, step: { position } }: CheckedRecord, command: CancelOrder, { view, parts, own }: Following): void {
+  if (command.signature !== undefined && command.trader !== undefined && command.deadline !== undefined) {
+    own.cancelSignatures++;
+    parts.signatures?.add(position, bytes, view.market(command.marketId)?.chainId);
+    return;
+  }
+  own.unsignedCancels++;
+  if (parts.signatures !== undefined && (parts.cancelsAreSigned || command.trader !== undefined)) throw new Differs(unsigned(position, command));
+}
+
+function considerSync(command: SyncPosition, position: number, { view, parts, own, addSynced }: Following): void {
+  const { marketId, user, yesShares: yes, noShares: no, block } = command;
+  own.syncedPositions++;
+  const { chainId = -1, tokens } = view.market(marketId) ?? {};
+  const ids = tokens === undefined ? null : [String(tokens[0]), String(tokens[1])] as const;
+  const sync: SyncedPosition = { kind: 'sync', position, marketId, user, yes, no, block, tokens: ids };
+  const chain = parts.chainOf(chainId);
+  if (chain === undefined) addSynced(sync);
+  else chain.claim(sync);
+}
+
+/** What only a chain can tell must name the chain's event, where the chain is compared. */
+function refuseUntold({ command, step: { position, outcome } }: CheckedRecord, { view, parts }: Following): void {
+  const [event] = outcome.events;
+  if (event === undefined || event.type === 'CommandRejected' || !TOLD_BY_CHAINS.includes(command.kind)) return;
+  const chainId = 'chainId' in command ? command.chainId : 'marketId' in event ? view.market(event.marketId)?.chainId : undefined;
+  if (chainId !== undefined && parts.chainOf(chainId) !== undefined) throw new Differs(untold({ position, command, event, chainId }));
+}
+
+/** The kinds of command with which the indexer records the contracts' events. A cancel may also come from its trader. */
+const TOLD_BY_CHAINS: readonly Command['kind'][] = [
+  'OpenMarket', 'CancelOrdersBelow', 'SettleFill', 'FailFill', 'RecordTransfer', 'RecordRedemption', 'RecordProposal', 'RecordDispute',
+  'RecordRejection', 'ResolveMarket', 'HalveMarket', 'PassOverAnchor',
+];
+
+function untold({ position, command, event, chainId }: {
+  readonly position: number; readonly command: Command; readonly event: Event; readonly chainId: number;
+}): Difference {
+  if (event.type === 'FillSettled' || event.type === 'FillFailed') {
+    return {
+      check: event.type === 'FillSettled' ? 'settledFills' : 'failedFills', place: { position, fill: event.fill, chainId, txHash: event.txHash },
+      what: `the history ends fill ${event.fill} at position ${position} without naming an event of chain ${chainId}`,
+      means: 'Only the chain ends a fill. The record is forged, or was written before the exchange had this chain.', expected: 'a fact', found: command,
+    };
+  }
   return {
-    check: type === 'FillSettled' ? 'settledFills' : 'failedFills', place: { position, fill, chainId, txHash }, what: what(`fill ${fill}`), means: means('a fill'),
-    ...told,
+    check: 'chainFacts', place: { position, chainId }, what: `the ${command.kind} at position ${position} names no event of chain ${chainId}`,
+    means: 'Only the chain can tell this. The record is forged, or was written before the exchange had this chain.', expected: 'a fact', found: command,
   };
 }
 
-function countEvent(own: Own, { type }: Event): void {
-  if (type === 'FillMatched') own.matchedFills++;
-  else if (type === 'FillSettled') own.settledFills++;
-  else if (type === 'FillFailed') own.failedFills++;
+function unnamedAnchor({ chainId, txHash, position: anchored, digest }: AnchorPassedOver, position: number): Difference {
+  return {
+    check: 'anchors', place: { position, chainId, txHash },
+    what: `the history passes over the anchor of transaction ${txHash} on chain ${chainId}: digest ${digest} at position ${anchored} (AnchorPassedOver at position ${position})`,
+    means: 'The operators say that the anchor is false, since a key of theirs had leaked; but an exchange that has rewritten its history would say the same. '
+      + `If you know from elsewhere that it is false, audit with --pass-over-anchor ${txHash}.`,
+    expected: digest, found: 'passed over',
+  };
 }
 
 function unsigned(position: number, command: CancelOrder): Difference {

@@ -5,6 +5,7 @@ import type { Rpc } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { isBytes32 } from '../../engine/records/hex.js';
 import { audit } from '../audit/audit.js';
+import type { Stage } from '../audit/audit-options.js';
 import { CannotAudit } from '../audit/difference.js';
 import { printable } from '../audit/printable.js';
 import { createProgress } from '../audit/progress.js';
@@ -28,8 +29,15 @@ interface Options {
   readonly threads?: number;
   readonly signatures: boolean;
   readonly unsignedCancels?: true;
+  readonly passOverAnchor: ReadonlySet<string>;
   readonly passOverFill: ReadonlySet<string>;
 }
+
+/** A wait is told of at once, since nothing else happens meanwhile. */
+const STAGES: Readonly<Record<Stage, { readonly what: string; readonly atOnce?: boolean }>> = {
+  'records': { what: 'records' }, 'blocks': { what: 'blocks' }, 'read models': { what: 'read models' },
+  'tail': { what: 'waiting for the tail, which the chain anchors: records', atOnce: true },
+};
 
 const program = new Command('audit')
   .description('Replays the whole history with an own engine and checks every record, signature, anchor and fill; reports the first difference.')
@@ -43,6 +51,7 @@ const program = new Command('audit')
   .option('--threads <count>', 'threads that check signatures; default: all cores but one', argument(integer(1, 256)))
   .option('--no-signatures', 'do not check signatures')
   .option('--unsigned-cancels', 'accept cancels without a signature, also where the service says that they need one')
+  .option('--pass-over-anchor <hash>', 'a transaction whose anchor you know to be false; repeat it for others. Any other that the history passes over is a difference', hashes, new Set<string>())
   .option('--pass-over-fill <hash>', 'a transaction whose fills you know to be false; repeat it for others. Any other that the history passes over is a difference', hashes, new Set<string>())
   .addHelpText('after', EXIT_CODES)
   .action(run);
@@ -60,10 +69,10 @@ async function run(options: Options): Promise<void> {
     const source = await open(options, { report: say, signal: interrupted.signal });
     const report = await audit({
       source, rpcs: nodesOf(options.rpc, say), threads: options.signatures ? options.threads : 0, unsignedCancels: options.unsignedCancels === true,
-      passedOverFills: options.passOverFill, databaseUrl: options.database, signal: interrupted.signal,
+      passedOverAnchors: options.passOverAnchor, passedOverFills: options.passOverFill, databaseUrl: options.database, signal: interrupted.signal,
       checkpoint: options.checkpoint === undefined ? undefined : { path: options.checkpoint },
       onProgress(stage, done, total) {
-        const bar = bars.get(stage) ?? createProgress({ sink: process.stderr, nowMs: () => performance.now(), what: stage, from: done });
+        const bar = bars.get(stage) ?? createProgress({ ...STAGES[stage], sink: process.stderr, nowMs: () => performance.now(), from: done });
         bars.set(stage, bar);
         bar.update(done, total);
       },

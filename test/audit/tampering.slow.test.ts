@@ -1,7 +1,7 @@
 /** An audit finds every way of tampering with a history or its chain, and names the very place; an untouched history passes. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict';
 import { ChainUnavailable, type Rpc } from '../../command/chain/chain.js';
-import type { Command, PlaceOrder } from '../../engine/records/commands.js';
+import type { Command, OpenMarket, PlaceOrder } from '../../engine/records/commands.js';
 import type { FillMatched } from '../../engine/records/events.js';
 import { audit } from '../../service/audit/audit.js';
 import { Differs, type Difference } from '../../service/audit/difference.js';
@@ -35,7 +35,10 @@ async function differenceIn(records: readonly HistoryRecord[], chain?: Parameter
 
 /** The first difference that a replay alone finds. */
 async function replayed(lines: readonly Buffer[]): Promise<Difference | undefined> {
-  const replay = createReplay(() => ({ signatures: undefined, store: undefined, cancelsAreSigned: true, chainOf: () => undefined }));
+  const replay = createReplay(() => ({
+    signatures: undefined, store: undefined, cancelsAreSigned: true, ids: { add: () => undefined }, passedOverAnchors: new Set(),
+    chainOf: () => undefined,
+  }));
   try {
     await replay.take(lines);
     return undefined;
@@ -58,9 +61,9 @@ describe('an audit of an untouched history', () => {
     deepEqual({ passed, records, digest }, { passed: true, records: history.records.length, digest: history.records.at(-1)!.digest });
     const counts = Object.fromEntries(checks.map(({ name, status, count }) => [name, [status, count]]));
     deepEqual(counts, {
-      records: ['passed', 27], ids: ['passed', 20], outcomes: ['passed', 27], events: ['passed', counts['events']?.[1]], digests: ['passed', 27],
+      records: ['passed', 27], commands: ['passed', 27], ids: ['passed', 20], outcomes: ['passed', 27], events: ['passed', counts['events']?.[1]], digests: ['passed', 27],
       orderSignatures: ['passed', 10], cancelSignatures: ['passed', 1], anchors: ['passed', 3], settledFills: ['passed', 4], failedFills: ['passed', 1],
-      quickResolutions: ['passed', 0], chainFacts: ['passed', 2], readModels: ['not made', 0],
+      quickResolutions: ['passed', 0], chainFacts: ['passed', 2], endedRelays: ['passed', 0], syncedPositions: ['passed', 0], readModels: ['not made', 0],
     });
   });
 
@@ -69,7 +72,8 @@ describe('an audit of an untouched history', () => {
     equal(passed, true);
     deepEqual(checks.filter(({ status }) => status === 'not made').map(({ name, reason }) => [name, reason]), [
       ['orderSignatures', '--no-signatures'], ['cancelSignatures', '--no-signatures'],
-      ...['anchors', 'settledFills', 'failedFills', 'quickResolutions', 'chainFacts'].map((name) => [name, `no --rpc for chain ${CHAIN_ID}`]), ['readModels', 'no --database'],
+      ...['anchors', 'settledFills', 'failedFills', 'quickResolutions', 'chainFacts', 'endedRelays'].map((name) => [name, `no --rpc for chain ${CHAIN_ID}`]),
+      ['readModels', 'no --database'],
     ]);
   });
 
@@ -252,6 +256,23 @@ describe('an audit of a history that its chain contradicts', () => {
       ? { ...record, command: Buffer.from(JSON.stringify({ ...commandAt(at), blockHash: blockHash(99) })) }
       : record));
     equal((await differenceIn(elsewhere, { threads: 0 })).check, 'ids', 'the id names the block');
+  });
+
+  it('finds shares, markets and winners that name no event of the chain', async () => {
+    const at = 1_800_000_000_000;
+    const untold: Command[] = [
+      {
+        kind: 'RecordTransfer', v: 1, at, chainId: CHAIN_ID, from: `0x${'0'.repeat(40)}`, to: traders[0]!.address, txHash: transaction(9),
+        items: [{ token: `0x${'a'.padStart(64, '0')}`, amount: '1000000' }],
+      },
+      { kind: 'ResolveMarket', v: 1, at, marketId: (commandAt(0) as OpenMarket).marketId, winningOutcome: 0 },
+    ];
+    for (const command of untold) {
+      const longer = await tradedHistory();
+      const { position } = longer.add(command);
+      const { check, place } = await differenceIn(longer.records, { threads: 0 });
+      deepEqual([check, place], ['chainFacts', { position, chainId: CHAIN_ID }]);
+    }
   });
 
   it('finds that records were cut from the end, when one of them is anchored', async () => {

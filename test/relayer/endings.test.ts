@@ -49,7 +49,7 @@ describe('relayer: endings', () => {
         logs: ({ from, to }) => {
           asked.push({ from, to });
           const found = logsAt >= from && logsAt <= to ? logs : [];
-          return Promise.resolve(found.map((each) => ({ ...each, blockNumber: toQuantity(logsAt) })));
+          return Promise.resolve(found.map((each) => ({ ...each, blockNumber: toQuantity(logsAt), transactionHash: TX })));
         },
         receiptLogs: () => Promise.resolve(receipt), funds: () => Promise.resolve({ baseFeePerGas: 1n, balance: 1n, block: newest }),
       },

@@ -4,6 +4,7 @@ import { Interface, Wallet, id } from 'ethers';
 import type { RelayAction } from '../../command/relayer/bodies.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
+import { assertEndingsAreAudited } from '../support/ended-relays.js';
 import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
 import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
 
@@ -148,5 +149,10 @@ describe('relayer: a stranger is first', function () {
     await assertSucceeds('batch-ctf-redemption', { chainId: client.chainId, owner: ann.address, redemptions });
     assert.equal(await node.usdcOf(ann), 980n * USDC, 'all but what she gave away');
     assert.equal((await client.refused('ctf-redemption', await bodies.redemption(ann, { conditionId: rain.marketId })))[0], 422);
+  });
+
+  it('has endings that the audit confirms by the chain, and the opposite of which it finds', async () => {
+    await caughtUp(exchange, node);
+    assert.ok(await assertEndingsAreAudited(exchange, node) > 0);
   });
 });

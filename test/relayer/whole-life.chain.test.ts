@@ -5,6 +5,7 @@ import { RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js
 import { GAS_CEILINGS } from '../../command/relayer/plan.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { caughtUp, eventsOf, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
+import { assertEndingsAreAudited } from '../support/ended-relays.js';
 import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
 import { bearerToken, gaslessClient, type GaslessClient } from '../support/gasless-wallet.js';
 
@@ -157,5 +158,10 @@ describe('relayer: a market\'s whole life without gas', function () {
       { marketId: sun.marketId, payout: String(50n * USDC), winningOutcome: 1 },
     ]);
     assert.equal((await eventsOf(exchange, 'RelaySubmitted', position)).length, requested.length);
+  });
+
+  it('has endings that the audit confirms by the chain, and the opposite of which it finds', async () => {
+    await caughtUp(exchange, node);
+    assert.ok(await assertEndingsAreAudited(exchange, node) > 0);
   });
 });

@@ -9,6 +9,7 @@ import { prepareDomain, type OrderDomain, type PreparedDomain } from '../../comm
 import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
+import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { checkedRecordId, encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
@@ -16,7 +17,7 @@ import { formatDigest } from '../../engine/records/digest.js';
 import { toHex } from '../../engine/records/hex.js';
 import { createEngine, type Step } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
-import { factId } from '../../service/audit/record-ids.js';
+import { factId } from '../../service/audit/records/record-ids.js';
 import type { Described } from '../../service/audit/source/described.js';
 import type { HistorySource } from '../../service/audit/source/source.js';
 import { START_MS } from './random-commands.js';
@@ -52,7 +53,8 @@ export interface Emitted {
 
 const interfaces = {
   settlement: new Interface(settlement.abi as InterfaceAbi), marketFactory: new Interface(marketFactory.abi as InterfaceAbi),
-  conditionalTokens: new Interface(conditionalTokens.abi as InterfaceAbi), quickResolver: new Interface(quickResolver.abi as InterfaceAbi),
+  conditionalTokens: new Interface(conditionalTokens.abi as InterfaceAbi), oracleResolver: new Interface(oracleResolver.abi as InterfaceAbi),
+  quickResolver: new Interface(quickResolver.abi as InterfaceAbi),
 };
 export const blockHash = (block: number) => id(`block ${block}`);
 export const transaction = (n: number) => id(`transaction ${n}`);
@@ -101,8 +103,9 @@ export async function emptyHistory(): Promise<AuditedHistory> {
     },
     cancel(trader, orderHash) {
       const { key, address } = traders[trader]!;
-      const fields = { orderHash, trader: address, deadline: '1900000000' };
-      return history.add({ kind: 'CancelOrder', v: 1, at: timeOf(history), marketId: market(0), ...fields, signature: key.sign(prepared.cancelDigest(fields)).serialized });
+      const deadline = '1900000000';
+      const { serialized: signature } = key.sign(prepared.cancelDigest({ orderHash, trader: address, deadline }));
+      return history.add({ kind: 'CancelOrder', v: 1, at: timeOf(history), orderHash, marketId: market(0), trader: address, signature, deadline });
     },
     block(...events) { history.blockAs((facts) => facts, ...events); },
     blockAs(record, ...events) {

@@ -1,24 +1,22 @@
-/** Reads the chain's events block range by block range, behind the replay, and compares them with the history; and what its nodes are asked. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ChainUnavailable, RpcError, type Chain, type Rpc } from '../../../command/chain/chain.js';
-import { InconsistentAnswer, readBlock, readLatest, readRange, type BlockName } from '../../../command/indexer/block-range.js';
-import { eventFilter, readEvent, type RawChainEvent } from '../../../command/indexer/chain-events.js';
+/** Reads the chain's events block range by block range, behind the replay, and compares them with the history. */
+import type { Chain } from '../../../command/chain/chain.js';
+import type { BlockName } from '../../../command/indexer/block-range.js';
+import type { RawChainEvent } from '../../../command/indexer/chain-events.js';
 import type { EngineView } from '../../../engine/run/view.js';
-import { CannotAudit, Differs, earlier, type Difference } from '../difference.js';
+import { Differs, earlier, type Difference } from '../difference.js';
+import { lookBeyond, type Beyond } from './beyond.js';
+import { createChainReader, type ChainReader, type ReaderOptions } from './chain-reader.js';
 import { compareFacts } from './compare-facts.js';
+import { wrongEnding, type EndedRelay } from './ended-relays.js';
+import { createOpenings, type Openings } from './openings.js';
 import type { PositionStore } from './position-store.js';
 import { byPlace, type RecordedFact } from './recorded-facts.js';
+import { compareSynced, type SyncedPosition } from './synced-positions.js';
 
-export interface ChainAuditOptions {
-  readonly chain: Chain;
-  readonly rpc: Rpc;
+export interface ChainAuditOptions extends ReaderOptions {
   readonly view: Pick<EngineView, 'market' | 'isKnownToken' | 'cursor'>;
   readonly store: Pick<PositionStore, 'digestAt' | 'orderHashAt'>;
   readonly kept?: ChainProgress | undefined;
-  /** The most blocks per request. */
-  readonly rangeBlocks?: number;
-  /** How long a node may fail. Default 60 s. */
-  readonly patienceMs?: number | undefined;
 }
 
 /** How far a chain has been compared, for a checkpoint: taken when nothing is being compared. */
@@ -26,6 +24,7 @@ export interface ChainProgress {
   readonly chainId: number;
   readonly nextBlock: number;
   readonly pending: readonly RecordedFact[];
+  readonly claims: readonly Claim[];
   readonly counts: ChainCounts;
 }
 
@@ -37,27 +36,28 @@ export interface ChainCounts {
   readonly failedFills: number;
   readonly quickResolutions: number;
   readonly chainFacts: number;
+  readonly endedRelays: number;
   readonly alarms: number;
 }
 
 const NOTHING_COUNTED: ChainCounts = {
-  anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, quickResolutions: 0, chainFacts: 0, alarms: 0,
+  anchors: 0, passedOver: 0, passedOverFills: 0, settledFills: 0, failedFills: 0, quickResolutions: 0, chainFacts: 0, endedRelays: 0, alarms: 0,
 };
 
-/** What the chain has behind the last event that the history recorded: not a part of this history, and nothing wrong by itself. */
-export interface Beyond {
-  /** The last block of the chain that counts as final. */
-  readonly finalBlock: number;
-  readonly blocks: number;
-  readonly events: number;
-  /** The highest position that an anchor there names at or after the audited end; undefined when there is none. */
-  readonly anchored: number | undefined;
+/** What a history says of its chain besides the events. */
+export type Claim = SyncedPosition | EndedRelay;
+
+export interface Finished {
+  readonly difference: Difference | undefined;
+  readonly beyond: Beyond;
 }
 
 export interface ChainAudit {
   readonly chainId: number;
   readonly counts: ChainCounts;
   add(fact: RecordedFact): void;
+  /** What the history says of the chain besides its events. */
+  claim(claim: Claim): void;
   /** The history says that all events up to this block are in it. `position` is where it says so. */
   advanced(block: BlockName, position: number): void;
   room(): Promise<void> | undefined;
@@ -65,8 +65,11 @@ export interface ChainAudit {
   catchUp(): void;
   /** Resolves when all that was handed over is compared; with the first difference. Throws CannotAudit. */
   settle(): Promise<Difference | undefined>;
-  /** Compares what is left up to the history's cursor, and looks at what the chain has behind it up to the block. `end` is the history's length. */
-  finish(end: number, head: number): Promise<{ readonly difference: Difference | undefined; readonly beyond: Beyond }>;
+  /**
+   * Compares what is left up to the history's cursor, and looks at what the chain has behind it up to the block. `end` is the history's length;
+   * `onRead` is told of each block up to which all is read behind it.
+   */
+  finish(end: number, head: number, onRead: (block: number) => void): Promise<Finished>;
   progress(): ChainProgress;
 }
 
@@ -81,86 +84,116 @@ interface Job {
   /** Only events before this index of the last block count. */
   readonly beforeLog: number;
   readonly facts: readonly RecordedFact[];
+  readonly claims: readonly Claim[];
   /** Where the history says that it has all events up to the end. */
   readonly saidAt: number;
   readonly said: readonly Complete[];
 }
 
-const RANGE_BLOCKS = 2_000;
 /** So much is gathered before the chain is asked. */
 const GATHERED_FACTS = 500;
 const GATHERED_BLOCKS = 2_000;
 const JOBS_AHEAD = 2;
-const CONTRADICTIONS_TO_BELIEVE = 3;
+/** So many relayed requests are compared at the same time. */
+const RELAYS_AT_ONCE = 16;
 
 export function createChainAudit(options: ChainAuditOptions): ChainAudit {
-  const { chain, view, kept } = options;
-  const reader = createReader(options);
+  const { chain, view, kept, store } = options;
+  const reader = createChainReader(options);
   const pending: RecordedFact[] = [...kept?.pending ?? []];
+  const claims: Claim[] = [...kept?.claims ?? []];
   const openings = createOpenings(pending);
-  let counts = kept?.counts ?? NOTHING_COUNTED;
+  const comparing = createComparing(options, reader, openings);
+  const jobs = createJobs(comparing.compare);
   let gatheredFrom = kept?.nextBlock ?? chain.startBlock;
-  let nextBlock = gatheredFrom;
   /** The blocks since then of which the history says that it has all events, and where. */
   let complete: Complete[] = [];
-  const jobs = createJobs(compare);
 
-  async function compare({ to, end, beforeLog, facts, saidAt, said }: Job): Promise<void> {
-    for (let from = nextBlock, rest = facts; from <= to;) {
-      const range = await reader.range(from, to);
-      const upTo = range.end.number;
-      if (end !== undefined && upTo === end.number && range.end.hash !== end.hash) await reader.contradiction(end, saidAt);
-      const within = rest.filter(({ command }) => command.fact.block <= upTo);
-      rest = rest.slice(within.length);
-      const compared = compareFacts({
-        chain, facts: within, digestAt: options.store.digestAt, orderHashAt: options.store.orderHashAt,
-        saidAt: (block) => said.find((each) => each.end.number >= block)?.saidAt ?? saidAt,
-        events: upTo < to ? range.events : recordedEvents(range.events, { chain, to, beforeLog }),
-        isKnownMarket: (marketId) => view.market(marketId) !== undefined && openings.isCompared(marketId),
-        isKnownToken: (token) => view.isKnownToken(token) && openings.isCompared(token),
-      });
-      counts = added(counts, compared);
-      openings.compared(within);
-      from = upTo + 1;
-    }
-    nextBlock = to + 1;
-  }
-
-  function handOver(job: Omit<Job, 'facts' | 'said'>): void {
-    jobs.start({ ...job, said: complete, facts: pending.splice(0).sort((a, b) => byPlace(a.command.fact, b.command.fact)) });
+  function handOver(job: Omit<Job, 'facts' | 'claims' | 'said'>): void {
+    const facts = pending.splice(0).sort((a, b) => byPlace(a.command.fact, b.command.fact));
+    jobs.start({ ...job, facts, claims: claims.splice(0), said: complete });
     complete = [];
     gatheredFrom = job.to + 1;
   }
 
   return {
     chainId: chain.chainId,
-    get counts() { return counts; },
+    get counts() { return comparing.counts; },
     add(fact) {
       pending.push(fact);
       openings.recorded(fact);
     },
+    claim(claim) { claims.push(claim); },
     advanced(end, saidAt) {
       complete.push({ end, saidAt });
-      if (end.number < gatheredFrom || (pending.length < GATHERED_FACTS && end.number - gatheredFrom < GATHERED_BLOCKS)) return;
-      handOver({ to: end.number, end, beforeLog: Infinity, saidAt });
+      const isEnough = pending.length + claims.length >= GATHERED_FACTS || end.number - gatheredFrom >= GATHERED_BLOCKS;
+      if (end.number >= gatheredFrom && isEnough) handOver({ to: end.number, end, beforeLog: Infinity, saidAt });
     },
     room: () => jobs.room(),
     catchUp() {
       const last = complete.at(-1);
       if (last !== undefined && last.end.number >= gatheredFrom) handOver({ to: last.end.number, ...last, beforeLog: Infinity });
+      else if (claims.length > 0) handOver({ to: gatheredFrom - 1, end: undefined, beforeLog: Infinity, saidAt: 0 });
     },
     settle: () => jobs.settle(),
-    async finish(end, head) {
+    async finish(end, head, onRead) {
       const cursor = view.cursor(chain.chainId);
       const { nextBlock: block = chain.startBlock, nextLog = 0 } = cursor ?? {};
       const isWhole = nextLog === 0;
       const to = isWhole ? block - 1 : block;
       const named = cursor?.block === to && cursor.blockHash !== undefined ? { number: to, hash: cursor.blockHash } : undefined;
-      if (to >= gatheredFrom) handOver({ to, end: isWhole ? named : undefined, beforeLog: isWhole ? Infinity : nextLog, saidAt: end - 1 });
+      if (to >= gatheredFrom || claims.length > 0) {
+        handOver({ to: Math.max(to, gatheredFrom - 1), end: isWhole ? named : undefined, beforeLog: isWhole ? Infinity : nextLog, saidAt: end - 1 });
+      }
       const found = await jobs.settle();
-      return { difference: found, beyond: found === undefined ? await reader.beyond({ from: block, fromLog: nextLog, head, end }) : NOTHING };
+      if (found !== undefined) return { difference: found, beyond: NOTHING };
+      const behind = { chain, reader, digestAt: store.digestAt, from: block, fromLog: nextLog, head, end, onRead };
+      return { difference: undefined, beyond: await lookBeyond(behind) };
     },
-    progress: () => ({ chainId: chain.chainId, nextBlock: gatheredFrom, pending: [...pending], counts }),
+    progress: () => ({ chainId: chain.chainId, nextBlock: gatheredFrom, pending: [...pending], claims: [...claims], counts: comparing.counts }),
+  };
+}
+
+/** Compares one job after the other, and counts what agrees. */
+function createComparing({ chain, view, store, kept }: ChainAuditOptions, reader: ChainReader, openings: Openings) {
+  let counts = kept?.counts ?? NOTHING_COUNTED;
+  let nextBlock = kept?.nextBlock ?? chain.startBlock;
+
+  async function compareEndings(ended: readonly EndedRelay[]): Promise<void> {
+    const tokensOf = (marketId: string) => view.market(marketId)?.tokens;
+    for (let from = 0; from < ended.length; from += RELAYS_AT_ONCE) {
+      const some = ended.slice(from, from + RELAYS_AT_ONCE);
+      const wrong = await Promise.all(some.map((each) => wrongEnding(chain, each, { ...reader, tokensOf })));
+      const first = wrong.find((each) => each !== undefined);
+      if (first !== undefined) throw new Differs(first);
+      counts = { ...counts, endedRelays: counts.endedRelays + some.length };
+    }
+  }
+
+  return {
+    get counts() { return counts; },
+    async compare({ to, end, beforeLog, facts, claims, saidAt, said }: Job): Promise<void> {
+      for (let from = nextBlock, rest = facts; from <= to;) {
+        const range = await reader.range(from, to);
+        const upTo = range.end.number;
+        if (end !== undefined && upTo === end.number && range.end.hash !== end.hash) await reader.contradiction(end, saidAt);
+        const within = rest.filter(({ command }) => command.fact.block <= upTo);
+        rest = rest.slice(within.length);
+        const compared = compareFacts({
+          chain, facts: within, digestAt: store.digestAt, orderHashAt: store.orderHashAt,
+          saidAt: (block) => said.find((each) => each.end.number >= block)?.saidAt ?? saidAt,
+          events: upTo < to ? range.events : recordedEvents(range.events, { chain, to, beforeLog }),
+          isKnownMarket: (marketId) => view.market(marketId) !== undefined && openings.isCompared(marketId),
+          isKnownToken: (token) => view.isKnownToken(token) && openings.isCompared(token),
+        });
+        counts = added(counts, compared);
+        openings.compared(within);
+        from = upTo + 1;
+      }
+      nextBlock = to + 1;
+      await compareSynced(chain, claims.filter((claim) => claim.kind === 'sync'), reader);
+      await compareEndings(claims.filter((claim) => claim.kind === 'relay'));
+    },
   };
 }
 
@@ -170,23 +203,6 @@ function recordedEvents(
 ): readonly RawChainEvent[] {
   const isItsWord = ({ address, logIndex }: RawChainEvent) => logIndex === beforeLog && address === contracts.quickResolver;
   return events.filter((raw) => raw.block < to || raw.logIndex < beforeLog || isItsWord(raw));
-}
-
-/** Markets and tokens that the engine knows already, though the chain's event that opened them was not compared yet. */
-function createOpenings(pending: readonly RecordedFact[]) {
-  const waiting = new Set<string>();
-  function recorded({ command, rejected }: RecordedFact): void {
-    if (command.kind !== 'OpenMarket' || rejected !== null) return;
-    for (const id of namesOf(command)) waiting.add(id);
-  }
-  pending.forEach(recorded);
-  return {
-    recorded,
-    compared(facts: readonly RecordedFact[]): void {
-      for (const { command } of facts) if (command.kind === 'OpenMarket') for (const id of namesOf(command)) waiting.delete(id);
-    },
-    isCompared: (id: string): boolean => !waiting.has(id),
-  };
 }
 
 /** One job after the other, until one has failed or found a difference. */
@@ -216,108 +232,12 @@ function createJobs(work: (job: Job) => Promise<void>) {
 
 const NOTHING: Beyond = { finalBlock: 0, blocks: 0, events: 0, anchored: undefined };
 
-function namesOf({ marketId, tokens }: Extract<RecordedFact['command'], { kind: 'OpenMarket' }>): string[] {
-  return [marketId, ...tokens === undefined ? [] : [tokens.yes, tokens.no]];
-}
-
 function added(counts: ChainCounts, { alarms, ...compared }: ReturnType<typeof compareFacts>): ChainCounts {
   return {
     anchors: counts.anchors + compared.anchors, passedOver: counts.passedOver + compared.passedOver,
     passedOverFills: counts.passedOverFills + compared.passedOverFills,
     settledFills: counts.settledFills + compared.settledFills, failedFills: counts.failedFills + compared.failedFills,
     quickResolutions: counts.quickResolutions + compared.quickResolutions, chainFacts: counts.chainFacts + compared.chainFacts,
-    alarms: counts.alarms + alarms.length,
+    endedRelays: counts.endedRelays, alarms: counts.alarms + alarms.length,
   };
-}
-
-/** The last final block of a chain at present. Throws CannotAudit. */
-export async function finalBlock({ chain, rpc, patienceMs }: Pick<ChainAuditOptions, 'chain' | 'rpc' | 'patienceMs'>): Promise<number> {
-  return await patiently(chain, patienceMs, async () => await readLatest(rpc) - chain.confirmations);
-}
-
-/** Asks the chain's nodes, again and again where they fail. */
-function createReader({ chain, rpc, store, rangeBlocks = RANGE_BLOCKS, patienceMs }: ChainAuditOptions) {
-  const filter = eventFilter(chain.contracts);
-  let size = rangeBlocks;
-
-  async function range(from: number, to: number): Promise<{ readonly events: readonly RawChainEvent[]; readonly end: BlockName }> {
-    return await patiently(chain, patienceMs, async () => {
-      const until = Math.min(to, from + size - 1);
-      try {
-        const read = await readRange(rpc, filter, { from, to: until });
-        size = Math.min(rangeBlocks, size + Math.max(1, rangeBlocks >> 4));
-        return read;
-      } catch (error) {
-        // Nodes limit ranges and results with different error texts, or do not answer in time.
-        if (!(error instanceof InconsistentAnswer)) size = Math.max(1, (until - from + 1) >> 1);
-        throw error;
-      }
-    });
-  }
-
-  return {
-    range,
-    /** Throws Differs when the chain does not have the block for certain; InconsistentAnswer would come from a node that is behind. */
-    async contradiction({ number, hash }: BlockName, position: number): Promise<void> {
-      for (let look = 1; look <= CONTRADICTIONS_TO_BELIEVE; look++) {
-        const found = await patiently(chain, patienceMs, () => readBlock(rpc, number));
-        if (found?.hash === hash) return;
-        if (look < CONTRADICTIONS_TO_BELIEVE) await sleep(500);
-        else throw new Differs(otherBlock(chain, { number, hash }, found?.hash, position));
-      }
-    },
-    async beyond({ from, fromLog, head, end }: { from: number; fromLog: number; head: number; end: number }): Promise<Beyond> {
-      let [events, anchored] = [0, -1];
-      for (let next = from; next <= head;) {
-        const read = await range(next, head);
-        for (const raw of read.events) {
-          if (raw.block === from && raw.logIndex < fromLog) continue;
-          events++;
-          const position = anchoredBeyond({ chain, raw, end, digestAt: store.digestAt });
-          anchored = Math.max(anchored, position);
-        }
-        next = read.end.number + 1;
-      }
-      return { finalBlock: head, blocks: Math.max(0, head - from + 1), events, anchored: anchored < 0 ? undefined : anchored };
-    },
-  };
-}
-
-/** The position of an anchor at or after the end; -1 for other events. Throws Differs for an anchor before the end that differs. */
-function anchoredBeyond({ chain, raw, end, digestAt }: {
-  chain: Chain; raw: RawChainEvent; end: number; digestAt: PositionStore['digestAt'];
-}): number {
-  const event = readEvent(chain.contracts, raw);
-  if (event?.name !== 'HistoryAnchored') return -1;
-  const position = Number(event.args.position);
-  const isNamed = chain.passOverAnchors?.includes(raw.txHash) === true;
-  if (isNamed) return -1;
-  if (position < end && digestAt(position) !== event.args.digest) {
-    compareFacts({
-      chain, events: [raw], facts: [], digestAt, orderHashAt: () => undefined, saidAt: () => end - 1,
-      isKnownMarket: () => false, isKnownToken: () => false,
-    });
-  }
-  return position >= end ? position : -1;
-}
-
-function otherBlock({ chainId, confirmations }: Chain, { number, hash }: BlockName, found: string | undefined, position: number): Difference {
-  return {
-    check: 'chainFacts', place: { position, chainId, block: number }, expected: found ?? null, found: hash,
-    what: `block ${number} of chain ${chainId} ${found === undefined ? 'does not exist' : `has hash ${found}`}, where the history recorded ${hash} at position ${position}`,
-    means: `The history was made from another chain, or the chain was reorganised deeper than its ${confirmations} confirmations, or the node serves another chain.`,
-  };
-}
-
-async function patiently<T>({ chainId }: Chain, patienceMs = 60_000, work: () => Promise<T>): Promise<T> {
-  const began = performance.now();
-  for (let pause = 100; ; pause = Math.min(2 * pause, 5_000)) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof RpcError || error instanceof ChainUnavailable || error instanceof InconsistentAnswer)) throw error;
-      if (performance.now() - began + pause > patienceMs) throw new CannotAudit(`chain ${chainId} cannot be read: ${error.message}`, { cause: error });
-      await sleep(pause);
-    }
-  }
 }

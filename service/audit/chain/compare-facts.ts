@@ -7,7 +7,7 @@ import { RecordTooLarge } from '../../../engine/log/log.js';
 import { encodeCommand, MalformedRecord } from '../../../engine/records/codec.js';
 import type { Command } from '../../../engine/records/commands.js';
 import { Differs, type CheckName, type Difference, type Place } from '../difference.js';
-import { factId } from '../record-ids.js';
+import { factId } from '../records/record-ids.js';
 import { compareFill, expectedFacts } from './compare-fills.js';
 import { byPlace, keyOf, textOf, type RecordedFact } from './recorded-facts.js';
 
@@ -84,7 +84,7 @@ function compareAnchor({ chain, digestAt, saidAt }: Comparison, anchor: Anchor, 
     check: 'anchors', place: { position: Number(position), chainId: chain.chainId, block, logIndex, txHash },
     what: `transaction ${txHash} anchors digest ${digest} at position ${position}, where this history has ${known ?? 'no record'} (the history recorded the block at position ${saidAt(block)})`,
     means: 'The chain is evidence of what the history was when the transaction was sent: the history was rewritten since at or before this position, or it is another '
-      + 'exchange\'s; or somebody else had an operator\'s key and anchored what never was, and the operators have not named the transaction (passOverAnchors).',
+      + 'exchange\'s; or somebody else had an operator\'s key and anchored what never was, and the history does not pass it over (AnchorPassedOver).',
     expected: digest, found: known ?? null,
   });
 }

@@ -12,7 +12,7 @@ import { extentOf, type FoldedOutcome } from '../../../projections/projection.js
 import { createReadModels, READ_MODELS } from '../../../projections/schema.js';
 import { startEmbeddedPostgres } from '../../embedded/embedded-postgres.js';
 import { Differs } from '../difference.js';
-import { splitLine } from '../record-check.js';
+import { splitLine } from '../records/record-check.js';
 import type { HistorySource } from '../source/source.js';
 import type { PinnedProjection } from './live-read-models.js';
 

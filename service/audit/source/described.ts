@@ -43,15 +43,17 @@ function domainIn({ orderDomain }: Json, name: string): OrderDomain | undefined 
   return { name: domainName, version, chainId, verifyingContract: verifyingContract.toLowerCase() };
 }
 
-/** Undefined for the chain of a service without chains, which has no contracts. */
-function chainIn({ name, testnet, confirmations, startBlock, contracts, passOverAnchors }: Json, domain: OrderDomain): Chain | undefined {
+/**
+ * Undefined for the chain of a service without chains, which has no contracts. Not `passOverAnchors`: which anchors count is not for the audited
+ * party to say.
+ */
+function chainIn({ name, testnet, confirmations, startBlock, contracts }: Json, domain: OrderDomain): Chain | undefined {
   const addresses = (contracts ?? {}) as Json;
   if (!CONTRACTS.every((contract) => isAddress(addresses[contract]))) return undefined;
   return {
     chainId: domain.chainId, name: String(name), testnet: testnet === true, confirmations: isCount(confirmations) ? confirmations : 0,
     startBlock: isCount(startBlock) ? startBlock : 0, domainName: domain.name, exposureCheck: false,
     contracts: Object.fromEntries(CONTRACTS.map((contract) => [contract, String(addresses[contract]).toLowerCase()])) as unknown as Contracts,
-    passOverAnchors: Array.isArray(passOverAnchors) ? passOverAnchors.map(String) : [],
   };
 }
 
