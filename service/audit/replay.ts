@@ -78,7 +78,7 @@ export function createReplay(connect: (view: EngineView) => ReplayParts, from?: 
     }
     const quick = decisions.ended(command, outcome.events);
     if (!isTold(record, following)) return;
-    const fact = factIn({ position, id, command, step, quick });
+    const fact = factIn(record, quick);
     if (fact !== undefined) parts.chainOf(fact.command.fact.chainId)?.add(fact);
     else refuseUntold(record, following);
   }

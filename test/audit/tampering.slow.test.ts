@@ -1,6 +1,7 @@
 /** An audit finds every way of tampering with a history or its chain, and names the very place; an untouched history passes. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict';
 import { ChainUnavailable, type Rpc } from '../../command/chain/chain.js';
+import { readEvent } from '../../command/indexer/chain-events.js';
 import type { Command, OpenMarket, PlaceOrder } from '../../engine/records/commands.js';
 import type { FillMatched } from '../../engine/records/events.js';
 import { audit } from '../../service/audit/audit.js';
@@ -8,8 +9,8 @@ import { Differs, type Difference } from '../../service/audit/difference.js';
 import { createReplay } from '../../service/audit/replay.js';
 import type { AuditReport } from '../../service/audit/report.js';
 import {
-  CHAIN_ID, anchored, blockHash, fillSettled, linesOfHistory, nodeOf, rawEvent, redecided, redigested, sourceOf, tradedHistory, traders, transaction,
-  type AuditedHistory, type HistoryRecord,
+  CHAIN_ID, anchored, blockHash, contracts, fillSettled, linesOfHistory, nodeOf, rawEvent, redecided, redigested, sourceOf, tradedHistory,
+  traders, transaction, type AuditedHistory, type HistoryRecord,
 } from '../support/audited-history.js';
 import { createRandom } from '../support/random-commands.js';
 
@@ -236,6 +237,15 @@ describe('an audit of a history that its chain contradicts', () => {
     const flipped = redecided(rewritten(failed, (command) => ({ ...without(command, 'reason', 'culprit', 'countDefault'), kind: 'SettleFill', v: 1 })));
     const otherwise = await differenceIn(flipped, { threads: 0 });
     deepEqual([otherwise.check, otherwise.place.fill, otherwise.place.position], ['failedFills', 2, failed]);
+  });
+
+  it('finds a default that the history does not count, and passes those of the version that counted none', async () => {
+    const failed = positionsOf('FailFill')[0]!;
+    const forgiven = await differenceIn(redecided(rewritten(failed, (command) => ({ ...command, countDefault: false }))), { threads: 0 });
+    deepEqual([forgiven.check, forgiven.place.position], ['failedFills', failed]);
+    const earlier = redecided(rewritten(failed, (command) => ({ ...without(command, 'countDefault'), v: 1 })));
+    const events = history.chainEvents.filter((raw) => readEvent(contracts, raw)?.name !== 'HistoryAnchored');
+    deepEqual((await audited(earlier, { threads: 0, events })).difference, null);
   });
 
   it('finds a fill that was settled at another price than it was matched at', async () => {

@@ -4,11 +4,13 @@ import fc from 'fast-check';
 import { encodeCommand } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
 import { formatDigest } from '../../engine/records/digest.js';
+import { MarketOpenedV1, eventSchemas } from '../../engine/records/events.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { commandScripts } from '../support/command-scripts.js';
 import { createLockstep, createRealEngine, type ComparedEngine } from '../reference/compared-engines.js';
 import { compareHistories, everything } from '../reference/compared-histories.js';
 import { createRandomCommands, crowd, pile, type Profile, type RandomCommands } from '../support/random-commands.js';
+import type { EventType } from '../../projections/event-table.js';
 import { createChainCommands } from '../support/random-facts.js';
 import { createLateCommands } from '../support/random-late-markets.js';
 import { createPriceCommands } from '../support/random-prices.js';
@@ -32,6 +34,25 @@ function asRecordedThen(command: Command, v: 1 | 2): Buffer {
   if (command.kind === 'FailFill') return Buffer.from(JSON.stringify({ ...command, v: 1, countDefault: undefined }));
   if (command.kind !== 'OpenMarket') return encodeCommand(command);
   return Buffer.from(JSON.stringify({ ...command, v, ifOver: undefined }));
+}
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+}
+
+function schemaOf({ type, v }: { readonly type: EventType; readonly v: number }): Schema {
+  return (type === 'MarketOpened' && v === 1 ? MarketOpenedV1 : eventSchemas[type]) as Schema;
+}
+
+/** The value with the keys of its objects in the order of the schema. */
+function inOrder(value: unknown, { properties, items, anyOf }: Schema): unknown {
+  if (anyOf !== undefined) return value === null ? null : inOrder(value, anyOf[0] ?? {});
+  if (items !== undefined) return (value as unknown[]).map((item) => inOrder(item, items));
+  if (properties === undefined) return value;
+  const object = value as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(Object.entries(properties).map(([key, schema]) => [key, inOrder(object[key], schema)]));
 }
 
 describe('the engine and the reference engine', () => {
@@ -59,6 +80,20 @@ describe('the engine and the reference engine', () => {
       for (let i = 0; i < 10_000; i++) generator.learn(engine.step(asRecordedThen(generator.next(), version)).outcome);
       equal(formatDigest(engine.digest), digest);
     }
+  });
+
+  it('write each event with the keys of its schema, all of them, in their order', () => {
+    const generator = createLateCommands(2, crowd);
+    const engine = createEngine();
+    const seen = new Set<string>();
+    for (let i = 0; i < 10_000; i++) {
+      const { outcome, text } = engine.step(encodeCommand(generator.next()));
+      generator.learn(outcome);
+      const { at, events } = JSON.parse(text) as { at: number; events: readonly { readonly type: EventType; readonly v: number }[] };
+      equal(JSON.stringify({ at, events: events.map((event) => inOrder(event, schemaOf(event))) }), text);
+      for (const { type } of events) seen.add(type);
+    }
+    equal(seen.size > 30, true, [...seen].join());
   });
 
   it('are found to differ by a single event or digest', () => {

@@ -9,7 +9,7 @@ import type { Command } from '../../../engine/records/commands.js';
 import { Differs, type CheckName, type Difference, type Place } from '../difference.js';
 import { factId } from '../records/record-ids.js';
 import { compareFill, expectedFacts } from './compare-fills.js';
-import { byPlace, keyOf, textOf, type RecordedFact } from './recorded-facts.js';
+import { byPlace, keyOf, saysTheSame, type RecordedFact } from './recorded-facts.js';
 
 export interface Compared {
   readonly anchors: number;
@@ -185,10 +185,11 @@ function missingOnChain({ chainId }: Chain, { position, command }: RecordedFact)
 }
 
 /** Throws Differs when the record does not say what the event says, or when the fill is one that the history never had. */
-function compareFact({ position, id, command, rejected }: RecordedFact, { command: expected, blockHash }: Fact): void {
+function compareFact(recorded: RecordedFact, { command: expected, blockHash }: Fact): void {
+  const { position, id, command, rejected } = recorded;
   const place = { position, ...placeOf(command.fact, expected) };
   const { block, logIndex, chainId } = command.fact;
-  if (textOf(command) !== textOf(expected)) {
+  if (!saysTheSame(recorded, expected)) {
     throw new Differs({
       check: checkOf(expected), place, expected, found: command,
       what: `the ${command.kind} at position ${position} is not what event ${logIndex} of block ${block} on chain ${chainId} says`,

@@ -2,7 +2,7 @@
 import type { Fact } from '../../../command/indexer/facts.js';
 import { otherTerms, passedOverFill, type ToldFill } from '../../../command/indexer/checks/told-fill.js';
 import type { Difference } from '../difference.js';
-import { keyOf, textOf, type RecordedFact } from './recorded-facts.js';
+import { keyOf, saysTheSame, type RecordedFact } from './recorded-facts.js';
 
 export interface ExpectedFacts {
   readonly facts: readonly Fact[];
@@ -15,11 +15,11 @@ export function expectedFacts(told: readonly Fact[], recorded: ReadonlyMap<strin
   const passedOver = new Set<string>();
   const facts = told.flatMap((fact) => {
     const { command, blockHash, fill } = fact;
-    const ours = recorded.get(keyOf(command.fact))?.command;
+    const ours = recorded.get(keyOf(command.fact));
     if (fill === undefined || ours === undefined || (command.kind !== 'SettleFill' && command.kind !== 'FailFill')) return [fact];
     const instead = passedOverFill(command, fill);
     const own = instead.at(-1);
-    if (own === undefined || textOf(ours) !== textOf(own) || textOf(ours) === textOf(command)) return [fact];
+    if (own === undefined || !saysTheSame(ours, own) || saysTheSame(ours, command)) return [fact];
     passedOver.add(keyOf(command.fact));
     return instead.map((each) => each === own ? { command: each, blockHash, fill } : { command: each, blockHash });
   });
