@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { within } from './until.js';
 
 export interface EventStoreProcess {
   readonly port: number;
@@ -30,14 +31,14 @@ export async function startEventStoreProcess(): Promise<EventStoreProcess> {
     child = fork(fileURLToPath(new URL('eventstore-child.js', import.meta.url)), [file, String(port)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     const ended = once(child, 'exit').then(([code]) => { throw new Error(`the EventStoreDB test server ended (${String(code)})`); });
     ended.catch(() => undefined);
-    [port] = await Promise.race([once(child, 'message') as Promise<[number]>, ended]);
+    [port] = await within('the EventStoreDB test server listens', Promise.race([once(child, 'message') as Promise<[number]>, ended]));
   }
 
   async function kill(): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
     child.kill('SIGKILL');
-    await ended;
+    await within('the EventStoreDB test server is dead', ended);
   }
 
   await start();
