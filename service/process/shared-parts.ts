@@ -13,13 +13,15 @@ import { orderDomains } from '../api/signing.js';
 import { openChain, type ChainAccess } from '../chains/chain-access.js';
 import { watchChain, type ChainWatch } from '../chains/chain-watch.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';
+import { CannotStart } from '../cannot-start.js';
 import type { Config } from '../config.js';
 import { reportTo, type Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
-import { timeUrlOf, watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../conditions/conditions.js';
+import { STAMPING, timeUrlOf, watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../conditions/conditions.js';
 import { placeOf, waitForDatabases } from './database-waits.js';
 import { openHandover } from './handover.js';
 import { checkHistory } from './history-check.js';
+import { checkDurability } from './log-durability.js';
 import { lagReasons, type ReadinessParts } from './readiness.js';
 import { replicaFigures } from './replica-figures.js';
 import type { RoleName } from '../roles/role-names.js';
@@ -100,7 +102,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const keccak256 = await createKeccak256();
   await waitForDatabases({ urls, roles, waits });
   const theLog = `the log at ${placeOf(urls.log)}`;
-  const log = await waits.until(theLog, () => openLog(urls.log), isUnavailable);
+  const log = await openSafeLog(options, theLog);
   let known: Replica | undefined;
   const conditions = await conditionsOf({ ...options, signal: waits.signal, historyMs: () => known?.view.time }, waits, log);
   metrics.show(conditions.figures);
@@ -163,6 +165,16 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
       await log.close();
     },
   };
+}
+
+/** Opens the log, if its store keeps what it confirms. */
+async function openSafeLog({ config, roles, urls, logger, waits }: OpenOptions, theLog: string): Promise<Log> {
+  if (STAMPING.some((role) => roles.has(role))) {
+    const setting = urls.log === urls.readModels ? 'DATABASE_URL' : 'LOG_URL';
+    await waits.until(theLog, () => checkDurability({ url: urls.log, setting, isAllowed: config.allowUnsafePostgres, logger }),
+      (error) => !(error instanceof CannotStart));
+  }
+  return waits.until(theLog, () => openLog(urls.log), isUnavailable);
 }
 
 /** Closes the log when the clock cannot be trusted. */
