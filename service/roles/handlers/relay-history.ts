@@ -24,8 +24,9 @@ export function relayHistory(chainId: number, { log, writerId, replica, watch }:
     catchUp: () => watch.catchUp(),
     async record(command) {
       try {
-        const position = await log.append('commands', [{ id: idOf(commands++), data: encodeCommand(command) }]);
-        const { events } = await replica.outcomeOf(position);
+        const record = { id: idOf(commands++), data: encodeCommand(command) };
+        const position = await log.append('commands', [record]);
+        const { events } = await replica.outcomeOf(position, record.id);
         return { position, taken: events.every(({ type }) => type !== 'CommandRejected') };
       } catch (error) {
         if (error instanceof LogUnavailable) throw new RequestError('relay_unavailable', 'the log does not answer');
