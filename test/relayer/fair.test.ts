@@ -43,7 +43,7 @@ function scene({ answerWithinMs = 60_000 } = {}) {
     send(token: string, owner: string) {
       const requestId = `${token} ${owner}`;
       const note: RelayNote = { requestId, action: 'ctf-approval', owner: requestId, goals: [], nonces: [[requestId, '0']], fromBlock: 1 };
-      return desk.send({ note, token, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => undefined });
+      return desk.send({ note, token, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => Promise.resolve() });
     },
     /** The lane signs the oldest requests that it has not signed. */
     sign(count: number): void {
