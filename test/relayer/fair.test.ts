@@ -60,7 +60,7 @@ describe('relayer: a desk that one token asks for very much', () => {
   it('has few requests wait for the lane, and lets another token in as the next one', async () => {
     const { desk, names, send, sign, stop } = scene();
     await turnsUntil('the desk is open', () => desk.trouble() === undefined);
-    const many = Array.from({ length: 250 }, (_, i) => send('greedy', String(i)));
+    const many = Promise.allSettled(Array.from({ length: 250 }, (_, i) => send('greedy', String(i))));
     await turnsUntil('the lane has some', () => names().length === 8);
     const honest = send('honest', 'ann');
     assert.equal(names().length, 8, 'nothing more until the lane signs');
@@ -70,7 +70,7 @@ describe('relayer: a desk that one token asks for very much', () => {
     sign(8);
     assert.equal(await honest, HASH);
     await stop();
-    const results = await Promise.allSettled(many);
+    const results = await many;
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 9);
   });
 
