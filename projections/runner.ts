@@ -7,6 +7,7 @@ import { foldInto } from './folding.js';
 import { openInbox, type BatchLimits, type Inbox } from './inbox.js';
 import { extentOf, type Fold, type FoldedOutcome, type Projection } from './projection.js';
 import { rebuild } from './rebuild.js';
+import { checkSameLog } from './same-log.js';
 import { createReadModels, grantReader, READ_MODELS } from './schema.js';
 
 export interface RunOptions {
@@ -65,15 +66,6 @@ export class NewerReadModels extends Error {
   }
 }
 
-/** A checkpoint is beyond the log's end: the log was replaced, or the database belongs to another exchange. */
-export class ForeignReadModels extends Error {
-  constructor(position: number, length: number) {
-    super(`the read models include ${position} outcomes, but the log has ${length}: they were made from another log; `
-      + `restore that log, or drop schema ${READ_MODELS}, which the next start makes again`);
-    this.name = 'ForeignReadModels';
-  }
-}
-
 const LIMITS: BatchLimits = { outcomes: 4_000, events: 16_000 };
 const FRESHNESS_MS = 50;
 const BACKOFF_MS = [50, 100, 250, 500, 1_000, 2_000, 5_000];
@@ -127,9 +119,7 @@ async function runSession(options: RunOptions, state: State): Promise<void> {
       onProgress?.({ position: lowest(projections, checkpoints), positions, outcomes });
     };
     reached(await readCheckpoints(session.query), 0);
-    const furthest = Math.max(...projections.map(({ name }) => checkpointOf(state.checkpoints, name).position));
-    const length = await log.length('outcomes');
-    if (furthest > length) throw new ForeignReadModels(furthest, length);
+    await checkSameLog({ log, checkpoints: state.checkpoints, query: session.query });
     // Folds remember rows for one session. The session ends when a batch was not committed or another process wrote the rows.
     const folds = projections.map((projection) => ({ name: projection.name, fold: projection.start() }));
     inbox = openInbox({ log, from: lowest(projections, state.checkpoints), limits, restMs: freshnessMs, signal });

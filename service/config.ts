@@ -69,6 +69,8 @@ const settings = {
     { shown: '(DATABASE_URL; the embedded Postgres has such a user)', secret: true }),
   EVENTSTORE_URL: setting(eventStoreUrl, '', 'EventStoreDB (KurrentDB) of the log; empty: LOG_URL.', { shown: '(LOG_URL)', secret: true }),
   LOG_URL: setting(logUrl, '', 'Postgres of the log, or its EventStoreDB; empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
+  ALLOW_UNSAFE_POSTGRES: setting(flag, false,
+    'Whether the Postgres of the log may have fsync or synchronous_commit off, so that a crash loses orders that were acknowledged: for tests only.'),
   OUTBOX_URL: setting(databaseUrl, '', 'Postgres of the outbox (requests to lanes, messages between roles); empty: DATABASE_URL.', { shown: '(DATABASE_URL)', secret: true }),
   KAFKA_BROKERS: setting<readonly string[]>(list(broker), [],
     'Some brokers of the Kafka cluster that carries the fill feed, as host:port, separated by commas or spaces; without any, settlement follows the log.', { shown: '(none)' }),

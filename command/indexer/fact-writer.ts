@@ -18,8 +18,8 @@ export interface FactWriterOptions {
    * take the facts of the first part as known.
    */
   readonly append: (records: readonly NewRecord[]) => Promise<number>;
-  /** Resolves when the engine has decided the command at a position. */
-  readonly outcomeOf: (position: number) => Promise<CommandOutcome>;
+  /** Resolves when the engine has decided the command at a position; `id` is that of the command's record. */
+  readonly outcomeOf: (position: number, id: string) => Promise<CommandOutcome>;
   readonly now: () => number;
   readonly report: Report;
 }
@@ -54,11 +54,11 @@ export function createFactWriter({ chainId, cursor, append, outcomeOf, now, repo
   async function decided(): Promise<void> {
     if (undecided === undefined) return;
     const { first, batch } = undecided;
-    // Wait for the last outcome first: then the others are known too.
-    await outcomeOf(first + batch.length - 1);
     const written: WrittenFact[] = [];
-    for (const [i, { command }] of batch.entries()) {
-      if (command !== undefined) written.push({ command, events: (await outcomeOf(first + i)).events });
+    // The last one first: then the others are known, too.
+    for (const [i, { id, command }] of [...batch.entries()].reverse()) {
+      const outcome = await outcomeOf(first + i, id);
+      if (command !== undefined) written.unshift({ command, events: outcome.events });
     }
     undecided = undefined;
     reportRejections(chainId, written, report);

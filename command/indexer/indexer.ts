@@ -81,7 +81,7 @@ export function runIndexer(options: IndexerOptions): Indexer {
   }
   const rpc: Rpc = { chainId: chain.chainId, request: (method, params) => orAborted(options.rpc.request(method, params), signal) };
   const writer = createFactWriter({
-    ...options, chainId: chain.chainId, outcomeOf: (position) => orAborted(options.outcomeOf(position), signal),
+    ...options, chainId: chain.chainId, outcomeOf: (position, id) => orAborted(options.outcomeOf(position, id), signal),
   });
   const scan = createScan({
     ...options, rpc, writer, digestAt: (position) => orAborted(options.digestAt(position), signal),

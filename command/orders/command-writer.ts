@@ -6,19 +6,21 @@ import { encodeCommand, type CommandOutcome } from '../../engine/records/codec.j
 import type { CancelOrder, PlaceOrder, SyncPosition } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { writerIds } from '../../engine/records/writer-ids.js';
-import { LogUnavailable } from '../../engine/log/log.js';
+import { BrokenSequence, LogUnavailable, RecordsLost } from '../../engine/log/log.js';
 import { QueueFull, type GroupCommit } from '../../engine/log/group-commit.js';
 import type { Submit, Submitted } from './answer.js';
 
 export interface CommandWriterOptions {
   readonly commits: Pick<GroupCommit, 'append'>;
-  /** Resolves with the outcome of the command at a position, once the engine has decided it. */
-  readonly outcomeOf: (position: number) => Promise<CommandOutcome>;
+  /** Resolves with the outcome of the command at a position, once the engine has decided it; `id` is that of the command's record. */
+  readonly outcomeOf: (position: number, id: string) => Promise<CommandOutcome>;
   /** A part of the records' ids that differs for each process and each start. */
   readonly writerId: string;
   /** After this time the client gets `outcome_unknown`; the command is not withdrawn. */
   readonly answerWithinMs: number;
 }
+
+const LOST = 'the log has lost records, and the exchange stops until they are back';
 
 /** The commands of client requests. */
 export type Written = PlaceOrder | CancelOrder | SyncPosition;
@@ -40,9 +42,10 @@ export function createCommandWriter({ commits, outcomeOf, writerId, answerWithin
       throw appendError(error, signal);
     }
     try {
-      return { position, outcome: await outcomeOf(position) };
-    } catch {
-      throw outcomeUnknown('the engine stopped before it decided the command');
+      return { position, outcome: await outcomeOf(position, record.id) };
+    } catch (error) {
+      // The copy of the log that an operator brings back may have the command.
+      throw outcomeUnknown(error instanceof RecordsLost ? `${LOST}, perhaps this request` : 'the engine stopped before it decided the command');
     }
   }
 
@@ -66,6 +69,8 @@ function appendError(error: unknown, signal: AbortSignal | undefined): unknown {
     if (isDiskFull(error)) return new RequestError('disk_full', 'the disk of the log\'s database is full; the request was not accepted');
     return new RequestError('unavailable', 'the log cannot be reached; the request was not accepted');
   }
+  if (error instanceof RecordsLost) return new RequestError('unavailable', `${LOST}; the request was not accepted`);
+  if (error instanceof BrokenSequence) return new RequestError('unavailable', 'the log contradicts itself, and this process ends');
   if (signal?.aborted === true && error === signal.reason) return new RequestError('overloaded', 'the request was withdrawn because the client disconnected');
   return error;
 }

@@ -3,7 +3,8 @@
  * attempt at the same position until it knows whether the batch was written. Each adapter has its own attempt.
  */
 import { backoffMs, pause, variedMs } from '../waiting.js';
-import { LogUnavailable, REMEMBERED_BATCHES, WrongPosition, type NewRecord, type Stream } from './log.js';
+import { replaced, shorter, type HandleFailure, type KnownRecord } from './known.js';
+import { BrokenSequence, LogUnavailable, REMEMBERED_BATCHES, WrongPosition, type NewRecord, type RecordsLost, type Stream } from './log.js';
 
 /**
  * Makes one attempt to put a batch into the store at position `at`, a length that the stream has had.
@@ -15,20 +16,31 @@ import { LogUnavailable, REMEMBERED_BATCHES, WrongPosition, type NewRecord, type
  * When `exactly` is false, a store may accept a range of positions that starts at `at`. It then looks for the batch in the whole range
  * before it writes, and writes at the end of the stream if the end is within the range.
  *
+ * With `newest`, a store that can look and append in one step writes nothing unless it has this record. The answer is LOST then.
+ *
  * Throws AttemptFailed.
  */
-export type Attempt = (place: { readonly at: number; readonly exactly: boolean; readonly timeoutMs: number }) => Promise<Attempted>;
+export type Attempt = (place: Place) => Promise<Attempted>;
+
+export interface Place {
+  readonly at: number;
+  readonly exactly: boolean;
+  readonly timeoutMs: number;
+  /** The newest record that the handle has written or read. */
+  readonly newest: KnownRecord | undefined;
+}
 
 export interface Attempted {
-  /** The position of the batch's first record, or TAKEN. */
-  readonly first: number | typeof TAKEN;
-  /** The stream's length. */
+  /** The position of the batch's first record, or TAKEN, or LOST. */
+  readonly first: number | typeof TAKEN | typeof LOST;
+  /** The stream's length. Where the batch is in the stream, it may be told as ending with the batch. */
   readonly length: number;
   /** False: the batch was already stored, or the position is taken. */
   readonly written: boolean;
 }
 
 export const TAKEN = 'taken';
+export const LOST = 'lost';
 
 /** An attempt that got no answer from the store. */
 export class AttemptFailed extends Error {
@@ -55,8 +67,11 @@ export interface AppenderOptions {
   readonly stream: Stream;
   /** Called once per batch. The attempts for one batch are made one after the other. */
   readonly attemptsOf: (records: readonly NewRecord[]) => Attempt;
-  /** The newest known length of the stream. */
+  /** The greatest known length of the stream. */
   readonly length: () => number;
+  /** The newest record that the handle has written or read. */
+  readonly newest: () => KnownRecord | undefined;
+  readonly failure: HandleFailure;
   /** An append without a known result ends with LogUnavailable after this time, counted from the call. */
   readonly unknownAfterMs: number;
   /** An attempt without an answer is given up after this time. */
@@ -78,13 +93,14 @@ const AFTER_FAILURES = { firstMs: 20, longestMs: 1_000 };
 const AFTER_CONFLICTS = { firstMs: 1, longestMs: 50 };
 
 export function createAppender(options: AppenderOptions): Appender {
-  const { stream, attemptsOf, unknownAfterMs, attemptTimeoutMs, appended } = options;
+  const { stream, attemptsOf, unknownAfterMs, attemptTimeoutMs, appended, failure } = options;
   const unresolved = createUnresolved();
   let closed = false;
   let last: Promise<unknown> = Promise.resolve();
 
   /** Attempts until the answer is known or the deadline has passed. */
   async function untilKnown(records: readonly NewRecord[], expected: number | undefined, deadlineMs: number): Promise<Batch> {
+    failure.signal.throwIfAborted();
     const attempt = attemptsOf(records);
     const remembered = expected === undefined ? unresolved.take(records) : undefined;
     let at = expected ?? remembered ?? options.length();
@@ -97,8 +113,13 @@ export function createAppender(options: AppenderOptions): Appender {
       let canPass = true;
       try {
         const timeoutMs = Math.min(attemptTimeoutMs, Math.max(1, deadlineMs - performance.now()));
-        const { first, length, written } = await attempt({ at, exactly: expected !== undefined, timeoutMs });
-        if (first !== TAKEN) return { first, records, length, written };
+        const [known, newest] = [options.length(), options.newest()];
+        const attempted = await attempt({ at, exactly: expected !== undefined, timeoutMs, newest });
+        const { first, length, written } = attempted;
+        const fault = faultOf(attempted, { stream, at, known, newest, count: records.length });
+        // An earlier attempt may have written the batch to a store that has it still, and may be brought back.
+        if (fault !== undefined) throw unknown ? new LogUnavailable(true, { cause: failure.found(fault) }) : failure.found(fault);
+        if (typeof first === 'number') return { first, records, length, written };
         if (expected !== undefined) throw new WrongPosition(stream, expected, length);
         at = length;
         unknown = false;
@@ -106,6 +127,7 @@ export function createAppender(options: AppenderOptions): Appender {
         if (conflicts > 1) pauseMs = variedMs(backoffMs(conflicts - 1, AFTER_CONFLICTS), Math.random);
       } catch (error) {
         if (!(error instanceof AttemptFailed)) throw error;
+        if (error.cause instanceof BrokenSequence) throw failure.found(error.cause);
         ({ cause, canPass } = error);
         unknown ||= error.maybeWritten;
         failures += 1;
@@ -132,6 +154,17 @@ export function createAppender(options: AppenderOptions): Appender {
       await last;
     },
   };
+}
+
+/** The error when an answer shows that the store has lost records, or has written the batch where it cannot be. */
+function faultOf({ first, length }: Attempted, { stream, at, known, newest, count }: {
+  /** The length that was known before the attempt. */
+  readonly known: number;
+  readonly stream: Stream; readonly at: number; readonly newest: KnownRecord | undefined; readonly count: number;
+}): RecordsLost | BrokenSequence | undefined {
+  if (typeof first === 'number') return first >= at && first + count <= length ? undefined : new BrokenSequence(stream, at, first);
+  if (length < known) return shorter(stream, { known, length });
+  return first === LOST ? replaced(stream, newest?.position ?? at) : undefined;
 }
 
 /** The position of the last attempt for each batch whose append ended without a known result: only there can the batch be. */

@@ -30,7 +30,15 @@ export const MAX_RECORD_BYTES = MAX_APPEND_BYTES;
 /** How many of the newest batches with an unknown result a handle remembers. */
 export const REMEMBERED_BATCHES = 1_000;
 
-/** A handle on the log. Several handles, of one process or of many, may write and read the same streams at the same time. */
+/**
+ * A handle on the log. Several handles, of one process or of many, may write and read the same streams at the same time.
+ *
+ * **Lost records.** A store may go back: a standby that lacks the last commits is promoted, an older copy is restored, records are deleted.
+ * A handle knows the greatest length that the store has told it, and the newest record that it has written or read. When the store has fewer
+ * records than that, or another record there, whichever call notices it rejects with RecordsLost. From then on the handle refuses every call
+ * with that error, and all its followers end with it: what its owner knows of the history is not in the history any more. A follower that
+ * waits notices the loss by itself.
+ */
 export interface Log {
   /**
    * Appends all records or none, contiguous and in this order, durably. Resolves with the first record's position.
@@ -53,24 +61,25 @@ export interface Log {
    *
    * Appends of one handle to one stream are made one after the other in the order of the calls.
    *
-   * Throws InvalidAppend or RecordTooLarge (nothing was written, and trying again cannot help), WrongPosition, LogUnavailable.
+   * Throws InvalidAppend or RecordTooLarge (nothing was written, and trying again cannot help), WrongPosition, LogUnavailable, RecordsLost
+   * (nothing was written), and BrokenSequence when the store tells a position that cannot be that of the batch.
    */
   append(stream: Stream, records: readonly NewRecord[], expected?: number): Promise<number>;
 
   /**
    * Records from position `from` on, contiguous, at most `limit`. A page may end early, because of its bytes or the adapter's own
    * limit. **Only an empty page means the end of the stream**: when `from` is below the length, the page has at least one record.
-   * A record can be read once any handle's append of it has resolved. Throws RangeError, LogUnavailable, BrokenSequence.
+   * A record can be read once any handle's append of it has resolved. Throws RangeError, LogUnavailable, BrokenSequence, RecordsLost.
    */
   read(stream: Stream, from: number, limit: number): Promise<LogRecord[]>;
 
-  /** The stream's length: the position of the next record. Throws LogUnavailable. */
+  /** The stream's length: the position of the next record. Never goes back. Throws LogUnavailable, RecordsLost. */
   length(stream: Stream): Promise<number>;
 
   /**
    * The stored records from position `from` on, present and future, of all handles: each once, in order, without a gap. They come in
    * batches that are never empty. After a lost connection the follower reconnects without an error. It ends only when `signal`
-   * aborts or the handle is closed. Throws RangeError, and BrokenSequence when the store has a gap.
+   * aborts or the handle is closed. Throws RangeError, BrokenSequence when the store has a gap, RecordsLost.
    */
   follow(stream: Stream, from: number, signal: AbortSignal): AsyncIterable<readonly LogRecord[]>;
 
@@ -114,6 +123,19 @@ export class LogUnavailable extends Error {
   constructor(readonly outcomeUnknown: boolean, options?: ErrorOptions) {
     super(outcomeUnknown ? 'the log did not answer: whether the records were written is unknown' : 'the log cannot be reached', options);
     this.name = 'LogUnavailable';
+  }
+}
+
+/**
+ * The store lacks records that it had. Whoever has this error must stop: what it remembers is not the history any more. It must not start
+ * again by itself either, since it would go on with the shorter history as if nothing had happened.
+ */
+export class RecordsLost extends Error {
+  /** `found` tells what the store has and what it had. `otherwise` tells what else can be done than to bring the records back. */
+  constructor(found: string, otherwise = '') {
+    super(`the log has lost records: ${found}; stop every process of the exchange and bring back the newest copy of the log before any of them `
+      + `starts again (docs/operations.md, "When the log has lost records")${otherwise}`);
+    this.name = 'RecordsLost';
   }
 }
 

@@ -1,6 +1,6 @@
 /** How adapters repeat reads that failed: once for a caller who waits, without end for a follower. */
 import { orAborted, pause, retrying } from '../waiting.js';
-import { LogUnavailable, type LogRecord } from './log.js';
+import { LogUnavailable, RecordsLost, type LogRecord } from './log.js';
 
 export type CanPass = (error: unknown) => boolean;
 
@@ -20,9 +20,13 @@ export async function onceMore<T>(work: () => Promise<T>, canPass: CanPass, paus
 }
 
 /** Repeats the read until it succeeds, for followers, which outlive every outage. Returns no records when the signal aborts. */
-export async function readUntilAborted(readOnce: () => Promise<LogRecord[]>, signal: AbortSignal, canPass: CanPass): Promise<LogRecord[]> {
+export async function readUntilAborted(
+  readOnce: () => Promise<readonly LogRecord[]>, signal: AbortSignal, canPass: CanPass,
+): Promise<readonly LogRecord[]> {
   try {
-    return await retrying(() => orAborted(readOnce(), signal), { backoff: AFTER_FAILED_READS, signal, canPass });
+    return await retrying(() => orAborted(readOnce(), signal), {
+      backoff: AFTER_FAILED_READS, signal, canPass: (error) => !(error instanceof RecordsLost) && canPass(error),
+    });
   } catch (error) {
     if (signal.aborted) return [];
     throw error;

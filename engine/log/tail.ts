@@ -3,6 +3,7 @@
  * more. When the window has the next record of a follower, the follower gets it from memory; otherwise it reads the store.
  */
 import { createBell } from '../waiting.js';
+import { createKnown, type HandleFailure, type KnownRecord, type ToldLength } from './known.js';
 import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from './log.js';
 
 const WINDOW_RECORDS = 10_000;
@@ -11,38 +12,66 @@ const WINDOW_BYTES = 16 * 1024 * 1024;
 /** The most records per batch of a follower. */
 export const PAGE_RECORDS = 5_000;
 
-/** Returns a page of the store from a position on. */
-export type ReadPage = (from: number) => Promise<readonly LogRecord[]>;
+/**
+ * Returns a page of the store from a position on. Above position 0 the page begins with the record before, whose id must be `previous`, if that
+ * is known: see readOverlapping.
+ */
+export type ReadPage = (from: number, previous: string | undefined) => Promise<readonly LogRecord[]>;
 
 export interface Tail {
   /** The known length; other processes may have made the stream longer. */
   length(): number;
+  /** The newest record that was written or read here. */
+  newest(): KnownRecord | undefined;
   /** Keeps records that the store has from position `first` on, and wakes the followers. */
   push(first: number, records: readonly NewRecord[]): void;
   /** Sets the known length, if it is higher, and wakes the followers. */
   grown(length: number): void;
+  /** As Known.told; wakes the followers when the stream has grown. */
+  told(told: ToldLength): number;
+  /** Compares records that were read with what is known of the stream. Throws RecordsLost. */
+  seen(first: number, records: readonly LogRecord[]): void;
   /** Makes every follower read the store, because a wake-up may have been lost. */
   check(): void;
   /** The batches of `Log.follow`. */
   follow(from: number, signal: AbortSignal, read: ReadPage): AsyncIterable<readonly LogRecord[]>;
 }
 
-/** `pollMs`: a waiting follower reads the store this often, in case a wake-up was lost. */
-export function createTail({ stream, length: initialLength, pollMs }: { stream: Stream; length: number; pollMs: number }): Tail {
+export interface TailOptions {
+  readonly stream: Stream;
+  /** The length that the store told first. */
+  readonly length: number;
+  /** A waiting follower reads the store this often, in case a wake-up was lost or the store has lost records. */
+  readonly pollMs: number;
+  readonly failure: HandleFailure;
+}
+
+export function createTail({ stream, length: initialLength, pollMs, failure }: TailOptions): Tail {
   const window = createWindow();
   const bell = createBell();
-  let knownLength = initialLength;
+  const known = createKnown({ stream, length: initialLength, failure });
   let checks = 0;
 
-  async function* follow(from: number, signal: AbortSignal, read: ReadPage): AsyncGenerator<readonly LogRecord[]> {
+  const seen = (first: number, records: readonly LogRecord[]): void => {
+    const error = known.has(first, records);
+    if (error !== undefined) throw error;
+  };
+
+  async function* follow(from: number, ended: AbortSignal, read: ReadPage): AsyncGenerator<readonly LogRecord[]> {
+    const signal = AbortSignal.any([ended, failure.signal]);
     let next = from;
+    let previous: string | undefined;
     let checked = -1;
     while (!signal.aborted) {
       const rungBefore = bell.rung();
       let batch = window.from(next);
-      if (batch.length === 0 && (knownLength > next || checked !== checks)) {
+      if (batch.length === 0 && (known.length() > next || checked !== checks)) {
         checked = checks;
-        batch = await read(next);
+        const page = await read(next, previous);
+        const overlap = next > 0 ? 1 : 0;
+        seen(next - overlap, page);
+        if (overlap > 0) previous ??= page[0]?.id;
+        batch = page.slice(overlap);
         if (batch.length === 0 && bell.rung() !== rungBefore) continue;
       }
       const [oldest] = batch;
@@ -52,24 +81,30 @@ export function createTail({ stream, length: initialLength, pollMs }: { stream: 
       }
       if (oldest.position !== next) throw new BrokenSequence(stream, next, oldest.position);
       next += batch.length;
-      knownLength = Math.max(knownLength, next);
+      previous = batch.at(-1)?.id;
       // The consumer may have left during the read.
       if (!signal.aborted) yield batch;
     }
+    if (!ended.aborted) failure.signal.throwIfAborted();
   }
 
   return {
-    length: () => knownLength,
+    length: known.length,
+    newest: known.newest,
     push(first, records) {
+      // Other records than those that were known: that has ended the handle.
+      if (known.has(first, records) !== undefined) return;
       window.push(first, records);
-      knownLength = Math.max(knownLength, first + records.length);
       bell.ring();
     },
-    grown(length) {
-      if (length <= knownLength) return;
-      knownLength = length;
-      bell.ring();
+    grown(length) { if (known.grown(length)) bell.ring(); },
+    told(told) {
+      const before = known.length();
+      const length = known.told(told);
+      if (length > before) bell.ring();
+      return length;
     },
+    seen,
     check() {
       checks += 1;
       bell.ring();

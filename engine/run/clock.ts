@@ -42,8 +42,8 @@ export async function runClock(options: ClockOptions): Promise<void> {
 
 /** Appends AdvanceClock; returns whether the command caused events, in which case more work may be due. */
 async function advanceClock({ log, replica }: ClockOptions, at: number): Promise<boolean> {
-  const data = encodeCommand({ kind: 'AdvanceClock', v: 1, at });
-  const position = await log.append('commands', [{ id: checkedRecordId(`clock:${at}:${replica.view.position}`), data }]);
-  const { events } = await replica.outcomeOf(position);
+  const record = { id: checkedRecordId(`clock:${at}:${replica.view.position}`), data: encodeCommand({ kind: 'AdvanceClock', v: 1, at }) };
+  const position = await log.append('commands', [record]);
+  const { events } = await replica.outcomeOf(position, record.id);
   return events.length > 0;
 }

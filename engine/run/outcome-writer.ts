@@ -1,5 +1,6 @@
 /** Appends outcomes in order, each at exactly its position. So of two engines only one can write; the other one stands by. */
 import { fittingRecords } from '../log/append-size.js';
+import { shorter } from '../log/known.js';
 import { BrokenSequence, LogUnavailable, WrongPosition, type Log, type NewRecord } from '../log/log.js';
 import { decodeOutcome } from '../records/codec.js';
 import { backoffMs, createBell, pause, retrying, type Bell } from '../waiting.js';
@@ -116,6 +117,7 @@ async function append({ options, queue, written }: Writing, batch: readonly Outc
       return true;
     } catch (error) {
       if (error instanceof WrongPosition && error.actual > written) return false;
+      if (error instanceof WrongPosition && error.actual < written) throw shorter('outcomes', { known: written, length: error.actual });
       if (!isUnavailable(error)) throw error;
     }
     report('the log is unavailable: outcomes wait to be written', { position: written, waiting: queue.length });

@@ -4,22 +4,27 @@
  */
 import { decodeOutcome, type CommandOutcome } from '../records/codec.js';
 import { formatDigest } from '../records/digest.js';
-import { BrokenSequence, type Log } from '../log/log.js';
+import { rangeOf } from '../log/known.js';
+import { BrokenSequence, RecordsLost, type Log } from '../log/log.js';
 import { createChecker } from './checker.js';
 import { createEngine, type Engine, type Step } from './engine.js';
 import { HistoryDiffers } from './history-differs.js';
 import { createCommandOutcomes } from './command-outcomes.js';
 import { createRecorder, type Recorder } from './recorder.js';
 import type { Restored } from './snapshot.js';
-import { createSnapshotTaker, loadSnapshot, type SnapshotTaker } from './snapshot-files.js';
+import { createSnapshotTaker, loadSnapshot, newestSnapshot, type SnapshotTaker } from './snapshot-files.js';
 import type { StepSink } from './step-sink.js';
 import { viewOf, type EngineView } from './view.js';
 
 export interface Replica {
   /** The engine's state, read-only. Only the replica changes the state, between two turns of the event loop. */
   readonly view: EngineView;
-  /** The outcome of the command at a position: now, or as soon as the engine has computed it. Rejects when the replica has stopped. */
-  outcomeOf(position: number): Promise<CommandOutcome>;
+  /**
+   * The outcome of the command at a position: now, or as soon as the engine has computed it. `id` is that of the command's record: who has
+   * written one gives it, and never gets the outcome of another one. Rejects when the replica has stopped, and with RecordsLost, which also
+   * ends the replica, when the position has another record.
+   */
+  outcomeOf(position: number, id?: string): Promise<CommandOutcome>;
   /** Calls `listener` with every later step, in order, in the same turn of the event loop as the step. */
   onStep(listener: (step: Step) => void): void;
   /** Resolves when the engine has decided every command that was in the log at the start. Rejects when the replica ends before that. */
@@ -47,60 +52,70 @@ export interface ReplicaOptions {
 /** A standby engine takes over when no outcome was written for this time. */
 const TAKEOVER_MS = 5_000;
 
-/** Restores the newest snapshot of this history, replays the later commands, and continues live, with the same code for replay and live. */
+/**
+ * Restores the newest snapshot of this history, replays the later commands, and continues live, with the same code for replay and live. Throws
+ * RecordsLost when the log has fewer commands than outcomes, or than a snapshot includes.
+ */
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const { log, snapshotDirectory, report = () => undefined } = options;
-  const [commands, recorded] = [await log.length('commands'), await log.length('outcomes')];
+  const { commands, recorded } = await lengthsOf(options);
   const restored = snapshotDirectory === undefined
     ? undefined
     : await loadSnapshot(snapshotDirectory, (snapshot) => belongs(log, snapshot, recorded));
   const engine = createEngine(restored?.state, restored?.digest);
   report('replica starts', { position: engine.state.position, commands, recorded, snapshot: restored !== undefined });
-  const outcomes = createCommandOutcomes(log);
-  outcomes.begin(recorded);
   const failing = new AbortController();
   const signal = AbortSignal.any([options.signal, failing.signal]);
-  const failed = (error: Error) => { failing.abort(error); };
+  const outcomes = createCommandOutcomes(log, failed);
+  outcomes.begin(recorded);
+  function failed(error: Error): void {
+    failing.abort(error);
+    outcomes.close(error, { hasFailed: true });
+  }
   const recorder = options.record === undefined
     ? undefined
     : createRecorder({ log, from: recorded, report, signal, failed, takeoverMs: TAKEOVER_MS, ...options.record });
   const sink = recorder ?? createChecker({ log, signal, failed });
   const listeners: ((step: Step) => void)[] = [];
-  const begin = createBeginning(engine, Math.max(commands, recorded));
+  const begin = createBeginning(engine, commands);
+  const snapshots = createSnapshotTaker(engine, { folder: snapshotDirectory, every: options.snapshotEvery, report });
   const done = runToEnd(() => follow({
-    engine, log, sink, recorded, signal,
-    snapshots: createSnapshotTaker(engine, { folder: snapshotDirectory, every: options.snapshotEvery, report }),
-    stepped(step) {
-      outcomes.publish(step);
+    engine, log, sink, recorded, signal, snapshots,
+    stepped(step, id) {
+      outcomes.publish(step, id);
       for (const listener of listeners) listener(step);
     },
     batchDone: () => { begin.look(); },
   }), {
     stopped: options.signal, failure: failing.signal,
-    ended(reason) {
-      outcomes.close(reason);
+    ended(reason, hasFailed) {
+      outcomes.close(reason, { hasFailed });
       begin.end(reason);
     },
+    // The next start finds what was lost by it, and refuses to go on without it.
+    lost: () => snapshots.finish(),
   });
   done.catch(() => undefined);
   return {
     view: viewOf(engine), caughtUp: begin.caughtUp, recording: recorder, done,
-    outcomeOf: (position) => outcomes.outcomeOf(position),
+    outcomeOf: (position, id) => outcomes.outcomeOf(position, id),
     onStep: (listener) => { listeners.push(listener); },
     get ready() { return begin.isOver(); },
   };
 }
 
 /** Resolves when the work has ended after a stop. Rejects with the failure, or with the error that the work threw. */
-async function runToEnd(work: () => Promise<void>, { stopped, failure, ended }: {
-  readonly stopped: AbortSignal; readonly failure: AbortSignal; readonly ended: (reason: Error) => void;
+async function runToEnd(work: () => Promise<void>, { stopped, failure, ended, lost }: {
+  readonly stopped: AbortSignal; readonly failure: AbortSignal;
+  readonly ended: (reason: Error, hasFailed: boolean) => void; readonly lost: () => Promise<void>;
 }): Promise<void> {
   try {
     await work();
     failure.throwIfAborted();
-    ended(new Error('the engine has stopped'));
+    ended(new Error('the engine has stopped'), false);
   } catch (error) {
-    ended(error as Error);
+    ended(error as Error, !stopped.aborted);
+    if (error instanceof RecordsLost) await lost();
     if (!stopped.aborted) throw error;
   }
 }
@@ -131,8 +146,8 @@ interface Following {
   readonly recorded: number;
   readonly signal: AbortSignal;
   readonly snapshots: SnapshotTaker;
-  /** Called with every step that had no recorded outcome at the start. */
-  readonly stepped: (step: Step) => void;
+  /** Called with every step that had no recorded outcome at the start, and with the id of its command's record. */
+  readonly stepped: (step: Step, id: string) => void;
   readonly batchDone: () => void;
 }
 
@@ -146,7 +161,7 @@ async function follow({ engine, log, sink, recorded, signal, snapshots, stepped,
       if (step.position === recorded - 1) await compare(log, step);
       if (step.position >= recorded) {
         sink.take(step);
-        stepped(step);
+        stepped(step, record.id);
       }
       snapshots.afterStep();
     }
@@ -155,6 +170,23 @@ async function follow({ engine, log, sink, recorded, signal, snapshots, stepped,
   }
   await sink.finish();
   await snapshots.finish();
+}
+
+/** The lengths at the start. Throws RecordsLost when there are fewer commands than something that was made from them has seen. */
+async function lengthsOf({ log, snapshotDirectory }: ReplicaOptions): Promise<{ readonly commands: number; readonly recorded: number }> {
+  // In this order: what a snapshot or an outcome includes is a command in the log before.
+  const snapshot = snapshotDirectory === undefined ? -1 : await newestSnapshot(snapshotDirectory);
+  const recorded = await log.length('outcomes');
+  const commands = await log.length('commands');
+  if (commands < recorded) {
+    throw new RecordsLost(`its store has ${commands} commands and ${recorded} outcomes, so of the commands ${rangeOf(commands, recorded)}`);
+  }
+  if (commands < snapshot) {
+    throw new RecordsLost(
+      `its store has ${commands} commands, and the newest snapshot in ${snapshotDirectory} includes ${snapshot}, so ${rangeOf(commands, snapshot)}`,
+      '; where there is no newer copy, empty that folder to go on without them');
+  }
+  return { commands, recorded };
 }
 
 async function compare(log: Log, { position, digest: computed }: Step): Promise<void> {

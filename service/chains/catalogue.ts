@@ -67,7 +67,8 @@ export interface OpeningParts {
   readonly isKnown: (marketId: string) => boolean;
   /** Appends a command; resolves with its log position. */
   readonly append: (record: NewRecord) => Promise<number>;
-  readonly outcomeOf: (position: number) => Promise<unknown>;
+  /** `id` is that of the command's record. */
+  readonly outcomeOf: (position: number, id: string) => Promise<unknown>;
   readonly now: () => number;
 }
 
@@ -76,6 +77,7 @@ export async function openMissingMarkets({ catalogue, chainId, keccak256, isKnow
   for (const market of catalogue) {
     const command = openMarket(market, { keccak256, chainId, at: now() });
     if (isKnown(command.marketId)) continue;
-    await outcomeOf(await append({ id: recordId(`market:${command.marketId}`), data: encodeCommand(command) }));
+    const record = { id: recordId(`market:${command.marketId}`), data: encodeCommand(command) };
+    await outcomeOf(await append(record), record.id);
   }
 }

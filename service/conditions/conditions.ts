@@ -38,6 +38,8 @@ export interface ConditionsOptions {
   readonly urls: { readonly log: string; readonly readModels: string; readonly outbox: string };
   /** The latest time in the history; undefined while this process does not know the history. */
   readonly historyMs: () => number | undefined;
+  /** Why the log cannot be trusted any more, so that the process is ending; undefined while it can. */
+  readonly logFailure?: () => Error | undefined;
   readonly logger: Logger;
   readonly machine: Machine;
   /** Ends the start of the clock. */
@@ -47,6 +49,7 @@ export interface ConditionsOptions {
 const PROBE_TIMEOUT_MS = 2_000;
 /** Commands of clients are refused at once when the log has been silent for this long; before that, they wait for it. */
 const SILENT_AFTER_MS = 3_000;
+const DISTRUSTED = 'the log has lost records or contradicts itself';
 const CLOCK_RETRY_S = 5;
 const DISK_RETRY_S = 30;
 
@@ -64,12 +67,12 @@ export function databasesOf(roles: ReadonlySet<RoleName>): readonly DatabaseName
 const silentText: Readonly<Record<DatabaseName, string>> = {
   'log': 'the log does not answer', 'read models': 'the read models do not answer', 'outbox': 'the outbox does not answer',
 };
-/** The roles that stamp commands. */
-const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'lane', 'indexer', 'prices', 'relayer'];
+/** The roles that stamp commands and write them to the log, or write their outcomes. */
+export const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'lane', 'indexer', 'prices', 'relayer'];
 
 /** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
 export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {
-  const { config, roles, historyMs, logger, signal, machine: { clocks, freeBytesOf, lookEveryMs } } = options;
+  const { config, roles, historyMs, logFailure = () => undefined, logger, signal, machine: { clocks, freeBytesOf, lookEveryMs } } = options;
   const report = (level: 'info' | 'error', fields: object, message: string): void => { logger[level](fields, message); };
   const databases = openProbes(options);
   const disk = watchDisk({ directory: resolve(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, freeBytesOf, report });
@@ -90,6 +93,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     clock,
     isAway: (name) => databases.of(name).latest()?.answers === false,
     admit(what) {
+      // Also a request that would only be told again what it was told before: that may be among what is lost.
+      if (logFailure() !== undefined) throw new RequestError('unavailable', `${DISTRUSTED}, and this process ends; the request was not accepted`);
       const latest = databases.log.latest();
       if (latest?.answers === false && databases.log.sinceSuccessMs() > SILENT_AFTER_MS) {
         throw new RequestError('unavailable', `the log does not answer (${latest.error}); the request was not accepted`);
@@ -107,6 +112,7 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
       const space = disk.health();
       return {
         reasons: [
+          ...logFailure() === undefined ? [] : [DISTRUSTED],
           ...found.filter(({ name, answers }) => !answers && isReason(name)).map(({ name, lastError }) => `${silentText[name]} (${lastError})`),
           ...stamps ? shown.doubts.map((doubt) => `the clock is not trusted: ${doubt}`) : [],
           ...shortage === undefined ? [] : [`orders are refused: ${shortage}`],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createAdvanceRequests, type AdvanceRequests } from '../../command/indexer/advance-requests.js';
 import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
 import { prepareDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
-import { LogUnavailable, type Log } from '../../engine/log/log.js';
+import { LogUnavailable, RecordsLost, type Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
 import { startReplica, type Replica } from '../../engine/run/replica.js';
 import { orAborted } from '../../engine/waiting.js';
@@ -13,13 +13,15 @@ import { orderDomains } from '../api/signing.js';
 import { openChain, type ChainAccess } from '../chains/chain-access.js';
 import { watchChain, type ChainWatch } from '../chains/chain-watch.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';
+import { CannotStart } from '../cannot-start.js';
 import type { Config } from '../config.js';
 import { reportTo, type Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
-import { timeUrlOf, watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../conditions/conditions.js';
+import { STAMPING, timeUrlOf, watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../conditions/conditions.js';
 import { placeOf, waitForDatabases } from './database-waits.js';
 import { openHandover } from './handover.js';
 import { checkHistory } from './history-check.js';
+import { checkDurability } from './log-durability.js';
 import { lagReasons, type ReadinessParts } from './readiness.js';
 import { replicaFigures } from './replica-figures.js';
 import type { RoleName } from '../roles/role-names.js';
@@ -100,9 +102,12 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const keccak256 = await createKeccak256();
   await waitForDatabases({ urls, roles, waits });
   const theLog = `the log at ${placeOf(urls.log)}`;
-  const log = await waits.until(theLog, () => openLog(urls.log), isUnavailable);
+  const failure = rejection();
+  const distrust = createDistrust(logger, failure.reject);
+  const log = await openSafeLog(options, theLog, distrust.because);
   let known: Replica | undefined;
-  const conditions = await conditionsOf({ ...options, signal: waits.signal, historyMs: () => known?.view.time }, waits, log);
+  const conditions = await conditionsOf(
+    { ...options, signal: waits.signal, historyMs: () => known?.view.time, logFailure: distrust.reason }, waits, log);
   metrics.show(conditions.figures);
   const [stopping, writerId] = [new AbortController(), randomUUID()];
   const chains = new Map(configured.map((each) => [each.chain.chainId, openChain(each, { keccak256, report: reportTo(logger) })]));
@@ -110,14 +115,16 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const advance = createAdvanceRequests({ url: urls.outbox });
   const handover = openHandover({ url: urls.outbox });
   const length = watchLength(log);
-  const failure = rejection();
 
   const replica = once(async () => {
     const started = await waits.until(theLog, () => startReplica({
       log, signal: stopping.signal, snapshotDirectory: join(config.dataDir, 'snapshots'), snapshotEvery: config.snapshotEvery,
       report: (message, details) => { logger.info(details, message); }, ...roles.has('engine') ? { record: { writerId } } : {},
     }), isUnavailable);
-    started.done.then(() => undefined, failure.reject);
+    started.done.catch((error: unknown) => {
+      if (error instanceof RecordsLost) distrust.because(error);
+      failure.reject(error);
+    });
     const doing = () => `reading the history: at command ${started.view.position} of ${Math.max(started.view.position, length.current())}`;
     await waits.during(doing, orAborted(started.caughtUp, waits.signal));
     await checkHistory({ view: started.view, log, domains: [...domains.values()], settles: chains.size > 0 });
@@ -127,23 +134,13 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
     return started;
   });
   const readModels = once(() => openWhenThere(urls.reads ?? urls.readModels, { logger, waits }));
-  const watches = new Map<ChainAccess, Promise<ChainWatch>>();
 
   const parts: SharedParts = {
     config, logger, metrics, urls, writerId, log, keccak256, chains, domains, advance, replica: replica.get, readModels: readModels.get,
     now: conditions.clock.now, conditions, machine, starting: waits.signal,
     logLength: length.current,
     replicaHealth: () => replicaHealth(replica.current(), { logLength: length.current(), maxLag: config.readyMaxLag }),
-    watch(access) {
-      const watch = watches.get(access) ?? replica.get().then(({ view, onStep }) => {
-        const askToAdvance = () => { advance.ask(access.chain.chainId); };
-        const made = watchChain({ access, view, askToAdvance, now: () => performance.now() });
-        onStep(() => { made.stepped(); });
-        return made;
-      });
-      watches.set(access, watch);
-      return watch;
-    },
+    watch: watchesOf(replica.get, advance),
   };
   return {
     parts, failed: failure.promise,
@@ -151,9 +148,10 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
     async stopReplica() {
       stopping.abort(new Error('the process stops'));
       const stopped = await replica.settled();
-      await stopped?.done;
+      // Its failure has been told, and is what the process ends with.
+      const isWhole = await stopped?.done.then(() => true, () => false);
       // Everything that this engine will write is written.
-      if (stopped?.recording?.standby === false) await handover.tell();
+      if (isWhole === true && stopped?.recording?.standby === false) await handover.tell();
     },
     async closeReadModels() { await (await readModels.settled())?.close(); },
     async closeLog() {
@@ -162,6 +160,45 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
       await Promise.all([advance.close(), handover.close()]);
       await log.close();
     },
+  };
+}
+
+/** Tells, once, by an alarm and by `failed`, that the log has lost records: the process ends, and takes no requests until then. */
+function createDistrust(logger: Logger, failed: (error: Error) => void) {
+  let reason: Error | undefined;
+  return {
+    reason: () => reason,
+    because(error: Error): void {
+      if (reason !== undefined) return;
+      reason = error;
+      logger.error(`this process ends: ${error.message}`);
+      failed(error);
+    },
+  };
+}
+
+/** Opens the log, if its store keeps what it confirms. `failed` is called when the store turns out not to have done so. */
+async function openSafeLog({ config, roles, urls, logger, waits }: OpenOptions, theLog: string, failed: (error: Error) => void): Promise<Log> {
+  if (STAMPING.some((role) => roles.has(role))) {
+    const setting = urls.log === urls.readModels ? 'DATABASE_URL' : 'LOG_URL';
+    await waits.until(theLog, () => checkDurability({ url: urls.log, setting, isAllowed: config.allowUnsafePostgres, logger }),
+      (error) => !(error instanceof CannotStart));
+  }
+  return waits.until(theLog, () => openLog(urls.log, { failed }), isUnavailable);
+}
+
+/** Makes the watch of each chain at the first question for it. */
+function watchesOf(replica: () => Promise<Replica>, advance: AdvanceRequests): SharedParts['watch'] {
+  const watches = new Map<ChainAccess, Promise<ChainWatch>>();
+  return (access) => {
+    const watch = watches.get(access) ?? replica().then(({ view, onStep }) => {
+      const askToAdvance = () => { advance.ask(access.chain.chainId); };
+      const made = watchChain({ access, view, askToAdvance, now: () => performance.now() });
+      onStep(() => { made.stepped(); });
+      return made;
+    });
+    watches.set(access, watch);
+    return watch;
   };
 }
 

@@ -61,7 +61,7 @@ const WORKS_LOOK_MS = 1_000;
 /** A process ended with the exit code that means that a restart would fail again. */
 export class HopelessProcess extends Error {
   constructor(readonly role: string, readonly code: number) {
-    super(`the ${role} process ended with code ${code}: its log lines say what is wrong with the settings`);
+    super(`the ${role} process ended with code ${code}: its log lines say what must be mended first`);
     this.name = 'HopelessProcess';
   }
 }

@@ -6,7 +6,7 @@ import { createCommandWriter } from '../../command/orders/command-writer.js';
 import { decodeCommand, encodeCommand, recordId, type CommandOutcome } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import type { ErrorCode, RequestError } from '../../engine/records/errors.js';
-import { LogUnavailable, RecordTooLarge, type Log, type NewRecord } from '../../engine/log/log.js';
+import { BrokenSequence, LogUnavailable, RecordsLost, RecordTooLarge, type Log, type NewRecord } from '../../engine/log/log.js';
 import { QueueFull, createGroupCommit } from '../../engine/log/group-commit.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { startReplica } from '../../engine/run/replica.js';
@@ -50,6 +50,8 @@ describe('a command writer', () => {
     ['a log that cannot be reached', new LogUnavailable(false), 'unavailable'],
     ['a log on a full disk', new LogUnavailable(false, { cause: Object.assign(new Error('could not extend file'), { code: '53100' }) }), 'disk_full'],
     ['a log that did not answer', new LogUnavailable(true), 'outcome_unknown'],
+    ['a log that has lost records', new RecordsLost('many'), 'unavailable'],
+    ['a log that contradicts itself', new BrokenSequence('commands', 2, 1), 'unavailable'],
   ];
   for (const [name, fault, code] of faults) {
     it(`says ${code} for ${name}`, async () => {
@@ -62,6 +64,19 @@ describe('a command writer', () => {
     const slowLog = await failure(writer(never, never, 1)(order(1)));
     const slowEngine = await failure(writer(() => Promise.resolve(1), never, 1)(order(1)));
     assert.deepEqual([stopped.code, slowLog.code, slowEngine.code], ['outcome_unknown', 'outcome_unknown', 'outcome_unknown']);
+  });
+
+  it('says outcome_unknown, and why, for a command that may be among those that the log has lost', async () => {
+    const ids: string[] = [];
+    const submit = createCommandWriter({
+      commits: { append: ({ id }) => Promise.resolve(ids.push(id)) }, writerId: 'w', answerWithinMs: 60_000,
+      outcomeOf(position, id) {
+        assert.deepEqual([position, id], [1, ids[0]], 'it asks for its own command');
+        return Promise.reject(new RecordsLost('many'));
+      },
+    });
+    const { code, detail } = await failure(submit(order(1)));
+    assert.deepEqual([code, detail], ['outcome_unknown', 'the log has lost records, and the exchange stops until they are back, perhaps this request']);
   });
 
   it('says that a command was withdrawn only when its append was', async () => {

@@ -99,6 +99,16 @@ describe('service: stop', () => {
     assert.deepEqual(await stopping([failing, step('two')], 1), { codes: [1], lines: ['one', 'could not one', 'two'] });
   });
 
+  it('exits with the code that says why it ends, also when a step fails', async () => {
+    const failing = step('one', () => Promise.reject(new Error('no')));
+    for (const steps of [[step('one')], [failing]]) {
+      const code = await new Promise<number>((resolve) => {
+        void stopOnSignals(new EventEmitter(), { steps, timeoutMs: 5_000, exit: resolve, log: () => undefined })(78);
+      });
+      assert.equal(code, 78);
+    }
+  });
+
   it('gives up after its time, and at once on a second signal', async () => {
     const hanging = step('hang', () => new Promise(() => undefined));
     assert.deepEqual(await stopping([hanging], 1, 1), { codes: [1], lines: ['hang', 'gave up after 1 ms, during: hang'] });

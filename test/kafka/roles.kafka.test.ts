@@ -14,7 +14,7 @@ import { startProcess, type ExchangeProcess } from '../../service/process/proces
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { sharedBroker } from '../support/shared-broker.js';
 import { clientTo, contentOf, newTopic } from '../support/kafka-client.js';
-import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { WITHOUT_FSYNC, testDatabase, type TestDatabase } from '../support/postgres.js';
 import { until } from '../support/until.js';
 
 describe('kafka: the feed role', () => {
@@ -36,7 +36,7 @@ describe('kafka: the feed role', () => {
   after(async () => { await rm(directory, { recursive: true }); });
 
   async function start(environment: Record<string, string>): Promise<void> {
-    const config = parseConfig({ ROLES: 'indexer engine feed', PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, ...environment });
+    const config = parseConfig({ ROLES: 'indexer engine feed', PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, ...WITHOUT_FSYNC, ...environment });
     const urls = { log: database.url, readModels: database.url, outbox: database.url };
     running = await startProcess(config, { urls, chains: [] }, createLogger(config, output));
   }

@@ -3,6 +3,7 @@ import type { Log } from '../../engine/log/log.js';
 import type { FaultyLink } from '../support/faulty-link.js';
 import { appendContract } from './append-contract.js';
 import { followContract } from './follow-contract.js';
+import { lostRecordsContract, type Forget } from './lost-records-contract.js';
 import { readContract } from './read-contract.js';
 import type { HandleOptions, Scene } from './scene.js';
 import { unknownOutcomeContract } from './unknown-outcome-contract.js';
@@ -14,10 +15,17 @@ export interface ContractStore {
   /** A handle over the same store by a link that can fail. */
   openFaulty(options: HandleOptions): Promise<{ readonly log: Log; readonly link: FaultyLink }>;
   remove(): Promise<void>;
+  /** For stores that can be made to lose records as a failover or a restore does. */
+  readonly forget?: Forget;
+}
+
+export interface ContractOptions {
+  /** Whether the stores can be made to lose records. */
+  readonly forgets?: boolean;
 }
 
 /** Declares the suite for an adapter; `createStore` is called before each test. */
-export function logContract(name: string, createStore: () => Promise<ContractStore>): void {
+export function logContract(name: string, createStore: () => Promise<ContractStore>, { forgets = false }: ContractOptions = {}): void {
   describe(`log: ${name}`, () => {
     let store: ContractStore;
     let log: Log;
@@ -56,5 +64,6 @@ export function logContract(name: string, createStore: () => Promise<ContractSto
     readContract(scene);
     followContract(scene);
     unknownOutcomeContract(scene);
+    if (forgets) lostRecordsContract(scene, async (...lost) => { await store.forget?.(...lost); });
   });
 }

@@ -57,7 +57,7 @@ describe('log: Postgres under faults', () => {
   }
 
   describe('an append', () => {
-    const call = 'select * from log.append_at(0::smallint, $1::uuid[], $2::bytea[], $3, $4)';
+    const call = 'select first_position, stream_length, written from log.append_after(0::smallint, $1::uuid[], $2::bytea[], $3, $4, null, null)';
     const valuesOf = (batch: readonly NewRecord[], wanted: number, exactly: boolean) => (
       [batch.map(({ id }) => id), batch.map(({ data }) => data), wanted, exactly]);
     const answer = async (batch: readonly NewRecord[], wanted: number, exactly = false) => (
@@ -89,7 +89,7 @@ describe('log: Postgres under faults', () => {
       const log = await openThroughProxy();
       await raw.query('begin');
       await raw.query(`
-        select log.append_at(0::smallint, array_agg(gen_random_uuid()), array_agg('x'::bytea), 0, true) from generate_series(1, 5000)`);
+        select log.append_after(0::smallint, array_agg(gen_random_uuid()), array_agg('x'::bytea), 0, true, null, null) from generate_series(1, 5000)`);
       proxy.fate = (request) => {
         if (!request.includes('log_append')) return 'pass';
         proxy.fate = () => 'pass';
@@ -159,7 +159,7 @@ describe('log: Postgres under faults', () => {
       const [late, next] = newRecords(2);
       const followed = take(follow(direct), 2);
       await raw.query('begin');
-      const placedLate = await raw.query('select * from log.append_at(0::smallint, array[$1]::uuid[], array[$2]::bytea[], 0, false)', [late!.id, late!.data]);
+      const placedLate = await raw.query('select first_position, stream_length, written from log.append_after(0::smallint, array[$1]::uuid[], array[$2]::bytea[], 0, false, null, null)', [late!.id, late!.data]);
       assert.deepEqual(placedLate.rows, [{ first_position: '0', stream_length: '1', written: true }]);
       const writer = await open({ url: database.url });
       const appended = writer.append('commands', [next!]);
@@ -174,7 +174,7 @@ describe('log: Postgres under faults', () => {
       const [gone, next] = newRecords(2);
       const followed = take(follow(direct), 1);
       await raw.query('begin');
-      await raw.query('select * from log.append_at(0::smallint, array[$1]::uuid[], array[$2]::bytea[], 0, false)', [gone!.id, gone!.data]);
+      await raw.query('select first_position, stream_length, written from log.append_after(0::smallint, array[$1]::uuid[], array[$2]::bytea[], 0, false, null, null)', [gone!.id, gone!.data]);
       const appended = direct.append('commands', [next!]);
       await raw.query('rollback');
       assert.equal(await appended, 0);
@@ -185,7 +185,7 @@ describe('log: Postgres under faults', () => {
       const record = newRecord();
       const log = await open({ url: database.url, pollMs: 50 });
       const followed = take(follow(log), 1);
-      await raw.query('select log.append_at(0::smallint, array[$1]::uuid[], array[$2]::bytea[], 0, false)', [record.id, record.data]);
+      await raw.query('select log.append_after(0::smallint, array[$1]::uuid[], array[$2]::bytea[], 0, false, null, null)', [record.id, record.data]);
       assert.deepEqual(await followed, placed(0, [record]));
     });
 

@@ -77,6 +77,15 @@ describe('projections: faults', () => {
     await assert.rejects(projectTo(400, { url, log: await logOf(outcomes.slice(0, 399)) }), { name: 'ForeignReadModels' });
   });
 
+  it('a log that has lost what was folded, and has become as long again, stops it', async () => {
+    await projectTo(400, { url, log: await logOf(outcomes) });
+    const others = await logOf([...outcomes.slice(0, 200), ...randomOutcomes(24, 400).slice(200)]);
+    await assert.rejects(projectTo(500, { url, log: others }), (error: Error) => {
+      assert.match(error.message, /^the read models include order 0x[0-9a-f]{64} at position \d+, where the log has something else: they were made/);
+      return error.name === 'ForeignReadModels';
+    });
+  });
+
   it('outlives a log that cannot be reached and one that stops being followed', async () => {
     const log = await logOf(outcomes);
     const troubles: string[] = [];

@@ -9,7 +9,7 @@ import pg from 'pg';
 import { parseConfig } from '../../service/config.js';
 import { createLogger } from '../../service/logger.js';
 import { startProcess } from '../../service/process/process.js';
-import { testDatabase } from '../support/postgres.js';
+import { WITHOUT_FSYNC, testDatabase } from '../support/postgres.js';
 
 describe('service: a process whose port is in use', () => {
   it('rejects with what to do, and leaves no connection to its database', async () => {
@@ -18,7 +18,7 @@ describe('service: a process whose port is in use', () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await event(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
-    const config = parseConfig({ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: directory, LOG_LEVEL: 'silent' });
+    const config = parseConfig({ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: directory, LOG_LEVEL: 'silent', ...WITHOUT_FSYNC });
     const urls = { log: database.url, readModels: database.url, outbox: database.url };
     await assert.rejects(startProcess(config, { urls, chains: [] }, createLogger(config)), {
       message: `127.0.0.1:${port} is in use: stop what listens there, or set PORT to another port`,

@@ -9,7 +9,7 @@ import { openReadModels } from '../../query/database.js';
 import { parseConfig } from '../../service/config.js';
 import { createLogger } from '../../service/logger.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
-import { testDatabase, type TestDatabase } from '../support/postgres.js';
+import { WITHOUT_FSYNC, testDatabase, type TestDatabase } from '../support/postgres.js';
 import { until } from '../support/until.js';
 
 const HASH = `0x${'ab'.repeat(32)}`;
@@ -40,7 +40,7 @@ describe('service: a process with some of the roles', () => {
   });
 
   async function start(roles: string): Promise<void> {
-    const config = parseConfig({ ROLES: roles, PORT: '0', DATABASE_URL: database.url, DATA_DIR: join(directory, roles), LOG_LEVEL: 'silent' });
+    const config = parseConfig({ ROLES: roles, PORT: '0', DATABASE_URL: database.url, DATA_DIR: join(directory, roles), LOG_LEVEL: 'silent', ...WITHOUT_FSYNC });
     const urls = { log: database.url, readModels: database.url, outbox: database.url };
     running.set(roles, await startProcess(config, { urls, chains: [] }, createLogger(config)));
   }

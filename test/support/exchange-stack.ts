@@ -13,7 +13,7 @@ import type { Machine } from '../../service/conditions/conditions.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import { createLogger } from '../../service/logger.js';
 import { documentedClient, type Answered, type DocumentedClient } from './documented-client.js';
-import { exchangeDatabase, testDatabase, type TestDatabase } from './postgres.js';
+import { WITHOUT_FSYNC, exchangeDatabase, testDatabase, type TestDatabase } from './postgres.js';
 import { listenForSecrets } from './spoken-secrets.js';
 
 export interface ExchangeStack extends DocumentedClient {
@@ -111,7 +111,8 @@ interface Grounds {
 async function start(grounds: Grounds): Promise<ExchangeStack> {
   const { settings, directory, database, chains, machine, logged, nextNonce } = grounds;
   const config = parseConfig({
-    PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, CATALOGUE: join(directory, 'catalogue.json'), LOG_LEVEL: 'silent', ...settings,
+    PORT: '0', DATABASE_URL: database.url, DATA_DIR: directory, CATALOGUE: join(directory, 'catalogue.json'), LOG_LEVEL: 'silent',
+    ...WITHOUT_FSYNC, ...settings,
   });
   const urls = { log: logUrlOf(config, database.url), readModels: database.url, outbox: config.outboxUrl || database.url };
   const heard = listenForSecrets({ DATABASE_URL: database.url, ...settings });

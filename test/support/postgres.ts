@@ -8,6 +8,9 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+/** What a process needs that writes to this Postgres. */
+export const WITHOUT_FSYNC = { ALLOW_UNSAFE_POSTGRES: 'true' };
+
 /** A new, empty database. Call it in a `before` hook, once per test file. */
 export async function testDatabase(): Promise<TestDatabase> {
   return await database('template1');

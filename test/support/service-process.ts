@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { WITHOUT_FSYNC } from './postgres.js';
 import { listenForSecrets } from './spoken-secrets.js';
 import { within } from './until.js';
 
@@ -82,7 +83,8 @@ const DIST = fileURLToPath(new URL('../..', import.meta.url));
 
 function spawnProgram({ program, says, heard, dist = DIST, nodeArgs = [] }: Program, environment: Readonly<Record<string, string>>): SpawnedService {
   const child = fork(join(dist, 'service', program), {
-    env: { PATH: process.env['PATH'] ?? '', PORT: '0', STOP_GRACE_MS: '0', ...environment }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps', ...nodeArgs],
+    env: { PATH: process.env['PATH'] ?? '', PORT: '0', STOP_GRACE_MS: '0', ...'DATABASE_URL' in environment ? WITHOUT_FSYNC : {}, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps', ...nodeArgs],
   });
   // Not `exit`: output may come after it.
   const exited = once(child, 'close').then(([code]) => code as number | null);

@@ -10,6 +10,7 @@ import { createLogger } from '../../service/logger.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import { documentedClient, type DocumentedClient } from '../support/documented-client.js';
 import { alice, bob, cancelHeaders, carol, exchangeStack, signedBody, type ExchangeStack } from '../support/exchange-stack.js';
+import { WITHOUT_FSYNC } from '../support/postgres.js';
 
 const REPEATS = 300;
 const AT_ONCE = 50;
@@ -26,7 +27,7 @@ describe('the exchange: repeats at two api processes', function () {
   before(async () => {
     exchange = await exchangeStack();
     directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-repeats-'));
-    const config = parseConfig({ ROLES: 'api', PORT: '0', DATABASE_URL: exchange.databaseUrl, DATA_DIR: directory, LOG_LEVEL: 'silent' });
+    const config = parseConfig({ ROLES: 'api', PORT: '0', DATABASE_URL: exchange.databaseUrl, DATA_DIR: directory, LOG_LEVEL: 'silent', ...WITHOUT_FSYNC });
     const urls = { log: exchange.databaseUrl, readModels: exchange.databaseUrl, outbox: exchange.databaseUrl };
     second = await startProcess(config, { urls, chains: [] }, createLogger(config));
     clients = [exchange, documentedClient(second.url)];

@@ -7,7 +7,8 @@
 import { retrying } from '../../waiting.js';
 import { checkAppend, checkPosition } from '../append-check.js';
 import { AttemptFailed, createAppender, TAKEN, type Attempt } from '../appender.js';
-import { LogUnavailable, type Log, type LogRecord, type NewRecord, type Stream } from '../log.js';
+import { createHandleFailure, readOverlapping } from '../known.js';
+import { BrokenSequence, LogUnavailable, type Log, type LogRecord, type NewRecord, type Stream } from '../log.js';
 import { onceMore, readUntilAborted } from '../reading.js';
 import { createTail, PAGE_RECORDS } from '../tail.js';
 import { connectEventStore, LEAST_CONNECT_MS, type EventStore } from './client.js';
@@ -24,6 +25,8 @@ export interface EventStoreLogOptions {
   readonly attemptTimeoutMs?: number;
   /** A waiting follower reads the store this often, in case its subscription is silent. Default 1 s. */
   readonly pollMs?: number;
+  /** Called once, when the store has lost records: the handle is of no use any more, and whoever has relied on it must stop. */
+  readonly failed?: (error: Error) => void;
 }
 
 const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
@@ -39,8 +42,9 @@ export async function openEventStoreLog(options: EventStoreLogOptions): Promise<
     throw error;
   });
   const closed = new AbortController();
+  const failure = createHandleFailure(options.failed);
   const perStream = <T>(make: (stream: Stream) => T): Record<Stream, T> => ({ commands: make('commands'), outcomes: make('outcomes') });
-  const tails = perStream((stream) => createTail({ stream, pollMs, length: lengths[stream] }));
+  const tails = perStream((stream) => createTail({ stream, pollMs, failure, length: lengths[stream] }));
   const subscriptions = perStream((stream) => createStandingSubscription({
     subscribe: (from, signal) => store.subscribe(stream, from, signal),
     received: (records) => { tails[stream].push(records[0]?.position ?? 0, records); },
@@ -50,12 +54,22 @@ export async function openEventStoreLog(options: EventStoreLogOptions): Promise<
     stream, unknownAfterMs, attemptTimeoutMs,
     attemptsOf: (records) => attemptsOf(store, stream, records),
     length: () => lengths[stream] = Math.max(lengths[stream], tails[stream].length()),
+    newest: tails[stream].newest, failure,
     // Followers get what the server stored, by the subscription: a batch that was there already may have had other bytes.
     appended: ({ length }) => { lengths[stream] = Math.max(lengths[stream], length); },
   }));
   const unlessClosed = async <T>(work: () => Promise<T>): Promise<T> => {
     if (closed.signal.aborted) throw new LogUnavailable(false);
+    failure.signal.throwIfAborted();
     return await onceMore(work, canPass, BETWEEN_READS_MS);
+  };
+  const checkedLength = async (stream: Stream): Promise<number> => {
+    const before = Math.max(lengths[stream], tails[stream].length());
+    return tails[stream].told({ before, length: await unlessClosed(() => store.length(stream)) });
+  };
+  const pageAfter = (stream: Stream, from: number, previous: string | undefined): Promise<readonly LogRecord[]> => {
+    const read = (first: number): Promise<LogRecord[]> => store.read(stream, first, PAGE_RECORDS);
+    return from === 0 ? read(0) : readOverlapping({ stream, from, previous, failure, read, length: () => checkedLength(stream) });
   };
 
   return {
@@ -65,15 +79,18 @@ export async function openEventStoreLog(options: EventStoreLogOptions): Promise<
     },
     async read(stream, from, limit) {
       checkPosition(from);
-      return await unlessClosed(() => store.read(stream, from, Math.min(limit, PAGE_RECORDS)));
+      const before = Math.max(lengths[stream], tails[stream].length());
+      const records = await unlessClosed(() => store.read(stream, from, Math.min(limit, PAGE_RECORDS)));
+      tails[stream].seen(from, records);
+      if (records.length === 0 && limit > 0 && from < before) throw new BrokenSequence(stream, from, await checkedLength(stream));
+      return records;
     },
-    length: (stream) => unlessClosed(() => store.length(stream)),
+    length: checkedLength,
     follow(stream, from, signal) {
       checkPosition(from);
       subscriptions[stream].start(tails[stream].length());
       const ended = AbortSignal.any([signal, closed.signal]);
-      const readFrom = (next: number): Promise<LogRecord[]> => readUntilAborted(() => store.read(stream, next, PAGE_RECORDS), ended, canPass);
-      return tails[stream].follow(from, ended, readFrom);
+      return tails[stream].follow(from, ended, (next, previous) => readUntilAborted(() => pageAfter(stream, next, previous), ended, canPass));
     },
     async close() {
       closed.abort();

@@ -3,7 +3,8 @@
  */
 import { createBell, type Bell } from '../../waiting.js';
 import { checkAppend, checkPosition } from '../append-check.js';
-import { createAppender, TAKEN, type Attempted } from '../appender.js';
+import { createAppender, LOST, TAKEN, type Attempted, type Place } from '../appender.js';
+import { createHandleFailure, createKnown, replaced } from '../known.js';
 import { LogUnavailable, type Log, type LogRecord, type NewRecord, type Stream } from '../log.js';
 import { PAGE_RECORDS } from '../tail.js';
 
@@ -30,6 +31,8 @@ export interface MemoryLogOptions {
   readonly unknownAfterMs?: number;
   /** An attempt without an answer is given up after this time. Default 10 s. */
   readonly attemptTimeoutMs?: number;
+  /** Called once, when the store has lost records: the handle is of no use any more. */
+  readonly failed?: (error: Error) => void;
 }
 
 const direct: MemoryLink = async (attempt) => attempt();
@@ -39,14 +42,30 @@ const WAIT_MS = 3_600_000;
 export function createMemoryLog(store: MemoryStore = createMemoryStore(), options: MemoryLogOptions = {}): Log {
   const { link = direct, pageRecords = PAGE_RECORDS, unknownAfterMs = 30_000, attemptTimeoutMs = 10_000 } = options;
   const closed = new AbortController();
+  const failure = createHandleFailure(options.failed);
+  const knownOf = (stream: Stream) => createKnown({ stream, length: store.records[stream].length, failure });
+  const known = { commands: knownOf('commands'), outcomes: knownOf('outcomes') };
   const appenderOf = (stream: Stream) => createAppender({
-    stream, unknownAfterMs, attemptTimeoutMs,
-    attemptsOf: (records) => ({ at, timeoutMs }) => link(() => attemptIn(store, { stream, records, at }), timeoutMs),
-    length: () => store.records[stream].length,
+    stream, unknownAfterMs, attemptTimeoutMs, failure, newest: known[stream].newest,
+    attemptsOf: (records) => (place) => link(() => attemptIn(store, { stream, records, ...place }), place.timeoutMs),
+    // The end as it is: a network that loses nothing would tell it.
+    length: () => Math.max(known[stream].length(), store.records[stream].length),
+    appended: ({ first, records }) => { known[stream].has(first, records); },
   });
   const appenders = { commands: appenderOf('commands'), outcomes: appenderOf('outcomes') };
-  const page = (stream: Stream, from: number, limit: number): LogRecord[] => (
-    store.records[stream].slice(from, from + Math.max(0, Math.min(limit, pageRecords))));
+  const checkUsable = (): void => {
+    if (closed.signal.aborted) throw new LogUnavailable(false);
+    failure.signal.throwIfAborted();
+  };
+  const lengthOf = (stream: Stream): number => (
+    known[stream].told({ length: store.records[stream].length, before: known[stream].length() }));
+  const page = (stream: Stream, from: number, limit: number): LogRecord[] => {
+    lengthOf(stream);
+    const records = store.records[stream].slice(from, from + Math.max(0, Math.min(limit, pageRecords)));
+    const error = known[stream].has(from, records);
+    if (error !== undefined) throw error;
+    return records;
+  };
 
   return {
     async append(stream, records, expected) {
@@ -56,24 +75,29 @@ export function createMemoryLog(store: MemoryStore = createMemoryStore(), option
 
     async read(stream, from, limit) {
       checkPosition(from);
-      if (closed.signal.aborted) throw new LogUnavailable(false);
+      checkUsable();
       return page(stream, from, limit);
     },
 
     async length(stream) {
-      if (closed.signal.aborted) throw new LogUnavailable(false);
-      return store.records[stream].length;
+      checkUsable();
+      return lengthOf(stream);
     },
 
     async* follow(stream, from, signal) {
       checkPosition(from);
-      const ended = AbortSignal.any([signal, closed.signal]);
+      const ended = AbortSignal.any([signal, closed.signal, failure.signal]);
+      let previous: string | undefined;
       for (let next = from; !ended.aborted;) {
         const batch = page(stream, next, pageRecords);
+        const before = store.records[stream][next - 1]?.id;
+        if (previous !== undefined && before !== previous) throw failure.found(replaced(stream, next - 1));
         next += batch.length;
+        previous = batch.at(-1)?.id ?? before;
         if (batch.length > 0) yield batch;
         else await store.grown.wait(ended, WAIT_MS);
       }
+      if (!signal.aborted && !closed.signal.aborted) failure.signal.throwIfAborted();
     },
 
     async close() {
@@ -83,11 +107,12 @@ export function createMemoryLog(store: MemoryStore = createMemoryStore(), option
   };
 }
 
-/** Writes the batch at exactly `at`, if the stream ends there, or finds the batch there. */
-function attemptIn({ records: streams, grown }: MemoryStore, { stream, records, at }: {
-  stream: Stream; records: readonly NewRecord[]; at: number;
+/** Writes the batch at exactly `at`, if the stream ends there, or finds the batch there; but only if the store has the newest known record. */
+function attemptIn({ records: streams, grown }: MemoryStore, { stream, records, at, newest }: Pick<Place, 'at' | 'newest'> & {
+  readonly stream: Stream; readonly records: readonly NewRecord[];
 }): Attempted {
   const stored = streams[stream];
+  if (newest !== undefined && stored[newest.position]?.id !== newest.id) return { first: LOST, length: stored.length, written: false };
   if (at !== stored.length) {
     const found = records.every(({ id }, i) => stored[at + i]?.id === id);
     return { first: found ? at : TAKEN, length: stored.length, written: false };

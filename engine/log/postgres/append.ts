@@ -1,6 +1,6 @@
 /** Attempts to append a batch to a stream in Postgres, over a connection for that stream only. */
 import type { NewRecord, Stream } from '../log.js';
-import { AttemptFailed, TAKEN, type Attempt, type Attempted } from '../appender.js';
+import { AttemptFailed, LOST, TAKEN, type Attempt, type Attempted } from '../appender.js';
 import { encodeData, encodeIds } from './binary.js';
 import { canPass, isDiskFull, isStatementError, soleRow, type Connection } from './connection.js';
 import { APPEND_BATCH, STREAM_NUMBERS } from './schema.js';
@@ -9,12 +9,13 @@ import { APPEND_BATCH, STREAM_NUMBERS } from './schema.js';
 export function attemptsOf(stream: Stream, connection: Connection, records: readonly NewRecord[]): Attempt {
   const batch = [STREAM_NUMBERS[stream], encodeIds(records), encodeData(records)];
 
-  return async ({ at, exactly, timeoutMs }) => {
+  return async ({ at, exactly, timeoutMs, newest }) => {
     let sent = false;
     try {
       const client = await connection.get();
       sent = true;
-      const query = { name: 'log_append', text: APPEND_BATCH, values: [...batch, at, exactly], rowMode: 'array' as const, query_timeout: timeoutMs };
+      const values = [...batch, at, exactly, newest?.position ?? null, newest?.id ?? null];
+      const query = { name: 'log_append', text: APPEND_BATCH, values, rowMode: 'array' as const, query_timeout: timeoutMs };
       const { rows } = await client.query<Row>(query);
       return answerOf(soleRow(rows));
     } catch (error) {
@@ -27,8 +28,8 @@ export function attemptsOf(stream: Stream, connection: Connection, records: read
   };
 }
 
-type Row = [first: string | null, length: string, written: boolean | null];
+type Row = [first: string | null, length: string, written: boolean | null, lost: boolean | null];
 
-function answerOf([first, length, written]: Row): Attempted {
-  return { first: first === null ? TAKEN : Number(first), length: Number(length), written: written === true };
+function answerOf([first, length, written, lost]: Row): Attempted {
+  return { first: lost === true ? LOST : first === null ? TAKEN : Number(first), length: Number(length), written: written === true };
 }

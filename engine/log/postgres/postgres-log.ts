@@ -2,9 +2,10 @@
 import pg from 'pg';
 import { checkAppend, checkPosition } from '../append-check.js';
 import { createAppender } from '../appender.js';
-import { LogUnavailable, type Log, type Stream } from '../log.js';
+import { createHandleFailure, readOverlapping, type HandleFailure } from '../known.js';
+import { BrokenSequence, LogUnavailable, type Log, type LogRecord, type Stream } from '../log.js';
 import { onceMore, readUntilAborted } from '../reading.js';
-import { createTail, PAGE_RECORDS } from '../tail.js';
+import { createTail, PAGE_RECORDS, type ReadPage, type Tail } from '../tail.js';
 import { attemptsOf } from './append.js';
 import { canPass, clientConfig, createConnection, soleRow, type ConnectionOptions } from './connection.js';
 import { readPage } from './read.js';
@@ -20,6 +21,8 @@ export interface PostgresLogOptions {
   readonly attemptTimeoutMs?: number;
   /** A waiting follower reads the store this often, in case a wake-up was lost. Default 1 s. */
   readonly pollMs?: number;
+  /** Called once, when the store has lost records: the handle is of no use any more, and whoever has relied on it must stop. */
+  readonly failed?: (error: Error) => void;
 }
 
 const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
@@ -38,11 +41,12 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
   // pg.Pool handles errors of idle clients only. The error of a busy client rejects its query, and the client emits it as well.
   pool.on('connect', (client) => { client.on('error', () => undefined); });
   const closed = new AbortController();
+  const failure = createHandleFailure(options.failed);
 
   const perStream = async <T>(make: (stream: Stream) => T | Promise<T>): Promise<Record<Stream, T>> => (
     { commands: await make('commands'), outcomes: await make('outcomes') });
   const tails = await perStream(async (stream) => (
-    createTail({ stream, pollMs, length: await onceMore(() => lengthOf(pool, stream), canPass) })));
+    createTail({ stream, pollMs, failure, ...await onceMore(() => lengthOf(pool, stream), canPass) })));
   const signals = createSignals({
     connection: connectionOptions('signals'),
     grown: (stream, length) => { tails[stream].grown(length); },
@@ -52,7 +56,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
   const appenders = await perStream((stream) => createAppender({
     stream, unknownAfterMs, attemptTimeoutMs,
     attemptsOf: (records) => attemptsOf(stream, connections[stream], records),
-    length: tails[stream].length,
+    length: tails[stream].length, newest: tails[stream].newest, failure,
     appended({ first, records, length, written }) {
       // A batch that was already stored keeps its stored bytes: followers read them from the store.
       if (written) tails[stream].push(first, records);
@@ -61,22 +65,20 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
     },
   }));
 
+  const reader = createReader({ pool, tails, failure });
   return {
     async append(stream, records, expected) {
       checkAppend(records, expected);
       return await appenders[stream].append(records, expected);
     },
-    async read(stream, from, limit) {
-      checkPosition(from);
-      return await onceMore(() => readPage(pool, stream, from, Math.min(limit, PAGE_RECORDS)), canPass);
-    },
-    length: (stream) => onceMore(() => lengthOf(pool, stream), canPass),
+    read: reader.read,
+    length: reader.length,
     follow(stream, from, signal) {
       checkPosition(from);
       signals.listen();
       const ended = AbortSignal.any([signal, closed.signal]);
-      const readFrom = (next: number) => readUntilAborted(() => readPage(pool, stream, next, PAGE_RECORDS), ended, canPass);
-      return tails[stream].follow(from, ended, readFrom);
+      const read: ReadPage = (next, previous) => readUntilAborted(() => reader.pageAfter(stream, next, previous), ended, canPass);
+      return tails[stream].follow(from, ended, read);
     },
     async close() {
       closed.abort();
@@ -86,6 +88,32 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Log>
       }));
       await signals.close();
       if (!pool.ended) await pool.end();
+    },
+  };
+}
+
+/** Reads that compare what they get with what the handle knows. */
+function createReader({ pool, tails, failure }: { pool: pg.Pool; tails: Readonly<Record<Stream, Tail>>; failure: HandleFailure }) {
+  async function length(stream: Stream): Promise<number> {
+    failure.signal.throwIfAborted();
+    const before = tails[stream].length();
+    return tails[stream].told({ before, ...await onceMore(() => lengthOf(pool, stream), canPass) });
+  }
+  return {
+    length,
+    async read(stream: Stream, from: number, limit: number): Promise<LogRecord[]> {
+      checkPosition(from);
+      failure.signal.throwIfAborted();
+      const before = tails[stream].length();
+      const records = await onceMore(() => readPage(pool, stream, { from, limit: Math.min(limit, PAGE_RECORDS) }), canPass);
+      tails[stream].seen(from, records);
+      if (records.length === 0 && limit > 0 && from < before) throw new BrokenSequence(stream, from, await length(stream));
+      return records;
+    },
+    /** As ReadPage: the data of the record before is left out. */
+    pageAfter(stream: Stream, from: number, previous: string | undefined): Promise<readonly LogRecord[]> {
+      const read = (first: number) => readPage(pool, stream, { from: first, limit: PAGE_RECORDS, dataFrom: from });
+      return from === 0 ? read(0) : readOverlapping({ stream, from, previous, failure, read, length: () => length(stream) });
     },
   };
 }
@@ -107,7 +135,9 @@ async function createSchema(options: ConnectionOptions): Promise<void> {
   }
 }
 
-async function lengthOf(pool: pg.Pool, stream: Stream): Promise<number> {
-  const { rows } = await pool.query<[string]>({ name: 'log_length', text: LENGTH, values: [STREAM_NUMBERS[stream]], rowMode: 'array' });
-  return Number(soleRow(rows)[0]);
+async function lengthOf(pool: pg.Pool, stream: Stream): Promise<{ readonly length: number; readonly isStandby: boolean }> {
+  const query = { name: 'log_length', text: LENGTH, values: [STREAM_NUMBERS[stream]], rowMode: 'array' as const };
+  const { rows } = await pool.query<[length: string, isStandby: boolean]>(query);
+  const [length, isStandby] = soleRow(rows);
+  return { length: Number(length), isStandby };
 }

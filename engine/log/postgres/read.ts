@@ -9,13 +9,21 @@ import { copyPage, STREAM_NUMBERS } from './schema.js';
 
 const PAGE_BYTES = 4 * 1024 * 1024;
 
+export interface PageRange {
+  readonly from: number;
+  readonly limit: number;
+  /** Records before this position come without their data. Default: all come with them. */
+  readonly dataFrom?: number;
+}
+
 /** Records from `from` on, at most `limit` and about 4 MB; empty at the end of the stream. Throws BrokenSequence at a gap. */
-export async function readPage(pool: pg.Pool, stream: Stream, from: number, limit: number): Promise<LogRecord[]> {
+export async function readPage(pool: pg.Pool, stream: Stream, range: PageRange): Promise<LogRecord[]> {
+  const { from, limit } = range;
   if (limit <= 0) return [];
   const client = await pool.connect();
   let bytes: Buffer;
   try {
-    bytes = await copyOut(client, copyPage({ stream: STREAM_NUMBERS[stream], from, limit, maxBytes: PAGE_BYTES }));
+    bytes = await copyOut(client, copyPage({ stream: STREAM_NUMBERS[stream], maxBytes: PAGE_BYTES, ...range }));
   } catch (error) {
     client.release(true);
     throw error;

@@ -40,18 +40,29 @@ const RANGE = 4_000;
  * written: true when this call wrote the batch; false when the batch was already there, perhaps with other data; null when the batch is
  * not there and never will be, because other records have the position or the whole range.
  *
- * log.append and log.append_once, the functions of earlier versions, stay for processes of those versions: they take the same lock.
+ * lost: true when the log does not have the record that the caller knows, at its position; then nothing is written. The lookup is under the
+ * lock, so that no failover or restore comes between it and the append; one per call, in the page of the index that the insert needs next.
+ *
+ * log.append, log.append_once and log.append_at, the functions of earlier versions, stay for processes of those versions: they take the same
+ * lock.
  */
 const APPEND = `
-create or replace function log.append_at(
-  of_stream smallint, ids uuid[], datas bytea[], wanted bigint, exactly boolean,
-  out first_position bigint, out stream_length bigint, out written boolean
+create or replace function log.append_after(
+  of_stream smallint, ids uuid[], datas bytea[], wanted bigint, exactly boolean, known_position bigint, known_id uuid,
+  out first_position bigint, out stream_length bigint, out written boolean, out lost boolean
 ) language plpgsql as $$
 declare
   added constant int := cardinality(ids);
   last_position constant bigint := wanted + case when exactly then 0 else ${RANGE} end;
 begin
   select s.length into strict stream_length from log.streams s where s.stream = of_stream for update;
+  if known_position is not null then
+    perform from log.records r where r.stream = of_stream and r.position = known_position and r.id = known_id;
+    lost := not found;
+    if lost then
+      return;
+    end if;
+  end if;
   if stream_length <> wanted then
     first_position := log.find(of_stream, ids, wanted, least(stream_length, last_position + 1));
     if first_position is not null then
@@ -112,27 +123,30 @@ export const CREATE_SCHEMA = [
   STREAMS, STREAM_ROWS, RECORDS, IDS, FIND, APPEND, GRANTS, 'commit',
 ].join(';\n');
 
-/** Parameters: stream, ids, data, position, whether exactly at that position. */
-export const APPEND_BATCH = 'select first_position, stream_length, written from log.append_at($1, $2, $3, $4, $5)';
+/** Parameters: stream, ids, data, position, whether exactly at that position, position and id of the newest known record or nulls. */
+export const APPEND_BATCH = 'select first_position, stream_length, written, lost from log.append_after($1, $2, $3, $4, $5, $6, $7)';
 
 /**
- * A page as a COPY. The record that exceeds `maxBytes` is the last one, so a large record cannot make a page empty. COPY takes no
- * parameters: the arguments are checked numbers.
+ * A page as a COPY. The record that exceeds `maxBytes` is the last one, so a large record cannot make a page empty. The data of records before
+ * `dataFrom` are left out. COPY takes no parameters: the arguments are checked numbers.
  */
-export function copyPage({ stream, from, limit, maxBytes }: {
-  stream: number; from: number; limit: number; maxBytes: number;
+export function copyPage({ stream, from, limit, maxBytes, dataFrom = from }: {
+  stream: number; from: number; limit: number; maxBytes: number; dataFrom?: number;
 }): string {
   return `copy (
     select position, id, data from (
-      select position, id, data,
-        sum(octet_length(data)) over (order by position rows unbounded preceding) - octet_length(data) as before
-      from log.records
-      where stream = ${stream}::smallint and position >= ${from} and position < ${from + limit}
+      select position, id, data, sum(octet_length(data)) over (order by position rows unbounded preceding) - octet_length(data) as before
+      from (
+        select position, id, ${dataFrom > from ? `case when position >= ${dataFrom} then data else '' end as ` : ''}data
+        from log.records
+        where stream = ${stream}::smallint and position >= ${from} and position < ${from + limit}
+      ) asked
     ) page where before < ${maxBytes}
   ) to stdout (format binary)`;
 }
 
-export const LENGTH = 'select length from log.streams where stream = $1';
+/** A standby may have fewer records than the server that takes the appends. */
+export const LENGTH = 'select length, pg_is_in_recovery() from log.streams where stream = $1';
 
 /** The channel of the messages `STREAM LENGTH`. */
 export const CHANNEL = 'prediction_exchange_log';

@@ -1,6 +1,6 @@
 /** What the relayer's desk reads and writes of the history: through the replica, and with commands of its own. */
 import type { RelayHistory } from '../../../command/relayer/desk.js';
-import { LogUnavailable, type Log } from '../../../engine/log/log.js';
+import { LogUnavailable, RecordsLost, type Log } from '../../../engine/log/log.js';
 import { encodeCommand } from '../../../engine/records/codec.js';
 import { RequestError } from '../../../engine/records/errors.js';
 import { writerIds } from '../../../engine/records/writer-ids.js';
@@ -24,11 +24,13 @@ export function relayHistory(chainId: number, { log, writerId, replica, watch }:
     catchUp: () => watch.catchUp(),
     async record(command) {
       try {
-        const position = await log.append('commands', [{ id: idOf(commands++), data: encodeCommand(command) }]);
-        const { events } = await replica.outcomeOf(position);
+        const record = { id: idOf(commands++), data: encodeCommand(command) };
+        const position = await log.append('commands', [record]);
+        const { events } = await replica.outcomeOf(position, record.id);
         return { position, taken: events.every(({ type }) => type !== 'CommandRejected') };
       } catch (error) {
         if (error instanceof LogUnavailable) throw new RequestError('relay_unavailable', 'the log does not answer');
+        if (error instanceof RecordsLost) throw new RequestError('relay_unavailable', 'the log has lost records');
         throw error;
       }
     },
