@@ -125,7 +125,7 @@ describe('the exchange on a disk that fills up', () => {
     assert.match(String(detail), /^the disk of DATA_DIR \(.+\) has 499 MB free and needs 500 MB$/);
     assert.equal(retryAfterS, 30);
     assert.deepEqual([(await readiness(exchange)).status, (await readiness(exchange)).reasons], [503, [`orders are refused: ${String(detail)}`]]);
-    assert.match((await exchange.request('GET', '/metrics')).text, /^exchange_disk_free_bytes 499000000$/m);
+    assert.match((await exchange.request('GET', '/metrics')).text, /^exchange_disk_free_bytes\{directory="DATA_DIR"\} 499000000$/m);
     const headers = await cancelHeaders(exchange.signing, alice, { orderHash });
     assert.equal((await exchange.request('DELETE', `/api/v1/orders/${orderHash}?marketId=${exchange.rain.id}`, { headers })).status, 200);
 
