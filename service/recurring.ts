@@ -3,6 +3,7 @@
  * it does not come any more. Without this, a database that is away fills the log, since every request and every attempt to connect fails.
  */
 import type { Logger } from './logger.js';
+import { createGate } from './repeats.js';
 
 export interface RecurringOptions {
   readonly logger: Pick<Logger, 'warn' | 'info'>;
@@ -16,46 +17,27 @@ export interface RecurringOptions {
 /** Takes the text of each error. */
 export type Recurring = (error: string) => void;
 
-const FIRST_INTERVAL_MS = 10_000;
-const LONGEST_INTERVAL_MS = 600_000;
 /** Without an error for this long, it is over. */
-export const QUIET_MS = 15_000;
-/** Different errors that are remembered: of more, such as with an id in each, none would be told apart. */
-const MAX_ERRORS = 20;
-const OTHERS = 'various errors';
+const QUIET_MS = 15_000;
 
-interface Told {
-  atMs: number;
-  nextMs: number;
-  /** Not told yet. */
-  times: number;
-}
-
+/** For what tells of each failure, and never of a success. */
 export function createRecurring({ logger, what, now = () => performance.now(), after = unreferenced }: RecurringOptions): Recurring {
-  const told = new Map<string, Told>();
-  let latestMs = 0;
+  const gate = createGate(now);
+  let latestMs: number | undefined;
 
   const lookWhetherOver = (): void => {
-    const quietMs = now() - latestMs;
+    const quietMs = now() - (latestMs ?? 0);
     if (quietMs < QUIET_MS) return after(QUIET_MS - quietMs, lookWhetherOver);
-    told.clear();
+    latestMs = undefined;
+    gate.open();
     logger.info(`${what}: no error for ${QUIET_MS / 1_000} s`);
   };
 
   return (error) => {
+    if (latestMs === undefined) after(QUIET_MS, lookWhetherOver);
     latestMs = now();
-    if (told.size === 0) after(QUIET_MS, lookWhetherOver);
-    const key = told.has(error) || told.size < MAX_ERRORS ? error : OTHERS;
-    const known = told.get(key);
-    if (known === undefined) {
-      told.set(key, { atMs: latestMs, nextMs: FIRST_INTERVAL_MS, times: 0 });
-      logger.warn({ error }, what);
-      return;
-    }
-    known.times += 1;
-    if (latestMs - known.atMs < known.nextMs) return;
-    logger.warn({ error, times: known.times }, what);
-    told.set(key, { atMs: latestMs, nextMs: Math.min(known.nextMs * 2, LONGEST_INTERVAL_MS), times: 0 });
+    const times = gate.pass(error);
+    if (times !== undefined) logger.warn({ error, ...times === 0 ? {} : { times: times + 1 } }, what);
   };
 }
 

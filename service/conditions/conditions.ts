@@ -80,7 +80,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     throw error;
   });
   await disk.look();
-  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look(), disk.look()]); }, lookEveryMs).unref();
+  const tellSilence = silenceOf(databases.log, report);
+  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellSilence), disk.look()]); }, lookEveryMs).unref();
   const used = databasesOf(roles);
   const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
   const stamps = STAMPING.some((role) => roles.has(role));
@@ -89,10 +90,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     clock,
     isAway: (name) => databases.of(name).latest()?.answers === false,
     admit(what) {
-      const latest = databases.log.latest();
-      if (latest?.answers === false && databases.log.sinceSuccessMs() > SILENT_AFTER_MS) {
-        throw new RequestError('unavailable', `the log does not answer (${latest.error}); the request was not accepted`);
-      }
+      const silence = errorOfSilence(databases.log);
+      if (silence !== undefined) throw new RequestError('unavailable', `the log does not answer (${silence}); the request was not accepted`);
       if (what !== 'order') return;
       const shortage = disk.shortage();
       if (shortage !== undefined) throw new RequestError('disk_full', shortage, [], { retryAfterS: DISK_RETRY_S });
@@ -129,6 +128,24 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
       clearInterval(timer);
       await databases.close();
     },
+  };
+}
+
+/** Why the log has been silent for so long that requests are refused at once; undefined while they may wait. */
+function errorOfSilence(log: Probe<unknown>): string | undefined {
+  const latest = log.latest();
+  return latest?.answers === false && log.sinceSuccessMs() > SILENT_AFTER_MS ? latest.error : undefined;
+}
+
+/** Tells once that the log is silent, and once that it answers again. */
+function silenceOf(log: Probe<unknown>, report: (level: 'info' | 'error', fields: object, message: string) => void): () => void {
+  let wasSilent = false;
+  return () => {
+    const error = errorOfSilence(log);
+    if ((error !== undefined) === wasSilent) return;
+    wasSilent = error !== undefined;
+    if (wasSilent) report('error', { error }, 'the log does not answer: orders are refused');
+    else report('info', {}, 'the log answers again');
   };
 }
 

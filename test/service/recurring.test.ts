@@ -1,5 +1,6 @@
 /** What fails again and again is told at once, then ever more rarely with a count, and once that it is over. */
 import assert from 'node:assert/strict';
+import { createLogger, reportTo } from '../../service/logger.js';
 import { createRecurring } from '../../service/recurring.js';
 
 function scene() {
@@ -63,5 +64,19 @@ describe('service: what recurs', () => {
     const before = process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
     createRecurring({ what: 'x', logger: { warn: () => undefined, info: () => undefined } })('failed');
     assert.equal(process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length, before);
+  });
+
+  it('is told of workers as seldom, when two troubles come in turns; a note opens the way for the next ones, and an alarm is always told', () => {
+    const lines: string[] = [];
+    let nowMs = 0;
+    const report = reportTo(createLogger({ logLevel: 'info' }, { write: (line) => { lines.push((JSON.parse(line) as { msg: string }).msg); } }), () => nowMs);
+    // A turn per second for 35 seconds.
+    for (let n = 0; n < 35; n++) {
+      report('trouble', n % 2 === 0 ? 'the lane waits: reset' : 'the lane waits: refused');
+      nowMs += 1_000;
+    }
+    assert.deepEqual(lines, Array.from({ length: 3 }, () => ['the lane waits: reset', 'the lane waits: refused']).flat(), 'at 0, 10 and 30 seconds');
+    for (const [level, text] of [['note', 'goes on'], ['trouble', 'the lane waits: reset'], ['alarm', 'act'], ['alarm', 'act']] as const) report(level, text);
+    assert.deepEqual(lines.slice(6), ['goes on', 'the lane waits: reset', 'act', 'act']);
   });
 });
