@@ -8,6 +8,7 @@ import type { Chain, Contracts } from '../../command/chain/chain.js';
 import { ChainId, Position, record } from '../../engine/records/fields.js';
 import { ADDRESS, isAddress, isBytes32 } from '../../engine/records/hex.js';
 import { faultFinder } from '../../engine/records/schema.js';
+import { KEY_FORMAT, privateKeyIn } from './private-key.js';
 
 /** A chain with its nodes and key. */
 export interface ChainOfFile {
@@ -291,20 +292,9 @@ async function readKey(at: string, source: unknown, reading: Reading): Promise<s
   }
   const text = await readSource(at, source, reading, SOURCES);
   if (text === undefined) return '';
-  const key = `0x${text.replace(/^0x/, '').toLowerCase()}`;
-  if (isBytes32(key) && isKey(key)) return key;
-  reading.fault(at, `the text there is not a key: expected 64 hex digits, with or without 0x, but found ${text.length} characters`);
-  return '';
-}
-
-/** Whether 32 bytes are a private key: zero, and numbers from the curve's order on, are not. */
-function isKey(key: string): boolean {
-  try {
-    computeAddress(key);
-    return true;
-  } catch {
-    return false;
-  }
+  const key = privateKeyIn(text);
+  if (key === undefined) reading.fault(at, `the text there is not a key: expected ${KEY_FORMAT}, but found ${text.length} characters`);
+  return key ?? '';
 }
 
 /** The text at the place that a source names; undefined if there is a fault. */
