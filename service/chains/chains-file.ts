@@ -260,7 +260,16 @@ export function hasRightChecksum(address: string): boolean {
 async function readRpcUrl(at: string, source: unknown, reading: Reading): Promise<string> {
   const url = typeof source === 'string' ? source : await readSource(at, source, reading, `${SOURCES}, or the URL itself if it holds no secret`);
   if (url !== undefined && !isHttpUrl(url)) reading.fault(at, NO_HTTP_URL);
+  else if (typeof source === 'string' && holdsSecret(source)) {
+    reading.fault(at, `the URL has a password or what looks like a key, and this file may be copied, shared and committed: ${SOURCES}. Replace a key that was in such a file`);
+  }
   return url ?? '';
+}
+
+/** Whether a URL has a user, a password, or what providers' keys look like: a long word with digits in the path or the query. */
+function holdsSecret(url: string): boolean {
+  const { username, password, pathname, searchParams } = new URL(url);
+  return username !== '' || password !== '' || [...pathname.split('/'), ...searchParams.values()].some((word) => /^(?=.*\d)[\w-]{20,}$/.test(word));
 }
 
 const NO_HTTP_URL = 'is not an http or https URL';
