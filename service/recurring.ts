@@ -1,6 +1,7 @@
 /**
- * Log lines about what fails again and again: each error is told at once, then at growing intervals with how often it came, and at last once that
- * it does not come any more. Without this, a database that is away fills the log, since every request and every attempt to connect fails.
+ * Log lines about what fails again and again: each error is told at once, then at growing intervals with how often it
+ * came, and at last once that it does not come any more. Without this, a database that is away fills the log, since every
+ * request and every attempt to connect fails.
  */
 import type { Logger } from './logger.js';
 import { createGate } from './repeats.js';

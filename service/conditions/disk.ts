@@ -1,6 +1,6 @@
 /**
- * Watches the free space of every disk that a process writes to: order intake stops before one is full, and resumes when there is room again.
- * Directories on one file system count once.
+ * Watches the free space of every disk that a process writes to: order intake stops before one is full, and resumes when
+ * there is room again. Directories on one file system count once.
  */
 import { stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -37,7 +37,8 @@ export interface Directory {
 /** Where a process writes. Each may be a disk of its own; one that is not there yet is on the disk of DATA_DIR. */
 export function directoriesOf(dataDir: string): readonly Directory[] {
   const path = resolve(dataDir);
-  return [{ name: 'DATA_DIR', path }, ...['postgres', 'chain', 'snapshots'].map((below) => ({ name: `DATA_DIR/${below}`, path: join(path, below) }))];
+  const folders = ['postgres', 'chain', 'snapshots'].map((below) => ({ name: `DATA_DIR/${below}`, path: join(path, below) }));
+  return [{ name: 'DATA_DIR', path }, ...folders];
 }
 
 export interface DiskWatch {
@@ -60,6 +61,8 @@ export interface DiskOptions {
 /** Orders are taken again when this many times the minimum is free, so that intake does not flicker at the minimum. */
 const RESUME_AT = 1.25;
 
+const NEARLY_FULL = 'the disk is nearly full: orders are refused until there is more space; cancels are still taken';
+
 /** Whether the disk counts as short of space: from below the minimum until above 1.25 times the minimum. */
 export function isShort(wasShort: boolean, freeBytes: number, minFreeBytes: number): boolean {
   return freeBytes < (wasShort ? minFreeBytes * RESUME_AT : minFreeBytes);
@@ -71,17 +74,19 @@ export function watchDisks({ directories, minFreeBytes, spaceOf: measure, report
   return {
     shortage() {
       const found = measured.find(({ name }) => short.has(name));
-      return found === undefined ? undefined : `${placeOf(found)} has ${megabytes(found.freeBytes)} MB free and needs ${megabytes(minFreeBytes)} MB`;
+      if (found === undefined) return undefined;
+      return `${placeOf(found)} has ${megabytes(found.freeBytes)} MB free and needs ${megabytes(minFreeBytes)} MB`;
     },
     disks: () => measured.map(({ name, freeBytes }) => ({ directory: name, freeBytes, minFreeBytes })),
     async look() {
       measured = await measureEach(directories, measure, measured);
       const wasShort = short;
-      short = new Set(measured.filter(({ name, freeBytes }) => isShort(wasShort.has(name), freeBytes, minFreeBytes)).map(({ name }) => name));
+      const shortNow = measured.filter(({ name, freeBytes }) => isShort(wasShort.has(name), freeBytes, minFreeBytes));
+      short = new Set(shortNow.map(({ name }) => name));
       for (const { name, path, freeBytes } of measured) {
         const fields = { directory: name, path, freeBytes, minFreeBytes };
-        if (short.has(name) && !wasShort.has(name)) report('error', fields, 'the disk is nearly full: orders are refused until there is more space; cancels are still taken');
-        if (!short.has(name) && wasShort.has(name)) report('info', fields, 'the disk has space again: orders are taken');
+        if (short.has(name) === wasShort.has(name)) continue;
+        if (short.has(name)) report('error', fields, NEARLY_FULL); else report('info', fields, 'the disk has space again: orders are taken');
       }
     },
   };
@@ -90,7 +95,9 @@ export function watchDisks({ directories, minFreeBytes, spaceOf: measure, report
 interface Measured extends Directory, Space {}
 
 /** Each file system once. One that does not tell its space now keeps what it told last. */
-async function measureEach(directories: readonly Directory[], measure: SpaceOf, before: readonly Measured[]): Promise<readonly Measured[]> {
+async function measureEach(
+  directories: readonly Directory[], measure: SpaceOf, before: readonly Measured[],
+): Promise<readonly Measured[]> {
   const all = await Promise.all(directories.map(async (directory) => (
     await measure(directory.path).then((space) => ({ ...directory, ...space }), () => before.find(({ name }) => name === directory.name)))));
   const devices = new Set<number>();

@@ -1,4 +1,4 @@
-/** Chains that the tool knows: their names, whether their money has value, and where UMA has its Optimistic Oracle V3. Any other chain works too. */
+/** Chains that the tool knows: their names, whether their money has value, and where UMA has its oracle there. */
 
 export interface KnownChain {
   readonly chainId: number;
@@ -30,7 +30,10 @@ export function knownChain(chainId: number): KnownChain | undefined {
 
 /** A line per chain, for --help. */
 export function knownChainsText(): string {
-  const lines = KNOWN_CHAINS.map(({ chainId, name, testnet, oracle }) => (
-    `  ${String(chainId).padEnd(10)}${name.padEnd(17)}${(testnet ? 'testnet' : 'money has value').padEnd(17)}${oracle ?? 'no oracle known'}`));
-  return ['Known chains, with UMA\'s Optimistic Oracle V3 as UMA publishes it. Any other chain with EIP-1559 works too.', ...lines].join('\n');
+  const lines = KNOWN_CHAINS.map(({ chainId, name, testnet, oracle = 'no oracle known' }) => {
+    const money = testnet ? 'testnet' : 'money has value';
+    return `  ${String(chainId).padEnd(10)}${name.padEnd(17)}${money.padEnd(17)}${oracle}`;
+  });
+  const head = 'Known chains, with UMA\'s Optimistic Oracle V3 as UMA publishes it. Any other chain with EIP-1559 works too.';
+  return [head, ...lines].join('\n');
 }

@@ -1,5 +1,7 @@
-/** Checks an oracle that is there already: whether it is UMA's Optimistic Oracle V3, takes the collateral, and takes the bond of the markets. */
-import { AbiCoder, Interface, ZeroAddress, ZeroHash, encodeBytes32String, formatUnits, toUtf8Bytes, type InterfaceAbi } from 'ethers';
+/** Checks an oracle that is there already: it is UMA's Optimistic Oracle V3, and takes the collateral and the bond. */
+import {
+  AbiCoder, Interface, ZeroAddress, ZeroHash, encodeBytes32String, formatUnits, toUtf8Bytes, type InterfaceAbi,
+} from 'ethers';
 import { RpcError, type Rpc } from '../../command/chain/chain.js';
 import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
 import { knownChain } from './known-chains.js';
@@ -40,7 +42,8 @@ const ORACLE = new Interface(optimisticOracle.abi as InterfaceAbi);
 /** What only UMA's own oracle has. */
 const UMA = new Interface([
   'function syncUmaParams(bytes32 identifier, address currency)', 'function finder() view returns (address)',
-  'function burnedBondPercentage() view returns (uint256)', 'function getImplementationAddress(bytes32 name) view returns (address)',
+  'function burnedBondPercentage() view returns (uint256)',
+  'function getImplementationAddress(bytes32 name) view returns (address)',
   'function computeFinalFee(address currency) view returns (uint256)',
 ]);
 const ONE = 10n ** 18n;
@@ -48,12 +51,15 @@ const ONE = 10n ** 18n;
 /** What is wrong with the oracle or the bond; empty when both can be used. */
 export async function oracleProblems(check: OracleCheck): Promise<string[]> {
   const { rpc, oracle, collateral, say } = check;
-  if (await rpc.request<string>('eth_getCode', [oracle, 'latest']) === '0x') return [`--oracle: there is no contract at ${oracle}`];
+  const code = await rpc.request<string>('eth_getCode', [oracle, 'latest']);
+  if (code === '0x') return [`--oracle: there is no contract at ${oracle}`];
   const missing = await missingFunctions(check);
-  if (missing.length > 0) return missing.map((method) => `--oracle: the contract at ${oracle} has no ${method}() of UMA's Optimistic Oracle V3`);
+  if (missing.length > 0) {
+    return missing.map((method) => `--oracle: the contract at ${oracle} has no ${method}() of UMA's Optimistic Oracle V3`);
+  }
   const known = knownChain(rpc.chainId)?.oracle;
   if (known !== undefined && known.toLowerCase() !== oracle.toLowerCase()) {
-    say(`--oracle: ${oracle} is not the address that UMA publishes for this chain, which is ${known}: make sure that it is meant`);
+    say(`--oracle: ${oracle} is not the one that UMA publishes for this chain, ${known}: make sure that it is meant`);
   }
   const bonds = await oracleBonds(rpc, oracle, collateral);
   const bond = bondOfMarkets(bonds, check.bond);
@@ -62,7 +68,7 @@ export async function oracleProblems(check: OracleCheck): Promise<string[]> {
   return await bondProblems(check, bonds, bond);
 }
 
-/** The bond that markets are to have: the one that was asked for, else the default, or what the oracle asks for where that is more. */
+/** The bond that markets are to have: as asked for, else the default, or what the oracle asks for where that is more. */
 export function bondOfMarkets(bonds: OracleBonds, asked: bigint | undefined): bigint {
   const needed = neededOf(bonds);
   return asked ?? (needed > DEFAULT_BOND ? needed : DEFAULT_BOND);
@@ -79,13 +85,15 @@ export async function oracleBonds(rpc: Rpc, oracle: string, collateral: string):
   const store = await view(UMA, finder, 'getImplementationAddress', encodeBytes32String('Store')) as string | undefined;
   const fee = store === undefined ? undefined : await view(UMA, store, 'computeFinalFee', collateral) as bigint | undefined;
   const burned = await view(UMA, oracle, 'burnedBondPercentage') as bigint | undefined ?? 0n;
-  return { minimum: String(minimum), sync, ...fee === undefined || burned === 0n ? {} : { minimumAfterSync: String(fee * ONE / burned) } };
+  const isTold = fee !== undefined && burned > 0n;
+  return { minimum: String(minimum), sync, ...isTold ? { minimumAfterSync: String(fee * ONE / burned) } : {} };
 }
 
 /** Says that the oracle does not know UMA's present fee; undefined when it does, or does not tell. */
 export function staleText({ minimum, minimumAfterSync, sync }: OracleBonds): string | undefined {
   if (sync === undefined || minimumAfterSync === undefined || minimumAfterSync === minimum) return undefined;
-  return `the oracle does not know UMA's present final fee: it asks for a bond of ${bondText(minimum)} now, and of ${bondText(minimumAfterSync)} after syncUmaParams. `
+  const [now, after] = [bondText(minimum), bondText(minimumAfterSync)];
+  return `the oracle does not know UMA's present final fee: it asks for a bond of ${now} now, and of ${after} after syncUmaParams. `
     + `Anybody may call it, and somebody should before outcomes are proposed: to ${sync.to} with data ${sync.data}`;
 }
 
@@ -102,8 +110,10 @@ async function bondProblems(check: OracleCheck, bonds: OracleBonds, bond: bigint
   const { rpc, deployer, oracle, collateral, disputeWindowS } = check;
   const needed = neededOf(bonds);
   if (bond < needed) return [`--bond: ${bondText(bond)} is less than the oracle asks for, which is ${bondText(needed)}`];
-  if (bond > MAX_BOND && bond > needed) return [`--bond: ${bondText(bond)} is more than a market may have, which is ${bondText(MAX_BOND)}`];
-  // As the resolver will assert, but without the bond: the oracle looks at currency, identifier and bond before it takes the bond.
+  if (bond > MAX_BOND && bond > needed) {
+    return [`--bond: ${bondText(bond)} is more than a market may have, which is ${bondText(MAX_BOND)}`];
+  }
+  // As the resolver will assert, but without the bond: the oracle looks at currency, identifier and bond before that.
   const identifier = await viewOf(rpc)(ORACLE, oracle, 'defaultIdentifier');
   const claim = toUtf8Bytes('The outcome is YES');
   const { refusal = '' } = await ask(rpc, { from: deployer, to: oracle, data: ORACLE.encodeFunctionData('assertTruth', [
@@ -112,9 +122,11 @@ async function bondProblems(check: OracleCheck, bonds: OracleBonds, bond: bigint
   const reason = reasonIn(refusal);
   if (reason === undefined) return [];
   if (/too ?low/i.test(reason)) {
-    return [`--bond: the oracle finds ${bondText(bond)} too low (${reason}): give more. What it asks for may have changed: anybody may call its syncUmaParams, and getMinimumBond tells it then`];
+    return [`--bond: the oracle finds ${bondText(bond)} too low (${reason}): give more. What it asks for may have changed: `
+      + 'anybody may call its syncUmaParams, and getMinimumBond tells it then'];
   }
-  return /unsupported/i.test(reason) ? [`--oracle: it refuses assertions with a bond in the collateral ${collateral}: ${reason}`] : [];
+  if (!/unsupported/i.test(reason)) return [];
+  return [`--oracle: it refuses assertions with a bond in the collateral ${collateral}: ${reason}`];
 }
 
 /** The functions of the oracle that the resolver or its users need, and that are not there. */

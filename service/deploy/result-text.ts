@@ -1,4 +1,5 @@
-/** What `npm run deploy` says at its end: what there is now, how to start the exchange with it, and what is still to be done. */
+/** What `npm run deploy` says at its end: what there is, how to start the exchange with it, and what is to be done. */
+import type { Contracts } from '../../command/chain/chain.js';
 import { ACCEPT_HAND_OVER, checksummed, type Deployment, type Planned } from './deploy.js';
 import { bondText, staleText } from './oracle.js';
 
@@ -6,7 +7,7 @@ export function resultText(deployment: Deployment): string {
   const { chain: { chainId, name, startBlock, contracts }, roles, verification } = deployment;
   return [
     `The contracts are on chain ${chainId} (${name}) from block ${startBlock} on, and are as they should be:`,
-    ...Object.entries(contracts).map(([contract, address]: [string, string]) => `  ${contract} ${checksummed(address)}`),
+    ...contractLines(contracts),
     ...roles.map(({ contract, role, holder }) => `  ${holder} has ${role} of ${contract}`),
     `Block explorers verify the contracts by ${verification}: contracts.json there says how.`,
     '', ...startLines(deployment), '', ...marketLines(deployment), '', ...administrationLines(deployment),
@@ -21,7 +22,8 @@ function startLines({ chainsFile, variables, deployer, chain: { testnet } }: Dep
     return `the private key of ${keyOf}${isDeployers}, for the process with the role lane alone`;
   };
   return [
-    `To start the exchange with the chains file ${chainsFile}, which holds no secret, set what it names, and give each of the keys some of the chain's coin:`,
+    `To start the exchange with the chains file ${chainsFile}, which holds no secret, set what it names, and give each `
+    + 'of the keys some of the chain\'s coin:',
     ...variables.map(({ name, keyOf }) => `  export ${`${name}=…`.padEnd(width + 2)}  # ${holds(keyOf)}`),
     `  CHAINS=${chainsFile} ${testnet ? '' : 'DATABASE_URL=postgresql://… '}npm start`,
     'docs/operations.md has containers and systemd units, and docs/chains-file.md says how keys are put into files instead.',
@@ -31,18 +33,24 @@ function startLines({ chainsFile, variables, deployer, chain: { testnet } }: Dep
 function marketLines({ roles, variables, bond, oracle, chain: { chainId } }: Deployment): string[] {
   const creator = roles.find(({ role }) => role === 'CREATOR_ROLE')?.holder ?? '';
   const [node] = variables;
+  const asked = '--key-file creator-key --question \'…\' --expires-in 30d';
   const lines = [
     `To create a market while it runs, with the key of ${creator} in a file that only you can read:`,
-    `  npm run tool -- market create --chain ${chainId} --rpc "$${node?.name ?? ''}" --key-file creator-key --question '…' --expires-in 30d --bond ${bondText(bond)}`,
+    `  npm run tool -- market create --chain ${chainId} --rpc "$${node?.name ?? ''}" ${asked} --bond ${bondText(bond)}`,
   ];
-  if (oracle.isOwn) return [...lines, `The oracle is our own, at which the administrator decides disputes. It takes bonds from ${bondText(oracle.minimum)} on.`];
+  const least = bondText(oracle.minimum);
+  if (oracle.isOwn) {
+    return [...lines, `The oracle is our own, at which the administrator decides disputes. It takes bonds from ${least} on.`];
+  }
   const stale = staleText(oracle);
   return [
-    ...lines, `The oracle takes bonds from ${bondText(oracle.minimum)} on. A proposal posts the market's own bond, or what the oracle asks for at that moment where that is more.`,
+    ...lines, `The oracle takes bonds from ${least} on. A proposal posts the market's own bond, or what the oracle asks for `
+    + 'at that moment where that is more.',
     ...oracle.sync === undefined
       ? []
       : [
-          'When UMA changes its final fee, anybody may bring it to the oracle by syncUmaParams; whoever proposes outcomes should look from time to time (the same command as now says it):',
+          'When UMA changes its final fee, anybody may bring it to the oracle by syncUmaParams; whoever proposes outcomes should '
+          + 'look from time to time (the same command as now says it):',
           `  to ${oracle.sync.to} data ${oracle.sync.data}`,
         ],
     ...stale === undefined ? [] : [`STILL TO DO: ${stale}`],
@@ -66,7 +74,12 @@ export function planText({ chainId, deployer, admin, contracts, roles, transacti
       const call = to === null ? `${(data.length - 2) / 2} bytes` : `to ${to} data ${data}`;
       return `  nonce ${nonce}: ${what}, ${call}`;
     }),
-    'The contracts would be:', ...Object.entries(contracts).map(([contract, address]: [string, string]) => `  ${contract} ${checksummed(address)}`),
-    ...roles.map(({ contract, role, holder }) => `  ${holder} would have ${role} of ${contract}`), `${checksummed(admin)} would administer them.`,
+    'The contracts would be:', ...contractLines(contracts),
+    ...roles.map(({ contract, role, holder }) => `  ${holder} would have ${role} of ${contract}`),
+    `${checksummed(admin)} would administer them.`,
   ].join('\n');
+}
+
+function contractLines(contracts: Contracts): string[] {
+  return Object.entries(contracts).map(([contract, address]: [string, string]) => `  ${contract} ${checksummed(address)}`);
 }
