@@ -111,7 +111,7 @@ const settings = {
   MAX_OPEN_ORDERS: setting(integer(1, 10_000_000), 5_000, 'How many open orders one trader may have, in all markets together; further orders are refused.'),
   MAX_CONNECTIONS: setting(integer(1, 1_000_000), 10_000, 'How many client connections may be open; further connections are closed at once.'),
   MAX_CONNECTIONS_PER_ADDRESS: setting(integer(0, 1_000_000), shareOfConnections,
-    'How many of them one client address may have; 0 = no limit. Behind a proxy every connection has the proxy\'s address.',
+    'How many of them one client address may have besides its price streams; 0 = no limit. Behind a proxy every connection has the proxy\'s address.',
     { shown: 'a quarter of MAX_CONNECTIONS, at least 64, at most half of it (0 with TRUST_PROXY)' }),
   METRICS_PORT: setting<number | undefined>(integer(0, 65_535), undefined,
     'Port of /metrics, which is then not served at PORT; 0 takes any free port, which the log names.', { shown: '(PORT)' }),
@@ -154,7 +154,7 @@ const settings = {
   CLOCK_ACCEPT_AFTER_S: setting(integer(10, 31_536_000), 600,
     'After this time, in seconds, a new time on which this machine and the log\'s database agree is accepted.'),
   MIN_FREE_DISK_MB: setting(integer(0, 1_000_000_000), (above) => above['databaseUrl'] === '' ? 512 : 0,
-    'Free space of DATA_DIR\'s disk, in MB, below which orders are refused; 0 = never.', { shown: '512 with the embedded Postgres, else 0' }),
+    'Free space, in MB, on each disk of DATA_DIR and its folders, below which orders are refused; 0 = never.', { shown: '512 with the embedded Postgres, else 0' }),
   READY_MAX_LAG: setting(integer(0, 1_000_000_000), 10_000, 'How many log records a read model may be behind before /health/ready answers 503.'),
 } as const;
 

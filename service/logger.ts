@@ -3,6 +3,7 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 import type { Report } from '../command/chain/report.js';
 import { withoutTokens } from './access/token.js';
 import type { Config } from './config.js';
+import { createGate } from './repeats.js';
 
 export type { Logger };
 
@@ -23,12 +24,21 @@ export function createLogger(config: Pick<Config, 'logLevel'>, destination?: Des
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
-/** Reports of a chain's workers as log lines. */
-export function reportTo(logger: Logger): Report {
+/**
+ * Reports of workers as log lines. A worker tells a trouble when it changes, and a note when it goes on; two troubles in turns, as of connections
+ * that are cut at different moments, are told as seldom as one that recurs.
+ */
+export function reportTo(logger: Logger, now: () => number = () => performance.now()): Report {
+  const gate = createGate(now);
   return (level, text) => {
     switch (level) {
-      case 'note': logger.info(text); return;
-      case 'trouble': logger.warn(text); return;
+      case 'note':
+        gate.open();
+        logger.info(text);
+        return;
+      case 'trouble':
+        if (gate.pass(text) !== undefined) logger.warn(text);
+        return;
       case 'alarm': logger.error(text);
     }
   };

@@ -35,7 +35,7 @@ await runProgram({
       const { welcome } = await import('./welcome.js');
       process.stdout.write(await welcome({ url: exchange.url, config, ...grounds }) ?? '');
     }
-    if (token !== undefined) process.stdout.write(developmentTokenText(token));
+    if (token !== undefined) process.stdout.write(developmentTokenText(token, { isTerminal: process.stdout.isTTY }));
     return await Promise.race([exchange.failed, grounds.failed]);
   },
 }, process.env);

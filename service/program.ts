@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { messageOf } from './cannot-start.js';
 import { ConfigError, parseConfig, publicConfig, settingsHelp, type Config, type SettingName } from './config.js';
-import { freeBytesOf } from './conditions/disk.js';
+import { spaceOf } from './conditions/disk.js';
 import { diskFullText } from './conditions/disk-full.js';
 import { BAD_CONFIGURATION, isBadConfiguration } from './exit-codes.js';
 import { createLogger, type Logger } from './logger.js';
@@ -57,7 +57,7 @@ export async function runProgram({ name, what, description, unused, help = '', s
       } catch (error) {
         // A start that was given up for the stop: the stop tells its own end.
         if (stopping && !serving) return;
-        const text = await diskFullText(error, { dataDir: resolve(config.dataDir), freeBytesOf }) ?? messageOf(error);
+        const text = await diskFullText(error, { dataDir: resolve(config.dataDir), spaceOf }) ?? messageOf(error);
         const { lastLines } = error as { readonly lastLines?: readonly string[] };
         const fields = { error: inspect(error), ...lastLines === undefined ? {} : { lastLines } };
         if (serving) logger.fatal(fields, `${what} cannot go on: ${text}`);

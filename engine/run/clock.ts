@@ -25,15 +25,20 @@ export interface ClockOptions {
  */
 export async function runClock(options: ClockOptions): Promise<void> {
   const { replica, now, mayPass = () => true, signal, tickMs = 1_000, standbyMs = 5_000, report } = options;
+  let waits = false;
   while (!signal.aborted) {
     const at = now();
     const patienceMs = replica.recording?.standby === true ? standbyMs : 0;
     if (replica.ready && replica.view.nextDue() + patienceMs <= at && mayPass()) {
       try {
-        if (await advanceClock(options, at)) continue;
+        const isMoreDue = await advanceClock(options, at);
+        if (waits) report?.('the clock goes on');
+        waits = false;
+        if (isMoreDue) continue;
       } catch (error) {
         if (!(error instanceof LogUnavailable)) throw error;
-        report?.('the log is unavailable: the clock waits');
+        if (!waits) report?.('the log is unavailable: the clock waits');
+        waits = true;
       }
     }
     await pause(tickMs, signal);

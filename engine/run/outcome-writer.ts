@@ -114,13 +114,14 @@ async function append({ options, queue, written }: Writing, batch: readonly Outc
   for (let failures = 1; ; failures++) {
     try {
       await log.append('outcomes', batch, written);
+      if (failures > 1) report('the log takes outcomes again', { position: written, waiting: queue.length });
       return true;
     } catch (error) {
       if (error instanceof WrongPosition && error.actual > written) return false;
       if (error instanceof WrongPosition && error.actual < written) throw shorter('outcomes', { known: written, length: error.actual });
       if (!isUnavailable(error)) throw error;
     }
-    report('the log is unavailable: outcomes wait to be written', { position: written, waiting: queue.length });
+    if (failures === 1) report('the log is unavailable: outcomes wait to be written', { position: written, waiting: queue.length });
     // A log on a full disk refuses at once.
     await pause(backoffMs(failures, { firstMs: POLL_MS, longestMs: LONGEST_PAUSE_MS }), signal);
     signal.throwIfAborted();

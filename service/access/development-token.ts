@@ -31,10 +31,14 @@ export async function keepDevelopmentToken({ url, dataDir }: { readonly url: str
   }
 }
 
-/** What a developer is told of the token. The only place that shows it besides the file: it is never logged. */
-export function developmentTokenText({ text, path }: DevelopmentToken): string {
-  return `Bearer token of this stack, with the scope ${SCOPE}: ${text}\n`
-    + `  It is in ${path}, which only you can read. npm run tool -- token issue makes others; see docs/tokens.md.\n\n`;
+/**
+ * What a developer is told of the token. The only place that shows it besides the file, and only on a terminal: what goes elsewhere may be kept
+ * with the log lines and shown to others.
+ */
+export function developmentTokenText({ text, path }: DevelopmentToken, { isTerminal }: { readonly isTerminal: boolean }): string {
+  const more = 'which only you can read. npm run tool -- token issue makes others; see docs/tokens.md.\n\n';
+  if (!isTerminal) return `The bearer token of this stack, with the scope ${SCOPE}, is in ${path}, ${more}`;
+  return `Bearer token of this stack, with the scope ${SCOPE}: ${text}\n  It is in ${path}, ${more}`;
 }
 
 async function keptOrNew(tokens: Tokens, path: string): Promise<string> {

@@ -97,6 +97,9 @@ async function* linesOf(path: string): AsyncGenerator<string> {
     await reading;
   } catch (cause) {
     throw new BadBackup(path, `it cannot be read (${(cause as Error).message})`, { cause });
+  } finally {
+    // Also when the reader stops before the end: the file is closed.
+    unzipped.destroy();
   }
 }
 

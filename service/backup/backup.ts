@@ -1,6 +1,6 @@
 /** Backs up the log of a running exchange, checks a backup by replaying it, and restores one into an empty log, whatever the store. */
 import { LARGEST_APPEND } from '../../engine/log/append-size.js';
-import type { Log, LogRecord, NewRecord, Stream } from '../../engine/log/log.js';
+import { WrongPosition, type Log, type LogRecord, type NewRecord, type Stream } from '../../engine/log/log.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { HistoryDiffers } from '../../engine/run/history-differs.js';
@@ -17,10 +17,14 @@ export interface Replayed extends Lengths {
  * of them has its command.
  */
 export async function writeBackup(log: Log, path: string): Promise<Lengths> {
+  const lengths = await lengthsOf(log);
+  await writeBackupFile(path, lengths, entriesOf(log, lengths));
+  return lengths;
+}
+
+async function lengthsOf(log: Log): Promise<Lengths> {
   const outcomes = await log.length('outcomes');
-  const commands = await log.length('commands');
-  await writeBackupFile(path, { commands, outcomes }, entriesOf(log, { commands, outcomes }));
-  return { commands, outcomes };
+  return { commands: await log.length('commands'), outcomes };
 }
 
 async function* entriesOf(log: Log, { commands, outcomes }: Lengths): AsyncGenerator<BackupEntry> {
@@ -55,28 +59,78 @@ export async function checkBackup(path: string): Promise<Replayed> {
   return { commands, outcomes, digest: formatDigest(engine.digest) };
 }
 
+/** What a restore found in the log besides: the records that an interrupted restore of the same file had written. */
+export interface Restored extends Replayed {
+  readonly found: Lengths;
+}
+
+/** The log has records that are not the beginning of the file. Nothing was written. */
+export class LogNotEmpty extends Error {
+  constructor(path: string, { commands, outcomes }: Lengths, position: number) {
+    super(`the log is not empty: it has ${commands} commands and ${outcomes} outcomes, which differ from ${path} from position ${position} on. Nothing was restored. `
+      + 'A backup goes into an empty log: name another database in DATABASE_URL, LOG_URL or EVENTSTORE_URL, or remove what is there (in Postgres: drop schema log cascade)');
+    this.name = 'LogNotEmpty';
+  }
+}
+
 /**
  * Checks the file, then appends all of it at exactly its positions. A restore of the same file that was interrupted is completed. Throws
- * WrongPosition when the log has anything else.
+ * BadBackup, HistoryDiffers, LogNotEmpty, and an error that says so when somebody else appends meanwhile.
  */
-export async function restoreBackup(log: Log, path: string): Promise<Replayed> {
+export async function restoreBackup(log: Log, path: string): Promise<Restored> {
   const replayed = await checkBackup(path);
-  const pending: Record<Stream, Pending> = { commands: { at: 0, records: [], bytes: 0 }, outcomes: { at: 0, records: [], bytes: 0 } };
+  const found = await lengthsOf(log);
+  const position = await firstDifference(log, path, found);
+  if (position !== undefined) throw new LogNotEmpty(path, found, position);
+  await appendRest(log, path, found).catch((cause: unknown) => {
+    if (!(cause instanceof WrongPosition)) throw cause;
+    throw new Error('another process writes to the log meanwhile: stop every process of the exchange, and restore into an empty log', { cause });
+  });
+  return { ...replayed, found };
+}
+
+/** Where what the log has is not the beginning of the file; undefined when it is, as in an empty log. */
+async function firstDifference(log: Log, path: string, found: Lengths): Promise<number | undefined> {
+  if (found.commands + found.outcomes === 0) return undefined;
+  if (found.outcomes > found.commands) return found.commands;
+  const inLog = entriesOf(log, found);
+  for await (const { position, command, outcome } of readBackupFile(path)) {
+    const next = await inLog.next();
+    if (next.done === true) return undefined;
+    if (!isSame(next.value.command, command)) return position;
+    if (next.value.outcome !== undefined && !isSame(next.value.outcome, outcome)) return position;
+  }
+  const next = await inLog.next();
+  return next.done === true ? undefined : next.value.position;
+}
+
+function isSame(inLog: NewRecord, inFile: NewRecord | undefined): boolean {
+  return inLog.id === inFile?.id && Buffer.compare(inLog.data, inFile.data) === 0;
+}
+
+/** Appends what the file has beyond the records that were found. */
+async function appendRest(log: Log, path: string, found: Lengths): Promise<void> {
+  const pending: Record<Stream, Pending> = { commands: pendingAt(found.commands), outcomes: pendingAt(found.outcomes) };
   const flush = async (): Promise<void> => {
     // Commands first: an outcome without its command would be no history.
-    for (const stream of ['commands', 'outcomes'] as const) {
+    for (const stream of STREAMS) {
       const { at, records } = pending[stream];
       if (records.length > 0) await log.append(stream, records, at);
-      pending[stream] = { at: at + records.length, records: [], bytes: 0 };
+      pending[stream] = pendingAt(at + records.length);
     }
   };
-  for await (const { command, outcome } of readBackupFile(path)) {
-    if (!fits(pending.commands, command) || (outcome !== undefined && !fits(pending.outcomes, outcome))) await flush();
-    add(pending.commands, command);
-    if (outcome !== undefined) add(pending.outcomes, outcome);
+  for await (const { position, command, outcome } of readBackupFile(path)) {
+    const due = { commands: position < found.commands ? undefined : command, outcomes: position < found.outcomes ? undefined : outcome };
+    if (STREAMS.some((stream) => due[stream] !== undefined && !fits(pending[stream], due[stream]))) await flush();
+    for (const stream of STREAMS) if (due[stream] !== undefined) add(pending[stream], due[stream]);
   }
   await flush();
-  return replayed;
+}
+
+const STREAMS = ['commands', 'outcomes'] as const;
+
+function pendingAt(at: number): Pending {
+  return { at, records: [], bytes: 0 };
 }
 
 interface Pending {

@@ -8,6 +8,7 @@ import type { Chain, Contracts } from '../../command/chain/chain.js';
 import { ChainId, Position, record } from '../../engine/records/fields.js';
 import { ADDRESS, isAddress, isBytes32 } from '../../engine/records/hex.js';
 import { faultFinder } from '../../engine/records/schema.js';
+import { KEY_FORMAT, privateKeyIn } from './private-key.js';
 
 /** A chain with its nodes and key. */
 export interface ChainOfFile {
@@ -259,7 +260,16 @@ export function hasRightChecksum(address: string): boolean {
 async function readRpcUrl(at: string, source: unknown, reading: Reading): Promise<string> {
   const url = typeof source === 'string' ? source : await readSource(at, source, reading, `${SOURCES}, or the URL itself if it holds no secret`);
   if (url !== undefined && !isHttpUrl(url)) reading.fault(at, NO_HTTP_URL);
+  else if (typeof source === 'string' && holdsSecret(source)) {
+    reading.fault(at, `the URL has a password or what looks like a key, and this file may be copied, shared and committed: ${SOURCES}. Replace a key that was in such a file`);
+  }
   return url ?? '';
+}
+
+/** Whether a URL has a user, a password, or what providers' keys look like: a long word with digits in the path or the query. */
+function holdsSecret(url: string): boolean {
+  const { username, password, pathname, searchParams } = new URL(url);
+  return username !== '' || password !== '' || [...pathname.split('/'), ...searchParams.values()].some((word) => /^(?=.*\d)[\w-]{20,}$/.test(word));
 }
 
 const NO_HTTP_URL = 'is not an http or https URL';
@@ -291,20 +301,9 @@ async function readKey(at: string, source: unknown, reading: Reading): Promise<s
   }
   const text = await readSource(at, source, reading, SOURCES);
   if (text === undefined) return '';
-  const key = `0x${text.replace(/^0x/, '').toLowerCase()}`;
-  if (isBytes32(key) && isKey(key)) return key;
-  reading.fault(at, `the text there is not a key: expected 64 hex digits, with or without 0x, but found ${text.length} characters`);
-  return '';
-}
-
-/** Whether 32 bytes are a private key: zero, and numbers from the curve's order on, are not. */
-function isKey(key: string): boolean {
-  try {
-    computeAddress(key);
-    return true;
-  } catch {
-    return false;
-  }
+  const key = privateKeyIn(text);
+  if (key === undefined) reading.fault(at, `the text there is not a key: expected ${KEY_FORMAT}, but found ${text.length} characters`);
+  return key ?? '';
 }
 
 /** The text at the place that a source names; undefined if there is a fault. */

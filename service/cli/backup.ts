@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
-import { checkBackup, restoreBackup, writeBackup, type Replayed } from '../backup/backup.js';
+import { checkBackup, restoreBackup, writeBackup, type Replayed, type Restored } from '../backup/backup.js';
 import { parseConfig, logUrlOf } from '../config.js';
 import { sharedDatabaseOf } from '../embedded/database-of.js';
 import { toolAction } from './terminal/tool.js';
@@ -16,9 +16,10 @@ program.command('write <FILE>').description('writes a backup, also of an exchang
   }, process.env));
 program.command('check <FILE>').description('replays a backup, and compares every digest')
   .action(toolAction(async (file: string) => { process.stdout.write(`${file} is whole: ${textOf(await checkBackup(file))}\n`); }, process.env));
-program.command('restore <FILE>').description('checks a backup, and appends it to the empty log of the settings')
+program.command('restore <FILE>').description('checks a backup, and appends it to the log of the settings, which must be empty; completes a restore of the same FILE that was interrupted')
   .action(toolAction(async (file: string) => {
-    process.stdout.write(`restored ${textOf(await withLog((log) => restoreBackup(log, file)))}\n`);
+    const restored = await withLog((log) => restoreBackup(log, file));
+    process.stdout.write(`restored ${textOf(restored)}${earlierText(restored)}\n`);
   }, process.env));
 await program.parseAsync();
 
@@ -36,4 +37,9 @@ async function withLog<T>(work: (log: Log) => Promise<T>): Promise<T> {
 
 function textOf({ commands, outcomes, digest }: Replayed): string {
   return `${commands} commands and ${outcomes} outcomes, digest ${digest}`;
+}
+
+/** What an interrupted restore had done already. */
+function earlierText({ found: { commands, outcomes } }: Restored): string {
+  return commands === 0 ? '' : `; ${commands} of the commands and ${outcomes} of the outcomes were there already, by a restore that was interrupted`;
 }

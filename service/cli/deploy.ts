@@ -6,11 +6,13 @@ import { LANE_POLICY } from '../../command/lane/lane-options.js';
 import { ADDRESS, isAddress, quantityOf } from '../../engine/records/hex.js';
 import { secondsOf } from '../access/token-arguments.js';
 import { hasRightChecksum, isHttpUrl } from '../chains/chains-file.js';
-import { ACCEPT_HAND_OVER, checksummed, deploy, keysOf, walletOf, type Deployment } from '../deploy/deploy.js';
-import { variablesOf, type OtherKeys } from '../deploy/outputs.js';
+import { KEY_FORMAT } from '../chains/private-key.js';
+import { addressOnly, checksummed, deploy, planOnly, walletOf, type Deploying } from '../deploy/deploy.js';
+import { knownChain, knownChainsText } from '../deploy/known-chains.js';
+import { planText, resultText } from '../deploy/result-text.js';
 import type { Asked } from '../deploy/terms.js';
 import { integer, SettingError, text } from '../settings.js';
-import { privateKeyOf } from './market/terms.js';
+import { collateralOf as amountOf, privateKeyOf } from './market/terms.js';
 import { keyOfFile } from './terminal/private-key.js';
 import { argument, toolAction } from './terminal/tool.js';
 
@@ -24,6 +26,8 @@ interface Options extends Omit<Asked, 'testnet' | 'disputeWindowS' | 'adminDelay
   readonly confirmations: number;
   readonly maxFeeGwei?: bigint;
   readonly out: string;
+  readonly plan?: true;
+  readonly deployer?: string;
   readonly json?: true;
 }
 
@@ -35,15 +39,19 @@ const WEI_PER_GWEI = 1e9;
 const RPC_VARIABLE = 'DEPLOY_RPC_URL';
 const KEY_VARIABLE = 'DEPLOY_KEY';
 
+const BOND_ABOUT = 'the bond that your markets are to have, in the stablecoin; UMA\'s oracle has a minimum, and our own gets this one as its minimum '
+  + '(default: 10, or UMA\'s minimum where that is more; without it the minimum of our own is 5)';
+
 await new Command('deploy')
   .description('Puts the contracts of the exchange on a chain, hands them over to the keys that are named, checks everything, and writes a chains file. The same command '
     + 'again goes on where an earlier run stopped. docs/deploying.md says which keys, and why.')
-  .option('--rpc <url>', `URL of a node; else ${RPC_VARIABLE} of the environment`)
-  .option('--key-file <path>', `file with the deployer's private key, which only its owner can read; else ${KEY_VARIABLE} of the environment`)
+  .option('--rpc <url>', `URL of a node; else ${RPC_VARIABLE} of the environment, which suits a URL with a secret`)
+  .option('--key-file <path>', `file with the deployer's private key (${KEY_FORMAT}), which only its owner can read; else ${KEY_VARIABLE} of the environment`)
   .option('--testnet', 'the chain is a test network, whose money has no value')
   .option('--name <text>', 'the chain\'s name for clients', argument(text(100)))
   .option('--collateral <address>', 'the stablecoin; "test" deploys a TestUSDC, as does --testnet without this', argument(collateralOf))
   .option('--oracle <address>', 'UMA\'s Optimistic Oracle V3; without it our own is deployed, at which the administrator arbitrates', argument(addressOf))
+  .option('--bond <amount>', BOND_ABOUT, argument(bondOf))
   .option('--operator <address>', 'settles', argument(addressOf))
   .option('--creator <address>', 'creates markets', argument(addressOf))
   .option('--quick-operator <address>', 'creates quick markets and resolves them by prices; without it the chains file has no key for them', argument(addressOf))
@@ -54,51 +62,43 @@ await new Command('deploy')
   .option('--confirmations <blocks>', 'blocks on top of a block that make it final', argument(integer(0, 100_000)), 64)
   .option('--max-fee-gwei <number>', 'the most that is offered per unit of gas (default: 500)', argument(gweiOf))
   .option('--out <directory>', 'for the record of the deployment, the chains file and the verification', 'deployment')
-  .option('--json', 'the last line is one JSON object')
+  .option('--plan', 'checks everything and tells what would be sent, and sends nothing')
+  .option('--deployer <address>', 'with --plan, in place of a key', argument(addressOf))
+  .option('--json', 'the last line is one JSON object, with the data of every transaction')
+  .addHelpText('after', `\n${knownChainsText()}`)
   .exitOverride(({ exitCode }) => { process.exit(exitCode === 0 ? 0 : WRONG_ARGUMENTS); })
   .action(toolAction(run, process.env))
   .parseAsync();
 
 async function run(options: Options): Promise<void> {
-  const { rpc: given, keyFile, testnet = false, name, confirmations, maxFeeGwei, out, json, disputeWindow, adminDelay, ...addresses } = options;
+  const {
+    rpc: given, keyFile, testnet = false, name, confirmations, maxFeeGwei, out, json, plan, deployer, disputeWindow, adminDelay, ...others
+  } = options;
   const url = given ?? process.env[RPC_VARIABLE] ?? '';
   // Not the option's parser: wrong arguments are shown, and a URL may hold a secret.
   if (!isHttpUrl(url)) throw new SettingError(`--rpc: give a node's http or https URL, or set ${RPC_VARIABLE}`);
-  const wallet = walletOf(await keyOf(keyFile));
+  if (deployer !== undefined && plan === undefined) throw new SettingError('--deployer: is for --plan: a deployment is signed with the key');
+  const wallet = deployer === undefined ? walletOf(await keyOf(keyFile)) : addressOnly(deployer);
   const chainId = await chainIdOf(url);
   const say = (line: string): void => { process.stderr.write(`${line}\n`); };
   const rpc = createRpc({
     chainId, urls: [url], timeoutMs: REQUEST_TIMEOUT_MS, now: () => performance.now(), report: (level, line) => { if (level !== 'note') say(line); },
   });
-  const deployment = await deploy({
-    rpc, wallet, directory: out, confirmations, pollMs: POLL_MS, say, name: name ?? `Chain ${chainId}`,
+  const deploying: Deploying = {
+    rpc, wallet, directory: out, confirmations, pollMs: POLL_MS, say, name: name ?? knownChain(chainId)?.name ?? `Chain ${chainId}`,
     limits: { maxFeePerGas: maxFeeGwei ?? LANE_POLICY.maxFeePerGas, minPriorityFeePerGas: LANE_POLICY.minPriorityFeePerGas },
     asked: {
-      ...addresses, testnet, ...disputeWindow === undefined ? {} : { disputeWindowS: disputeWindow },
+      ...others, testnet, ...disputeWindow === undefined ? {} : { disputeWindowS: disputeWindow },
       ...adminDelay === undefined ? {} : { adminDelayS: adminDelay },
     },
-  });
-  process.stdout.write(`${json ? JSON.stringify(deployment) : textOf(deployment, keysOf(addresses))}\n`);
-}
-
-/** What the reader does next. */
-function textOf({ chain, admin, roles, handOvers, chainsFile, verification }: Deployment, { relayer, quick }: OtherKeys): string {
-  const { chainId, name, startBlock, contracts } = chain;
-  const { rpcUrl, operatorKey, relayerKey, quickKey } = variablesOf(chainId);
-  const variables = [rpcUrl, operatorKey, ...relayer === undefined ? [] : [relayerKey], ...quick === undefined ? [] : [quickKey]];
-  const lines = [
-    `The contracts are on chain ${chainId} (${name}) from block ${startBlock} on, and are as they should be:`,
-    ...Object.entries(contracts).map(([contract, address]: [string, string]) => `  ${contract} ${checksummed(address)}`),
-    ...roles.map(({ contract, role, holder }) => `  ${holder} has ${role} of ${contract}`),
-    `The chains file is ${chainsFile}. It refers to the environment variables ${variables.join(', ')}.`,
-    `Block explorers verify the contracts by ${verification}: contracts.json there says how.`,
-  ];
-  if (handOvers.length === 0) return [...lines, `${checksummed(admin)} administers them.`].join('\n');
-  return [
-    ...lines, `STILL OPEN: the deployer administers these contracts until ${checksummed(admin)} calls acceptDefaultAdminTransfer() (data ${ACCEPT_HAND_OVER}) on each:`,
-    ...handOvers.map(({ contract, address, acceptableAfter }) => `  ${contract} ${checksummed(address)}, after ${new Date(acceptableAfter * 1_000).toISOString()}`),
-    'Then run the same command again, to see that nothing is open. Keep the deployer\'s key safe until then.',
-  ].join('\n');
+  };
+  const print = (text: string): void => { process.stdout.write(`${text}\n`); };
+  if (plan) {
+    const planned = await planOnly(deploying);
+    return print(json ? JSON.stringify(planned) : planText(planned));
+  }
+  const deployment = await deploy(deploying);
+  print(json ? JSON.stringify(deployment) : resultText(deployment));
 }
 
 async function keyOf(keyFile: string | undefined): Promise<string> {
@@ -123,6 +123,12 @@ function addressOf(given: string): string {
   if (!isAddress(given) || /^0x0+$/.test(given)) throw new SettingError(`expected an address: ${ADDRESS.meaning}`);
   if (!hasRightChecksum(given)) throw new SettingError('its capital letters are not those of its checksum (EIP-55): a digit may be wrong');
   return checksummed(given);
+}
+
+function bondOf(given: string): bigint {
+  const bond = amountOf(given);
+  if (bond === 0n) throw new SettingError('expected more than 0');
+  return bond;
 }
 
 function delayOf(given: string): number {

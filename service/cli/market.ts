@@ -5,7 +5,8 @@ import { secondsOf } from '../access/token-arguments.js';
 import { creatorWallet, deployerWallet } from '../embedded/chain/dev-contracts.js';
 import { SettingError } from '../settings.js';
 import { Refused, createApi, type Chain, type Config, type Market } from './demo/api.js';
-import { arbitrate, createMarket, type MarketChain } from './market/chain.js';
+import { DEFAULT_BOND, bondText } from '../deploy/oracle.js';
+import { arbitrate, createMarket, leastBond, type MarketChain } from './market/chain.js';
 import { KEY_VARIABLE, keyFrom } from './market/key.js';
 import { CATEGORIES, categoryOf, collateralOf, descriptionOf, marketIdOf, questionOf, type Category } from './market/terms.js';
 import { argument, toolAction } from './terminal/tool.js';
@@ -14,8 +15,6 @@ const DEFAULT_URL = 'http://127.0.0.1:8080';
 const WRONG_ARGUMENTS = 2;
 const LISTED_WITHIN_MS = 60_000;
 const POLL_MS = 100;
-/** In units of 1e-6. Not the option's own default: the text of --help cannot show a bigint. */
-const DEFAULT_BOND = 10_000_000n;
 
 interface Common {
   readonly url: string;
@@ -43,7 +42,7 @@ withKey(command('create', 'Creates a market, and waits until the exchange lists 
   .requiredOption('--expires-in <time>', 'when trading ends and resolution may begin, such as 75s, 10m, 12h or 30d', argument(secondsOf))
   .option('--description <text>', 'how the question is to be read', argument(descriptionOf), '')
   .option('--category <name>', CATEGORIES.join(', '), argument(categoryOf), 'general')
-  .option('--bond <amount>', 'bond of a proposed resolution, in the stablecoin (default: 10)', argument(collateralOf))
+  .option('--bond <amount>', 'bond of a proposed resolution, in the stablecoin (default: 10, or what the oracle asks for where that is more)', argument(collateralOf))
   .action(toolAction(create, process.env));
 
 command('list', 'Lists the open markets.').action(toolAction(list, process.env));
@@ -68,9 +67,12 @@ function withKey(each: Command): Command {
     .option('--key-file <path>', `file with the private key; else ${KEY_VARIABLE} of the environment`);
 }
 
-async function create({ question, description, expiresIn, category, bond = DEFAULT_BOND, ...common }: CreateOptions): Promise<void> {
+async function create({ question, description, expiresIn, category, bond: given, ...common }: CreateOptions): Promise<void> {
   const { api, chain, serverTime } = await connect(common);
   const key = await keyFrom({ ...common, environment: process.env, chain, development: creatorWallet().privateKey });
+  const least = await leastBond(chain, key);
+  const bond = given ?? (least > DEFAULT_BOND ? least : DEFAULT_BOND);
+  if (bond < least) throw new Error(`--bond: the oracle takes bonds from ${bondText(least)} on`);
   const market = { question, description, category, expiration: serverTime + expiresIn, bond };
   const { id, contractAddress, txHash } = await createMarket(chain, key, market);
   for (const endMs = performance.now() + LISTED_WITHIN_MS; !(await markets(api)).some((each) => each.id === id);) {

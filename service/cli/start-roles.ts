@@ -143,5 +143,5 @@ async function holdPort(): Promise<{ readonly port: number; release(): Promise<v
 async function greet(parts: Parameters<typeof welcome>[0], token: DevelopmentToken): Promise<void> {
   const isReady = (): Promise<boolean> => fetch(`${parts.url}/health/ready`).then(({ ok }) => ok, () => false);
   while (!await isReady()) await pause(READY_POLL_MS);
-  process.stdout.write((await welcome(parts) ?? '') + developmentTokenText(token));
+  process.stdout.write((await welcome(parts) ?? '') + developmentTokenText(token, { isTerminal: process.stdout.isTTY }));
 }

@@ -1,5 +1,4 @@
 /** The conditions under which a process takes orders: its clock is trusted, its databases answer, its disk has space. */
-import { resolve } from 'node:path';
 import { RequestError } from '../../engine/records/errors.js';
 import { createTimelessProbe, tellsNoTime } from '../../engine/log/open-log.js';
 import { createDatabaseProbe } from '../../engine/log/postgres/probe.js';
@@ -8,14 +7,14 @@ import type { Logger } from '../logger.js';
 import type { Figure } from '../metrics.js';
 import type { RoleName } from '../roles/role-names.js';
 import { startClock, type DatabaseTime, type MachineClocks, type ProcessClock } from './clock.js';
-import { watchDisk, type FreeBytesOf } from './disk.js';
+import { directoriesOf, watchDisks, type SpaceOf } from './disk.js';
 import { createProbe, type Found, type Probe } from './probe.js';
 import type { DatabaseHealth, DatabaseName, ReadinessParts } from '../process/readiness.js';
 
 /** The machine that a process runs on; tests give another one. */
 export interface Machine {
   readonly clocks: MachineClocks;
-  readonly freeBytesOf: FreeBytesOf;
+  readonly spaceOf: SpaceOf;
   /** How often a process looks at its clocks, its log and its disk, and whether something is due, in milliseconds. */
   readonly lookEveryMs: number;
 }
@@ -72,10 +71,10 @@ export const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'la
 
 /** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
 export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {
-  const { config, roles, historyMs, logFailure = () => undefined, logger, signal, machine: { clocks, freeBytesOf, lookEveryMs } } = options;
+  const { config, roles, historyMs, logFailure = () => undefined, logger, signal, machine: { clocks, spaceOf, lookEveryMs } } = options;
   const report = (level: 'info' | 'error', fields: object, message: string): void => { logger[level](fields, message); };
   const databases = openProbes(options);
-  const disk = watchDisk({ directory: resolve(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, freeBytesOf, report });
+  const disk = watchDisks({ directories: directoriesOf(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, spaceOf, report });
   const clock = await startClock({
     clocks, historyMs, report, signal, ask: () => databases.time.look(),
     bounds: { maxJumpMs: config.clockMaxJumpS * 1_000, acceptAfterMs: config.clockAcceptAfterS * 1_000 },
@@ -84,7 +83,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     throw error;
   });
   await disk.look();
-  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look(), disk.look()]); }, lookEveryMs).unref();
+  const tellSilence = silenceOf(databases.log, report);
+  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellSilence), disk.look()]); }, lookEveryMs).unref();
   const used = databasesOf(roles);
   const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
   const stamps = STAMPING.some((role) => roles.has(role));
@@ -95,10 +95,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     admit(what) {
       // Also a request that would only be told again what it was told before: that may be among what is lost.
       if (logFailure() !== undefined) throw new RequestError('unavailable', `${DISTRUSTED}, and this process ends; the request was not accepted`);
-      const latest = databases.log.latest();
-      if (latest?.answers === false && databases.log.sinceSuccessMs() > SILENT_AFTER_MS) {
-        throw new RequestError('unavailable', `the log does not answer (${latest.error}); the request was not accepted`);
-      }
+      const silence = errorOfSilence(databases.log);
+      if (silence !== undefined) throw new RequestError('unavailable', `the log does not answer (${silence}); the request was not accepted`);
       if (what !== 'order') return;
       const shortage = disk.shortage();
       if (shortage !== undefined) throw new RequestError('disk_full', shortage, [], { retryAfterS: DISK_RETRY_S });
@@ -109,7 +107,7 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
       const found = await Promise.all(used.map(async (name): Promise<DatabaseHealth> => healthOf(name, await databases.of(name).look())));
       const shown = clock.health();
       const shortage = disk.shortage();
-      const space = disk.health();
+      const [fullest] = disk.disks().toSorted((a, b) => a.freeBytes - b.freeBytes);
       return {
         reasons: [
           ...logFailure() === undefined ? [] : [DISTRUSTED],
@@ -117,12 +115,15 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
           ...stamps ? shown.doubts.map((doubt) => `the clock is not trusted: ${doubt}`) : [],
           ...shortage === undefined ? [] : [`orders are refused: ${shortage}`],
         ],
-        clock: shown, databases: found, ...space === undefined ? {} : { disk: space },
+        clock: shown, databases: found, ...fullest === undefined ? {} : { disk: fullest },
       };
     },
     figures: [
       ...clock.figures,
-      { name: 'exchange_disk_free_bytes', help: 'Free space on the disk of DATA_DIR', read: () => disk.health()?.freeBytes ?? 0 },
+      {
+        name: 'exchange_disk_free_bytes', help: 'Free space on each disk that the process writes to, by the first of its directories',
+        read: () => disk.disks().map(({ directory, freeBytes }) => ({ labels: { directory }, value: freeBytes })),
+      },
       {
         name: 'exchange_database_answers', help: '1 when the database answered the latest probe',
         read: () => Promise.all(used.map(async (database) => (
@@ -133,6 +134,24 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
       clearInterval(timer);
       await databases.close();
     },
+  };
+}
+
+/** Why the log has been silent for so long that requests are refused at once; undefined while they may wait. */
+function errorOfSilence(log: Probe<unknown>): string | undefined {
+  const latest = log.latest();
+  return latest?.answers === false && log.sinceSuccessMs() > SILENT_AFTER_MS ? latest.error : undefined;
+}
+
+/** Tells once that the log is silent, and once that it answers again. */
+function silenceOf(log: Probe<unknown>, report: (level: 'info' | 'error', fields: object, message: string) => void): () => void {
+  let wasSilent = false;
+  return () => {
+    const error = errorOfSilence(log);
+    if ((error !== undefined) === wasSilent) return;
+    wasSilent = error !== undefined;
+    if (wasSilent) report('error', { error }, 'the log does not answer: orders are refused');
+    else report('info', {}, 'the log answers again');
   };
 }
 

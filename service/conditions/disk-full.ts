@@ -1,5 +1,5 @@
 /** Recognises that something failed because a disk is full, and says so. */
-import type { FreeBytesOf } from './disk.js';
+import { fullestDisk, type SpaceOf } from './disk.js';
 
 /** What Linux, Postgres (SQLSTATE 53100) and Rust programs say when there is no space. */
 const FULL = /No space left on device|\bENOSPC\b|\bEDQUOT\b|Disk quota exceeded|could not (?:extend|write)[^\n]*: wrote only/i;
@@ -16,9 +16,9 @@ export function saysDiskFull(error: unknown): boolean {
 
 /** The sentence for a full disk; undefined when the error is about something else. */
 export async function diskFullText(
-  error: unknown, { dataDir, freeBytesOf }: { readonly dataDir: string; readonly freeBytesOf: FreeBytesOf },
+  error: unknown, { dataDir, spaceOf }: { readonly dataDir: string; readonly spaceOf: SpaceOf },
 ): Promise<string | undefined> {
   if (!saysDiskFull(error)) return undefined;
-  const free = await freeBytesOf(dataDir).then((bytes) => `has ${bytes} bytes free`, () => 'cannot be measured');
-  return `disk full: the disk of DATA_DIR (${dataDir}) ${free}; free some space and start again`;
+  const fullest = await fullestDisk(dataDir, spaceOf) ?? `the disk of DATA_DIR (${dataDir}) cannot be measured`;
+  return `disk full: ${fullest}; free some space and start again`;
 }

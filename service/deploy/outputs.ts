@@ -35,6 +35,20 @@ export function variablesOf(chainId: number): Variables {
   return { rpcUrl: `${prefix}_RPC_URL`, operatorKey: `${prefix}_OPERATOR_KEY`, relayerKey: `${prefix}_RELAYER_KEY`, quickKey: `${prefix}_QUICK_KEY` };
 }
 
+/** An environment variable that a chains file names. */
+export interface Variable {
+  readonly name: string;
+  /** Whose private key it holds; absent: it holds the URL of a node. */
+  readonly keyOf?: string;
+}
+
+/** The variables of a chain, by the addresses of its keys. */
+export function variablesFor(chainId: number, { operator, relayer, quick }: OtherKeys & { readonly operator: string }): readonly Variable[] {
+  const names = variablesOf(chainId);
+  const keys = [[names.operatorKey, operator], [names.relayerKey, relayer], [names.quickKey, quick]] as const;
+  return [{ name: names.rpcUrl }, ...keys.flatMap(([name, keyOf]) => keyOf === undefined ? [] : [{ name, keyOf }])];
+}
+
 /** Writes both, replacing what an earlier run wrote. Returns the chains file's path. */
 export async function writeOutputs(outputs: Outputs): Promise<{ readonly chainsFile: string; readonly verification: string }> {
   const chainsFile = join(outputs.directory, 'chains.json');

@@ -27,8 +27,8 @@ export interface Terms {
   readonly disputeWindowS: bigint;
   /** Seconds between the two steps in which an administrator hands over. */
   readonly adminDelayS: bigint;
-  /** Our own oracle's fee of an arbitration, in units of 1e-6 of the collateral; the least bond is twice that. */
-  readonly oracleFee?: bigint;
+  /** The bond of markets that was asked for, in units of 1e-6 of the collateral. Our own oracle is deployed with it as the least bond. */
+  readonly bond?: bigint;
 }
 
 /** A transaction; `to` is null for one that creates a contract. */
@@ -80,21 +80,23 @@ export interface Plan {
 /** The name in the signing domain of the settlement contract. */
 export const SETTLEMENT_DOMAIN_NAME = 'Prediction Exchange Settlement';
 
-const ORACLE_FEE = 2_500_000n;
+/** The least bond that our own oracle takes, where none was asked for: 5 of the stablecoin. */
+const LEAST_BOND = 5_000_000n;
 
 /**
  * The whole deployment. Addresses follow from the deployer and its nonces, so a fresh account gives the same addresses on every chain, and
  * nothing has to be read from the chain. The deployer administers the contracts until `admin` accepts.
  */
 export function planDeployment(deployer: string, firstNonce: number, terms: Terms): Plan {
-  const { disputeWindowS, adminDelayS, admin, oracleFee = ORACLE_FEE } = terms;
+  const { disputeWindowS, adminDelayS, admin, bond = LEAST_BOND } = terms;
   const { steps, deployed, deploy, created } = listing(deployer, firstNonce);
 
   // The order determines the addresses: add new contracts at the end.
   const collateral = terms.collateral ?? deploy('TestUSDC', testUsdc);
   const tokens = deploy('ConditionalTokens', conditionalTokens, deployer, adminDelayS);
   const settling = deploy('Settlement', settlement, tokens, collateral, deployer, adminDelayS);
-  const oracle = terms.oracle ?? deploy('OptimisticOracle', optimisticOracle, collateral, disputeWindowS, oracleFee, admin);
+  // Half of a loser's bond is the fee.
+  const oracle = terms.oracle ?? deploy('OptimisticOracle', optimisticOracle, collateral, disputeWindowS, bond / 2n, admin);
   const factory = deploy('MarketFactory', marketFactory, tokens, collateral, oracle, disputeWindowS, deployer, adminDelayS);
   const multicall = deploy('Multicall3', multicall3);
   // The factory's constructor creates these, in this order.

@@ -1,9 +1,9 @@
 /** What is checked before anything is sent: the stablecoin, the oracle, the deployer's nonces and coin, and the price of gas. */
-import { AbiCoder, Interface, ZeroAddress, ZeroHash, formatEther, formatUnits, toUtf8Bytes, type InterfaceAbi } from 'ethers';
+import { Interface, ZeroAddress, formatEther, formatUnits } from 'ethers';
 import { RpcError, type Rpc } from '../../command/chain/chain.js';
 import { freshFees, type FeeLimits } from '../../command/lane/fees.js';
-import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
 import { collateralProblems } from '../chains/chain-check.js';
+import { oracleProblems } from './oracle.js';
 import type { Plan, Terms } from './plan.js';
 import { feeMarket, gasOf } from './send.js';
 import { CannotDeploy } from './terms.js';
@@ -23,18 +23,19 @@ const CALL_GAS = 80_000n;
 const SEARCHED_BLOCKS = 200;
 const TRIED_HOLDERS = 3;
 
-const ORACLE = new Interface(optimisticOracle.abi as InterfaceAbi);
 const TOKEN = new Interface(['event Transfer(address indexed from, address indexed to, uint256 value)']);
 
 /** Throws CannotDeploy with everything that is wrong; nothing was sent then. */
 export async function checkBefore(preflight: Preflight): Promise<void> {
-  const { rpc, terms: { collateral, oracle } } = preflight;
+  const { rpc, deployer, plan, say, terms: { collateral, oracle, disputeWindowS, bond } } = preflight;
   const problems: string[] = [];
   if (collateral !== undefined) {
     const holders = await holdersOf(preflight, collateral);
     problems.push(...(await collateralProblems(rpc, collateral, holders)).map((each) => `--collateral: ${each}`));
   }
-  if (oracle !== undefined) problems.push(...(await oracleProblems(preflight, oracle)).map((each) => `--oracle: ${each}`));
+  if (oracle !== undefined) {
+    problems.push(...await oracleProblems({ rpc, deployer, oracle, collateral: plan.contracts.collateral, disputeWindowS, bond, say }));
+  }
   problems.push(...await deployerProblems(preflight));
   if (problems.length > 0) throw new CannotDeploy(problems, 'nothing was sent');
 }
@@ -52,52 +53,6 @@ async function holdersOf({ rpc, deployer }: Preflight, token: string): Promise<r
     });
   const receivers = transfers.flatMap(({ topics: [, , to] }) => to === undefined ? [] : [`0x${to.slice(-40)}`]).filter((to) => to !== ZeroAddress);
   return [...new Set([deployer.toLowerCase(), ...receivers.reverse()])].slice(0, 1 + TRIED_HOLDERS);
-}
-
-/** What is missing of UMA's Optimistic Oracle V3, and of what the resolver will ask of it. */
-async function oracleProblems({ rpc, deployer, plan, terms: { disputeWindowS } }: Preflight, oracle: string): Promise<string[]> {
-  if (await rpc.request<string>('eth_getCode', [oracle, 'latest']) === '0x') return [`there is no contract at ${oracle}`];
-  const problems: string[] = [];
-  const ask = async (method: string, ...args: readonly unknown[]): Promise<{ readonly data?: string; readonly refusal?: string }> => {
-    try {
-      const data = await rpc.request<string>('eth_call', [{ from: deployer, to: oracle, data: ORACLE.encodeFunctionData(method, args) }, 'latest']);
-      return { data };
-    } catch (error) {
-      if (error instanceof RpcError) return { refusal: error.data ?? '' };
-      throw error;
-    }
-  };
-  const view = async (method: string, ...args: readonly unknown[]): Promise<unknown> => {
-    const { data } = await ask(method, ...args);
-    try {
-      return ORACLE.decodeFunctionResult(method, data ?? '0x')[0] as unknown;
-    } catch {
-      problems.push(`the contract at ${oracle} has no ${method}() of UMA's Optimistic Oracle V3`);
-      return undefined;
-    }
-  };
-  const { collateral } = plan.contracts;
-  const identifier = await view('defaultIdentifier');
-  const bond = await view('getMinimumBond', collateral);
-  await view('getAssertion', ZeroHash);
-  // These refuse an assertion that is not there, with a reason; a function that is not there has none.
-  for (const method of ['settleAssertion', 'settleAndGetAssertionResult', 'disputeAssertion']) {
-    const { refusal = '' } = await ask(method, ZeroHash, ...method === 'disputeAssertion' ? [deployer] : []);
-    if (reasonIn(refusal) === undefined) problems.push(`the contract at ${oracle} has no ${method}() of UMA's Optimistic Oracle V3`);
-  }
-  if (problems.length > 0) return problems;
-  // As the resolver will assert, but without the bond: the oracle looks at currency, identifier and bond before it takes the bond.
-  const claim = toUtf8Bytes('The outcome is YES');
-  const { refusal = '' } = await ask('assertTruth', claim, deployer, ZeroAddress, ZeroAddress, disputeWindowS, collateral, bond, identifier, ZeroHash);
-  const reason = reasonIn(refusal);
-  return reason !== undefined && /unsupported|too ?low/i.test(reason) ? [`it refuses assertions with a bond in the collateral ${collateral}: ${reason}`] : [];
-}
-
-/** The text of a revert, or the name of its typed error; undefined for an empty one. */
-function reasonIn(data: string): string | undefined {
-  if (data.length <= 2) return undefined;
-  if (data.startsWith('0x08c379a0')) return String(AbiCoder.defaultAbiCoder().decode(['string'], `0x${data.slice(10)}`)[0]);
-  return ORACLE.parseError(data)?.name ?? data;
 }
 
 async function deployerProblems({ rpc, deployer, plan, limits, say }: Preflight): Promise<string[]> {

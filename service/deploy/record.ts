@@ -42,13 +42,18 @@ export interface RecordFile {
   close(): void;
 }
 
+/** Whether a deployment was begun in the directory. */
+export function isBegun(directory: string): boolean {
+  return existsSync(recordIn(directory));
+}
+
 /** Opens the record in a directory, which is made and locked: two runs at once would overwrite each other's attempts. */
 export async function openRecord(directory: string): Promise<RecordFile> {
   await mkdir(directory, { recursive: true });
   const unlock = await lockDirectory(directory).catch((error: unknown) => {
     throw error instanceof DirectoryInUse ? new CannotDeploy([`--out: another run of this program uses ${directory}: wait for its end`]) : error;
   });
-  const path = join(directory, 'deployment.json');
+  const path = recordIn(directory);
   try {
     let record = existsSync(path) ? parse(path, await readFile(path, 'utf8')) : undefined;
     return {
@@ -63,6 +68,10 @@ export async function openRecord(directory: string): Promise<RecordFile> {
     unlock();
     throw error;
   }
+}
+
+function recordIn(directory: string): string {
+  return join(directory, 'deployment.json');
 }
 
 function parse(path: string, text: string): DeploymentRecord {

@@ -1,5 +1,6 @@
 /** What may be asked of a deployment, and what is taken where nothing is asked. */
 import { DISPUTE_WINDOW_S } from '../chains/chain-check.js';
+import { knownChain } from './known-chains.js';
 import type { Terms } from './plan.js';
 
 /** As the options give it. Addresses have their checksums. */
@@ -15,10 +16,9 @@ export interface Asked {
   readonly admin?: string;
   readonly disputeWindowS?: number;
   readonly adminDelayS?: number;
+  /** Of the markets, in units of 1e-6 of the stablecoin. */
+  readonly bond?: bigint;
 }
-
-/** Money of these chains has value: `--testnet` for one of them is a mistake. */
-const CHAINS_WITH_VALUE: readonly number[] = [1, 10, 56, 100, 137, 8_453, 42_161, 43_114, 59_144];
 
 /** Three days: long enough that somebody notices a hand-over that nobody wanted. */
 const ADMIN_DELAY_S = 259_200;
@@ -45,6 +45,7 @@ export function termsOf(asked: Asked, { chainId, deployer }: { readonly chainId:
     admin: asked.admin ?? deployer,
     disputeWindowS: BigInt(disputeWindowS), adminDelayS: BigInt(adminDelayS),
     ...collateral === undefined || collateral === 'test' ? {} : { collateral }, ...asked.oracle === undefined ? {} : { oracle: asked.oracle },
+    ...asked.bond === undefined ? {} : { bond: asked.bond },
   };
 }
 
@@ -59,7 +60,8 @@ function sharedKeyProblems({ relayer, quickOperator }: Asked, operator: string):
 }
 
 function testnetProblems(chainId: number): string[] {
-  return CHAINS_WITH_VALUE.includes(chainId) ? [`--testnet: chain ${chainId} is not a test network`] : [];
+  const { name, testnet = true } = knownChain(chainId) ?? {};
+  return testnet ? [] : [`--testnet: chain ${chainId} (${name}) is not a test network`];
 }
 
 function windowProblems(disputeWindowS: number): string[] {

@@ -5,10 +5,11 @@ import express, { type Express, type RequestHandler } from 'express';
 import { RequestError } from '../../engine/records/errors.js';
 import type { Endpoint, Route } from '../api/endpoint.js';
 import { discardBody } from './body.js';
+import { StreamConnections } from './connections.js';
 import type { Limiters } from './limits.js';
 import { Shell, type ShellOptions } from './shell.js';
 
-export interface AppOptions extends Omit<ShellOptions, 'ownPagesOnly'> {
+export interface AppOptions extends Omit<ShellOptions, 'ownPagesOnly' | 'streams'> {
   /** Tried in this order: the most used routes first. */
   readonly routes: readonly Route[];
   /** All endpoints of the service, if other processes serve some of them: the source of `Allow`. Absent: the endpoints of `routes`. */
@@ -31,6 +32,8 @@ export interface App {
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** The open connections of the server. */
   readonly connections: Set<Socket>;
+  /** Those of them that carry a stream. */
+  readonly streams: StreamConnections;
   /** Answers with an error. */
   refuse(request: IncomingMessage, response: ServerResponse, error: RequestError): void;
   /** From now on every answer asks its client to close the connection: the service will stop soon. */
@@ -48,7 +51,8 @@ export function createApp(options: AppOptions): App {
   app.disable('x-powered-by').disable('etag').disable('query parser');
   app.enable('case sensitive routing').enable('strict routing');
   app.set('trust proxy', options.trustProxy === 0 ? false : options.trustProxy);
-  const shell = new Shell({ ...options, ownPagesOnly: new Set(options.ownPagesOnly) });
+  const streams = new StreamConnections();
+  const shell = new Shell({ ...options, streams, ownPagesOnly: new Set(options.ownPagesOnly) });
   addRoutes(app, shell, options);
   for (const [path, page] of Object.entries(options.pages)) app.use(path, withoutBody, page);
   const route = app as unknown as Dispatch;
@@ -56,6 +60,7 @@ export function createApp(options: AppOptions): App {
     express: app,
     ...tunedClasses(app),
     connections: new Set(),
+    streams,
     handle: (request, response) => {
       route(request, response, (error) => { shell.refuse(request, response, error ?? new RequestError('not_found')); });
     },

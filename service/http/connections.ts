@@ -1,12 +1,43 @@
-/** Limits the open connections of a server, in total and per client address: one client cannot take all of them. */
+/**
+ * Limits the open connections of a server, in total and per client address: one client cannot take all of them. A connection that carries a stream
+ * counts for the total alone: streams have a limit per address of their own, and would else take the address's share from its other requests.
+ */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { addressKey } from './limits.js';
 
 export interface ConnectionLimits {
   readonly maxConnections: number;
-  /** 0 = no limit. IPv6 clients are counted by their /56 prefix. */
+  /** Besides those that carry a stream; 0 = no limit. IPv6 clients are counted by their /56 prefix. */
   readonly maxConnectionsPerAddress: number;
+}
+
+/** How many connections of each client address carry a stream that was accepted. */
+export class StreamConnections {
+  private readonly byAddress = new Map<string, number>();
+
+  /** The connection carries a stream until the returned function is called. */
+  begin(socket: Socket): () => void {
+    const address = addressKey(socket.remoteAddress);
+    count(this.byAddress, address, 1);
+    return () => { count(this.byAddress, address, -1); };
+  }
+
+  of(address: string): number {
+    return this.byAddress.get(address) ?? 0;
+  }
+}
+
+function count(counts: Map<string, number>, address: string, change: 1 | -1): void {
+  const now = (counts.get(address) ?? 0) + change;
+  if (now === 0) counts.delete(address); else counts.set(address, now);
+}
+
+export interface LimitedConnections {
+  readonly limits: ConnectionLimits;
+  readonly streams: StreamConnections;
+  /** Called for each connection that is closed at once. */
+  readonly refused: (connection: RefusedConnection) => void;
 }
 
 /** `total`: all connections were taken. `address`: the client had its share. */
@@ -25,9 +56,9 @@ export interface RefusedConnection {
 
 /**
  * Closes each connection beyond the limits without an answer: an answer would have to wait for the request, and so keep what the limit
- * protects. `refused` is called for each.
+ * protects.
  */
-export function limitConnections(server: Server, limits: ConnectionLimits, refused: (connection: RefusedConnection) => void): void {
+export function limitConnections(server: Server, { limits, streams, refused }: LimitedConnections): void {
   const { maxConnections, maxConnectionsPerAddress } = limits;
   const open = new Map<string, number>();
   const refuse = (reason: RefusedConnection['reason'], address: string, limit: number): void => {
@@ -37,17 +68,14 @@ export function limitConnections(server: Server, limits: ConnectionLimits, refus
   server.on('drop', (dropped) => { refuse('total', addressKey(dropped?.remoteAddress), maxConnections); });
   server.on('connection', (socket: Socket) => {
     const address = addressKey(socket.remoteAddress);
-    const others = open.get(address) ?? 0;
+    const others = (open.get(address) ?? 0) - streams.of(address);
     if (maxConnectionsPerAddress > 0 && others >= maxConnectionsPerAddress) {
       socket.destroy();
       refuse('address', address, maxConnectionsPerAddress);
       return;
     }
-    open.set(address, others + 1);
-    socket.once('close', () => {
-      const left = (open.get(address) ?? 1) - 1;
-      if (left === 0) open.delete(address); else open.set(address, left);
-    });
+    count(open, address, 1);
+    socket.once('close', () => { count(open, address, -1); });
   });
 }
 

@@ -37,7 +37,7 @@ export function createServer(app: App, limits: ServerLimits, refused: (connectio
     const fault = hostFault(request);
     if (fault === undefined) app.handle(request, response); else app.refuse(request, response, fault);
   });
-  limitConnections(server, limits, refused);
+  limitConnections(server, { limits, streams: app.streams, refused });
   server.on('checkExpectation', (request, response) => { app.refuse(request, response, new RequestError('expectation_failed')); });
   server.on('clientError', refuseBytes);
   server.on('connect', (_request, socket: Socket) => { endWith(socket, { status: 400, code: 'invalid_request', detail: 'the service is not a proxy' }); });

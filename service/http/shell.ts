@@ -6,6 +6,7 @@ import type { BearerToken } from '../access/scopes.js';
 import type { Endpoint, Reply, Route, StreamReply } from '../api/endpoint.js';
 import { Asked, Connections, parsePosition, pathOf } from './asked.js';
 import { ClientGone, discardBody, readBody } from './body.js';
+import type { StreamConnections } from './connections.js';
 import { limitHeaders } from './limits.js';
 import { refuseOtherSites } from './own-pages.js';
 import { problems, requestErrorOf } from './problems.js';
@@ -29,6 +30,8 @@ export interface ShellOptions {
   readonly authenticate?: Authenticate;
   /** Throws the RequestError with which every request to the endpoint is refused now, before anything of it is read. Absent: never. */
   readonly admit?: (endpoint: Endpoint) => void;
+  /** Is told which connections carry a stream. */
+  readonly streams: StreamConnections;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
 }
@@ -183,6 +186,7 @@ export class Shell {
     if (reply.finite !== true) this.streams.add(end);
     if ((this.stopping && reply.finite !== true) || request.method === 'HEAD' || ends.some(({ aborted }) => aborted)) end();
     const source = reply.stream[Symbol.asyncIterator]();
+    const leave = over.signal.aborted || reply.finite === true ? undefined : this.options.streams.begin(request.socket);
     try {
       await pump(source, response, over.signal);
     } catch (error) {
@@ -191,6 +195,7 @@ export class Shell {
       source.return?.().catch(() => undefined);
     } finally {
       this.streams.delete(end);
+      leave?.();
       for (const signal of ends) signal.removeEventListener('abort', end);
     }
     // A client that does not read would not read the end either.

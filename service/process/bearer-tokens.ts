@@ -3,6 +3,7 @@ import { createAuthenticate, type Authenticate } from '../access/authenticate.js
 import { openTokenStore } from '../access/token-store.js';
 import type { Route } from '../api/endpoint.js';
 import type { Logger } from '../logger.js';
+import { createRecurring } from '../recurring.js';
 
 export interface BearerTokens {
   /** An option of the application; empty without an endpoint that asks for a token. */
@@ -14,8 +15,7 @@ export interface BearerTokens {
 export function bearerTokensFor(routes: readonly Route[], { url, logger }: { readonly url: string; readonly logger: Logger }): BearerTokens {
   if (routes.every(({ endpoint }) => endpoint.authority.scope === undefined)) return { lookUp: {}, close: () => Promise.resolve() };
   const tokens = openTokenStore({ url });
-  const authenticate = createAuthenticate({
-    tokens, now: () => performance.now(), onError: (error) => { logger.warn({ error: error.message }, 'bearer tokens'); },
-  });
+  const failed = createRecurring({ logger, what: 'bearer tokens' });
+  const authenticate = createAuthenticate({ tokens, now: () => performance.now(), onError: (error) => { failed(error.message); } });
   return { lookUp: { authenticate }, close: () => tokens.close() };
 }

@@ -16,7 +16,7 @@ import { createMetrics, type Figure, type Metrics } from '../metrics.js';
 import type { StopStep } from '../stop.js';
 import { machineClocks } from '../conditions/clock.js';
 import type { Machine } from '../conditions/conditions.js';
-import { freeBytesOf } from '../conditions/disk.js';
+import { spaceOf } from '../conditions/disk.js';
 import type { RoleName } from '../roles/role-names.js';
 import { bearerTokensFor } from './bearer-tokens.js';
 import { beginRoles, type Beginning, type Working } from './begin.js';
@@ -60,7 +60,7 @@ export interface StartedHere {
   readonly figures: readonly Figure[];
 }
 
-const THIS_MACHINE: Machine = { clocks: machineClocks, freeBytesOf, lookEveryMs: 1_000 };
+const THIS_MACHINE: Machine = { clocks: machineClocks, spaceOf, lookEveryMs: 1_000 };
 
 export interface OpeningProcess {
   readonly config: Config;

@@ -196,8 +196,10 @@ export interface DatabaseHealth {
   readonly lastError: string | null;
 }
 
-/** The disk of DATA_DIR. Orders are refused below the minimum; 0 means never. */
+/** A disk that the process writes to: of several the fullest. Orders are refused below the minimum; 0 means never. */
 export interface DiskHealth {
+  /** The first directory on it. */
+  readonly directory: string;
   readonly freeBytes: number;
   readonly minFreeBytes: number;
 }

@@ -16,6 +16,7 @@ import type { ConfiguredChain } from '../chains/configured-chain.js';
 import { CannotStart } from '../cannot-start.js';
 import type { Config } from '../config.js';
 import { reportTo, type Logger } from '../logger.js';
+import { createRecurring } from '../recurring.js';
 import type { Metrics } from '../metrics.js';
 import { STAMPING, timeUrlOf, watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../conditions/conditions.js';
 import { placeOf, waitForDatabases } from './database-waits.js';
@@ -218,13 +219,14 @@ function isUnavailable(error: unknown): boolean {
 
 /** Waits until a process with the projections role has made the read models. */
 function openWhenThere(url: string, { logger, waits }: { logger: Logger; waits: Waits }): Promise<Database> {
+  const failed = createRecurring({ logger, what: 'read models' });
   return waits.until(`the read models at ${placeOf(url)}`, async () => {
     let there = false;
     let why = new Error('no process with the projections role has made them yet');
     const models = await openReadModels({
       url,
       onError(error) {
-        if (there) logger.warn({ error: error.message }, 'read models');
+        if (there) failed(error.message);
         else if (!isMissing(error)) why = error;
       },
     });

@@ -7,6 +7,7 @@ import { createHistory } from './handlers/history.js';
 import { createPriceStreams } from './handlers/price-stream.js';
 import { createQueries } from './queries.js';
 import { lagReasons, type ReadinessParts } from '../process/readiness.js';
+import { createRecurring } from '../recurring.js';
 import { joined } from '../conditions/probe.js';
 import { neverFails } from '../process/failure.js';
 import type { Role } from './role.js';
@@ -20,7 +21,8 @@ export const query: Role = {
     for (const access of chains.values()) await access.begin(() => Promise.resolve());
     // The probe says why the whole database does not answer.
     const unread = (): ReadinessParts => ({ reasons: conditions.isAway('read models') ? [] : ['the read models cannot be read'] });
-    const feed = createPriceFeed({ db, onError: (error) => { logger.warn({ error: String(error) }, 'price stream'); } });
+    const failed = createRecurring({ logger, what: 'price stream' });
+    const feed = createPriceFeed({ db, onError: (error) => { failed(String(error)); } });
     const streams = createPriceStreams(feed, config);
     const history = createHistory({ db, log, now: () => performance.now() });
     const queries = createQueries({ db, log, now, assets: config.quickAssets, sourceUrls: SOURCE_URLS, streams, history, chains });

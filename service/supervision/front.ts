@@ -11,6 +11,7 @@ import { getLiveness, getMetrics } from '../api/endpoints/service.js';
 import { endpointAt, roleOf } from '../api/role-of.js';
 import { createApp, type App } from '../http/app.js';
 import { discardBody } from '../http/body.js';
+import type { StreamConnections } from '../http/connections.js';
 import { commonHeaders, type Observer } from '../http/shell.js';
 import { problems } from '../http/problems.js';
 import type { Metrics } from '../metrics.js';
@@ -39,6 +40,7 @@ export interface Front extends App {
   forget(port: number, withinMs: number): Promise<void>;
 }
 
+const EVENT_STREAM = 'text/event-stream';
 /** Longer than a process waits for anything itself. */
 const SILENCE_MS = 60_000;
 
@@ -53,7 +55,7 @@ export function createFront({ portsOf, readiness, metrics, showsMetrics, observe
   });
   const links = createLinks(portsOf);
   let isLeaving = false;
-  const pass = createPass({ portsOf, links, silenceMs, isLeaving: () => isLeaving });
+  const pass = createPass({ portsOf, links, silenceMs, connections: app.streams, isLeaving: () => isLeaving });
   const own = new Set<string>([getLiveness.path, getReadiness.path, getMetrics.path]);
   const streams = new Set<ServerResponse>();
   return {
@@ -101,13 +103,18 @@ interface Passing {
   readonly portsOf: PortsOf;
   readonly links: Links;
   readonly silenceMs: number;
+  readonly connections: StreamConnections;
   readonly isLeaving: () => boolean;
 }
 
-function createPass({ portsOf, links, silenceMs, isLeaving }: Passing): Pass {
+function createPass({ portsOf, links, silenceMs, connections, isLeaving }: Passing): Pass {
   const proxy = new ProxyServer({ proxyTimeout: silenceMs });
   // `Connection: close` of a process is about its connection to the front: the client's connection outlives the process.
-  proxy.on('proxyRes', ({ headers }) => { if (isLeaving()) headers.connection = 'close'; else delete headers.connection; });
+  proxy.on('proxyRes', ({ headers }, request, response) => {
+    if (isLeaving()) headers.connection = 'close'; else delete headers.connection;
+    // Not when it is asked for: a process limits the streams of an address, and may refuse.
+    if (request.method === 'GET' && headers['content-type']?.startsWith(EVENT_STREAM) === true) response.once('close', connections.begin(request.socket));
+  });
   // A turn per role: with one for all, a client that reads after every order would read from the same process each time.
   const turns = new Map<RoleName, number>();
   return (request, response, { role, isStream }) => {

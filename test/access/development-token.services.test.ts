@@ -80,8 +80,12 @@ describe('access: the token of the development stack', () => {
     assert.deepEqual([await held(), await readdir(dataDir)], [text, ['token']]);
   });
 
-  it('is told with its file', () => {
-    const text = developmentTokenText({ text: 'pex_x', path: '.data/token' });
-    assert.match(text, /^Bearer token of this stack, with the scope relay: pex_x\n {2}It is in \.data\/token, which only you can read/);
+  it('is told with its file, and itself on a terminal alone: other output may be kept and shared', () => {
+    const token = { text: 'pex_x', path: '.data/token' };
+    const shown = developmentTokenText(token, { isTerminal: true });
+    assert.match(shown, /^Bearer token of this stack, with the scope relay: pex_x\n {2}It is in \.data\/token, which only you can read/);
+    const told = developmentTokenText(token, { isTerminal: false });
+    assert.match(told, /^The bearer token of this stack, with the scope relay, is in \.data\/token, which only you can read/);
+    assert.equal(told.includes(token.text), false);
   });
 });

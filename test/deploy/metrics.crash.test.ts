@@ -22,7 +22,7 @@ interface Panel {
 const rules = yamlOf<{ groups: readonly { rules: readonly Rule[] }[] }>('deploy/prometheus/rules.yml').groups.flatMap((group) => group.rules);
 const { panels } = JSON.parse(textOf('deploy/grafana/exchange.json')) as { panels: readonly Panel[] };
 const scrapes = yamlOf<{ scrape_configs: readonly { job_name: string; dns_sd_configs: readonly { names: readonly string[]; port: number }[] }[] }>(
-  'deploy/prometheus/prometheus.yml').scrape_configs;
+  'deploy/prometheus/prometheus.yml').scrape_configs.filter(({ job_name: job }) => job !== 'machine');
 
 /** What Prometheus adds to every series. */
 const ADDED = ['job', 'instance'];

@@ -1,6 +1,9 @@
-/** The proxy's configuration sends each request to the role that serves it, and answers as the exchange does when nobody is there. */
+/** The proxy's configuration sends each request to the role that serves it, refuses as the exchange does, limits its clients, and compresses. */
 import assert from 'node:assert/strict';
 import { errors, RequestError, type ErrorCode } from '../../engine/records/errors.js';
+import { parseConfig } from '../../service/config.js';
+import { commonHeaders } from '../../service/http/shell.js';
+import type { ErrorShape } from '../../service/api/error-shape.js';
 import { streamPrices } from '../../service/api/endpoints/prices.js';
 import { getMetrics } from '../../service/api/endpoints/service.js';
 import { allEndpoints } from '../../service/api/endpoints.js';
@@ -9,6 +12,7 @@ import { textOf } from '../support/deploy-files.js';
 
 const routes = textOf('deploy/proxy/routes.conf');
 const server = textOf('deploy/proxy/server.conf');
+const refusal = textOf('deploy/proxy/refusal.conf');
 
 describe('deploy: the proxy', () => {
   it('sends every endpoint\'s requests to a process of its role, whatever the method and the query', () => {
@@ -26,14 +30,42 @@ describe('deploy: the proxy', () => {
     }
   });
 
-  it('answers as the exchange does when no process answers', () => {
-    assert.match(server, /default_type "";\n\s+add_header Content-Type \$exchange_away_type always;/);
-    for (const { method, path, errorShape: shape } of allEndpoints) {
-      const { status, body } = shape.answer(new RequestError(method === 'GET' ? 'unavailable' : 'outcome_unknown'));
-      assert.deepEqual(JSON.parse(awayBody(method, path)), JSON.parse(body), path);
-      assert.equal(mapped('exchange_away_type', path), shape.contentType, path);
-      assert.equal(status, Number(/return (\d+) \$exchange_away;/.exec(server)?.[1]));
+  it('refuses as the exchange does: when no process answers, a client asks for too much at a time, or a body is too large', () => {
+    assert.match(refusal, /default_type "";\nadd_header Content-Type \$exchange_error_type always;/);
+    const common = commonHeaders();
+    for (const [, name = '', value = ''] of refusal.matchAll(/^add_header ([\w-]+) (.+) always;$/gm)) {
+      if (name === 'Content-Type') continue;
+      const own = common[common.indexOf(name) + 1] ?? '';
+      assert.ok(name === 'Access-Control-Expose-Headers' ? own.split(', ').includes(value) : own === value, name);
     }
+    for (const endpoint of allEndpoints) {
+      const { method, path } = endpoint;
+      const target = path.replaceAll(/\{\w+\}/g, 'BTC');
+      const refused: Record<string, ErrorCode> = {
+        away: method === 'GET' ? 'unavailable' : 'outcome_unknown', busy: endpoint === streamPrices ? 'too_many_streams' : 'rate_limited', too_large: 'body_too_large',
+      };
+      for (const [location, code] of Object.entries(refused)) checkRefusal(location, { method, target, code, shape: endpoint.errorShape });
+    }
+  });
+
+  it('limits the requests and the price streams of a client, each on its own, as the exchange limits its streams', () => {
+    const [, perClient] = /location ~ \S+stream\$ \{\n {4}limit_conn exchange_streams (\d+);/.exec(server) ?? [];
+    assert.equal(Number(perClient), parseConfig({ HOST: '0.0.0.0', TRUST_PROXY: '1' }).maxPriceStreamsPerAddress);
+    assert.match(server, /^ {2}limit_conn exchange_requests \d+;\n {2}limit_conn_status 429;$/m);
+    for (const zone of ['exchange_requests', 'exchange_streams']) assert.match(routes, new RegExp(`^limit_conn_zone \\$exchange_client zone=${zone}:`, 'm'));
+  });
+
+  it('takes every body that an endpoint takes', () => {
+    const [, megabytes] = /client_max_body_size (\d+)m;/.exec(server) ?? [];
+    for (const { body, path } of allEndpoints) assert.ok((body?.limitBytes ?? 0) <= Number(megabytes) * 1_024 * 1_024, path);
+  });
+
+  it('compresses every answer but the prices as they come', () => {
+    const types = /gzip_types ([^;]+);/.exec(server)?.[1]?.split(' ') ?? [];
+    const answered = allEndpoints.flatMap(({ answer: { contentType = 'application/json', alternatives = {} }, errorShape }) => (
+      [contentType, ...Object.keys(alternatives), errorShape.contentType]));
+    assert.deepEqual([...new Set(answered)].filter((type) => !types.includes(type)), [streamPrices.answer.contentType]);
+    assert.match(server, /^ {2}gzip on;\n {2}gzip_proxied any;\n {2}gzip_vary on;$/m);
   });
 
   it('tries another process when one is starting, also with a command', () => {
@@ -41,7 +73,7 @@ describe('deploy: the proxy', () => {
   });
 
   it('passes prices on as they come, and keeps the metrics to the operator', () => {
-    const stream = new RegExp(/location ~ (\S+) \{\s+proxy_buffering off;/.exec(server)?.[1] ?? 'none');
+    const stream = new RegExp(/location ~ (\S+) \{[^}]+\bproxy_buffering off;/.exec(server)?.[1] ?? 'none');
     const unbuffered = allEndpoints.filter(({ path }) => stream.test(path.replaceAll(/\{\w+\}/g, 'BTC')));
     assert.deepEqual(unbuffered, [streamPrices]);
     assert.match(server, new RegExp(`location = ${getMetrics.path} \\{\\s+return 404;`));
@@ -66,10 +98,30 @@ function mapped(variable: string, value: string): string {
   return row[1];
 }
 
-function awayBody(method: string, path: string): string {
-  const code = mapped('exchange_away_code', method) as ErrorCode;
-  assert.ok(code in errors);
-  return mapped('exchange_away', path).replaceAll('$exchange_away_code', code).replaceAll('$exchange_away_text', mapped('exchange_away_text', code));
+interface Refused {
+  readonly method: string;
+  readonly target: string;
+  readonly code: ErrorCode;
+  readonly shape: ErrorShape;
+}
+
+/** Holds what a location of the proxy answers to what the exchange answers to the same error. */
+function checkRefusal(location: string, { method, target, code, shape }: Refused): void {
+  const what = `@${location} ${method} ${target}`;
+  const [, body = ''] = new RegExp(`location @${location} \\{\\n([^}]*)\\}`).exec(server) ?? [];
+  const set = (name: string): string => new RegExp(`set \\$${name} (\\S+);`).exec(body)?.[1] ?? '';
+  const named = set('exchange_code');
+  const told = named === '$exchange_away_code' ? mapped('exchange_away_code', method) : named === '$exchange_busy_code' ? mapped('exchange_busy_code', target) : named;
+  assert.equal(told, code, what);
+  assert.ok(told in errors);
+  const expected = shape.answer(new RequestError(code));
+  const sent = mapped('exchange_error', target).replaceAll('$exchange_code', told)
+    .replaceAll('$exchange_text', mapped('exchange_text', told)).replaceAll('$exchange_status', set('exchange_status'));
+  assert.deepEqual(JSON.parse(sent), JSON.parse(expected.body), what);
+  assert.equal(mapped('exchange_error_type', target), shape.contentType, what);
+  assert.match(body, new RegExp(`include /etc/nginx/exchange/refusal.conf;[^]*return ${expected.status} \\$exchange_error;`), what);
+  const [, errorPage] = new RegExp(`error_page ([\\d ]+) = @${location};`).exec(server) ?? [];
+  assert.ok(errorPage !== undefined, what);
 }
 
 function unquoted(text: string): string {

@@ -275,19 +275,25 @@ describe('replica', () => {
   it('the clock waits for a log that cannot be reached, and ticks when it is back', async () => {
     const store = createMemoryLog();
     let down = true;
-    const log: Log = { ...store, append: (...args) => down ? Promise.reject(new LogUnavailable(false)) : store.append(...args) };
+    let tries = 0;
+    const log: Log = { ...store, append: (...args) => {
+      tries += 1;
+      return down ? Promise.reject(new LogUnavailable(false)) : store.append(...args);
+    } };
     await store.append('commands', [marketExpiringAt(START_MS / 1_000 + 10)]);
     const engine = await start(store);
     await until('the market is open', () => engine.replica.view.position === 1);
     const stop = new AbortController();
-    const waits: string[] = [];
+    const told: string[] = [];
     const clock = runClock({
       log, replica: engine.replica, now: () => START_MS + 10_000, signal: stop.signal, tickMs: 1,
-      report: (message) => { waits.push(message); },
+      report: (message) => { told.push(message); },
     });
-    await until('the clock has waited', () => waits.length > 3);
+    await until('the clock has waited', () => tries > 3);
     down = false;
     deepEqual((await engine.replica.outcomeOf(1)).events, [{ type: 'MarketClosed', v: 1, marketId: marketId(1) }]);
+    await until('it is told that the clock goes on', () => told.length > 1);
+    deepEqual(told, ['the log is unavailable: the clock waits', 'the clock goes on'], 'each is told once');
     stop.abort();
     await clock;
     await engine.stop();

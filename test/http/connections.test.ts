@@ -10,7 +10,16 @@ import { createLogger } from '../../service/logger.js';
 import { createMetrics } from '../../service/metrics.js';
 import { fitConnections, OWN_DESCRIPTORS } from '../../service/process/descriptors.js';
 import { startShell } from '../support/shell.js';
+import { until } from '../support/until.js';
 import { Wire } from '../support/wire.js';
+
+const STREAM = '/api/v1/prices/BTC/stream';
+
+/** A stream to which nothing happens. */
+async function* silent(): AsyncGenerator<string> {
+  yield ':\n\n';
+  await new Promise(() => undefined);
+}
 
 const isServed = async (wire: Wire): Promise<boolean> => (await wire.request('GET', '/health/live').answer()).status === 200;
 
@@ -33,6 +42,32 @@ describe('service: open connections', () => {
     const again = await Wire.connect(shell.port, { from: '127.0.0.2' });
     assert.ok(await isServed(again));
     for (const wire of [...greedy, other, again]) wire.close();
+    await shell.stop();
+  });
+
+  it('leaves an address its share for reads, however many price streams it has, and counts a connection again when it carries none', async () => {
+    const limits = { maxConnections: 10, maxConnectionsPerAddress: 2 };
+    const shell = await startShell({ limits, handlers: { streamPrices: async () => ({ stream: silent() }) } });
+    const connect = () => Wire.connect(shell.port, { from: '127.0.0.2' });
+    const open = new Set<Wire>();
+    const keep = (wire: Wire) => {
+      open.add(wire);
+      return wire;
+    };
+    for (let n = 0; n < 4; n++) assert.equal((await keep(await connect()).request('GET', STREAM).answer()).status, 200);
+    const [first] = open;
+    const readers = [keep(await connect()), keep(await connect())];
+    for (const wire of readers) assert.ok(await isServed(wire));
+    await (await connect()).closed;
+    first!.close();
+    await until('the stream has ended', () => shell.app.connections.size === 5 || undefined);
+    await (await connect()).closed;
+    readers[0]!.close();
+    await until('the reader is gone', () => shell.app.connections.size === 4 || undefined);
+    const head = keep(await connect());
+    assert.equal((await head.request('HEAD', STREAM).answer({ bodiless: true })).status, 200);
+    await (await connect()).closed;
+    for (const wire of open) wire.close();
     await shell.stop();
   });
 

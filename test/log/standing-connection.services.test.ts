@@ -1,5 +1,6 @@
 /** A connection that is made again after every loss, over a real Postgres: how it pauses, by the pauses that it asks for. */
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import pg from 'pg';
 import { createStandingConnection, type StandingConnection } from '../../engine/log/postgres/standing-connection.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
@@ -9,7 +10,10 @@ describe('log: a standing connection to Postgres', () => {
   let database: TestDatabase;
   let proxy: TcpProxy;
   let standing: StandingConnection;
+  /** On the signal that ends it, at each pause. */
+  let listeners: number[];
   beforeEach(async () => {
+    listeners = [];
     database = await testDatabase();
     const { hostname, port } = new URL(database.url);
     proxy = await startTcpProxy({ host: hostname, port: Number(port) });
@@ -32,6 +36,7 @@ describe('log: a standing connection to Postgres', () => {
         connected: () => { atConnection(++connections); },
         async pause(ms, signal) {
           pauses.push(ms);
+          listeners.push(getEventListeners(signal!, 'abort').length);
           if (pauses.length < count) return;
           resolve(pauses);
           await new Promise<void>((end) => { signal!.addEventListener('abort', () => { end(); }); });
@@ -61,9 +66,10 @@ describe('log: a standing connection to Postgres', () => {
     assert.deepEqual(pauses, [20, 40, 80, 20, 40, 80]);
   });
 
-  it('pauses longer after each failure to connect', async () => {
+  it('pauses longer after each failure to connect, and leaves nothing of a failed try behind', async () => {
     proxy.refuse();
     assert.deepEqual(await pausesOf(4, () => assert.fail('it cannot be connected')), [20, 40, 80, 100]);
+    assert.equal(new Set(listeners).size, 1, `listeners at each pause: ${listeners.join()}`);
   });
 
   it('ends though nobody answers, and has connected once however often it was told to stay', async () => {

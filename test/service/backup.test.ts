@@ -4,12 +4,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { WrongPosition, type Log } from '../../engine/log/log.js';
+import type { Log, NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { encodeOutcome } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { HistoryDiffers } from '../../engine/run/history-differs.js';
-import { checkBackup, restoreBackup, writeBackup } from '../../service/backup/backup.js';
+import { LogNotEmpty, checkBackup, restoreBackup, writeBackup } from '../../service/backup/backup.js';
 import { BadBackup } from '../../service/backup/backup-file.js';
 import { appendAll, readAll } from '../support/log-records.js';
 import { crowd } from '../support/random-commands.js';
@@ -39,11 +39,13 @@ describe('service: a backup', () => {
   });
   after(() => rm(directory, { recursive: true }));
 
+  const lengthsOf = async (of: Log) => ({ commands: await of.length('commands'), outcomes: await of.length('outcomes') });
   const both = async (of: Log) => [await readAll(of, 'commands'), await readAll(of, 'outcomes')];
 
   it('has the history, record by record, also commands without an outcome yet', async () => {
     const other = createMemoryLog(createMemoryStore());
-    assert.deepEqual(await restoreBackup(other, file), { commands: COMMANDS, outcomes: OUTCOMES, digest: digests.at(-1) });
+    const found = { commands: 0, outcomes: 0 };
+    assert.deepEqual(await restoreBackup(other, file), { commands: COMMANDS, outcomes: OUTCOMES, digest: digests.at(-1), found });
     assert.deepEqual(await both(other), await both(log));
   });
 
@@ -90,21 +92,64 @@ describe('service: a backup', () => {
       error instanceof HistoryDiffers && error.message.startsWith('at position 101 ')));
   });
 
-  it('whose restore was interrupted is completed by another one', async () => {
-    const other = createMemoryLog(createMemoryStore());
-    let appends = 0;
-    const dying: Log = { ...other, append: (...asked) => ++appends > 3 ? Promise.reject(new Error('killed')) : other.append(...asked) };
-    await assert.rejects(restoreBackup(dying, file), /killed/);
-    assert.ok(await other.length('commands') > 0);
-    await restoreBackup(other, file);
-    assert.deepEqual(await both(other), await both(log));
-  });
+  for (const [appends, found] of [[1, { commands: 1_000, outcomes: 0 }], [3, { commands: COMMANDS, outcomes: 1_000 }]] as const) {
+    it(`whose restore was interrupted after ${appends} appends is completed by another one, which sends the rest alone`, async () => {
+      const other = createMemoryLog(createMemoryStore());
+      let tried = 0;
+      const dying: Log = { ...other, append: (...asked) => ++tried > appends ? Promise.reject(new Error('killed')) : other.append(...asked) };
+      await assert.rejects(restoreBackup(dying, file), /killed/);
+      assert.deepEqual(await lengthsOf(other), found);
+      let sent = 0;
+      const counting: Log = { ...other, append: (stream, records, at) => {
+        sent += records.length;
+        return other.append(stream, records, at);
+      } };
+      assert.deepEqual((await restoreBackup(counting, file)).found, found);
+      assert.equal(sent, COMMANDS - found.commands + OUTCOMES - found.outcomes);
+      assert.deepEqual(await both(other), await both(log));
+      assert.deepEqual((await restoreBackup(other, file)).found, { commands: COMMANDS, outcomes: OUTCOMES }, 'a third one finds everything there');
+    });
+  }
 
-  it('is not restored into another history', async () => {
+  it('is not restored while somebody else writes to the log', async () => {
     const other = createMemoryLog(createMemoryStore());
     const [first] = await readAll(log, 'commands');
-    await other.append('commands', [{ id: randomUUID(), data: first!.data }]);
-    await assert.rejects(restoreBackup(other, file), WrongPosition);
-    assert.deepEqual([await other.length('commands'), await other.length('outcomes')], [1, 0]);
+    let appends = 0;
+    const shared: Log = { ...other, append: async (stream, records, at) => {
+      if (++appends === 2) await other.append(stream, [{ id: randomUUID(), data: first!.data }]);
+      return await other.append(stream, records, at);
+    } };
+    await assert.rejects(restoreBackup(shared, file), /^Error: another process writes to the log meanwhile: stop every process of the exchange/);
+  });
+
+  it('is not restored into a log that has anything else: the error tells how many records are there, where they differ, and what to do', async () => {
+    const refused = async (other: Log, position: number): Promise<void> => {
+      const there = await lengthsOf(other);
+      await assert.rejects(restoreBackup(other, file), (error) => error instanceof LogNotEmpty && error.message.startsWith(
+        `the log is not empty: it has ${there.commands} commands and ${there.outcomes} outcomes, which differ from ${file} from position ${position} on. `
+        + 'Nothing was restored. A backup goes into an empty log: name another database in DATABASE_URL, LOG_URL or EVENTSTORE_URL'));
+      assert.deepEqual(await lengthsOf(other), there, 'nothing is written');
+    };
+    const [first, second] = await readAll(log, 'commands');
+    const [outcome] = await readAll(log, 'outcomes');
+    const logOf = async (commands: readonly NewRecord[], outcomes: readonly NewRecord[] = []): Promise<Log> => {
+      const made = createMemoryLog(createMemoryStore());
+      await appendAll(made, 'commands', commands);
+      await appendAll(made, 'outcomes', outcomes);
+      return made;
+    };
+    await refused(await logOf([{ id: randomUUID(), data: first!.data }]), 0);
+    await refused(await logOf([first!, { id: second!.id, data: first!.data }]), 1);
+    await refused(await logOf([first!, second!], [{ id: outcome!.id, data: first!.data }]), 0);
+    await refused(await logOf([], [outcome!]), 0);
+    // An exchange has gone on with what was restored.
+    const longer = await logOf([]);
+    await restoreBackup(longer, file);
+    await longer.append('commands', [{ id: randomUUID(), data: first!.data }]);
+    await refused(longer, COMMANDS);
+    const answered = await logOf([]);
+    await restoreBackup(answered, file);
+    await answered.append('outcomes', [{ id: randomUUID(), data: outcome!.data }]);
+    await refused(answered, OUTCOMES);
   });
 });

@@ -178,6 +178,19 @@ describe('service: chains file', () => {
     ]);
   });
 
+  it('refuses a node\'s URL with a secret that is written in it, and says where it belongs, without showing it', async () => {
+    const key = 'aB3dE5fG7hJ9kL1mN3pQ';
+    for (const url of [`https://rpc.example/v2/${key}`, `https://rpc.example/?apikey=${key}`, 'https://user:hunter2@rpc.example', `http://${key}@rpc.example/`]) {
+      const [problem, ...others] = await problemsOf({ chains: [{ ...polygon, rpcUrls: [url] }] });
+      assert.deepEqual(others, []);
+      assert.match(problem!, /^\/chains\/0\/rpcUrls\/0: the URL has a password or what looks like a key, .*: write \{ "env": "NAME" \} .*Replace a key/);
+      assert.doesNotMatch(problem!, /hunter2|aB3dE5/);
+    }
+    for (const url of ['https://rpc.example/polygon', 'http://127.0.0.1:8545', 'https://rpc.example/ext/bc/C/rpc', 'https://a-long-name.example/mainnet-archive-nodes']) {
+      assert.deepEqual((await read({ chains: [{ ...polygon, rpcUrls: [url] }] }))[0]!.rpcUrls, [url]);
+    }
+  });
+
   it('takes a fee limit in gwei, to the wei, and no wei by mistake', async () => {
     const limits: readonly (readonly [number, bigint])[] = [
       [0.001, 1_000_000n], [30.000000001, 30_000_000_001n], [500, 500_000_000_000n], [1_000_000, 10n ** 15n],

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { AbiCoder, Interface, getAddress, id, type HDNodeWallet, type InterfaceAbi } from 'ethers';
 import { RpcError } from '../../command/chain/chain.js';
 import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
-import type { Deployment } from '../../service/deploy/deploy.js';
+import type { Deployment, Planned } from '../../service/deploy/deploy.js';
+import { KNOWN_CHAINS } from '../../service/deploy/known-chains.js';
 import type { Asked } from '../../service/deploy/terms.js';
 import { deploymentScene, recordIn, type DeploymentScene } from '../support/deployment.js';
 import { eventually } from '../support/exchange-on-chain.js';
@@ -41,8 +42,16 @@ describe('service: a deployment is refused', function () {
     const answer = answers[selector];
     return answer === undefined ? Promise.reject(new RpcError(method, 3, 'execution reverted', '0x')) : Promise.resolve(answer);
   });
+  const ASSERT_TRUTH = new Interface(optimisticOracle.abi as InterfaceAbi).getFunction('assertTruth')!.selector;
   const word = (value: unknown, type = 'uint256') => AbiCoder.defaultAbiCoder().encode([type], [value]);
   const selector = (signature: string) => id(signature).slice(0, 10);
+
+  /** UMA's oracle before it knows the collateral, whose final fee is 250; half of a loser's bond is burned. */
+  const UMA_UNSYNCED = {
+    [selector('getMinimumBond(address)')]: word(0), [selector('finder()')]: word(`0x${'f1'.repeat(20)}`, 'address'), [selector('defaultIdentifier()')]: id('ASSERT_TRUTH'),
+    [selector('getImplementationAddress(bytes32)')]: word(`0x${'f2'.repeat(20)}`, 'address'), [selector('computeFinalFee(address)')]: word(250_000_000n),
+    [selector('burnedBondPercentage()')]: word(10n ** 18n / 2n),
+  };
 
   async function refused(expected: RegExp, changes: Parameters<DeploymentScene['run']>[2] = {}, from = deployer): Promise<void> {
     const directory = await scene.directory();
@@ -92,6 +101,27 @@ describe('service: a deployment is refused', function () {
     await refused(/it refuses assertions with a bond in the collateral 0x\w+: Unsupported currency/, { rpc: uma });
   });
 
+  it('for a bond that the oracle or the factory does not take', async () => {
+    const LEAST = 5_000_000n;
+    await refused(/^CannotDeploy: --bond: 4 is less than the oracle asks for, which is 5\n/, { asked: { bond: LEAST - 1_000_000n } });
+    await refused(/^CannotDeploy: --bond: 100001 is more than a market may have, which is 100000\n/, { asked: { bond: 100_001_000_000n } });
+    // UMA's oracle has a stablecoin's fee from the first assertion or syncUmaParams on: until then it asks for nothing, and refuses a proposal.
+    const said: string[] = [];
+    await refused(/^CannotDeploy: --bond: 499\.99 is less than the oracle asks for, which is 500\n/, {
+      asked: { bond: 499_990_000n }, rpc: lying(UMA_UNSYNCED), say: (line) => { said.push(line); },
+    });
+    const sync = new Interface(['function syncUmaParams(bytes32, address)']).encodeFunctionData('syncUmaParams', [id('ASSERT_TRUTH'), collateral]);
+    assert.deepEqual(said.filter((line) => line.includes('syncUmaParams')), [
+      'the oracle does not know UMA\'s present final fee: it asks for a bond of 0 now, and of 500 after syncUmaParams. '
+      + `Anybody may call it, and somebody should before outcomes are proposed: to ${oracle} with data ${sync}`,
+    ]);
+    const tooLow = `0x08c379a0${word('Bond amount too low', 'string').slice(2)}`;
+    const changed = scene.node((ask, method, params) => (params[0] as { data?: string } | undefined)?.data?.startsWith(ASSERT_TRUTH) === true
+      ? Promise.reject(new RpcError(method, 3, 'execution reverted: Bond amount too low', tooLow))
+      : ask(method, params));
+    await refused(/--bond: the oracle finds 10 too low \(Bond amount too low\): give more\. .* anybody may call its syncUmaParams/, { rpc: changed });
+  });
+
   it('for a deployer without coin or with open transactions, a high price of gas, and a chain without EIP-1559', async () => {
     await refused(/has 0\.0 of the chain's coin, and about 0\.\d+ are needed/, {
       rpc: scene.node((ask, method, params) => method === 'eth_getBalance' ? Promise.resolve('0x0') : ask(method, params)),
@@ -119,7 +149,8 @@ describe('service: a deployment is refused', function () {
     await refused(/^CannotDeploy: --quick-operator: is the operator too/, { asked: { quickOperator: valuable.operator! } });
     await refused(/^CannotDeploy: --quick-operator: is the relayer too/, { asked: { relayer: valuable.quickOperator! } });
     await refused(/^CannotDeploy: --quick-operator: is the operator too/, { asked: { testnet: true, operator: address, quickOperator: address } });
-    await refused(/^CannotDeploy: --testnet: chain 137 is not a test network$/, { asked: { testnet: true }, rpc: { ...scene.rpc, chainId: 137 } });
+    const polygon = { ...scene.rpc, chainId: 137 };
+    await refused(/^CannotDeploy: --testnet: chain 137 \(Polygon\) is not a test network$/, { asked: { testnet: true }, rpc: polygon });
   });
 
   describe('npm run deploy', () => {
@@ -159,9 +190,26 @@ describe('service: a deployment is refused', function () {
       }
     });
 
-    it('tells its options', async () => {
+    it('tells its options, and the chains that it knows', async () => {
       const { code, stdout } = await run(['--help']);
       assert.deepEqual([code, stdout.includes('--max-fee-gwei <number>')], [0, true]);
+      assert.match(stdout, /^ {2}137 +Polygon +money has value +0x5953f2538F613E05bAED8A5AeFa8e6622467AD3D$/m);
+      for (const { chainId, name, oracle = 'no oracle known' } of KNOWN_CHAINS) assert.match(stdout, new RegExp(`^ {2}${chainId} +${name} .* ${oracle}$`, 'm'));
+    });
+
+    it('tells a plan without a key, and sends nothing', async () => {
+      const out = join(await scene.directory(), 'none');
+      const args = ['--rpc', scene.chain.url, '--testnet', '--out', out, '--plan', '--deployer', deployer.address, '--admin', valuable.admin!, '--bond', '20'];
+      const [told, json] = [await run(args), await run([...args, '--json'])];
+      assert.deepEqual([told.code, json.code], [0, 0], told.stderr + json.stderr);
+      const { transactions, contracts } = JSON.parse(json.stdout) as Planned;
+      const last = `nonce 15: begin to hand QuickResolver over to ${valuable.admin}, to ${contracts.quickResolver} data 0x\\w+`;
+      assert.match(told.stdout, new RegExp(`^ {2}nonce 0: deploy TestUSDC, \\d+ bytes$[^]*^ {2}${last}$`, 'm'));
+      assert.deepEqual([transactions.length, existsSync(out), await scene.nonceOf(deployer)], [16, false, 0]);
+      // Our own oracle asks for the bond: its constructor has half of it as the fee.
+      const oracle = transactions.find(({ what }) => what === 'deploy OptimisticOracle')!;
+      assert.ok(oracle.data.includes((10_000_000n).toString(16).padStart(64, '0')));
+      assert.match((await run(args.filter((each) => each !== '--plan'))).stderr, /^--deployer: is for --plan/);
     });
 
     it('goes on after kill -9, and ends with what to do next', async () => {
@@ -175,7 +223,8 @@ describe('service: a deployment is refused', function () {
       assert.equal(await scene.nonceOf(deployer), 16);
       assert.equal(Object.keys(recordIn(out).attempts).length, 16);
       assert.match(ran.stdout, new RegExp(`^STILL OPEN: .* until ${valuable.admin} calls acceptDefaultAdminTransfer\\(\\) \\(data 0xcefc1429\\) on each:\n {2}ConditionalTokens 0x`, 'm'));
-      assert.match(ran.stdout, /environment variables CHAIN_31337_RPC_URL, CHAIN_31337_OPERATOR_KEY\.$/m, 'no keys but those that were named');
+      const variables = `export CHAIN_31337_RPC_URL=…[^\n]*\n {2}export CHAIN_31337_OPERATOR_KEY=… +# the private key of ${deployer.address}, which is the deployer`;
+      assert.match(ran.stdout, new RegExp(`${variables}, [^\n]*\n {2}CHAINS=${out}/chains.json npm start\n`), 'no keys but those that were named');
       const again = await run([...args.slice(2), '--json'], { DEPLOY_RPC_URL: scene.chain.url });
       assert.equal(again.code, 0, again.stderr);
       const { handOvers, roles } = JSON.parse(again.stdout.trimEnd().split('\n').at(-1)!) as Deployment;

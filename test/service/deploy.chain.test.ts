@@ -1,6 +1,6 @@
 /** A deployment puts the contracts on a chain, hands them over, checks them, and gives a chains file that the exchange takes. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Interface, getAddress, id, type HDNodeWallet, type InterfaceAbi } from 'ethers';
 import { compiled } from '../../contracts-abi/compile.js';
@@ -9,7 +9,8 @@ import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { readChainsFile } from '../../service/chains/chains-file.js';
-import { ACCEPT_HAND_OVER, type Deployment } from '../../service/deploy/deploy.js';
+import { ACCEPT_HAND_OVER, addressOnly, planOnly, type Deployment, type Planned } from '../../service/deploy/deploy.js';
+import { resultText } from '../../service/deploy/result-text.js';
 import type { Asked } from '../../service/deploy/terms.js';
 import { isCodeOf } from '../../service/deploy/verify.js';
 import { deploymentScene, type DeploymentScene } from '../support/deployment.js';
@@ -21,6 +22,7 @@ const DAY_S = 86_400;
 describe('service: a deployment', function () {
   this.timeout(180_000);
   let scene: DeploymentScene;
+  let planned: Planned;
   let done: Deployment;
   let directory: string;
   let deployer: HDNodeWallet;
@@ -40,6 +42,7 @@ describe('service: a deployment', function () {
       testnet: false, collateral: getAddress(collateral), oracle: getAddress(oracle), operator: address(operator), creator: address(creator),
       quickOperator: address(quickOperator), relayer: address(relayer), admin: address(admin),
     };
+    planned = await planOnly({ ...scene.deploying(addressOnly(deployer.address), join(directory, 'none')), asked: valuable });
     done = await scene.run(deployer, directory, { asked: valuable });
   });
   after(() => scene.stop());
@@ -63,6 +66,46 @@ describe('service: a deployment', function () {
       for (const other of [deployer.address, address(admin), address(relayer)]) assert.deepEqual(await read(contract, 'hasRole', id(role), other), [false], role);
     }
     assert.deepEqual(await read(contracts.oracleResolver, 'disputeWindow'), [7_200n]);
+  });
+
+  it('is planned without a key, and sends just what was planned: the result has the call data of everything', async () => {
+    assert.equal(existsSync(join(directory, 'none')), false, 'a plan writes nothing');
+    const { contracts: asPlanned, chainId, transactions, ...others } = planned;
+    assert.deepEqual([chainId, others], [done.chain.chainId, { deployer: done.deployer, admin: done.admin, roles: done.roles }]);
+    assert.deepEqual(Object.values(asPlanned).map((at: string) => at.toLowerCase()), Object.values(done.chain.contracts));
+    assert.deepEqual(done.transactions.map(({ nonce, what, to, data }) => ({ nonce, what, to, data })), transactions);
+    for (const { txHash, nonce, to, data, block } of done.transactions) {
+      type Sent = Readonly<Record<'nonce' | 'input' | 'blockNumber', string>> & { readonly to: string | null };
+      const sent = await scene.rpc.request<Sent>('eth_getTransactionByHash', [txHash]);
+      assert.deepEqual([Number(sent.nonce), sent.to, sent.input, Number(sent.blockNumber)], [nonce, to?.toLowerCase() ?? null, data, block]);
+    }
+    assert.deepEqual(done.handOvers.map(({ to, data }) => [to, data]), done.handOvers.map(({ address: at }) => [at, ACCEPT_HAND_OVER]));
+    assert.deepEqual(JSON.parse(JSON.stringify(done)), done, 'all of it is JSON');
+  });
+
+  it('tells how to start the exchange with it, and what its oracle asks for', () => {
+    const { chainId } = done.chain;
+    const text = resultText(done);
+    for (const [variable, holder] of [['OPERATOR', operator], ['RELAYER', relayer], ['QUICK', quickOperator]] as const) {
+      assert.match(text, new RegExp(`^ {2}export CHAIN_${chainId}_${variable}_KEY=… +# the private key of ${address(holder)}, for the process with the role lane alone$`, 'm'));
+    }
+    assert.match(text, new RegExp(`^ {2}export CHAIN_${chainId}_RPC_URL=… +# the URL of a node, for every process$`, 'm'));
+    assert.ok(text.includes(`\n  CHAINS=${done.chainsFile} DATABASE_URL=postgresql://… npm start\n`));
+    assert.match(text, new RegExp(`with the key of ${address(creator)} in a file that only you can read:\n {2}npm run tool -- market create .*--bond 10$`, 'm'));
+    assert.match(text, /^The oracle takes bonds from 5 on\. /m);
+    const sync = { to: done.chain.contracts.oracle, data: '0x1234' };
+    const uma = { ...done, bond: '500000000', oracle: { isOwn: false, minimum: '0', minimumAfterSync: '500000000', sync } };
+    assert.match(resultText(uma), /--bond 500$/m);
+    assert.match(resultText(uma), /syncUmaParams; [^\n]*:\n {2}to 0x\w{40} data 0x1234\nSTILL TO DO: [^\n]*, and of 500 after syncUmaParams\. /);
+    assert.match(resultText({ ...done, oracle: { ...done.oracle, isOwn: true } }), /^The oracle is our own, .* It takes bonds from 5 on\.$/m);
+  });
+
+  it('puts no secret into any file: URLs and keys are named by their variables', () => {
+    const written = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
+      .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8').toLowerCase());
+    assert.ok(written.length > 8);
+    const secrets = [scene.chain.url, ...scene.accounts.map(({ privateKey }) => privateKey.slice(2))];
+    for (const text of written) assert.deepEqual(secrets.filter((secret) => text.includes(secret.toLowerCase())), []);
   });
 
   it('leaves the administration to be accepted after three days, and tells where and when', async () => {
@@ -114,6 +157,12 @@ describe('service: a deployment', function () {
       assert.deepEqual(await read(to, 'defaultAdmin'), [address(admin)]);
     }
     assert.equal(await scene.nonceOf(deployer), 14);
+  });
+
+  it('leaves a role to the deployer that nobody else is named for, beside another one who has it, too', async () => {
+    const own = scene.accounts[7]!;
+    const { roles } = await scene.run(own, await scene.directory(), { asked: { quickOperator: address(quickOperator) } });
+    assert.deepEqual(roles.filter(({ role }) => role === 'CREATOR_ROLE').map(({ holder }) => holder), [own.address, address(quickOperator)]);
   });
 
   it('is noticed when it is not as it was: a role that was taken away, or code of another contract', async () => {

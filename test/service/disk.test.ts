@@ -1,9 +1,10 @@
 /** The disk: when it is short of space, when it is not any more, and which failures are told as a full disk. */
 import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { childEnded } from '../../service/embedded/child-ended.js';
-import { freeBytesOf, isShort, watchDisk } from '../../service/conditions/disk.js';
+import { directoriesOf, isShort, spaceOf, watchDisks } from '../../service/conditions/disk.js';
 import { diskFullText, saysDiskFull } from '../../service/conditions/disk-full.js';
 
 const coded = (code: string, message = 'failed') => Object.assign(new Error(message), { code });
@@ -18,27 +19,61 @@ describe('service: the disk', () => {
     });
   }
 
-  it('tells a shortage and its end once each, and keeps the last figure when the disk cannot be measured', async () => {
+  /** Disks by their directories' names, which a test fills; undefined: it does not tell its space. */
+  const scene = (disks: Record<string, { device: number; free: number } | undefined>) => {
     const lines: string[] = [];
-    let free: number | undefined = 5_000_000;
-    const disk = watchDisk({
-      directory: '/data', minFreeBytes: 10_000_000, report: (level, _, message) => { lines.push(`${level} ${message.split(':')[0]}`); },
-      freeBytesOf: () => free === undefined ? Promise.reject(new Error('gone')) : Promise.resolve(free),
+    const watch = watchDisks({
+      directories: Object.keys(disks).map((name) => ({ name, path: `/${name}` })), minFreeBytes: 10_000_000,
+      report: (level, { directory }, message) => { lines.push(`${level} ${String(directory)} ${message.split(':')[0]}`); },
+      spaceOf: async (path) => {
+        const disk = disks[path.slice(1)];
+        if (disk === undefined) throw new Error('gone');
+        return { device: disk.device, freeBytes: disk.free };
+      },
     });
-    assert.deepEqual([disk.shortage(), disk.health()], [undefined, undefined]);
-    await disk.look();
-    await disk.look();
-    free = undefined;
-    await disk.look();
-    assert.equal(disk.shortage(), 'the disk of DATA_DIR (/data) has 5 MB free and needs 10 MB');
-    free = 50_000_000;
-    await disk.look();
-    assert.deepEqual([disk.shortage(), disk.health()], [undefined, { freeBytes: 50_000_000, minFreeBytes: 10_000_000 }]);
-    assert.deepEqual(lines, ['error the disk is nearly full', 'info the disk has space again']);
+    return { lines, watch };
+  };
+
+  it('tells a shortage and its end once each, and keeps the last figure when the disk cannot be measured', async () => {
+    const disks: Parameters<typeof scene>[0] = { data: { device: 1, free: 5_000_000 } };
+    const { lines, watch } = scene(disks);
+    assert.deepEqual([watch.shortage(), watch.disks()], [undefined, []]);
+    await watch.look();
+    await watch.look();
+    disks['data'] = undefined;
+    await watch.look();
+    assert.equal(watch.shortage(), 'the disk of data (/data) has 5 MB free and needs 10 MB');
+    disks['data'] = { device: 1, free: 50_000_000 };
+    await watch.look();
+    assert.deepEqual([watch.shortage(), watch.disks()], [undefined, [{ directory: 'data', freeBytes: 50_000_000, minFreeBytes: 10_000_000 }]]);
+    assert.deepEqual(lines, ['error data the disk is nearly full', 'info data the disk has space again']);
   });
 
-  it('is measured where a directory will be made', async () => {
-    assert.ok(await freeBytesOf(join(tmpdir(), 'no', 'such', 'directory')) > 0);
+  it('is each one that a directory is on, once, and any that is short stops the orders', async () => {
+    const [one, other] = [{ device: 1, free: 50_000_000 }, { device: 2, free: 40_000_000 }];
+    const disks = { data: one, postgres: other, chain: one, snapshots: other };
+    const { lines, watch } = scene(disks);
+    await watch.look();
+    assert.deepEqual(watch.disks().map(({ directory, freeBytes }) => [directory, freeBytes]), [['data', 50_000_000], ['postgres', 40_000_000]]);
+    other.free = 9_000_000;
+    await watch.look();
+    assert.equal(watch.shortage(), 'the disk of postgres (/postgres) has 9 MB free and needs 10 MB');
+    one.free = 1_000_000;
+    await watch.look();
+    other.free = 50_000_000;
+    await watch.look();
+    assert.equal(watch.shortage(), 'the disk of data (/data) has 1 MB free and needs 10 MB');
+    assert.deepEqual(lines, ['error postgres the disk is nearly full', 'error data the disk is nearly full', 'info postgres the disk has space again']);
+  });
+
+  it('is measured for every directory that a process writes to, also where one will be made', async () => {
+    const directories = directoriesOf(join(tmpdir(), 'no', 'such', 'directory'));
+    assert.deepEqual(directories.map(({ name }) => name), ['DATA_DIR', 'DATA_DIR/postgres', 'DATA_DIR/chain', 'DATA_DIR/snapshots']);
+    const { dev } = statSync(tmpdir());
+    for (const { path } of directories) {
+      const { device, freeBytes } = await spaceOf(path);
+      assert.ok(device === dev && freeBytes > 0, path);
+    }
   });
 
   for (const [what, error, expected] of [
@@ -53,9 +88,12 @@ describe('service: the disk', () => {
   }
 
   it('says what to do', async () => {
-    const options = { dataDir: '/data', freeBytesOf: () => Promise.resolve(4_096) };
-    assert.equal(await diskFullText(coded('ENOSPC'), options), 'disk full: the disk of DATA_DIR (/data) has 4096 bytes free; free some space and start again');
+    const options = { dataDir: '/data', spaceOf: async (path: string) => ({ device: path.length, freeBytes: path === '/data/postgres' ? 4_096 : 8_192 }) };
+    assert.equal(await diskFullText(coded('ENOSPC'), options),
+      'disk full: the disk of DATA_DIR/postgres (/data/postgres) has 4096 bytes free; free some space and start again');
     assert.equal(await diskFullText(new Error('other'), options), undefined);
+    assert.equal(await diskFullText(coded('ENOSPC'), { dataDir: '/data', spaceOf: async () => { throw new Error('no'); } }),
+      'disk full: the disk of DATA_DIR (/data) cannot be measured; free some space and start again');
   });
 });
 

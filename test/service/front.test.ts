@@ -189,6 +189,23 @@ describe('service: the front', () => {
       await Promise.all([left, broken]);
     });
 
+    it('a stream without counting its connection for the share of its address, but a refused one counts', async () => {
+      const port = await startProcess('query', ({ url = '' }, response) => {
+        if (url.includes('/BTC/')) response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' }).write(':\n\n');
+        else response.writeHead(429, { 'Content-Length': 0 }).end();
+      });
+      const { port: front } = await startWith({ query: [port] }, {}, { maxConnectionsPerAddress: 1 });
+      const open: Wire[] = [];
+      const ask = async (asset: string): Promise<number> => {
+        const wire = await Wire.connect(front);
+        open.push(wire);
+        return (await wire.request('GET', `/api/v1/prices/${asset}/stream`).answer()).status;
+      };
+      assert.deepEqual([await ask('BTC'), await ask('BTC'), await ask('ETH')], [200, 200, 429]);
+      await (await Wire.connect(front)).closed;
+      for (const wire of open) wire.close();
+    });
+
     it('a slow answer, piece by piece', async () => {
       const answers = inbox<ServerResponse>();
       const port = await startProcess('query', (_, response) => { answers.put(response.writeHead(200)); });

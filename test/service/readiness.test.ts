@@ -37,9 +37,9 @@ describe('service: readiness', () => {
     const doubted = { ...clock, trusted: false, doubts: ['it jumped'] };
     const [log, silent] = [{ name: 'log', answers: true, lastError: null }, { name: 'log', answers: false, lastError: 'no answer' }] as const;
     const models = { name: 'read models', answers: true, lastError: null } as const;
-    const disk = { freeBytes: 7, minFreeBytes: 5 };
+    const disk = { directory: 'DATA_DIR/postgres', freeBytes: 7, minFreeBytes: 5 };
     assert.deepEqual(mergeReadiness([
-      { reasons: [], clock, databases: [log, models], disk: { ...disk, freeBytes: 9 } }, { reasons: [], clock: off, databases: [silent], disk },
+      { reasons: [], clock, databases: [log, models], disk: { ...disk, directory: 'DATA_DIR', freeBytes: 9 } }, { reasons: [], clock: off, databases: [silent], disk },
       { reasons: [], databases: [log] },
     ]), { reasons: [], clock: off, databases: [silent, models], disk });
     assert.deepEqual(mergeReadiness([{ reasons: [], clock: off }, { reasons: [], clock: doubted }]), { reasons: [], clock: doubted });

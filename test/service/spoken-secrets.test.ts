@@ -18,13 +18,13 @@ describe('service: secrets in what is written', () => {
     assert.deepEqual(found('password data/base-word'), ['DATABASE_URL']);
     assert.deepEqual(found('with kafka-word and provider-key'), ['KAFKA_PASSWORD', 'PYTH_API_KEY']);
     assert.deepEqual(found(`key 0x${'AB'.repeat(32)}`), ['OPERATOR_KEY']);
-    assert.deepEqual(found(`{"msg":"GET /?token=${TOKEN}"}`), ['a bearer token']);
+    for (const line of [`{"msg":"GET /?token=${TOKEN}"}`, `Bearer token of this stack, with the scope relay: ${TOKEN}`]) assert.deepEqual(found(line), ['a bearer token']);
     for (const { address, privateKey } of [creatorWallet(), relayerWallet()]) assert.deepEqual(found(privateKey.slice(2)), [`key of ${address}`]);
   });
 
   it('are not found where there are none', () => {
     assert.deepEqual(found('{"level":"info","msg":"listening","url":"http://127.0.0.1:8080","database":"db/exchange","short":"short"}'), []);
-    assert.deepEqual(found(`Bearer token of this stack, with the scope relay: ${TOKEN}`), []);
+    assert.deepEqual(found('The bearer token of this stack, with the scope relay, is in .data/token, which only you can read.'), []);
     assert.deepEqual(found(`0x${'ab'.repeat(20)}`), []);
     const [{ address, privateKey } = creatorWallet()] = developmentAccounts();
     assert.deepEqual(found(`  ${address}  ${privateKey}`), [], 'a line of the welcome');

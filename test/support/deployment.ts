@@ -26,6 +26,8 @@ export interface DeploymentScene {
   node(request: (ask: Ask, method: string, params: readonly unknown[]) => Promise<unknown>): Rpc;
   /** A directory of its own, removed at the end. */
   directory(): Promise<string>;
+  /** What `run` is given, unless told otherwise. */
+  deploying(wallet: Deploying['wallet'], directory: string): Deploying;
   /** A deployment on a testnet without confirmations, unless told otherwise; `said` collects what it says. */
   run(deployer: HDNodeWallet, directory: string, changes?: Partial<Omit<Deploying, 'asked'>> & { readonly asked?: Partial<Asked> }): Promise<Deployment>;
   nonceOf(account: HDNodeWallet): Promise<number>;
@@ -37,6 +39,10 @@ export async function deploymentScene(): Promise<DeploymentScene> {
   const chainId = TEST_CHAIN_ID;
   const rpc = createRpc({ chainId, urls: [chain.url], now: () => performance.now(), report: () => undefined });
   const directories: string[] = [];
+  const deploying = (wallet: Deploying['wallet'], directory: string): Deploying => ({
+    rpc, wallet, directory, name: 'Test chain', confirmations: 0, pollMs: 5, say: () => undefined,
+    limits: { maxFeePerGas: 500_000_000_000n, minPriorityFeePerGas: 1n }, asked: { testnet: true },
+  });
   return {
     chain, rpc, accounts: testAccounts(),
     node: (request) => ({
@@ -48,10 +54,9 @@ export async function deploymentScene(): Promise<DeploymentScene> {
       directories.push(made);
       return made;
     },
-    run: (deployer, directory, { asked, ...changes } = {}) => deploy({
-      rpc, wallet: deployer, directory, name: 'Test chain', confirmations: 0, pollMs: 5, say: () => undefined,
-      limits: { maxFeePerGas: 500_000_000_000n, minPriorityFeePerGas: 1n }, asked: { testnet: true, ...asked }, ...changes,
-    }),
+    deploying,
+    run: (deployer, directory, { asked, ...changes } = {}) => (
+      deploy({ ...deploying(deployer, directory), asked: { testnet: true, ...asked }, ...changes })),
     nonceOf: async ({ address }) => Number(await chain.rpc('eth_getTransactionCount', [address, 'latest'])),
     async stop() {
       await chain.stop();

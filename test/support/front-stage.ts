@@ -2,7 +2,7 @@
 import { once as event } from 'node:events';
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSocketServer, type AddressInfo } from 'node:net';
-import { createServer, listen } from '../../service/http/server.js';
+import { createServer, listen, type ServerLimits } from '../../service/http/server.js';
 import { createMetrics } from '../../service/metrics.js';
 import type { RoleName } from '../../service/roles/role-names.js';
 import { createFront, type Front, type FrontOptions } from '../../service/supervision/front.js';
@@ -35,14 +35,17 @@ export async function startFront(processes: Processes, options: Partial<FrontOpt
   return (await startWith(processes, options)).port;
 }
 
-export async function startWith(processes: Processes, options: Partial<FrontOptions> = {}): Promise<{ readonly app: Front; readonly port: number }> {
+export async function startWith(
+  processes: Processes, options: Partial<FrontOptions> = {}, limits: Partial<ServerLimits> = {},
+): Promise<{ readonly app: Front; readonly port: number }> {
   const metrics = createMetrics();
   const app = createFront({
     portsOf: (role) => processes[role] ?? [], metrics, showsMetrics: true, trustProxy: 0, readiness: async () => ({ status: 200, body: '{}' }),
     observer: { answered: (endpoint, status, seconds) => { metrics.answered(endpoint, status, seconds); }, failed: (error) => { throw error; } },
     ...options,
   });
-  const server = createServer(app, { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, maxConnectionsPerAddress: 0 });
+  const ordinary = { requestTimeoutMs: 5_000, keepAliveTimeoutMs: 5_000, maxConnections: 100, maxConnectionsPerAddress: 0 };
+  const server = createServer(app, { ...ordinary, ...limits });
   servers.push(server);
   return { app, port: await listen(server, { host: '127.0.0.1', port: 0 }) };
 }

@@ -78,7 +78,7 @@ const ACCOUNTS = Array.from({ length: 4 }, (_, index) => HDNodeWallet.fromPhrase
 
 /** Starts a chain and deploys the contracts; stop() ends both. */
 export async function marketContracts(): Promise<MarketContracts> {
-  const { chain, deployed: addresses } = await chainWithContracts({ terms: { oracleFee: MINIMUM_BOND / 2n } });
+  const { chain, deployed: addresses } = await chainWithContracts({ terms: { bond: MINIMUM_BOND } });
   const [admin, ...traders] = ACCOUNTS as [HDNodeWallet, HDNodeWallet, HDNodeWallet, HDNodeWallet];
   const targets: Target[] = [];
   const calls = callsTo(chain, targets);

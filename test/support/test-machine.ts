@@ -29,9 +29,9 @@ export function testMachine(): TestMachine {
       monotonic: () => performance.now() + machine.passedMs + machine.monotonicAheadMs,
       boot: () => performance.now() + machine.passedMs,
     },
-    freeBytesOf() {
+    spaceOf() {
       looked.ring();
-      return Promise.resolve(machine.freeBytes);
+      return Promise.resolve({ device: 1, freeBytes: machine.freeBytes });
     },
     async looks(count) {
       for (let i = 0; i < count; i++) {

@@ -87,6 +87,8 @@ describe('system: backup and restore', () => {
     await backup(original.databaseUrl, 'write', whole);
     const said = await backup(elsewhere.tcpUrl, 'restore', whole);
     const digest = /digest (0x\w+)/.exec(said)?.[1];
+    const refusal = await backup(original.databaseUrl, 'restore', file()).catch((error: unknown) => (error as { stderr: string }).stderr);
+    assert.match(refusal, /^the log is not empty: it has \d+ commands and \d+ outcomes, which differ from .* from position \d+ on\. [^\n]+\n$/);
     // Nothing else is restored: neither read models nor outbox nor snapshots.
     restored = await exchangeStack({ LOG_URL: elsewhere.tcpUrl });
     again = await original.restart();

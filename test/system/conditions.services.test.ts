@@ -125,7 +125,7 @@ describe('the exchange on a disk that fills up', () => {
     assert.match(String(detail), /^the disk of DATA_DIR \(.+\) has 499 MB free and needs 500 MB$/);
     assert.equal(retryAfterS, 30);
     assert.deepEqual([(await readiness(exchange)).status, (await readiness(exchange)).reasons], [503, [`orders are refused: ${String(detail)}`]]);
-    assert.match((await exchange.request('GET', '/metrics')).text, /^exchange_disk_free_bytes 499000000$/m);
+    assert.match((await exchange.request('GET', '/metrics')).text, /^exchange_disk_free_bytes\{directory="DATA_DIR"\} 499000000$/m);
     const headers = await cancelHeaders(exchange.signing, alice, { orderHash });
     assert.equal((await exchange.request('DELETE', `/api/v1/orders/${orderHash}?marketId=${exchange.rain.id}`, { headers })).status, 200);
 
@@ -144,13 +144,14 @@ describe('the exchange with a database that is silent', () => {
   let log: TcpProxy;
   let machine: TestMachine;
   let exchange: ExchangeStack;
+  const lines: string[] = [];
   before(async () => {
     database = await testDatabase();
     const url = new URL(database.url);
     log = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
     url.port = String(log.port);
     machine = testMachine();
-    exchange = await exchangeStack({ LOG_URL: url.href }, [], machine);
+    exchange = await exchangeStack({ LOG_URL: url.href, LOG_LEVEL: 'info' }, [], machine, (line) => { lines.push(line); });
   });
   after(async () => {
     await exchange.close();
@@ -170,11 +171,16 @@ describe('the exchange with a database that is silent', () => {
     await machine.looks(40);
     const { detail } = await exchange.refused('unavailable', 'POST', '/api/v1/orders', { body: await body(exchange, 90) });
     assert.match(String(detail), /^the log does not answer \(.+\); the request was not accepted$/);
+    const told = (text: string) => lines.filter((line) => line.includes(`"msg":"${text}"`)).length;
+    await until('the silence is told', () => told('the log does not answer: orders are refused') > 0);
+    assert.equal(told('the log answers again'), 0);
 
     log.fate = () => 'pass';
     log.refuse();
     log.accept();
     await comes(exchange, 200);
     await exchange.place(alice);
+    await until('it is told that the log answers', () => told('the log answers again') > 0);
+    assert.deepEqual([told('the log does not answer: orders are refused'), told('the log answers again')], [1, 1]);
   });
 });

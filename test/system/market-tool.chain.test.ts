@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Interface, type InterfaceAbi } from 'ethers';
 import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
@@ -89,9 +90,9 @@ describe('npm run tool -- market', function () {
       [['create', ...at(), '--question', 'x'.repeat(1_001), '--expires-in', '1h'], 2, /expected 1 to 1000 bytes of UTF-8, not 1001/],
       [['arbitrate', ...at(), '0x12', 'truthful'], 2, /expected a market's id/],
       [['arbitrate', ...at(), `0x${'1'.repeat(64)}`, 'maybe'], 2, /expected truthful or untruthful/],
-      [['create', ...at(), '--question', 'x', '--expires-in', '1h', '--bond', '0'], 1, /^marketFactory refuses createMarket: BondTooLow\(0, 5000000\)$/m],
+      [['create', ...at(), '--question', 'x', '--expires-in', '1h', '--bond', '0'], 1, /^--bond: the oracle takes bonds from 5 on$/m],
       [['create', ...at(), '--question', 'x', '--expires-in', '1h', '--chain', '5'], 1, /^--chain: expected one of 31337, the chains of /m],
-      [['create', ...at(), '--question', 'x', '--expires-in', '1h'], 1, /^MARKET_KEY: expected a private key, 0x and 64 hexadecimal digits$/m, { MARKET_KEY: 'secret' }],
+      [['create', ...at(), '--question', 'x', '--expires-in', '1h'], 1, /^MARKET_KEY: expected a private key: 64 hex digits, with or without 0x$/m, { MARKET_KEY: 'secret' }],
       [['list', '--url', 'http://127.0.0.1:1'], 1, /^http:\/\/127\.0\.0\.1:1\/api\/v1\/markets does not answer: /m],
       [['create', '--url', 'http://127.0.0.1:1', '--question', 'x', '--expires-in', '1h'], 1, /^no exchange answers at http:\/\/127\.0\.0\.1:1: start one with npm start/m],
       [['arbitrate', ...at(), `0x${'1'.repeat(64)}`, 'truthful'], 1, /unknown_market|no such market/],
@@ -102,6 +103,17 @@ describe('npm run tool -- market', function () {
       assert.match(ran.stderr, message, args.join(' '));
       assert.doesNotMatch(ran.stderr, /secret|\n {4}at /);
     }
+  });
+
+  it('gives a market the bond that the oracle asks for, where that is more than the default', async () => {
+    const oracle = new Interface(optimisticOracle.abi as InterfaceAbi);
+    const setFee = (fee: bigint) => node.transact(node.operator, { to: node.chain.contracts.oracle, data: oracle.encodeFunctionData('setParameters', [fee, true]) });
+    await setFee(250_000_000n);
+    const ran = await create('--expires-in', '1h', '--json');
+    await setFee(2_500_000n);
+    assert.equal(ran.code, 0, ran.stderr);
+    assert.equal(JSON.parse(ran.stdout)['bond'], '500000000');
+    assert.equal(JSON.parse((await create('--expires-in', '1h', '--json')).stdout)['bond'], '10000000');
   });
 
   it('decides a dispute, and settles it', async () => {

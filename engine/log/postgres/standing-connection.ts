@@ -42,6 +42,9 @@ export function createStandingConnection(given: StandingConnectionOptions): Stan
         if (now() - sinceMs >= LASTING_MS) failures = 0;
       } catch {
         if (signal.aborted) return;
+      } finally {
+        // Nobody waits for the loss of a connection that was not made: its listener on the signal is removed.
+        lost();
       }
       failures += 1;
       await rest(backoffMs(failures, backoff), signal);

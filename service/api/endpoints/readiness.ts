@@ -38,7 +38,8 @@ const Readiness = field.answer('Readiness', {
     lastError: field.orNull(Type.String(), 'Why it does not answer; null while it does.'),
   }), { description: 'Databases that the process uses. Each is asked at most twice per second, with a time limit of 2 s.' })),
   disk: Type.Optional(field.answer('DiskReadiness', {
-    freeBytes: field.integer('Free space on the disk of DATA_DIR.'), minFreeBytes: field.integer('Below this, orders are refused; 0 means never.'),
+    directory: Type.String({ description: 'The first directory on the fullest of the disks that the process writes to, such as DATA_DIR or DATA_DIR/postgres.' }),
+    freeBytes: field.integer('Free space on that disk.'), minFreeBytes: field.integer('Below this, orders are refused; 0 means never.'),
   })),
   feeds: Type.Optional(Type.Array(field.answer('FeedReadiness', {
     topic: Type.String({ description: 'Kafka\'s topic.' }), standby: Type.Boolean({ description: 'Another process publishes the fill feed.' }),
@@ -116,7 +117,7 @@ const readiness = {
   engine: { position: 4_218, logLength: 4_218, standby: false }, projections: [{ name: 'orders', position: 4_218, lag: 0 }],
   clock: { trusted: true, doubts: [], time: '2026-11-22T07:30:00.000Z', wallAheadMs: 1, databaseAheadMs: 0, historyAheadMs: -412 },
   databases: [{ name: 'log', answers: true, lastError: null }, { name: 'read models', answers: true, lastError: null }],
-  disk: { freeBytes: 84_825_690_112, minFreeBytes: 512_000_000 },
+  disk: { directory: 'DATA_DIR', freeBytes: 84_825_690_112, minFreeBytes: 512_000_000 },
   readModels: { position: 4_217, lag: 0 }, feeds: [{ topic: 'fills.v1', standby: false, position: 4_217, lag: 1, trouble: null }],
   intakes: [{ standby: false, position: 4_217, lag: 1, trouble: null, kafkaTrouble: null }],
   lanes: [{ chainId: 31_337, key: 'operator', address: example.bob, standby: false, trouble: null }],

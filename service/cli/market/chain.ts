@@ -61,6 +61,12 @@ export async function arbitrate(
   });
 }
 
+/** The least bond that the oracle takes now, in base units of the stablecoin. */
+export async function leastBond(chain: MarketChain, key: string): Promise<bigint> {
+  return withContract(chain, { name: 'oracle', artifact: optimisticOracle, key }, async ({ read }) => (
+    await read('getMinimumBond', chain.contracts['collateral']) as bigint));
+}
+
 interface Named {
   readonly name: string;
   readonly artifact: { readonly abi: unknown };

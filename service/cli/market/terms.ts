@@ -1,4 +1,5 @@
 /** Parsers of what is asked for in a new market. They throw SettingError, which says what was expected. */
+import { KEY_FORMAT, privateKeyIn } from '../../chains/private-key.js';
 import { SettingError } from '../../settings.js';
 
 /** The factory's numbers of the categories. */
@@ -42,7 +43,7 @@ export function marketIdOf(text: string): string {
 
 /** A private key from the environment or a file. The text never appears in the error. */
 export function privateKeyOf(text: string, where: string): string {
-  const key = text.trim();
-  if (!/^0x[0-9a-fA-F]{64}$/.test(key)) throw new SettingError(`${where}: expected a private key, 0x and 64 hexadecimal digits`);
+  const key = privateKeyIn(text);
+  if (key === undefined) throw new SettingError(`${where}: expected a private key: ${KEY_FORMAT}`);
   return key;
 }

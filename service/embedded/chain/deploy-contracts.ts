@@ -11,7 +11,7 @@ export interface DeployedContracts extends Contracts {
 }
 
 /** Roles are the signer's by default, as is the administration; there is no delay of the hand-over by default, as suits a development chain. */
-export interface DeployOptions extends Partial<Pick<Terms, 'operator' | 'creator' | 'quickOperator' | 'disputeWindowS' | 'adminDelayS' | 'oracleFee'>> {
+export interface DeployOptions extends Partial<Pick<Terms, 'operator' | 'creator' | 'quickOperator' | 'disputeWindowS' | 'adminDelayS' | 'bond'>> {
   /** Pays for all transactions and becomes the administrator. Must have a provider. */
   readonly signer: Signer;
 }
