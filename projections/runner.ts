@@ -147,8 +147,7 @@ async function runSession(options: RunOptions, state: State): Promise<void> {
 async function prepare(session: Session, options: RunOptions): Promise<void> {
   const { url, log, projections, signal, open, onTrouble } = options;
   await createReadModels({ session, schema: READ_MODELS, projections });
-  const refusal = await grantReader(session, READ_MODELS);
-  if (refusal !== undefined) onTrouble?.(new Error(refusal));
+  for (const denied of await grantReader(session, READ_MODELS)) onTrouble?.(new Error(denied));
   const stored = await readCheckpoints(session.query);
   for (const projection of projections) {
     const { name, version } = projection;
