@@ -5,10 +5,9 @@ import { createAdvanceRequests, type AdvanceRequests } from '../../command/index
 import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
 import { prepareDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
 import { LogUnavailable, type Log } from '../../engine/log/log.js';
-import { openLog } from '../../engine/log/open-log.js';
 import { startReplica, type Replica } from '../../engine/run/replica.js';
 import { orAborted } from '../../engine/waiting.js';
-import { openReadModels, type Database } from '../../query/database.js';
+import type { Database } from '../../query/database.js';
 import { orderDomains } from '../api/signing.js';
 import { openChain, type ChainAccess } from '../chains/chain-access.js';
 import { watchChain, type ChainWatch } from '../chains/chain-watch.js';
@@ -17,6 +16,7 @@ import type { Config } from '../config.js';
 import { reportTo, type Logger } from '../logger.js';
 import type { Metrics } from '../metrics.js';
 import { timeUrlOf, watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../conditions/conditions.js';
+import { openLogWhenThere, openReadModelsWhenThere } from '../databases/open-when-there.js';
 import { placeOf, waitForDatabases } from './database-waits.js';
 import { openHandover } from './handover.js';
 import { checkHistory } from './history-check.js';
@@ -99,8 +99,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const { config, roles, urls, chains: configured, logger, metrics, machine, waits } = options;
   const keccak256 = await createKeccak256();
   await waitForDatabases({ urls, roles, waits });
-  const theLog = `the log at ${placeOf(urls.log)}`;
-  const log = await waits.until(theLog, () => openLog(urls.log), isUnavailable);
+  const log = await openLogWhenThere({ url: urls.log, place: placeOf(urls.log), waits });
   let known: Replica | undefined;
   const conditions = await conditionsOf({ ...options, signal: waits.signal, historyMs: () => known?.view.time }, waits, log);
   metrics.show(conditions.figures);
@@ -113,7 +112,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const failure = rejection();
 
   const replica = once(async () => {
-    const started = await waits.until(theLog, () => startReplica({
+    const started = await waits.until(`the log at ${placeOf(urls.log)}`, () => startReplica({
       log, signal: stopping.signal, snapshotDirectory: join(config.dataDir, 'snapshots'), snapshotEvery: config.snapshotEvery,
       report: (message, details) => { logger.info(details, message); }, ...roles.has('engine') ? { record: { writerId } } : {},
     }), isUnavailable);
@@ -126,7 +125,8 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
     known = started;
     return started;
   });
-  const readModels = once(() => openWhenThere(urls.reads ?? urls.readModels, { logger, waits }));
+  const [reads, readsSetting] = urls.reads === undefined ? [urls.readModels, 'DATABASE_URL'] : [urls.reads, 'QUERY_DATABASE_URL'];
+  const readModels = once(() => openReadModelsWhenThere({ url: reads, setting: readsSetting, place: placeOf(reads), logger, waits }));
   const watches = new Map<ChainAccess, Promise<ChainWatch>>();
 
   const parts: SharedParts = {
@@ -177,34 +177,6 @@ async function conditionsOf(options: ConditionsOptions, waits: Waits, log: Log):
 
 function isUnavailable(error: unknown): boolean {
   return error instanceof LogUnavailable;
-}
-
-/** Waits until a process with the projections role has made the read models. */
-function openWhenThere(url: string, { logger, waits }: { logger: Logger; waits: Waits }): Promise<Database> {
-  return waits.until(`the read models at ${placeOf(url)}`, async () => {
-    let there = false;
-    let why = new Error('no process with the projections role has made them yet');
-    const models = await openReadModels({
-      url,
-      onError(error) {
-        if (there) logger.warn({ error: error.message }, 'read models');
-        else if (!isMissing(error)) why = error;
-      },
-    });
-    try {
-      await models.position();
-      there = true;
-      return models;
-    } catch {
-      await models.close();
-      throw why;
-    }
-  }, () => true);
-}
-
-/** Whether a table or the schema is not there: SQLSTATE 42P01, 3F000. */
-function isMissing(error: Error): boolean {
-  return ['42P01', '3F000'].includes((error as { code?: string }).code ?? '');
 }
 
 function replicaHealth(replica: Replica | undefined, { logLength, maxLag }: { logLength: number; maxLag: number }): ReadinessParts {
