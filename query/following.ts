@@ -41,8 +41,13 @@ interface Waiter {
 const CHANNEL = 'read_models';
 const MAX_WAITERS = 10_000;
 const RECONNECT_MS = 250;
-/** How often the position is read on a standby while somebody waits. */
+/**
+ * How often the position is read on a standby while somebody waits; every fifth time when nobody has begun to wait lately. Reads of one's own
+ * writes are short waits. A price stream waits all the time, and may be told some milliseconds later.
+ */
 const STANDBY_RECHECK_MS = 10;
+const LATELY_MS = 200;
+const PATIENT_RECHECKS = 5;
 /** How often a standby is asked whether it has been promoted. */
 const PROMOTION_LOOK_MS = 2_000;
 
@@ -56,6 +61,7 @@ export function followPositions({
   let checking = false;
   let checkAgain = false;
   let wasStandby = false;
+  let latestWaitMs = 0;
 
   const check = async () => {
     checkAgain = true;
@@ -73,7 +79,9 @@ export function followPositions({
     }
     checking = false;
   };
-  const recheck = createRecheck(() => void check(), recheckMs);
+  const recheck = createRecheck((nth) => {
+    if (!wasStandby || performance.now() - latestWaitMs < LATELY_MS || nth % PATIENT_RECHECKS === 0) void check();
+  }, recheckMs);
 
   const wait = (wanted: number, { timeoutMs, signal }: Patience) => new Promise<void>((resolve, reject) => {
     if (wanted <= reached) return resolve();
@@ -94,6 +102,7 @@ export function followPositions({
     waiters.add(waiter);
     if (signal?.aborted === true) return giveUp();
     signal?.addEventListener('abort', giveUp);
+    latestWaitMs = performance.now();
     recheck.begin();
     void check();
   });
@@ -123,11 +132,12 @@ export function followPositions({
   };
 }
 
-/** Calls the work again and again from `begin` to `end`. */
-function createRecheck(work: () => void, firstMs: number) {
+/** Calls the work again and again from `begin` to `end`, and tells it how many times it has. */
+function createRecheck(work: (nth: number) => void, firstMs: number) {
   let everyMs = firstMs;
+  let nth = 0;
   let timer: NodeJS.Timeout | undefined;
-  const begin = () => { timer ??= setInterval(work, everyMs); };
+  const begin = () => { timer ??= setInterval(() => work(++nth), everyMs); };
   const end = () => {
     clearInterval(timer);
     timer = undefined;
