@@ -2,7 +2,7 @@
 import { isStatementError } from '../../engine/log/postgres/connection.js';
 import { LogUnavailable, type Log } from '../../engine/log/log.js';
 import { openLog } from '../../engine/log/open-log.js';
-import { openReadModels, ReadingDenied, type Database } from '../../query/database.js';
+import { openReadModels, type Database } from '../../query/database.js';
 import { CannotStart, messageOf } from '../cannot-start.js';
 import type { Logger } from '../logger.js';
 import type { Waits } from '../process/waits.js';
@@ -81,7 +81,9 @@ async function open(url: string, logger: Logger): Promise<Database> {
   try {
     await models.position();
   } catch (error) {
+    const isHidden = (await models.rows(HIDDEN, []).catch(() => [])).length > 0;
     await models.close();
+    if (isHidden) throw new Denied('permission denied for schema read_models');
     throw isDenied(error) ? error : why;
   }
   there = true;
@@ -89,13 +91,20 @@ async function open(url: string, logger: Logger): Promise<Database> {
   return models;
 }
 
+/** Postgres passes over a schema that this user may not use, as if its tables were missing. */
+const HIDDEN = {
+  name: 'read_models_hidden', text: `select from pg_namespace where nspname = 'read_models' and not has_schema_privilege(oid, 'usage')`,
+};
+
+class Denied extends Error {}
+
 /** A table or the schema is not there. */
 function isMissing(error: unknown): boolean {
   return ['42P01', '3F000'].includes(codeOf(error));
 }
 
 function isDenied(error: unknown): boolean {
-  return error instanceof ReadingDenied || codeOf(error instanceof NotThere ? error.cause : error) === '42501';
+  return error instanceof Denied || codeOf(error instanceof NotThere ? error.cause : error) === '42501';
 }
 
 function codeOf(error: unknown): string {
