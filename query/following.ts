@@ -42,12 +42,12 @@ const CHANNEL = 'read_models';
 const MAX_WAITERS = 10_000;
 const RECONNECT_MS = 250;
 /**
- * How often the position is read on a standby while somebody waits; every fifth time when nobody has begun to wait lately. Reads of one's own
- * writes are short waits. A price stream waits all the time, and may be told some milliseconds later.
+ * On a standby the position is read this often, so many times since somebody has last begun to wait, and then less often. Reads of one's own
+ * writes are short waits; a price stream waits all the time, and may be told some milliseconds later.
  */
 const STANDBY_RECHECK_MS = 10;
-const LATELY_MS = 200;
-const PATIENT_RECHECKS = 5;
+const STANDBY_RECHECKS = 20;
+const PATIENT_RECHECK_MS = 50;
 /** How often a standby is asked whether it has been promoted. */
 const PROMOTION_LOOK_MS = 2_000;
 
@@ -60,8 +60,6 @@ export function followPositions({
   let reached = -1;
   let checking = false;
   let checkAgain = false;
-  let wasStandby = false;
-  let latestWaitMs = 0;
 
   const check = async () => {
     checkAgain = true;
@@ -79,9 +77,7 @@ export function followPositions({
     }
     checking = false;
   };
-  const recheck = createRecheck((nth) => {
-    if (!wasStandby || performance.now() - latestWaitMs < LATELY_MS || nth % PATIENT_RECHECKS === 0) void check();
-  }, recheckMs);
+  const recheck = createRecheck(() => void check(), recheckMs);
 
   const wait = (wanted: number, { timeoutMs, signal }: Patience) => new Promise<void>((resolve, reject) => {
     if (wanted <= reached) return resolve();
@@ -102,26 +98,18 @@ export function followPositions({
     waiters.add(waiter);
     if (signal?.aborted === true) return giveUp();
     signal?.addEventListener('abort', giveUp);
-    latestWaitMs = performance.now();
     recheck.begin();
     void check();
   });
 
-  const connected = (isStandby: boolean) => {
-    recheck.every(isStandby ? STANDBY_RECHECK_MS : recheckMs);
-    if (isStandby !== wasStandby) onStandby?.(isStandby);
-    wasStandby = isStandby;
-    void check();
-  };
-
-  /** Checks the position after a notification, unless the payload is a position below every waiter's. */
-  const hear = (payload = '') => {
-    let lowest = Infinity;
-    for (const waiter of waiters) lowest = Math.min(lowest, waiter.position);
-    if (!(Number.parseInt(payload, 10) < lowest)) void check();
-  };
-
-  const listening = listen({ connect, hear, onError, rest, stop: stop.signal, connected, lost: () => recheck.every(recheckMs) });
+  const listening = listen({
+    connect, onError, rest, stop: stop.signal, lost: () => recheck.onStandby(false), ...onStandby && { onStandby },
+    hear: (payload) => { if (isNewsTo(waiters, payload)) void check(); },
+    connected: (isStandby) => {
+      recheck.onStandby(isStandby);
+      void check();
+    },
+  });
   return {
     wait,
     close: async () => {
@@ -132,24 +120,42 @@ export function followPositions({
   };
 }
 
-/** Calls the work again and again from `begin` to `end`, and tells it how many times it has. */
-function createRecheck(work: (nth: number) => void, firstMs: number) {
-  let everyMs = firstMs;
-  let nth = 0;
+/** Whether a notification may end a wait: always, unless its payload is a position below every waiter's. */
+function isNewsTo(waiters: Iterable<Waiter>, payload = ''): boolean {
+  let lowest = Infinity;
+  for (const waiter of waiters) lowest = Math.min(lowest, waiter.position);
+  return !(Number.parseInt(payload, 10) < lowest);
+}
+
+/** Checks again and again while somebody waits: every `usualMs`, and more often on a standby. */
+function createRecheck(check: () => void, usualMs: number) {
+  let standby = false;
+  let checks = 0;
   let timer: NodeJS.Timeout | undefined;
-  const begin = () => { timer ??= setInterval(() => work(++nth), everyMs); };
-  const end = () => {
-    clearInterval(timer);
-    timer = undefined;
+  const begin = () => {
+    clearTimeout(timer);
+    const standbyMs = checks < STANDBY_RECHECKS ? STANDBY_RECHECK_MS : PATIENT_RECHECK_MS;
+    timer = setTimeout(() => {
+      checks += 1;
+      check();
+      begin();
+    }, standby ? standbyMs : usualMs);
   };
   return {
-    begin, end,
-    every(ms: number) {
-      if (ms === everyMs) return;
-      everyMs = ms;
-      if (timer === undefined) return;
-      end();
+    /** Somebody has begun to wait, and looks at once. */
+    begin() {
+      checks = 0;
       begin();
+    },
+    /** Nobody waits any more. */
+    end() {
+      clearTimeout(timer);
+      timer = undefined;
+    },
+    onStandby(isStandby: boolean) {
+      if (isStandby === standby) return;
+      standby = isStandby;
+      if (timer !== undefined) begin();
     },
   };
 }
@@ -160,14 +166,21 @@ interface Listening {
   /** Called when a new connection listens, or would on a server that is no standby; and again when the standby has been promoted. */
   readonly connected: (isStandby: boolean) => void;
   readonly lost: () => void;
+  readonly onStandby?: (isStandby: boolean) => void;
   readonly onError: (error: Error) => void;
   readonly rest: typeof pause;
   readonly stop: AbortSignal;
 }
 
 /** Listens until `stop`; makes a new connection when one is lost. */
-async function listen({ connect, hear, connected, lost, onError, rest, stop }: Listening): Promise<void> {
+async function listen({ connect, hear, connected, lost, onStandby, onError, rest, stop }: Listening): Promise<void> {
   const stopped = new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
+  let wasStandby = false;
+  const found = (isStandby: boolean) => {
+    if (isStandby !== wasStandby) onStandby?.(isStandby);
+    wasStandby = isStandby;
+    connected(isStandby);
+  };
   while (!stop.aborted) {
     const client = connect();
     const ended = new Promise<void>((resolve) => client.once('end', resolve));
@@ -176,11 +189,11 @@ async function listen({ connect, hear, connected, lost, onError, rest, stop }: L
     try {
       await client.connect();
       while (!stop.aborted && await isStandby(client)) {
-        connected(true);
+        found(true);
         await Promise.race([ended, rest(PROMOTION_LOOK_MS, stop)]);
       }
       await client.query(`listen ${CHANNEL}`);
-      connected(false);
+      found(false);
       await Promise.race([ended, stopped]);
     } catch (error) {
       if (!stop.aborted) onError(error as Error);

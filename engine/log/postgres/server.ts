@@ -1,6 +1,5 @@
 /** What a Postgres says about itself: its version, which must be one that this program works with, and whether it takes writes. */
-import type pg from 'pg';
-import { soleRow } from './connection.js';
+import { soleRow, type Client } from './connection.js';
 
 /** The first version with `create table … storage` and with memberships in a role that have the option `set`. */
 export const OLDEST_VERSION = 16;
@@ -14,7 +13,7 @@ export interface ServerFacts {
   readonly isStandby: boolean;
 }
 
-export async function askServer(client: Pick<pg.Client, 'query'>): Promise<ServerFacts> {
+export async function askServer(client: Pick<Client, 'query'>): Promise<ServerFacts> {
   const { rows } = await client.query<{ version: string; number: number; standby: boolean }>(`
     select current_setting('server_version') as version, current_setting('server_version_num')::integer as number, pg_is_in_recovery() as standby`);
   const { version, number, standby } = soleRow(rows);

@@ -5,10 +5,9 @@
  * sync to disk, so appends of commands and of outcomes would wait for each other. When a message is lost with its process, followers
  * find the records by polling. So they do on a standby, which passes no messages on and refuses LISTEN until it is promoted.
  */
-import type pg from 'pg';
 import { pause } from '../../waiting.js';
 import type { Stream } from '../log.js';
-import type { ConnectionOptions } from './connection.js';
+import type { Client, ConnectionOptions } from './connection.js';
 import { CHANNEL } from './schema.js';
 import { askServer } from './server.js';
 import { createStandingConnection } from './standing-connection.js';
@@ -56,7 +55,7 @@ export function createSignals({ connection: options, grown, connected }: Signals
   });
 
   /** Never fails: when the connection is lost, the next one begins again. */
-  async function listenOncePromoted(client: pg.Client): Promise<void> {
+  async function listenOncePromoted(client: Client): Promise<void> {
     try {
       do {
         await pause(PROMOTION_LOOK_MS, closing.signal);
