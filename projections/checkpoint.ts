@@ -44,6 +44,19 @@ const ADVANCE = {
     select count(*), min(xmin::text), case when $6::text is not null then pg_notify('read_models', $6) end from moved`,
 };
 
+const FLUSH_FOR_STANDBYS = {
+  name: 'flush_for_standbys',
+  text: `select set_config('synchronous_commit', 'local', true) where exists (select from pg_stat_get_wal_senders())`,
+};
+
+/**
+ * Where a standby follows, the transaction's commit waits for the disk: a standby gets only what is there, and a commit that does not wait gets
+ * there up to 200 ms later (Postgres' wal_writer_delay).
+ */
+export async function flushForStandbys(query: Query): Promise<void> {
+  await query(FLUSH_FOR_STANDBYS, []);
+}
+
 /** Every projection's checkpoint, by name. */
 export async function readCheckpoints(query: Query): Promise<Map<string, Checkpoint>> {
   const rows = await query<[string, number, string, string]>(READ_CHECKPOINTS, []);

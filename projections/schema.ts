@@ -30,18 +30,27 @@ export async function createReadModels({ session, schema, projections }: {
 }
 
 /**
- * Lets `query_reader` read the schema's present and future tables, and creates the role if the cluster does not have it. When Postgres
- * denies this, returns the reason; the query API then reads with the service's own role, in read-only transactions.
+ * Lets `query_reader` read the schema's present and future tables, and this user take that role; creates the role if the cluster does not
+ * have it. Returns a sentence for each part that Postgres denies. A query API whose user may not take the role reads with the user's own
+ * rights, in read-only transactions.
  */
-export async function grantReader(session: Session, schema: string): Promise<string | undefined> {
+export async function grantReader(session: Session, schema: string): Promise<readonly string[]> {
+  const denials = [
+    await denial(session, MAKE_READER, `this user may not take the role ${READER}, so its reads have all of its rights`),
+    await denial(session, `begin; select pg_advisory_xact_lock(${START_LOCK}); ${grants(schema)}; commit`, `${READER} may not read ${schema}`),
+  ];
+  return denials.filter((text) => text !== undefined);
+}
+
+/** What it means, and why, when Postgres denies the statements. */
+async function denial(session: Session, sql: string, meaning: string): Promise<string | undefined> {
   try {
-    await session.run(CREATE_READER);
-    await session.run(`begin; select pg_advisory_xact_lock(${START_LOCK}); ${grants(schema)}; commit`);
+    await session.run(sql);
     return undefined;
   } catch (error) {
     if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
     await session.run('rollback');
-    return `${READER} may not read ${schema}: ${(error as Error).message}`;
+    return `${meaning}: ${(error as Error).message}`;
   }
 }
 
@@ -57,8 +66,11 @@ do $$ begin
 end $$`;
 }
 
-/** Roles belong to the whole cluster, so the service of another database may create the role at the same time. */
-const CREATE_READER = `
+/**
+ * Roles belong to the whole cluster, so the service of another database may create the role at the same time. Since Postgres 16 a user who
+ * has created a role, and is no superuser, may grant it and not take it: it grants that to itself.
+ */
+const MAKE_READER = `
 do $$ begin
   if not exists (select from pg_roles where rolname = '${READER}') then
     begin
@@ -66,8 +78,8 @@ do $$ begin
     exception when duplicate_object or unique_violation or internal_error then null;
     end;
   end if;
-  if not pg_has_role(current_user, '${READER}', 'member') then
-    execute format('grant ${READER} to %I', current_user);
+  if not pg_has_role(current_user, '${READER}', 'set') then
+    execute format('grant ${READER} to %I with set true', current_user);
   end if;
 end $$`;
 

@@ -27,9 +27,11 @@ export interface ReadModelOptions {
   readonly statementTimeoutMs?: number;
   /** Called with every error of Postgres, for the log lines; clients get `unavailable`. */
   readonly onError?: (error: Error) => void;
+  /** Called when the server turns out to be a standby, and when it is one no more. */
+  readonly onStandby?: (isStandby: boolean) => void;
 }
 
-/** The role that may only read the read models. Sessions use it if the URL's user is a member. */
+/** The role that may only read the read models. Sessions use it if the URL's user may take it. */
 const READER = 'query_reader';
 
 const READ_MODELS: Statement = {
@@ -44,12 +46,16 @@ const READ_MODELS: Statement = {
  */
 const PASSING = /^(53|57|08|42P01$|3F000$|40|55P03$)/;
 
+/** SQLSTATEs of a read that had to give way: on a standby to what it replays (40001), or in a deadlock. The same read succeeds at once. */
+const GAVE_WAY = /^40/;
+
 /**
- * Opens the read models of one database. Every session is read-only, and has the role `query_reader` if the URL's user is a member of
- * that role at the time of the call. So call it after the projections have created the schema. Throws when Postgres cannot be reached.
+ * Opens the read models of one database, which may be on a standby. Every session is read-only, and has the role `query_reader` if the
+ * URL's user may take that role at the time of the call. So call it after the projections have created the schema. Throws when Postgres
+ * cannot be reached.
  */
 export async function openReadModels({
-  url, schema = 'read_models', connections = 4, statementTimeoutMs = 5_000, onError = () => undefined,
+  url, schema = 'read_models', connections = 4, statementTimeoutMs = 5_000, onError = () => undefined, onStandby,
 }: ReadModelOptions): Promise<Database> {
   const settings = [
     `search_path=${schema}`, 'default_transaction_read_only=on', `statement_timeout=${statementTimeoutMs}`, 'jit=off',
@@ -63,10 +69,13 @@ export async function openReadModels({
   });
   pool.on('error', onError);
 
-  const rows = async <Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]> => {
+  const rows = async <Row>({ name, text }: Statement, values: readonly unknown[]): Promise<Row[]> => {
+    const read = async () => (await pool.query({ name, text, values: values as unknown[] })).rows as Row[];
     try {
-      const result = await pool.query({ name: statement.name, text: statement.text, values: values as unknown[] });
-      return result.rows as Row[];
+      return await read().catch((error: unknown) => {
+        if (error instanceof pg.DatabaseError && GAVE_WAY.test(error.code ?? '')) return read();
+        throw error;
+      });
     } catch (error) {
       if (error instanceof pg.DatabaseError && !PASSING.test(error.code ?? '')) throw error;
       onError(error as Error);
@@ -76,7 +85,7 @@ export async function openReadModels({
   const position = async () => Number(soleRow(await rows<{ position: string }>(READ_MODELS, [])).position);
   const follower = followPositions({
     connect: () => new pg.Client({ connectionString: target, keepAlive: true, connectionTimeoutMillis: statementTimeoutMs }),
-    position, onError,
+    position, onError, ...onStandby && { onStandby },
   });
   return {
     rows, position,
@@ -93,7 +102,8 @@ async function mayBeReader(url: string): Promise<boolean> {
   client.on('error', () => undefined);
   await client.connect();
   try {
-    const text = `select from pg_roles where rolname = $1 and pg_has_role(current_user, oid, 'member')`;
+    // Since Postgres 16 a member may lack the right to take the role, as the user who has created it does at first.
+    const text = `select from pg_roles where rolname = $1 and pg_has_role(current_user, oid, 'set')`;
     return (await client.query(text, [READER])).rowCount === 1;
   } finally {
     await client.end();

@@ -1,4 +1,7 @@
-/** Waiting until the read models include a log position. LISTEN on a separate connection wakes the waiters, and so does a slow re-check. */
+/**
+ * Waiting until the read models include a log position. LISTEN on a separate connection wakes the waiters, and so does a slow re-check. A
+ * standby refuses LISTEN: there the re-check is quick.
+ */
 import type pg from 'pg';
 import { RequestError } from '../engine/records/errors.js';
 import { pause } from '../engine/waiting.js';
@@ -21,6 +24,8 @@ export interface FollowerOptions {
   /** The last log position that the read models include. */
   readonly position: () => Promise<number>;
   readonly onError: (error: Error) => void;
+  /** Called when the server turns out to be a standby, and when it is one no more. */
+  readonly onStandby?: (isStandby: boolean) => void;
   /** How often the position is read while somebody waits, in case a notification was lost. Default 250 ms. */
   readonly recheckMs?: number;
   /** How it pauses before it connects again; tests give their own. */
@@ -36,15 +41,25 @@ interface Waiter {
 const CHANNEL = 'read_models';
 const MAX_WAITERS = 10_000;
 const RECONNECT_MS = 250;
+/**
+ * On a standby the position is read this often, so many times since somebody has last begun to wait, and then less often. Reads of one's own
+ * writes are short waits; a price stream waits all the time, and may be told some milliseconds later.
+ */
+const STANDBY_RECHECK_MS = 10;
+const STANDBY_RECHECKS = 20;
+const PATIENT_RECHECK_MS = 50;
+/** How often a standby is asked whether it has been promoted. */
+const PROMOTION_LOOK_MS = 2_000;
 
 /** Follows the read models' position until `close`. Reconnects after a lost connection; until then the re-check wakes the waiters. */
-export function followPositions({ connect, position, onError, recheckMs = 250, pause: rest = pause }: FollowerOptions): PositionFollower {
+export function followPositions({
+  connect, position, onError, onStandby, recheckMs = 250, pause: rest = pause,
+}: FollowerOptions): PositionFollower {
   const stop = new AbortController();
   const waiters = new Set<Waiter>();
   let reached = -1;
   let checking = false;
   let checkAgain = false;
-  let recheck: NodeJS.Timeout | undefined;
 
   const check = async () => {
     checkAgain = true;
@@ -55,12 +70,14 @@ export function followPositions({ connect, position, onError, recheckMs = 250, p
       try {
         reached = Math.max(reached, await position());
       } catch (error) {
-        onError(error as Error);
+        // The database has told of a RequestError itself.
+        if (!(error instanceof RequestError)) onError(error as Error);
       }
       for (const waiter of waiters) if (waiter.position <= reached) waiter.settle();
     }
     checking = false;
   };
+  const recheck = createRecheck(() => void check(), recheckMs);
 
   const wait = (wanted: number, { timeoutMs, signal }: Patience) => new Promise<void>((resolve, reject) => {
     if (wanted <= reached) return resolve();
@@ -72,10 +89,7 @@ export function followPositions({ connect, position, onError, recheckMs = 250, p
         clearTimeout(timer);
         signal?.removeEventListener('abort', giveUp);
         waiters.delete(waiter);
-        if (waiters.size === 0) {
-          clearInterval(recheck);
-          recheck = undefined;
-        }
+        if (waiters.size === 0) recheck.end();
         if (error === undefined) resolve();
         else reject(error);
       },
@@ -84,18 +98,18 @@ export function followPositions({ connect, position, onError, recheckMs = 250, p
     waiters.add(waiter);
     if (signal?.aborted === true) return giveUp();
     signal?.addEventListener('abort', giveUp);
-    recheck ??= setInterval(() => void check(), recheckMs);
+    recheck.begin();
     void check();
   });
 
-  /** Checks the position after a notification, unless the payload is a position below every waiter's. */
-  const hear = (payload = '') => {
-    let lowest = Infinity;
-    for (const waiter of waiters) lowest = Math.min(lowest, waiter.position);
-    if (!(Number.parseInt(payload, 10) < lowest)) void check();
-  };
-
-  const listening = listen({ connect, hear, onError, rest, stop: stop.signal, onListening: () => void check() });
+  const listening = listen({
+    connect, onError, rest, stop: stop.signal, lost: () => recheck.onStandby(false), ...onStandby && { onStandby },
+    hear: (payload) => { if (isNewsTo(waiters, payload)) void check(); },
+    connected: (isStandby) => {
+      recheck.onStandby(isStandby);
+      void check();
+    },
+  });
   return {
     wait,
     close: async () => {
@@ -106,18 +120,67 @@ export function followPositions({ connect, position, onError, recheckMs = 250, p
   };
 }
 
+/** Whether a notification may end a wait: always, unless its payload is a position below every waiter's. */
+function isNewsTo(waiters: Iterable<Waiter>, payload = ''): boolean {
+  let lowest = Infinity;
+  for (const waiter of waiters) lowest = Math.min(lowest, waiter.position);
+  return !(Number.parseInt(payload, 10) < lowest);
+}
+
+/** Checks again and again while somebody waits: every `usualMs`, and more often on a standby. */
+function createRecheck(check: () => void, usualMs: number) {
+  let standby = false;
+  let checks = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const begin = () => {
+    clearTimeout(timer);
+    const standbyMs = checks < STANDBY_RECHECKS ? STANDBY_RECHECK_MS : PATIENT_RECHECK_MS;
+    timer = setTimeout(() => {
+      checks += 1;
+      check();
+      begin();
+    }, standby ? standbyMs : usualMs);
+  };
+  return {
+    /** Somebody has begun to wait, and looks at once. */
+    begin() {
+      checks = 0;
+      begin();
+    },
+    /** Nobody waits any more. */
+    end() {
+      clearTimeout(timer);
+      timer = undefined;
+    },
+    onStandby(isStandby: boolean) {
+      if (isStandby === standby) return;
+      standby = isStandby;
+      if (timer !== undefined) begin();
+    },
+  };
+}
+
 interface Listening {
   readonly connect: () => pg.Client;
   readonly hear: (payload: string | undefined) => void;
-  readonly onListening: () => void;
+  /** Called when a new connection listens, or would on a server that is no standby; and again when the standby has been promoted. */
+  readonly connected: (isStandby: boolean) => void;
+  readonly lost: () => void;
+  readonly onStandby?: (isStandby: boolean) => void;
   readonly onError: (error: Error) => void;
   readonly rest: typeof pause;
   readonly stop: AbortSignal;
 }
 
 /** Listens until `stop`; makes a new connection when one is lost. */
-async function listen({ connect, hear, onListening, onError, rest, stop }: Listening): Promise<void> {
+async function listen({ connect, hear, connected, lost, onStandby, onError, rest, stop }: Listening): Promise<void> {
   const stopped = new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
+  let wasStandby = false;
+  const found = (isStandby: boolean) => {
+    if (isStandby !== wasStandby) onStandby?.(isStandby);
+    wasStandby = isStandby;
+    connected(isStandby);
+  };
   while (!stop.aborted) {
     const client = connect();
     const ended = new Promise<void>((resolve) => client.once('end', resolve));
@@ -125,13 +188,24 @@ async function listen({ connect, hear, onListening, onError, rest, stop }: Liste
     client.on('notification', ({ payload }) => hear(payload));
     try {
       await client.connect();
+      while (!stop.aborted && await isStandby(client)) {
+        found(true);
+        await Promise.race([ended, rest(PROMOTION_LOOK_MS, stop)]);
+      }
       await client.query(`listen ${CHANNEL}`);
-      onListening();
+      found(false);
       await Promise.race([ended, stopped]);
     } catch (error) {
-      onError(error as Error);
+      if (!stop.aborted) onError(error as Error);
     }
+    lost();
     await client.end().catch(onError);
     await rest(RECONNECT_MS, stop);
   }
+}
+
+/** Whether the server replays what another one writes. Once it has been promoted it never is again without a restart. */
+async function isStandby(client: pg.Client): Promise<boolean> {
+  const { rows: [row] } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
+  return row?.standby === true;
 }

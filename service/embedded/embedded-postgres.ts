@@ -225,11 +225,11 @@ function takesSockets(directory: string): boolean {
   return /^[\w./-]+$/.test(directory) && join(directory, '.s.PGSQL.65535').length <= 100;
 }
 
-/** Waits until Postgres reports in its pid file that it accepts connections; false when it ends first. Recovery may take long. */
+/** Waits until Postgres reports in its pid file that it accepts connections, if only for reads; false when it ends first. Recovery may take long. */
 async function becomesReady(child: ChildProcess, cluster: string): Promise<boolean> {
   while (!hasEnded(child)) {
     const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
-    if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return true;
+    if (Number(lines[0]) === child.pid && ['ready', 'standby'].includes(lines[7]?.trim() ?? '')) return true;
     await pause(20);
   }
   return false;

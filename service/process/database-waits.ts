@@ -3,20 +3,27 @@ import { isAccessDenied, reasonOf } from '../../engine/log/eventstore/faults.js'
 import { createEventStoreProbe, type EventStoreProbe } from '../../engine/log/eventstore/probe.js';
 import { BadEventStoreUrl, namesEventStore, parseEventStoreUrl, placeOfEventStore } from '../../engine/log/eventstore/url.js';
 import { createConnection } from '../../engine/log/postgres/connection.js';
+import { askServer } from '../../engine/log/postgres/server.js';
 import { CannotStart, messageOf } from '../cannot-start.js';
 import { databasesOf, type ConditionsOptions } from '../conditions/conditions.js';
+import { unfitPostgres } from '../databases/unfit-postgres.js';
 import type { RoleName } from '../roles/role-names.js';
 import type { DatabaseName } from './readiness.js';
 import type { Waits } from './waits.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-const SETTINGS: Readonly<Record<DatabaseName, string>> = { 'log': 'LOG_URL', 'read models': 'DATABASE_URL', 'outbox': 'OUTBOX_URL' };
+/** What a URL is for. The reads have one of their own where their user, or their server, is another. */
+type Use = DatabaseName | 'reads';
+
+const SETTINGS: Readonly<Record<Use, string>> = {
+  'log': 'LOG_URL', 'read models': 'DATABASE_URL', 'outbox': 'OUTBOX_URL', 'reads': 'QUERY_DATABASE_URL',
+};
 
 /** LOG_URL may name it, too: the text says so by the place. */
 const EVENTSTORE_SETTING = 'EVENTSTORE_URL';
 
-type Urls = ConditionsOptions['urls'];
+type Urls = ConditionsOptions['urls'] & { readonly reads?: string };
 
 interface Wanted {
   readonly urls: Urls;
@@ -24,21 +31,42 @@ interface Wanted {
   readonly waits: Waits;
 }
 
+/** A database that a process uses, or several that are one. */
+interface Used {
+  readonly uses: readonly Use[];
+  readonly setting: string;
+  /** The roles that use it; none for the reads. */
+  readonly users: readonly RoleName[];
+}
+
 /** The database does not answer now, and may later. */
 class NotThere extends Error {}
 
 /**
  * Resolves when each Postgres that the roles use takes a connection, and the EventStoreDB answers. Throws CannotStart for what waiting
- * cannot mend: a refused user, a missing database, a certificate that is not trusted. No text has a user or a password.
+ * cannot mend: a refused user, a missing database, a certificate that is not trusted, an old Postgres; and where a role needs a primary
+ * and there is a standby. No text has a user or a password.
  */
 export async function waitForDatabases({ urls, roles, waits }: Wanted): Promise<void> {
-  const byUrl = new Map<string, DatabaseName[]>();
+  await Promise.all([...usedDatabases(urls, roles)].map(([url, used]) => (
+    waits.until(`the ${used.uses.join(' and the ')} at ${placeOf(url)}`, () => reach(url, used), (error) => error instanceof NotThere))));
+}
+
+/** By URL. LOG_URL and OUTBOX_URL are the same as DATABASE_URL when they are not set. */
+function usedDatabases(urls: Urls, roles: ReadonlySet<RoleName>): ReadonlyMap<string, Used> {
+  const used = new Map<string, Used>();
+  const add = (url: string, use: Use, users: readonly RoleName[]): void => {
+    const others = used.get(url);
+    used.set(url, {
+      uses: [...others?.uses ?? [], use], setting: url === urls.readModels ? SETTINGS['read models'] : others?.setting ?? SETTINGS[use],
+      users: [...new Set([...others?.users ?? [], ...users])],
+    });
+  };
   for (const name of databasesOf(roles)) {
-    const url = urlOf(urls, name);
-    byUrl.set(url, [...byUrl.get(url) ?? [], name]);
+    add(urlOf(urls, name), name, [...roles].filter((role) => databasesOf(new Set([role])).includes(name)));
+    if (name === 'read models' && urls.reads !== undefined && urls.reads !== urls.readModels) add(urls.reads, 'reads', []);
   }
-  await Promise.all([...byUrl].map(([url, names]) => (
-    waits.until(`the ${names.join(' and the ')} at ${placeOf(url)}`, () => reach(url, names), (error) => error instanceof NotThere))));
+  return used;
 }
 
 /** Host and path: the database that the URL names, or the server and its streams, without secrets. Throws BadEventStoreUrl as CannotStart. */
@@ -56,30 +84,27 @@ function eventStoreAt(url: string): ReturnType<typeof parseEventStoreUrl> {
   }
 }
 
-function reach(url: string, names: readonly DatabaseName[]): Promise<void> {
-  return namesEventStore(url) ? askEventStore(url) : connectTo(url, settingOf(names));
+function reach(url: string, used: Used): Promise<void> {
+  return namesEventStore(url) ? askEventStore(url) : connectTo(url, used);
 }
 
 function urlOf(urls: Urls, name: DatabaseName): string {
   return name === 'read models' ? urls.readModels : urls[name];
 }
 
-/** The setting that names the database: LOG_URL and OUTBOX_URL are the same as DATABASE_URL when they are not set. */
-function settingOf(names: readonly DatabaseName[]): string {
-  const [first = 'read models'] = names;
-  return names.length === 1 ? SETTINGS[first] : SETTINGS['read models'];
-}
-
-async function connectTo(url: string, setting: string): Promise<void> {
+async function connectTo(url: string, { setting, users }: Used): Promise<void> {
+  const named = `the Postgres of ${setting} (${placeOf(url)})`;
   const connection = createConnection({
     url, name: 'prediction-exchange start', connectTimeoutMs: CONNECT_TIMEOUT_MS, statementTimeoutMs: CONNECT_TIMEOUT_MS,
   });
   try {
-    await connection.get();
+    const unfit = unfitPostgres(await askServer(await connection.get()), users);
+    if (unfit !== undefined) throw new CannotStart(`${named} ${unfit.what}`, unfit);
   } catch (cause) {
+    if (cause instanceof CannotStart) throw cause;
     const fault = hopelessFault(cause);
     if (fault === undefined) throw new NotThere(passingFault(cause), { cause });
-    throw new CannotStart(`the Postgres of ${setting} (${placeOf(url)}) ${fault.what}: ${fault.todo}`, { hopeless: true, cause });
+    throw new CannotStart(`${named} ${fault.what}: ${fault.todo}`, { hopeless: true, cause });
   } finally {
     await connection.end();
   }

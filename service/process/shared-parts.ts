@@ -5,10 +5,9 @@ import { createAdvanceRequests, type AdvanceRequests } from '../../command/index
 import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js';
 import { prepareDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
 import { LogUnavailable, RecordsLost, type Log } from '../../engine/log/log.js';
-import { openLog } from '../../engine/log/open-log.js';
 import { startReplica, type Replica } from '../../engine/run/replica.js';
 import { orAborted } from '../../engine/waiting.js';
-import { openReadModels, type Database } from '../../query/database.js';
+import type { Database } from '../../query/database.js';
 import { orderDomains } from '../api/signing.js';
 import { openChain, type ChainAccess } from '../chains/chain-access.js';
 import { watchChain, type ChainWatch } from '../chains/chain-watch.js';
@@ -16,9 +15,9 @@ import type { ConfiguredChain } from '../chains/configured-chain.js';
 import { CannotStart } from '../cannot-start.js';
 import type { Config } from '../config.js';
 import { reportTo, type Logger } from '../logger.js';
-import { createRecurring } from '../recurring.js';
 import type { Metrics } from '../metrics.js';
 import { STAMPING, timeUrlOf, watchConditions, type Conditions, type ConditionsOptions, type Machine } from '../conditions/conditions.js';
+import { openLogWhenThere, openReadModelsWhenThere } from '../databases/open-when-there.js';
 import { placeOf, waitForDatabases } from './database-waits.js';
 import { openHandover } from './handover.js';
 import { checkHistory } from './history-check.js';
@@ -102,10 +101,9 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const { config, roles, urls, chains: configured, logger, metrics, machine, waits } = options;
   const keccak256 = await createKeccak256();
   await waitForDatabases({ urls, roles, waits });
-  const theLog = `the log at ${placeOf(urls.log)}`;
   const failure = rejection();
   const distrust = createDistrust(logger, failure.reject);
-  const log = await openSafeLog(options, theLog, distrust.because);
+  const log = await openSafeLog(options, distrust.because);
   let known: Replica | undefined;
   const conditions = await conditionsOf(
     { ...options, signal: waits.signal, historyMs: () => known?.view.time, logFailure: distrust.reason }, waits, log);
@@ -118,7 +116,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const length = watchLength(log);
 
   const replica = once(async () => {
-    const started = await waits.until(theLog, () => startReplica({
+    const started = await waits.until(`the log at ${placeOf(urls.log)}`, () => startReplica({
       log, signal: stopping.signal, snapshotDirectory: join(config.dataDir, 'snapshots'), snapshotEvery: config.snapshotEvery,
       report: (message, details) => { logger.info(details, message); }, ...roles.has('engine') ? { record: { writerId } } : {},
     }), isUnavailable);
@@ -134,7 +132,8 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
     known = started;
     return started;
   });
-  const readModels = once(() => openWhenThere(urls.reads ?? urls.readModels, { logger, waits }));
+  const [reads, readsSetting] = urls.reads === undefined ? [urls.readModels, 'DATABASE_URL'] : [urls.reads, 'QUERY_DATABASE_URL'];
+  const readModels = once(() => openReadModelsWhenThere({ url: reads, setting: readsSetting, place: placeOf(reads), logger, waits }));
 
   const parts: SharedParts = {
     config, logger, metrics, urls, writerId, log, keccak256, chains, domains, advance, replica: replica.get, readModels: readModels.get,
@@ -179,13 +178,14 @@ function createDistrust(logger: Logger, failed: (error: Error) => void) {
 }
 
 /** Opens the log, if its store keeps what it confirms. `failed` is called when the store turns out not to have done so. */
-async function openSafeLog({ config, roles, urls, logger, waits }: OpenOptions, theLog: string, failed: (error: Error) => void): Promise<Log> {
+async function openSafeLog({ config, roles, urls, logger, waits }: OpenOptions, failed: (error: Error) => void): Promise<Log> {
+  const place = placeOf(urls.log);
   if (STAMPING.some((role) => roles.has(role))) {
     const setting = urls.log === urls.readModels ? 'DATABASE_URL' : 'LOG_URL';
-    await waits.until(theLog, () => checkDurability({ url: urls.log, setting, isAllowed: config.allowUnsafePostgres, logger }),
+    await waits.until(`the log at ${place}`, () => checkDurability({ url: urls.log, setting, isAllowed: config.allowUnsafePostgres, logger }),
       (error) => !(error instanceof CannotStart));
   }
-  return waits.until(theLog, () => openLog(urls.log, { failed }), isUnavailable);
+  return openLogWhenThere({ url: urls.log, place, waits, failed });
 }
 
 /** Makes the watch of each chain at the first question for it. */
@@ -215,35 +215,6 @@ async function conditionsOf(options: ConditionsOptions, waits: Waits, log: Log):
 
 function isUnavailable(error: unknown): boolean {
   return error instanceof LogUnavailable;
-}
-
-/** Waits until a process with the projections role has made the read models. */
-function openWhenThere(url: string, { logger, waits }: { logger: Logger; waits: Waits }): Promise<Database> {
-  const failed = createRecurring({ logger, what: 'read models' });
-  return waits.until(`the read models at ${placeOf(url)}`, async () => {
-    let there = false;
-    let why = new Error('no process with the projections role has made them yet');
-    const models = await openReadModels({
-      url,
-      onError(error) {
-        if (there) failed(error.message);
-        else if (!isMissing(error)) why = error;
-      },
-    });
-    try {
-      await models.position();
-      there = true;
-      return models;
-    } catch {
-      await models.close();
-      throw why;
-    }
-  }, () => true);
-}
-
-/** Whether a table or the schema is not there: SQLSTATE 42P01, 3F000. */
-function isMissing(error: Error): boolean {
-  return ['42P01', '3F000'].includes((error as { code?: string }).code ?? '');
 }
 
 function replicaHealth(replica: Replica | undefined, { logLength, maxLag }: { logLength: number; maxLag: number }): ReadinessParts {

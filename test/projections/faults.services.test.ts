@@ -7,6 +7,7 @@ import { BrokenSequence, LogUnavailable, type Log } from '../../engine/log/log.j
 import { projections } from '../../projections/catalogue.js';
 import { openSession } from '../../projections/database.js';
 import { createReadModels } from '../../projections/schema.js';
+import { openReadModels } from '../../query/database.js';
 import { testDatabase } from '../support/postgres.js';
 import { appendOutcomes, logOf, projectTo, randomOutcomes, readTables, rowsOf, runSql, startWorker } from '../support/projected.js';
 
@@ -181,19 +182,40 @@ describe('projections: faults', () => {
     await assert.rejects(runSql(reader.href, 'create table read_models.mine (n integer)'), { code: '42501' });
   });
 
-  it('goes on without the reader role where it may not create or grant one, and says so', async () => {
+  /** A user of its own who may make the read models; the cluster's `query_reader` is somebody else's. */
+  async function modestUser(name: string, more = ''): Promise<{ readonly url: string; readonly leave: () => Promise<void> }> {
     await runSql(url, `
-      do $$ begin
-        if not exists (select from pg_roles where rolname = 'modest_writer') then create role modest_writer login password 'modest'; end if;
-        execute format('grant create on database %I to modest_writer', current_database());
-      end $$`);
+      create role ${name} login password 'modest';
+      do $$ begin execute format('grant create on database %I to ${name}', current_database()); end $$;
+      ${more}`);
     const modest = new URL(url);
-    modest.username = 'modest_writer';
-    modest.password = 'modest';
+    [modest.username, modest.password] = [name, 'modest'];
+    return { url: modest.href, leave: () => runSql(url, `drop schema read_models cascade; drop owned by ${name}; drop role ${name}`) };
+  }
+
+  it('goes on without the reader role where it may not take it, says so, and lets that role read', async () => {
+    const modest = await modestUser('modest_writer');
     const troubles: string[] = [];
-    await projectTo(400, { url: modest.href, log: await logOf(outcomes), onTrouble: (error) => troubles.push(error.message) });
-    assert.match(troubles.join(), /^query_reader may not read read_models: /);
+    await projectTo(400, { url: modest.url, log: await logOf(outcomes), onTrouble: (error) => troubles.push(error.message) });
+    assert.deepEqual(troubles, [
+      'this user may not take the role query_reader, so its reads have all of its rights: permission denied to grant role "query_reader"',
+    ]);
     assert.deepEqual(await positions(), Array(projections.length).fill('400'));
-    await runSql(url, 'drop schema read_models cascade; drop owned by modest_writer');
+    const db = await openReadModels({ url: modest.url });
+    assert.equal(await db.position(), 399);
+    await db.close();
+    await runSql(url, 'set role query_reader; table read_models.trades');
+    await modest.leave();
+  });
+
+  it('takes the reader role where it may only grant it, as the user may who has created it', async () => {
+    const modest = await modestUser('modest_maker', 'grant query_reader to modest_maker with admin true, inherit false, set false');
+    const troubles: Error[] = [];
+    await projectTo(400, { url: modest.url, log: await logOf(outcomes), onTrouble: (error) => troubles.push(error) });
+    assert.deepEqual(troubles, []);
+    const db = await openReadModels({ url: modest.url });
+    assert.deepEqual(await db.rows({ name: 'me', text: 'select current_user as me' }, []), [{ me: 'query_reader' }]);
+    await db.close();
+    await modest.leave();
   });
 });

@@ -2,6 +2,8 @@
 import pg from 'pg';
 import { BrokenSequence } from '../log.js';
 
+export type Client = pg.Client;
+
 export interface Connection {
   /** The live client, or a new one. Throws when Postgres cannot be reached. */
   get(): Promise<pg.Client>;

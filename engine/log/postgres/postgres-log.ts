@@ -10,6 +10,7 @@ import { attemptsOf } from './append.js';
 import { canPass, clientConfig, createConnection, soleRow, type ConnectionOptions } from './connection.js';
 import { readPage } from './read.js';
 import { CREATE_SCHEMA, LENGTH, MAY_CREATE, STREAM_NUMBERS } from './schema.js';
+import { askServer, UnsupportedPostgres, versionFault } from './server.js';
 import { createSignals } from './signals.js';
 
 export interface PostgresLogOptions {
@@ -28,7 +29,10 @@ export interface PostgresLogOptions {
 const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
 const READ_CONNECTIONS = 4;
 
-/** Opens the log and creates its missing tables. Throws LogUnavailable when Postgres cannot be reached. */
+/**
+ * Opens the log and creates its missing tables; on a standby the log can be read and followed, and every append fails. Throws LogUnavailable
+ * when Postgres cannot be reached or the log is not there yet, UnsupportedPostgres when the server is too old.
+ */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<Log> {
   const { url, unknownAfterMs = 30_000, attemptTimeoutMs = 10_000, pollMs = 1_000 } = options;
   const connectionOptions = (name: string): ConnectionOptions => (
@@ -123,12 +127,15 @@ async function createSchema(options: ConnectionOptions): Promise<void> {
   client.on('error', () => undefined);
   try {
     await client.connect();
-    // A user who may only read cannot make the log: somebody else does. Until then this one may not even see it.
+    const server = await askServer(client);
+    const fault = versionFault(server);
+    if (fault !== undefined) throw new UnsupportedPostgres(`the Postgres of the log ${fault}`);
+    // Who may only read cannot make the log, and nobody can on a standby: somebody else does. Until then it may not even be seen.
     const { rows: [may] } = await client.query<{ create: boolean }>(MAY_CREATE);
-    if (may?.create === true) await client.query(CREATE_SCHEMA);
+    if (may?.create === true && !server.isStandby) await client.query(CREATE_SCHEMA);
     else await client.query(LENGTH, [STREAM_NUMBERS.commands]).catch((cause: unknown) => { throw new LogUnavailable(false, { cause }); });
   } catch (cause) {
-    if (cause instanceof LogUnavailable) throw cause;
+    if (cause instanceof LogUnavailable || cause instanceof UnsupportedPostgres) throw cause;
     throw canPass(cause) ? new LogUnavailable(false, { cause }) : cause;
   } finally {
     void client.end().catch(() => undefined);

@@ -3,12 +3,13 @@
  *
  * The NOTIFY is not part of the append's transaction. Postgres commits transactions that notify one after the other, including the
  * sync to disk, so appends of commands and of outcomes would wait for each other. When a message is lost with its process, followers
- * find the records by polling.
+ * find the records by polling. So they do on a standby, which passes no messages on and refuses LISTEN until it is promoted.
  */
 import { pause } from '../../waiting.js';
 import type { Stream } from '../log.js';
-import type { ConnectionOptions } from './connection.js';
+import type { Client, ConnectionOptions } from './connection.js';
 import { CHANNEL } from './schema.js';
+import { askServer } from './server.js';
 import { createStandingConnection } from './standing-connection.js';
 
 export interface Signals {
@@ -26,11 +27,15 @@ export interface SignalsOptions {
   readonly connected: () => void;
 }
 
+const LISTEN = `listen ${CHANNEL}`;
 const MESSAGE = /^(commands|outcomes) (\d{1,16})$/;
 const AFTER_LOST_CONNECTIONS = { firstMs: 20, longestMs: 2_000 };
 
 /** One message per append would make appends of small batches a third slower. */
 const BETWEEN_MESSAGES_MS = 10;
+
+/** How often a standby is asked whether it has been promoted. */
+const PROMOTION_LOOK_MS = 2_000;
 
 export function createSignals({ connection: options, grown, connected }: SignalsOptions): Signals {
   const closing = new AbortController();
@@ -44,9 +49,24 @@ export function createSignals({ connection: options, grown, connected }: Signals
         const match = MESSAGE.exec(payload ?? '');
         if (match !== null) grown(match[1] as Stream, Number(match[2]));
       });
-      await client.query(`listen ${CHANNEL}`);
+      if ((await askServer(client)).isStandby) void listenOncePromoted(client);
+      else await client.query(LISTEN);
     },
   });
+
+  /** Never fails: when the connection is lost, the next one begins again. */
+  async function listenOncePromoted(client: Client): Promise<void> {
+    try {
+      do {
+        await pause(PROMOTION_LOOK_MS, closing.signal);
+        if (closing.signal.aborted) return;
+      } while ((await askServer(client)).isStandby);
+      await client.query(LISTEN);
+      connected();
+    } catch {
+      // The connection is lost.
+    }
+  }
 
   async function announceAll(): Promise<void> {
     while (announced.size > 0) {
