@@ -11,6 +11,7 @@ import { readFileSync } from 'node:fs';
 import { parseEventStoreUrl } from '../../engine/log/eventstore/url.js';
 import type { FaultyLink } from './faulty-link.js';
 import { startTcpProxy, type Fate } from './tcp-proxy.js';
+import { within } from './until.js';
 
 const APPEND = '/event_store.client.streams.Streams/Append';
 const READ = '/event_store.client.streams.Streams/Read';
@@ -46,7 +47,7 @@ export async function startEventStoreLink(url: string): Promise<FaultyLink & { r
   async function relayAppend(call: ServerReadableStream<Buffer, Buffer>, reply: sendUnaryData<Buffer>): Promise<void> {
     const requests: Buffer[] = [];
     call.on('data', (request: Buffer) => { requests.push(request); });
-    await once(call, 'end');
+    await within('the end of an append', once(call, 'end'));
     const fate = fates.shift() ?? 'pass';
     if (fate !== 'pass') link.met();
     switch (fate) {
