@@ -1,5 +1,6 @@
 /** The exit code for wrong settings, and which errors lead to it. */
 import { WrongChain } from '../command/chain/rpc.js';
+import { LogRefused, UnusableLog } from '../engine/log/log.js';
 import { CannotStart } from './cannot-start.js';
 import { ContractMismatch } from './chains/chain-check.js';
 import { ChainsFileError } from './chains/chains-file.js';
@@ -12,5 +13,6 @@ export const BAD_CONFIGURATION = 78;
 
 export function isBadConfiguration(error: unknown): boolean {
   if (error instanceof CannotStart) return error.hopeless;
-  return [ChainsFileError, ContractMismatch, DevChainUnusable, ForeignHistory, HopelessProcess, WrongChain].some((kind) => error instanceof kind);
+  const kinds = [ChainsFileError, ContractMismatch, DevChainUnusable, ForeignHistory, HopelessProcess, LogRefused, UnusableLog, WrongChain];
+  return kinds.some((kind) => error instanceof kind);
 }

@@ -1,7 +1,8 @@
 /** The conditions under which a process takes orders: its clock is trusted, its databases answer, its disk has space. */
 import { resolve } from 'node:path';
 import { RequestError } from '../../engine/records/errors.js';
-import { createTimelessProbe, tellsNoTime } from '../../engine/log/open-log.js';
+import { LogRefused, UnusableLog, type Log, type Stream } from '../../engine/log/log.js';
+import { tellsNoTime } from '../../engine/log/open-log.js';
 import { createDatabaseProbe } from '../../engine/log/postgres/probe.js';
 import type { Config } from '../config.js';
 import type { Logger } from '../logger.js';
@@ -36,6 +37,9 @@ export interface ConditionsOptions {
   readonly config: Config;
   readonly roles: ReadonlySet<RoleName>;
   readonly urls: { readonly log: string; readonly readModels: string; readonly outbox: string };
+  readonly log: Pick<Log, 'check'>;
+  /** Called when the log cannot be used any more, and waiting does not help: the process must end. */
+  readonly unusable: (error: UnusableLog) => void;
   /** The latest time in the history; undefined while this process does not know the history. */
   readonly historyMs: () => number | undefined;
   readonly logger: Logger;
@@ -67,11 +71,17 @@ const silentText: Readonly<Record<DatabaseName, string>> = {
 /** The roles that stamp commands. */
 const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'lane', 'indexer', 'prices', 'relayer'];
 
+/** The streams of the log to which the roles append. */
+export function writtenBy(roles: ReadonlySet<RoleName>): readonly Stream[] {
+  return [...STAMPING.some((role) => roles.has(role)) ? ['commands'] as const : [], ...roles.has('engine') ? ['outcomes'] as const : []];
+}
+
 /** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
 export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {
   const { config, roles, historyMs, logger, signal, machine: { clocks, freeBytesOf, lookEveryMs } } = options;
   const report = (level: 'info' | 'error', fields: object, message: string): void => { logger[level](fields, message); };
   const databases = openProbes(options);
+  const refusals = refusalLines(report);
   const disk = watchDisk({ directory: resolve(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, freeBytesOf, report });
   const clock = await startClock({
     clocks, historyMs, report, signal, ask: () => databases.time.look(),
@@ -81,7 +91,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     throw error;
   });
   await disk.look();
-  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look(), disk.look()]); }, lookEveryMs).unref();
+  const lookAtLog = async (): Promise<void> => { refusals.tell(refusalIn(await databases.log.look())); };
+  const timer = setInterval(() => { void Promise.all([clock.look(), lookAtLog(), disk.look()]); }, lookEveryMs).unref();
   const used = databasesOf(roles);
   const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
   const stamps = STAMPING.some((role) => roles.has(role));
@@ -91,8 +102,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     isAway: (name) => databases.of(name).latest()?.answers === false,
     admit(what) {
       const latest = databases.log.latest();
-      if (latest?.answers === false && databases.log.sinceSuccessMs() > SILENT_AFTER_MS) {
-        throw new RequestError('unavailable', `the log does not answer (${latest.error}); the request was not accepted`);
+      if (latest?.answers === false && (refusalIn(latest) !== undefined || databases.log.sinceSuccessMs() > SILENT_AFTER_MS)) {
+        throw new RequestError('unavailable', `${awayText('log', latest)}; the request was not accepted`);
       }
       if (what !== 'order') return;
       const shortage = disk.shortage();
@@ -101,17 +112,17 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
       if (doubt !== undefined) throw new RequestError('clock_untrusted', doubt, [], { retryAfterS: CLOCK_RETRY_S });
     },
     async health() {
-      const found = await Promise.all(used.map(async (name): Promise<DatabaseHealth> => healthOf(name, await databases.of(name).look())));
+      const found = await Promise.all(used.map(async (name) => ({ name, found: await databases.of(name).look() })));
       const shown = clock.health();
       const shortage = disk.shortage();
       const space = disk.health();
       return {
         reasons: [
-          ...found.filter(({ name, answers }) => !answers && isReason(name)).map(({ name, lastError }) => `${silentText[name]} (${lastError})`),
+          ...found.flatMap(({ name, found: each }) => each.answers || !isReason(name) ? [] : [awayText(name, each)]),
           ...stamps ? shown.doubts.map((doubt) => `the clock is not trusted: ${doubt}`) : [],
           ...shortage === undefined ? [] : [`orders are refused: ${shortage}`],
         ],
-        clock: shown, databases: found, ...space === undefined ? {} : { disk: space },
+        clock: shown, databases: found.map(({ name, found: each }) => healthOf(name, each)), ...space === undefined ? {} : { disk: space },
       };
     },
     figures: [
@@ -134,15 +145,39 @@ function healthOf(name: DatabaseName, found: Found<unknown>): DatabaseHealth {
   return { name, answers: found.answers, lastError: found.answers ? null : found.error };
 }
 
+type Away = Extract<Found<unknown>, { answers: false }>;
+
+/** Why a database cannot be used. */
+function awayText(name: DatabaseName, away: Away): string {
+  return refusalIn(away) === undefined ? `${silentText[name]} (${away.error})` : `the log cannot be used: ${away.error}`;
+}
+
+/** What the log refuses; undefined when it does not. Only the log does. */
+function refusalIn(found: Found<unknown>): string | undefined {
+  return !found.answers && found.cause instanceof LogRefused ? found.error : undefined;
+}
+
+/** A line in the log of the process when the log begins to refuse, and when it does not any more. */
+function refusalLines(report: (level: 'info' | 'error', fields: object, message: string) => void) {
+  let told: string | undefined;
+  return {
+    tell(refusal: string | undefined): void {
+      if (refusal === told) return;
+      told = refusal;
+      if (refusal === undefined) report('info', {}, 'the log takes appends again');
+      else report('error', { refusal }, 'the log refuses what this process must do: no order is taken until somebody changes the server');
+    },
+  };
+}
+
 /** The database that tells the time. A log in EventStoreDB does not: the read models' Postgres does. */
 export function timeUrlOf({ log, readModels }: Pick<ConditionsOptions['urls'], 'log' | 'readModels'>): string {
   return tellsNoTime(log) ? readModels : log;
 }
 
 /** One probe per database, also when the database has several purposes. */
-function openProbes({ urls, machine: { clocks, lookEveryMs } }: ConditionsOptions) {
+function openProbes({ urls, roles, log: { check }, unusable, machine: { clocks, lookEveryMs } }: ConditionsOptions) {
   const opened = new Map<string, { readonly probe: Probe<DatabaseTime>; readonly connection: { close(): Promise<void> } }>();
-  const timeless = createTimelessProbe({ url: urls.log, timeoutMs: PROBE_TIMEOUT_MS });
   const probed = { timeoutMs: PROBE_TIMEOUT_MS, freshMs: lookEveryMs / 2, now: () => performance.now() };
   const open = (url: string): Probe<DatabaseTime> => {
     const connection = createDatabaseProbe({ url, timeoutMs: PROBE_TIMEOUT_MS });
@@ -157,7 +192,13 @@ function openProbes({ urls, machine: { clocks, lookEveryMs } }: ConditionsOption
     return probe;
   };
   const byUrl = (url: string): Probe<DatabaseTime> => opened.get(url)?.probe ?? open(url);
-  const log: Probe<unknown> = timeless === undefined ? byUrl(urls.log) : createProbe({ ask: () => timeless.ask(), ...probed });
+  const askLog = async (): Promise<void> => {
+    await check?.({ writes: writtenBy(roles), timeoutMs: PROBE_TIMEOUT_MS }).catch((error: unknown) => {
+      if (error instanceof UnusableLog) unusable(error);
+      throw error;
+    });
+  };
+  const log: Probe<unknown> = check === undefined ? byUrl(urls.log) : createProbe({ ask: askLog, ...probed });
   const of: Readonly<Record<DatabaseName, () => Probe<unknown>>> = {
     'log': () => log, 'read models': () => byUrl(urls.readModels), 'outbox': () => byUrl(urls.outbox),
   };
@@ -165,6 +206,6 @@ function openProbes({ urls, machine: { clocks, lookEveryMs } }: ConditionsOption
     log,
     time: byUrl(timeUrlOf(urls)),
     of: (name: DatabaseName) => of[name](),
-    close: async () => { await Promise.all([timeless?.close(), ...[...opened.values()].map(({ connection }) => connection.close())]); },
+    close: async () => { await Promise.all([...opened.values()].map(({ connection }) => connection.close())); },
   };
 }

@@ -102,7 +102,9 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const theLog = `the log at ${placeOf(urls.log)}`;
   const log = await waits.until(theLog, () => openLog(urls.log), isUnavailable);
   let known: Replica | undefined;
-  const conditions = await conditionsOf({ ...options, signal: waits.signal, historyMs: () => known?.view.time }, waits, log);
+  const failure = rejection();
+  const historyMs = () => known?.view.time;
+  const conditions = await conditionsOf({ ...options, log, unusable: failure.reject, signal: waits.signal, historyMs }, waits);
   metrics.show(conditions.figures);
   const [stopping, writerId] = [new AbortController(), randomUUID()];
   const chains = new Map(configured.map((each) => [each.chain.chainId, openChain(each, { keccak256, report: reportTo(logger) })]));
@@ -110,7 +112,6 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const advance = createAdvanceRequests({ url: urls.outbox });
   const handover = openHandover({ url: urls.outbox });
   const length = watchLength(log);
-  const failure = rejection();
 
   const replica = once(async () => {
     const started = await waits.until(theLog, () => startReplica({
@@ -166,11 +167,11 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
 }
 
 /** Closes the log when the clock cannot be trusted. */
-async function conditionsOf(options: ConditionsOptions, waits: Waits, log: Log): Promise<Conditions> {
+async function conditionsOf(options: ConditionsOptions & { readonly log: Log }, waits: Waits): Promise<Conditions> {
   try {
     return await waits.during(() => `comparing the clocks of this machine and of the Postgres at ${placeOf(timeUrlOf(options.urls))}`, watchConditions(options));
   } catch (error) {
-    await log.close();
+    await options.log.close();
     throw error;
   }
 }

@@ -1,10 +1,12 @@
 /** A subscription that is made again after every loss, from the position after the last record that it gave. */
-import { backoffMs, pause, variedMs } from '../../waiting.js';
+import { backoffMs, createBell, variedMs } from '../../waiting.js';
 import type { LogRecord } from '../log.js';
 
 export interface StandingSubscription {
   /** Begins at the position and stays until close(). A second call has no effect. */
   start(from: number): void;
+  /** Ends the pause after a loss: the store can be reached again. */
+  wake(): void;
   close(): Promise<void>;
 }
 
@@ -13,12 +15,14 @@ export interface StandingSubscriptionOptions {
   /** Called with records that follow each other, each once and in order, unless the store has a gap. */
   readonly received: (records: readonly LogRecord[]) => void;
   readonly random: () => number;
-  readonly pause?: typeof pause;
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 const AFTER_LOSSES = { firstMs: 20, longestMs: 2_000 };
 
-export function createStandingSubscription({ subscribe, received, random, pause: rest = pause }: StandingSubscriptionOptions): StandingSubscription {
+export function createStandingSubscription({ subscribe, received, random, pause }: StandingSubscriptionOptions): StandingSubscription {
+  const bell = createBell();
+  const rest = pause ?? (async (ms, signal) => { await bell.wait(signal, ms); });
   const closing = new AbortController();
   const { signal } = closing;
   let running: Promise<void> | undefined;
@@ -44,6 +48,7 @@ export function createStandingSubscription({ subscribe, received, random, pause:
 
   return {
     start(from) { if (!signal.aborted) running ??= run(from); },
+    wake() { bell.ring(); },
     async close() {
       closing.abort();
       await running;
