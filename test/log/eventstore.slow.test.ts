@@ -216,6 +216,19 @@ describe('log: EventStoreDB with faults of its own', () => {
     assert.equal((await reader.read('commands', 2, 10)).length, 2);
   });
 
+  it('a subscription gives what came together in one batch', async () => {
+    const log = await open({ url: server.url });
+    await log.append('commands', newRecords(1_000));
+    const store = connectEventStore(parseEventStoreUrl(server.url), { timeoutMs: 10_000 });
+    const sizes: number[] = [];
+    for await (const batch of store.subscribe('commands', 0, abort.signal)) {
+      sizes.push(batch.length);
+      if (sizes.reduce((sum, size) => sum + size, 0) === 1_000) break;
+    }
+    assert.ok(sizes.length <= 250, `${sizes.length} batches`);
+    await store.close();
+  });
+
   it('a subscription that is left ends at the server, too', async () => {
     const log = await open({ url: server.url });
     await log.append('commands', newRecords(1));

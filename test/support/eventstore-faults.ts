@@ -13,7 +13,8 @@ import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
 export type ServerFault = 'none' | 'lose-reply' | 'silence' | 'silence-after' | 'not-leader' | 'starting' | 'too-large' | 'access-denied' | 'unauthenticated' | 'slow';
 
 export interface ServerCall {
-  readonly method: 'append' | 'read' | 'subscribe';
+  /** `gossip` tells who leads; of the faults it knows `silence`. */
+  readonly method: 'append' | 'read' | 'subscribe' | 'gossip';
   /** `$$NAME` is the metadata of the stream NAME. */
   readonly stream: string;
 }

@@ -61,7 +61,7 @@ export async function startEventStoreServer(options: EventStoreServerOptions = {
   server.addService(featuresService.ServerFeaturesService, { getSupportedMethods } satisfies UntypedServiceImplementation);
   server.addService(gossipService.GossipService, {
     read: ((_call: unknown, reply: (error: null, answer: gossip.ClusterInfo) => void) => {
-      reply(null, clusterOf(running));
+      if (running.fault({ method: 'gossip', stream: '' }) !== 'silence') reply(null, clusterOf(running));
     }) as UntypedServiceImplementation[string],
   });
   const bound = await new Promise<number>((resolve, reject) => {

@@ -1,5 +1,5 @@
 /** A subscription that is made again after every loss, from the position after the last record that it gave. */
-import { backoffMs, createBell, variedMs } from '../../waiting.js';
+import { backoffMs, pause, variedMs } from '../../waiting.js';
 import type { LogRecord } from '../log.js';
 
 export interface StandingSubscription {
@@ -15,16 +15,15 @@ export interface StandingSubscriptionOptions {
   /** Called with records that follow each other, each once and in order, unless the store has a gap. */
   readonly received: (records: readonly LogRecord[]) => void;
   readonly random: () => number;
-  readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly pause?: typeof pause;
 }
 
 const AFTER_LOSSES = { firstMs: 20, longestMs: 2_000 };
 
-export function createStandingSubscription({ subscribe, received, random, pause }: StandingSubscriptionOptions): StandingSubscription {
-  const bell = createBell();
-  const rest = pause ?? (async (ms, signal) => { await bell.wait(signal, ms); });
+export function createStandingSubscription({ subscribe, received, random, pause: rest = pause }: StandingSubscriptionOptions): StandingSubscription {
   const closing = new AbortController();
   const { signal } = closing;
+  let waking = new AbortController();
   let running: Promise<void> | undefined;
 
   async function run(from: number): Promise<void> {
@@ -42,13 +41,16 @@ export function createStandingSubscription({ subscribe, received, random, pause 
       } catch {
         // Followers look at the store from time to time, and report what does not pass.
       }
-      await rest(variedMs(backoffMs(Math.max(1, losses), AFTER_LOSSES), random), signal);
+      await rest(variedMs(backoffMs(Math.max(1, losses), AFTER_LOSSES), random), AbortSignal.any([signal, waking.signal]));
     }
   }
 
   return {
     start(from) { if (!signal.aborted) running ??= run(from); },
-    wake() { bell.ring(); },
+    wake() {
+      waking.abort();
+      waking = new AbortController();
+    },
     async close() {
       closing.abort();
       await running;
