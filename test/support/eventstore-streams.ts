@@ -118,26 +118,9 @@ export async function openStreams({ file, maxAppendBytes = 1_048_576 }: StreamsO
   };
   const isDeleted = (name: string): boolean => (metadataOf(name).$tb ?? 0) >= DELETED;
 
-  function refusal(name: string, expected: Expected, events: readonly NewEvent[]): Verdict | undefined {
-    const size = events.reduce((sum, { data, type }) => sum + data.length + 2 * type.length, 0);
-    if (size > maxAppendBytes) return { kind: 'too large' };
-    const stream = streams.get(name);
-    if (stream?.isTombstone === true || (expected === 'exists' && isDeleted(name))) return { kind: 'tombstone' };
-    const all = stream?.all ?? [];
-    const current = all.length - 1;
-    if (expected === 'any') return undefined;
-    if (expected === 'exists') return current >= 0 ? undefined : { kind: 'wrong', current };
-    if (expected > current) return { kind: 'wrong', current };
-    if (expected === current) return undefined;
-    // Ids are compared with hidden records, too.
-    const known = events.findIndex(({ id }, i) => all[expected + 1 + i]?.id !== id);
-    if (known < 0) return { kind: 'ok', revision: expected + events.length };
-    return known === 0 && expected === -1 && isDeleted(name) ? undefined : { kind: 'wrong', current };
-  }
-
   return {
     async append(name, expected, events) {
-      const refused = refusal(name, expected, events);
+      const refused = sizeOf(events) > maxAppendBytes ? { kind: 'too large' } as const : verdictOn(streams.get(name), { isDeleted: isDeleted(name), expected, events });
       if (refused !== undefined) {
         // What an append is told to be there must have reached the disk.
         await disk?.synced();
@@ -166,6 +149,27 @@ export async function openStreams({ file, maxAppendBytes = 1_048_576 }: StreamsO
     },
     close: async () => { await disk?.close(); },
   };
+}
+
+function sizeOf(events: readonly NewEvent[]): number {
+  return events.reduce((sum, { data, type }) => sum + data.length + 2 * type.length, 0);
+}
+
+/** What an append is answered without being carried out; undefined when it is carried out. */
+function verdictOn(stream: Stored | undefined, { isDeleted, expected, events }: {
+  readonly isDeleted: boolean; readonly expected: Expected; readonly events: readonly NewEvent[];
+}): Verdict | undefined {
+  if (stream?.isTombstone === true || (expected === 'exists' && isDeleted)) return { kind: 'tombstone' };
+  const all = stream?.all ?? [];
+  const current = all.length - 1;
+  if (expected === 'any') return undefined;
+  if (expected === 'exists') return current >= 0 ? undefined : { kind: 'wrong', current };
+  if (expected > current) return { kind: 'wrong', current };
+  if (expected === current) return undefined;
+  // Ids are compared with hidden records, too.
+  const other = events.findIndex(({ id }, i) => all[expected + 1 + i]?.id !== id);
+  if (other < 0) return { kind: 'ok', revision: expected + events.length };
+  return other === 0 && expected === -1 && isDeleted ? undefined : { kind: 'wrong', current };
 }
 
 interface Metadata {

@@ -1,4 +1,4 @@
-/** The exchange with its log in EventStoreDB: orders under kills of the server, a restart, a server that is away, frozen or refuses, hidden records. */
+/** The exchange with its log in EventStoreDB: orders under kills of the server, a restart, a server that is away or refuses, hidden records. */
 import assert from 'node:assert/strict';
 import { provesHistoryOnce, type Sent } from '../support/eventstore-checks.js';
 import { readHistory, replays } from '../support/crash-checks.js';

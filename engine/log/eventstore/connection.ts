@@ -94,35 +94,19 @@ export function createConnection(address: EventStoreAddress, restored: () => voi
     isCurrent: (client) => client === current?.client,
     async answered(timeoutMs, work, leaving = () => undefined) {
       const used = inUse();
-      const sinceMs = performance.now();
-      let timer: NodeJS.Timeout | undefined;
-      let call: Call | undefined;
-      const silence = new Promise<never>((_resolve, reject) => {
-        call = { sinceMs, giveUp() {
-          reject(new NoAnswer(performance.now() - sinceMs));
-          leaving();
-        } };
-        used.calls.add(call);
-        timer = setTimeout(() => {
-          reject(new NoAnswer(timeoutMs));
-          leaving();
-          if (used === current) dropSilent();
-        }, timeoutMs);
-      });
+      const heard = (): void => { heardOver(used); };
       try {
-        const result = await Promise.race([work(used.client, () => {
-          timer?.refresh();
-          heardOver(used);
-        }), silence]);
-        heardOver(used);
+        const result = await limited(used.calls, { timeoutMs, leaving, late: () => { if (used === current) dropSilent(); } }, (refresh) => (
+          work(used.client, () => {
+            refresh();
+            heard();
+          })));
+        heard();
         return result;
       } catch (error) {
-        if (isAnswer(error)) heardOver(used);
+        if (isAnswer(error)) heard();
         else failedOver(used, error);
         throw error;
-      } finally {
-        clearTimeout(timer);
-        if (call !== undefined) used.calls.delete(call);
       }
     },
     failed(client, error) { if (current?.client === client) failedOver(current, error); },
@@ -139,6 +123,38 @@ export function createConnection(address: EventStoreAddress, restored: () => voi
       if (used !== undefined) await within(end(used.client), CLOSE_MS);
     },
   };
+}
+
+interface Limit {
+  readonly timeoutMs: number;
+  /** Called when the work is no longer waited for. */
+  readonly leaving: () => void;
+  /** Called when the limit has passed. */
+  readonly late: () => void;
+}
+
+/** The work's result. Rejects with NoAnswer when `refresh` was not called for `timeoutMs`, or when the call, which is among `calls`, is given up. */
+async function limited<T>(calls: Set<Call>, { timeoutMs, leaving, late }: Limit, work: (refresh: () => void) => Promise<T>): Promise<T> {
+  const sinceMs = performance.now();
+  let end: (afterMs: number) => void = () => undefined;
+  const silence = new Promise<never>((_resolve, reject) => {
+    end = (afterMs) => {
+      reject(new NoAnswer(afterMs));
+      leaving();
+    };
+  });
+  const call: Call = { sinceMs, giveUp: () => { end(performance.now() - sinceMs); } };
+  const timer = setTimeout(() => {
+    end(timeoutMs);
+    late();
+  }, timeoutMs);
+  calls.add(call);
+  try {
+    return await Promise.race([work(() => { timer.refresh(); }), silence]);
+  } finally {
+    clearTimeout(timer);
+    calls.delete(call);
+  }
 }
 
 /** Parts of the client that its types hide. */
