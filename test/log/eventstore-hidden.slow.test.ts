@@ -5,7 +5,7 @@ import { UnusableLog, type Log, type Stream } from '../../engine/log/log.js';
 import { isBadConfiguration } from '../../service/exit-codes.js';
 import { administer, type EventStoreAdmin } from '../support/eventstore-admin.js';
 import { startOn } from '../support/eventstore-start.js';
-import { REAL_EVENTSTORE_URL, onFreshStreams, testEventStore } from '../support/eventstore-log.js';
+import { onFreshStreams, testEventStore } from '../support/eventstore-log.js';
 import { startEventStoreServer } from '../support/eventstore-server.js';
 import { newRecords, placed, readAll } from '../support/log-records.js';
 
@@ -112,7 +112,6 @@ describe('log: EventStoreDB hides records, and the user may not read the metadat
   let log: Log;
   let url: string;
   let admin: EventStoreAdmin;
-  before(function () { if (REAL_EVENTSTORE_URL !== '') this.skip(); });
   beforeEach(async () => {
     const server = await startEventStoreServer();
     closing.push(() => server.close());

@@ -7,7 +7,7 @@ import { openEventStoreLog, type EventStoreLogOptions } from '../../engine/log/e
 import { parseEventStoreUrl } from '../../engine/log/eventstore/url.js';
 import { LogUnavailable, UnusableLog, type Log, type LogRecord, type NewRecord } from '../../engine/log/log.js';
 import { throughPort } from '../support/eventstore-log.js';
-import { startEventStoreProcess, type EventStoreProcess } from '../support/eventstore-process.js';
+import { startEventStoreProcess, startTestServer, type EventStoreProcess } from '../support/eventstore-process.js';
 import type { ServerFault } from '../support/eventstore-faults.js';
 import { startEventStoreServer, type EventStoreServer } from '../support/eventstore-server.js';
 import { newRecord, newRecords, placed, readAll, take, untilAnswered } from '../support/log-records.js';
@@ -77,19 +77,20 @@ describe('log: EventStoreDB killed and silent', () => {
     assert.deepEqual(seen, stored);
   });
 
-  it('an unfinished last line of the test server\'s file was never answered, and is cut off', async function () {
-    const { file } = server;
-    if (file === undefined) return this.skip();
-    const log = await open({ url: server.url });
+  it('an unfinished last line of the test server\'s file was never answered, and is cut off', async () => {
+    const own = await startTestServer();
+    const log = await open({ url: own.url });
     const records = newRecords(3);
     await log.append('commands', records.slice(0, 2));
-    await server.kill();
-    await appendFile(file, '{"stream":"exchange-commands","created":"1","events":[{"id":"');
-    await server.start();
+    await own.kill();
+    await appendFile(own.file, '{"stream":"exchange-commands","created":"1","events":[{"id":"');
+    await own.start();
     assert.equal(await log.append('commands', records.slice(2)), 2);
-    await server.kill();
-    await server.start();
+    await own.kill();
+    await own.start();
     assert.deepEqual(await readAll(log, 'commands'), placed(0, records));
+    await log.close();
+    await own.close();
   });
 
   it('a server that is stopped in the middle: appends wait or are told that the outcome is unknown, and are written once', async () => {

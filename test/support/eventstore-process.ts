@@ -16,8 +16,6 @@ import { until, within } from './until.js';
 export interface EventStoreProcess {
   readonly port: number;
   readonly url: string;
-  /** The test server's file; undefined for a real one. */
-  readonly file: string | undefined;
   /** `kill -9`. */
   kill(): Promise<void>;
   /** On the same data and port. */
@@ -35,7 +33,8 @@ export async function startEventStoreProcess(): Promise<EventStoreProcess> {
   return EVENTSTORE_START === '' ? await startTestServer() : await startRealServer();
 }
 
-async function startTestServer(): Promise<EventStoreProcess> {
+/** The test server, also where the tests have a real one. `file` is what it keeps. */
+export async function startTestServer(): Promise<EventStoreProcess & { readonly file: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'prediction-exchange-eventstore-'));
   const file = join(directory, 'events.jsonl');
   let child: ChildProcess;
@@ -80,7 +79,7 @@ async function startRealServer(): Promise<EventStoreProcess> {
   const kill = (): Promise<void> => killed(child, () => { signal('SIGKILL'); });
   await start();
   return {
-    port: parseEventStoreUrl(url).nodes[0]!.port, url, file: undefined, start, kill,
+    port: parseEventStoreUrl(url).nodes[0]!.port, url, start, kill,
     freeze: () => { signal('SIGSTOP'); },
     thaw: () => { signal('SIGCONT'); },
     close: kill,
