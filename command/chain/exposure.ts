@@ -44,7 +44,7 @@ export interface Exposure {
 const MAX_TRIES = 10;
 
 export function createExposure(parts: ExposureParts): Exposure {
-  /** A permit that the token would accept replaces the allowance. */
+  /** A permit that the token would accept counts instead of the allowance, also a lower one: contracts of an earlier version take that. */
   async function allowanceOf({ trader: owner, permit }: PlaceOrder, { allowance, permitNonce }: Holdings): Promise<bigint> {
     if (permit === undefined || BigInt(permit.nonce) !== permitNonce) return allowance;
     return await parts.permitHolds({ owner, permit }) ? BigInt(permit.value) : allowance;

@@ -4,8 +4,11 @@ import { encodeCall } from './abi.js';
 import type { Chain } from './chain.js';
 import type { ChainReads } from './chain-reads.js';
 
-/** More than a permit needs, also one that asks the owner's code. */
-const PERMIT_GAS = 300_000n;
+/**
+ * What the settlement contract gives a permit (PERMIT_GAS of Settlement), and what a transaction costs by itself: code that needs more is refused
+ * there, too.
+ */
+const PERMIT_GAS = 150_000n + 21_000n;
 
 export interface PermitAsked {
   /** Lower-case hex; the order's trader. */

@@ -16,7 +16,7 @@ export interface ScanOptions extends Pick<FactsContext, 'isKnownToken' | 'isKnow
   readonly rpc: Rpc;
   readonly cursor: () => ChainCursor | undefined;
   /** What the engine has matched and decided. */
-  readonly view: Pick<EngineView, 'unsettledFill' | 'nextFill' | 'quickMarket'>;
+  readonly view: Pick<EngineView, 'unsettledFill' | 'quickMarket'>;
   /** Resolves when `view` includes every command that was in the log at the call. */
   readonly caughtUp: () => Promise<void>;
   readonly writer: FactWriter;

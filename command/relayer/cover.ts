@@ -9,13 +9,15 @@ import type { ContractCall } from '../chain/abi.js';
 import { ChainUnavailable, type Chain } from '../chain/chain.js';
 import type { ChainReads } from '../chain/chain-reads.js';
 import type { RelayMarkets } from './markets.js';
+import type { RelayNote } from './note.js';
 import type { Plan } from './plan.js';
+import { nonceSpaceOf } from './signatures.js';
 
 /** What a request takes away from its owner, if anything. Amounts in units of 1e-6. */
 type Taking
   /** The settlement contract's right to move the owner's shares. */
   = | { readonly kind: 'approval' }
-    /** The settlement contract's allowance, but for this much. The permits of orders with the same nonce go too. */
+    /** The settlement contract's allowance, but for this much, and the nonce of the stablecoin's next permit. */
     | { readonly kind: 'allowance'; readonly left: bigint }
     /** The nonce of the stablecoin's next permit, which an order's permit may need. */
     | { readonly kind: 'permit' }
@@ -24,6 +26,7 @@ type Taking
 
 /** What an owner has in the newest block; `shares` are the YES and the NO shares of the market that the request is about. */
 interface Cover {
+  /** Less what transactions will take that are on their way to a block. */
   readonly collateral: bigint;
   readonly allowance: bigint;
   readonly shares: readonly [bigint, bigint];
@@ -40,24 +43,29 @@ export interface CoverParts {
   readonly reads: Pick<ChainReads, 'views'>;
   /** By the history as it is now. */
   readonly commitments: (owner: string) => Iterable<Commitment>;
+  /** The owner's requests that were taken before this one and have not ended. */
+  readonly inFlight: () => readonly Pick<RelayNote, 'goals' | 'nonces' | 'collateral'>[];
 }
 
 /**
- * Resolves with a check that throws RequestError `relay_cover_needed` when the request would take away what its owner's commitments need; call
- * it again when the history has changed. Redemptions take nothing: the chain settles no fill of a resolved market. Throws ChainUnavailable.
+ * Throws RequestError `relay_cover_needed` when the request would take away what its owner's commitments need, by the newest block and the history
+ * of this moment. Redemptions take nothing: the chain settles no fill of a resolved market. Throws ChainUnavailable.
  */
-export async function coverCheck(plan: Plan, parts: CoverParts): Promise<() => void> {
+export async function refuseUncovered(plan: Plan, parts: CoverParts): Promise<void> {
   const takings = takingsOf(plan, parts);
-  if (takings.length === 0) return () => undefined;
+  if (takings.length === 0) return;
   const cover = await readCover(plan, takings, parts);
-  return () => {
-    const commitments = [...parts.commitments(plan.owner)].filter(({ fill }) => fill === undefined || !cover.ended.has(fill));
-    for (const taking of takings) refuseTaking(taking, cover, commitments);
-  };
+  const commitments = [...parts.commitments(plan.owner)].filter(({ fill }) => fill === undefined || !cover.ended.has(fill));
+  for (const taking of takings) refuseTaking(taking, cover, commitments);
+}
+
+/** What the plan takes of its owner's collateral, in units of 1e-6. */
+export function collateralTaken({ goals, bond }: Pick<Plan, 'goals' | 'bond'>): bigint {
+  return goals.reduce((total, goal) => total + (goal.kind === 'split' ? BigInt(goal.amount) : goal.kind === 'proposal' ? bond?.amount ?? 0n : 0n), 0n);
 }
 
 function takingsOf(plan: Plan, { chain: { contracts }, markets }: CoverParts): readonly Taking[] {
-  return plan.goals.flatMap((goal, i): Taking[] => {
+  return plan.goals.flatMap((goal): Taking[] => {
     switch (goal.kind) {
       case 'approval': return goal.approved ? [] : [{ kind: 'approval' }];
       case 'allowance': return goal.spender === contracts.settlement ? [{ kind: 'allowance', left: BigInt(goal.value) }] : [{ kind: 'permit' }];
@@ -67,29 +75,43 @@ function takingsOf(plan: Plan, { chain: { contracts }, markets }: CoverParts): r
         if (tokens === undefined) throw new Error(`${goal.marketId} is not a market: check the targets first`);
         return [{ kind: 'shares', marketId: goal.marketId, tokens, amount: BigInt(goal.amount) }];
       }
-      case 'proposal': return [{ kind: 'permit' }, { kind: 'collateral', amount: BigInt(String(plan.parts[i]?.message['bond'] ?? 0)) }];
+      case 'proposal': return [...plan.bond?.isPermitted === true ? [{ kind: 'permit' } as const] : [], { kind: 'collateral', amount: plan.bond?.amount ?? 0n }];
       case 'redemption':
       case 'resolution': return [];
     }
   });
 }
 
-/** In one call, so that balances and fills are of one block. */
-async function readCover({ owner }: Plan, takings: readonly Taking[], { chain, reads, commitments }: CoverParts): Promise<Cover> {
+/** In one call, so that balances, fills and nonces are of one block. */
+async function readCover({ owner }: Plan, takings: readonly Taking[], { chain, reads, commitments, inFlight }: CoverParts): Promise<Cover> {
   const { collateral, conditionalTokens, settlement } = chain.contracts;
   const tokens = takings.flatMap((taking) => taking.kind === 'shares' ? taking.tokens : []);
-  const calls: ContractCall[] = [
+  const amounts: ContractCall[] = [
     { abi: 'collateral', to: collateral, method: 'balanceOf', args: [owner] },
     { abi: 'collateral', to: collateral, method: 'allowance', args: [owner, settlement] },
     ...tokens.map((token): ContractCall => ({ abi: 'conditionalTokens', to: conditionalTokens, method: 'balanceOf', args: [owner, token] })),
   ];
+  const before = inFlight().filter((note) => note.collateral !== undefined);
+  const nonces = before.map((note) => nonceCall(note, owner, chain));
   const fills = [...commitments(owner)].flatMap(({ fill }) => fill ?? []).slice(0, ASKED_FILLS);
   const ends = fills.map((fill): ContractCall => ({ abi: 'settlement', to: settlement, method: 'isSettled', args: [fill] }));
-  const results = await reads.views([...calls, ...ends], 'latest');
-  const amounts = results.slice(0, calls.length);
-  if (amounts.some((amount) => typeof amount !== 'bigint')) throw new ChainUnavailable(chain.chainId, 'the owner\'s balances cannot be read');
-  const [balance, allowance, yes = 0n, no = 0n] = amounts as [bigint, bigint, bigint?, bigint?];
-  return { collateral: balance, allowance, shares: [yes, no], ended: new Set(fills.filter((_, i) => results[calls.length + i] === true)) };
+  const results = await reads.views([...amounts, ...nonces, ...ends], 'latest');
+  const [read, used, ended] = [
+    results.slice(0, amounts.length), results.slice(amounts.length, amounts.length + nonces.length), results.slice(amounts.length + nonces.length),
+  ];
+  if (read.some((amount) => typeof amount !== 'bigint')) throw new ChainUnavailable(chain.chainId, 'the owner\'s balances cannot be read');
+  const [balance, allowance, yes = 0n, no = 0n] = read as [bigint, bigint, bigint?, bigint?];
+  const onItsWay = before.filter(({ nonces: [nonce] }, i) => !(typeof used[i] === 'bigint' && nonce !== undefined && used[i] > BigInt(nonce[1])));
+  return {
+    collateral: balance - onItsWay.reduce((total, note) => total + BigInt(note.collateral ?? 0), 0n), allowance, shares: [yes, no],
+    ended: new Set(fills.filter((_, i) => ended[i] === true)),
+  };
+}
+
+/** Asks for the next nonce of the owner's message: once it is above the message's own, the newest block has the transaction. */
+function nonceCall({ goals: [goal] }: Pick<RelayNote, 'goals'>, owner: string, { contracts }: CoverParts['chain']): ContractCall {
+  const message = goal?.kind === 'proposal' ? { name: 'propose-resolution', nonceOf: goal.marketId } as const : { name: 'ctf-split', nonceOf: undefined } as const;
+  return nonceSpaceOf(message, owner, contracts).call;
 }
 
 /** Throws RequestError `relay_cover_needed`. What no commitment needs may be taken, and so may what is not there already. */
@@ -100,7 +122,8 @@ function refuseTaking(taking: Taking, cover: Cover, commitments: readonly Commit
     case 'approval': return refuseIf(true, 'the approval of the settlement contract', commitments.filter(({ side }) => side === SELL));
     case 'allowance': {
       const { left } = taking;
-      return refuseIf(left < cover.allowance && left < cost, `an allowance of ${cost}, and ${left} would be left`, buys);
+      // Also where the present allowance is lower: the permits of orders, which may raise it, have the nonce that this would use up.
+      return refuseIf(left < cost, `an allowance of ${cost}, and ${left} would be left`, buys);
     }
     case 'permit':
       return refuseIf(cover.allowance < cost, `an allowance of ${cost} by a permit with the nonce that this would use up; sign a permit for the settlement contract first`, buys);

@@ -59,13 +59,13 @@ export interface Order {
   readonly claims: RequestRelay['claims'];
   readonly call: { readonly to: string; readonly data: string };
   readonly gasLimit: bigint;
-  /** Throws RequestError when the request must not be sent by what the history has now. */
-  readonly recheck: () => void;
+  /** Throws RequestError when the request must not be sent by what history and chain have now, ChainUnavailable when that cannot be told. */
+  readonly recheck: () => Promise<void>;
 }
 
 /** A request that has not ended, as far as this process knows. */
 interface OpenRequest {
-  readonly nonces: RelayNote['nonces'];
+  readonly note: RelayNote;
   laneId: string | undefined;
   /** The hashes of the attempts, the latest last. */
   txHashes: readonly string[];
@@ -85,6 +85,8 @@ export interface Desk {
   send(order: Order): Promise<string>;
   /** Throws RequestError `relay_already_used` when an open request uses one of the nonces. */
   refuseUsed(nonces: RelayNote['nonces']): void;
+  /** The owner's open requests; where the given one is open, those that were taken before it. */
+  openOf(owner: string, requestId: string): readonly RelayNote[];
   /** The hash of an open request, once the lane has signed it; undefined for any other request. */
   find(requestId: string): Promise<string> | undefined;
   /** How a request ended, if that was lately and in this process. */
@@ -115,7 +117,8 @@ export function openDesk(options: DeskOptions): Desk {
   const desk = new RunningDesk(options, { ...DESK_TIMINGS, ...options.timings });
   return {
     done: desk.run(), send: (order) => desk.send(order), find: (requestId) => desk.find(requestId), ended: (requestId) => desk.endedLately(requestId),
-    refuseUsed: (nonces) => { desk.refuseUsed(nonces); }, revertedAt: (owner) => desk.revertedAt(owner),
+    refuseUsed: (nonces) => { desk.refuseUsed(nonces); }, openOf: (owner, requestId) => desk.openOf(owner, requestId),
+    revertedAt: (owner) => desk.revertedAt(owner),
     trouble: () => desk.trouble(), status: () => desk.status(),
   };
 }
@@ -185,7 +188,7 @@ class RunningDesk {
     const trouble = this.trouble();
     if (trouble !== undefined || held === undefined) throw unavailable(trouble ?? 'the relayer is not ready');
     this.refuseUsed(nonces);
-    const request: OpenRequest = { nonces, laneId: undefined, txHashes: [], asking: true, over: undefined };
+    const request: OpenRequest = { note, laneId: undefined, txHashes: [], asking: true, over: undefined };
     this.open.set(requestId, request);
     try {
       const { position, taken } = await history.record({ kind: 'RequestRelay', v: 1, at: now(), requestId, chainId, action, owner, claims });
@@ -205,9 +208,9 @@ class RunningDesk {
   }
 
   /** The history has every order that came before the request. A request that must not be sent for it ends, and the error is thrown on. */
-  private async recheck(recheck: () => void, { requestId, goals }: RelayNote): Promise<void> {
+  private async recheck(recheck: Order['recheck'], { requestId, goals }: RelayNote): Promise<void> {
     try {
-      recheck();
+      await recheck();
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       await this.end(requestId, undefined, neverSent(goals.length, reason).results);
@@ -217,10 +220,16 @@ class RunningDesk {
 
   refuseUsed(nonces: RelayNote['nonces']): void {
     const own = new Set(nonces.map((each) => each.join()));
-    const other = [...this.open.values()].find((each) => each.nonces.some((nonce) => own.has(nonce.join())));
+    const other = [...this.open.values()].find((each) => each.note.nonces.some((nonce) => own.has(nonce.join())));
     if (other === undefined) return;
     const hash = other.txHashes.at(-1);
     throw new RequestError('relay_already_used', `another request with this nonce is on its way${hash === undefined ? '' : ` in transaction ${hash}`}`);
+  }
+
+  openOf(owner: string, requestId: string): readonly RelayNote[] {
+    const taken = [...this.open];
+    const own = taken.findIndex(([id]) => id === requestId);
+    return taken.slice(0, own < 0 ? taken.length : own).flatMap(([, { note, over }]) => note.owner === owner && over === undefined ? [note] : []);
   }
 
   find(requestId: string): Promise<string> | undefined {
@@ -331,7 +340,7 @@ class RunningDesk {
     for (const change of changes) {
       const note = readRelayNote(change.note);
       if (note === undefined) continue;
-      const request = this.open.get(note.requestId) ?? { nonces: note.nonces, laneId: change.id, txHashes: [], asking: false, over: undefined };
+      const request = this.open.get(note.requestId) ?? { note, laneId: change.id, txHashes: [], asking: false, over: undefined };
       request.txHashes = change.txHashes;
       if (change.status.kind === 'refused' || change.status.kind === 'ended') request.over = change;
       this.open.set(note.requestId, request);

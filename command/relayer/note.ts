@@ -13,6 +13,8 @@ export interface RelayNote {
   readonly nonces: readonly (readonly [space: string, nonce: string])[];
   /** The newest block when the request was taken. */
   readonly fromBlock: number;
+  /** What the transaction takes of the owner's collateral, in units of 1e-6, in decimal digits; absent where it takes none. */
+  readonly collateral?: string;
 }
 
 /** The note that the outbox returned; undefined when it is not a relay's. */

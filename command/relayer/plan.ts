@@ -28,6 +28,8 @@ export interface Plan {
   readonly gasLimit: bigint;
   /** The state that is asked for: one goal per signed message. */
   readonly goals: readonly Goal[];
+  /** Of a proposal: what its proposer posts, in units of 1e-6 of the collateral, and whether a permit that comes along allows that. */
+  readonly bond?: { readonly amount: bigint; readonly isPermitted: boolean };
 }
 
 /**
@@ -55,6 +57,9 @@ export function planOf(request: RelayRequest, grounds: Grounds): Plan {
   const calls = items.map(({ call }) => ({ to: call.to, data: encodeCall(call) }));
   return {
     action, chainId, owner: ownerOf(request), parts: items.map(({ part }) => part), goals: items.map(({ goal }) => goal),
+    ...request.action === 'propose-resolution'
+      ? { bond: { amount: marketOf(grounds.markets, request.body.marketAddress).bond, isPermitted: bondPermitOf(request) !== undefined } }
+      : {},
     call: action === 'batch-ctf-redemption'
       ? { to: grounds.contracts.multicall, data: encodeAggregate(calls) }
       : { to: only.call.to, data: encodeCall(only.call) },

@@ -12,7 +12,7 @@ import { signingDomains, type SigningGrounds } from '../signing/signed-actions.j
 import { decodeAggregate, reasonOfRevert } from '../chain/abi.js';
 import { parseRelayRequest, type RelayAction, type RelayRequest } from './bodies.js';
 import { lackOf, priceOf, type ChainReads, type Funds } from '../chain/chain-reads.js';
-import { coverCheck } from './cover.js';
+import { collateralTaken, refuseUncovered } from './cover.js';
 import type { Desk, EndedRelay } from './desk.js';
 import { isReached, sharesToRedeem } from './goals.js';
 import { isResolved, marketNames, readMarkets, winnerOf, type RelayMarkets } from './markets.js';
@@ -196,16 +196,19 @@ async function carryOut(work: Work): Promise<Relayed> {
   const claims = await claimsOf(work);
   const funds = await enoughFunds(plan, on);
   await simulate(plan, on, funds);
-  const recheck = await coverCheck(plan, { ...on, markets: work.markets });
-  recheck();
+  const checkCover = () => refuseUncovered(plan, { ...on, markets: work.markets, inFlight: () => desk.openOf(plan.owner, verdict.requestId) });
+  await checkCover();
   const gas = { owner: plan.owner, token, gas: plan.gasLimit };
   parts.quota.take(gas);
   const { action, owner, goals, call, gasLimit } = plan;
   try {
     const trouble = desk.trouble();
     if (trouble !== undefined) throw unavailable(trouble);
-    const note = { requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: funds.block };
-    const txHash = await desk.send({ note, token, claims, call, gasLimit, recheck });
+    const taken = collateralTaken(plan);
+    const note = {
+      requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: funds.block, ...taken === 0n ? {} : { collateral: String(taken) },
+    };
+    const txHash = await desk.send({ note, token, claims, call, gasLimit, recheck: checkCover });
     on.lacks(undefined);
     return { txHash, status: 'pending' };
   } catch (error) {

@@ -22,10 +22,10 @@ export function limitsWithin(limits: BatchLimits, blockGasLimit: bigint): BatchL
 }
 
 /**
- * Upper bounds of a batch's gas, whatever the tokens do: Settlement's FILL_RESERVE per fill, and PERMIT_GAS per permit under the 63/64
- * rule. The contract starts a fill only while this much gas is left. Unused gas is not paid for.
+ * Upper bounds of a batch's gas, whatever the tokens do: Settlement's FILL_RESERVE per fill, and PERMIT_GAS and ALLOWANCE_GAS per permit under the
+ * 63/64 rule. The contract starts a fill only while this much gas is left. Unused gas is not paid for.
  */
-export const SETTLE_GAS = { base: 100_000, fill: 260_000, permit: 160_000, byte: 16 } as const;
+export const SETTLE_GAS = { base: 100_000, fill: 260_000, permit: 190_000, byte: 16 } as const;
 
 export interface Batch {
   readonly fills: readonly UnsettledFill[];

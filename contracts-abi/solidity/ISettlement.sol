@@ -109,7 +109,7 @@ interface ISettlement {
     /// whatever it does, or a token is unavailable to everybody, that fill and those behind it stay untouched.
     /// @param orders every order once
     /// @param signatures the traders' signatures of the orders, r, s, v
-    /// @param permits tried before the fills; one that fails, because it was used already, is no error
+    /// @param permits those that raise an allowance are tried before the fills; one that fails, because it was used already, is no error
     /// @param historyPosition the latest position of the exchange's history
     /// @param historyDigest the history's digest at that position
     function settleBatch(

@@ -34,6 +34,9 @@ contract Settlement is ISettlement, EIP712, AccessControlDefaultAdminRules {
     /// @notice The gas that a permit gets at most, for a contract wallet may check its signature. Below 63/64 of FILL_RESERVE.
     uint256 public constant PERMIT_GAS = 150_000;
 
+    /// @dev The gas that reading an allowance gets at most. With everything cold and a proxy it takes about 10,000.
+    uint256 private constant ALLOWANCE_GAS = 30_000;
+
     bytes32 private constant ORDER_TYPEHASH = keccak256(
         "Order(bytes32 marketId,address trader,uint8 side,uint8 outcome,uint64 price,uint64 size,uint64 nonce,uint64 expiration,address makerFeeRecipient)"
     );
@@ -196,9 +199,13 @@ contract Settlement is ISettlement, EIP712, AccessControlDefaultAdminRules {
     }
 
     /// @dev A fill begins with more gas than a permit may take, so every permit before it had all of its gas: no fill fails for a starved permit.
+    /// One that would not raise the allowance is left out: by an order with such a permit its owner could take away what other fills need.
     function _tryPermits(Permit[] calldata permits) private {
         for (uint256 i = 0; i < permits.length; ++i) {
             Permit calldata permit = permits[i];
+            try collateral.allowance{gas: ALLOWANCE_GAS}(permit.owner, address(this)) returns (uint256 allowance) {
+                if (allowance >= permit.value) continue;
+            } catch {}
             try IERC20Permit(address(collateral)).permit{gas: PERMIT_GAS}(
                 permit.owner, address(this), permit.value, permit.deadline, permit.v, permit.r, permit.s
             ) {} catch {}

@@ -215,7 +215,7 @@ function* openProposals(state: State, chainId: number): Generator<OpenProposal> 
 function* unproposedMarkets(state: State, chainId: number): Generator<MarketView> {
   for (const market of state.markets) {
     if (market.chainId !== chainId || !market.closed || market.quick !== undefined || isResolved(market)) continue;
-    if (!state.proposals.has(market.marketId)) yield market;
+    if (!state.proposals.has(market.marketId)) yield marketView(market);
   }
 }
 

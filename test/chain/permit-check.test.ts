@@ -31,7 +31,7 @@ describe('the check of an order\'s permit', () => {
       const { holds, simulated } = checkOn(`0xef0100${'12'.repeat(20)}`, answer);
       assert.equal(await holds(), expected);
       const data = encodeCall({ abi: 'collateral', method: 'permit', args: [owner, contracts.settlement, '7', '2000000000', 27, permit.r, permit.s] });
-      assert.deepEqual(simulated, [{ from: contracts.settlement, to: contracts.collateral, data, gasLimit: 300_000n }]);
+      assert.deepEqual(simulated, [{ from: contracts.settlement, to: contracts.collateral, data, gasLimit: 171_000n }]);
     }
   });
 });

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compileContracts, contractNames, staleArtifacts } from '../../contracts-abi/compile.js';
+import { within } from '../support/until.js';
 
 const root = rootAbove(fileURLToPath(new URL('.', import.meta.url)));
 
@@ -60,7 +61,7 @@ async function check(...names: string[]): Promise<string> {
   const child = spawn(process.execPath, [program, '--check', ...names], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { output += text; });
-  const [code] = await once(child, 'close') as [number | null];
+  const [code] = await within('the check of the contracts', once(child, 'close'), 600) as [number | null];
   return `exit ${String(code)}${output}`;
 }
 

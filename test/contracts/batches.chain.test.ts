@@ -106,6 +106,18 @@ describe('contracts: batches', function () {
       assert.deepEqual(results(sent), ['1 buyer_insufficient_allowance of buyer']);
     });
 
+    it('do not lower an allowance: no order takes away what a fill beside it needs', async () => {
+      const { permit, settle, send, read, usdc, settlement } = contracts;
+      await send(wallet.address, usdc, 'approve', [settlement.address, 1_200_000n]);
+      for (const value of [0n, 1_199_999n, 1_200_000n]) {
+        const sent = await settle({ orders: [], permits: [await permit(wallet, { value })], fills: [] });
+        assert.deepEqual(results(sent), []);
+        assert.equal(await read(usdc, 'allowance', [wallet.address, settlement.address]), 1_200_000n, String(value));
+      }
+      const sent = await settle({ orders: await pair(wallet), permits: [await permit(wallet, { value: 1n })], fills: fillsOf(1n, 2n) });
+      assert.deepEqual(results(sent), ['1 settled', '2 settled']);
+    });
+
     it('expired, forged, of another nonce or senseless hinder nothing', async () => {
       const { permit, settle, now } = contracts;
       const good = await permit(wallet, { value: USDC });

@@ -3,11 +3,12 @@ import { deepEqual, ok } from 'node:assert/strict';
 import { decodeCommand } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { viewOf, type EngineView } from '../../engine/run/view.js';
-import { crowd } from '../support/random-commands.js';
+import { crowd, traderAddress } from '../support/random-commands.js';
 import { createLateCommands } from '../support/random-late-markets.js';
 import { history } from '../support/restarted-engines.js';
 
 const CHAINS = [1, 2, 137];
+const TRADERS = Array.from({ length: crowd.traders }, (_, n) => traderAddress(n));
 
 /** All that is told of more than one value, as a caller may keep it. */
 function answersOf(view: EngineView, orderHashes: readonly string[]) {
@@ -19,6 +20,8 @@ function answersOf(view: EngineView, orderHashes: readonly string[]) {
     quick: CHAINS.flatMap((chainId) => [...view.quickMarkets(chainId)]), proposals: CHAINS.flatMap((chainId) => [...view.openProposals(chainId)]),
     relays: CHAINS.flatMap((chainId) => [...view.openRelays(chainId)]).map((relay) => [relay, view.relay(relay.requestId)]),
     fills: CHAINS.flatMap((chainId) => [...view.unsettledFills({ chainId, from: 0 })]),
+    unproposed: CHAINS.flatMap((chainId) => [...view.unproposedMarkets(chainId)]),
+    commitments: CHAINS.flatMap((chainId) => TRADERS.flatMap((trader) => [...view.commitments({ trader, chainId })])),
   };
 }
 

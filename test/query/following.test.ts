@@ -4,11 +4,12 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import pg from 'pg';
 import { followPositions } from '../../query/following.js';
+import { within } from '../support/until.js';
 
 describe('query: following the read models\' position', () => {
   it('pauses before each new connection to a server that refuses or ends it', async () => {
     const server = createServer((socket) => { socket.destroy(); }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    await within('the server listens', once(server, 'listening'));
     const { port } = server.address() as AddressInfo;
     const told: string[] = [];
     await new Promise<void>((resolve) => {

@@ -28,6 +28,10 @@ describe('relayer: cover', () => {
       return ['ctf-approval', { chainId: 137, ...fields, ...scene.sign('ctf-approval', { ...fields, deadline }).fields }];
     },
     'an allowance of 5': () => ['usdc-permit', validBody('usdc-permit', scene)],
+    'propose without a permit': () => {
+      const body = validBody('propose-resolution', scene);
+      return ['propose-resolution', Object.fromEntries(Object.entries(body).filter(([name]) => !name.startsWith('bond')))];
+    },
     'a permit for another spender': () => {
       const fields = { owner: lowerCase(owner), spender: contracts.conditionalTokens };
       const { fields: signed } = scene.sign('usdc-permit', { ...fields, value: 5n, deadline: 1_800_003_600n });
@@ -53,7 +57,8 @@ describe('relayer: cover', () => {
       { needs: [sells(1n)], refused: `they need the approval of the settlement contract; orders ${hash(1)}` },
     ],
     'an allowance of 5': [
-      { has: { allowance: 6n }, needs: [buys(5n)] }, { has: { allowance: 4n }, needs: [buys(6n)] }, { has: { allowance: 9n }, needs: [sells(9n)] },
+      { has: { allowance: 6n }, needs: [buys(5n)] }, { has: { allowance: 4n }, needs: [buys(5n)] }, { has: { allowance: 9n }, needs: [sells(9n)] },
+      { has: { allowance: 4n }, needs: [buys(6n)], refused: `they need an allowance of 6, and 5 would be left; orders ${hash(1)}` },
       { has: { allowance: 9n }, needs: [buys(2n), buys(4n, 2)], refused: `they need an allowance of 6, and 5 would be left; orders ${hash(1)}, ${hash(2)}` },
     ],
     'a permit for another spender': [
@@ -85,6 +90,7 @@ describe('relayer: cover', () => {
         refused: `they need an allowance of 5 by a permit with the nonce that this would use up; sign a permit for the settlement contract first; orders ${hash(1)}`,
       },
     ],
+    'propose without a permit': [{ has: { collateral: BOND + 5n, allowance: 4n }, needs: [buys(5n)] }],
     'redeem': [{ needs: [buys(9n), sells(9n)] }],
     'settle': [{ needs: [buys(9n), sells(9n)] }],
   };
@@ -122,9 +128,31 @@ describe('relayer: cover', () => {
     scene.state.shares = 9n;
     const [action, body] = bodies['merge 5']!();
     await scene.ask(action, body);
-    const [{ recheck } = { recheck: () => undefined }] = scene.sent;
-    recheck();
+    const { recheck } = scene.sent[0]!;
+    await recheck();
     scene.state.commitments = [sells(5n)];
-    assert.throws(recheck, { code: 'relay_cover_needed' });
+    await assert.rejects(recheck(), { code: 'relay_cover_needed' });
+  });
+
+  it('is checked again by the newest balances: those of before may have been taken meanwhile', async () => {
+    Object.assign(scene.state, { shares: 9n, commitments: [sells(4n)] });
+    const [action, body] = bodies['merge 5']!();
+    await scene.ask(action, body);
+    const { recheck } = scene.sent[0]!;
+    await recheck();
+    scene.state.shares = 8n;
+    await assert.rejects(recheck(), { code: 'relay_cover_needed', message: /and 3 would be left/ });
+  });
+
+  it('counts what the owner\'s other requests take on their way to a block, and not what the newest block has', async () => {
+    await scene.ask(...bodies['propose']!());
+    const { note: proposal } = scene.sent[0]!;
+    assert.equal(proposal.collateral, String(BOND));
+    const split = { ...proposal, goals: [{ kind: 'split', owner: lowerCase(owner), marketId: open.marketId, amount: '3' }] as const, nonces: [['space', '5']] as const, collateral: '3' };
+    Object.assign(scene.state, { collateral: BOND + 3n + 5n + 9n, commitments: [buys(10n)], inFlight: [proposal, split] });
+    const splitting = () => scene.ask(...bodies['split 5']!());
+    await assert.rejects(splitting(), { code: 'relay_cover_needed', message: /they need 10 of the collateral, and 9 would be left/ });
+    scene.state.inFlight = [proposal, { ...split, nonces: [['space', '4']] }];
+    assert.equal((await splitting()).status, 'pending');
   });
 });

@@ -66,7 +66,7 @@ describe('relayer: the desk', () => {
     const until = async (holds: () => boolean) => { while (!holds()) await new Promise((resolve) => { setImmediate(resolve); }); };
     await until(() => desk.trouble() === undefined);
     await until(() => letGo !== undefined);
-    await assert.rejects(desk.send({ note, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => undefined, token: 't' }), /the outbox does not answer/);
+    await assert.rejects(desk.send({ note, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => Promise.resolve(), token: 't' }), /the outbox does not answer/);
     letGo!();
     await until(() => sessions === 2 && desk.trouble() === undefined);
     assert.equal(await desk.find(requestId), `0x${'ab'.repeat(32)}`);
@@ -192,13 +192,52 @@ describe('relayer: the desk', () => {
     const other: RelayNote = { ...note, requestId: `0x${'88'.repeat(32)}`, nonces: [['token', '4'], ...note.nonces] };
     // Both have passed the relayer's own look at the desk before either is sent.
     for (const { nonces } of [note, other]) desk.refuseUsed(nonces);
-    const send = (each: RelayNote) => desk.send({ note: each, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => undefined, token: 't' });
+    const send = (each: RelayNote) => desk.send({ note: each, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => Promise.resolve(), token: 't' });
     const [first, second] = await Promise.allSettled([send(note), send(other)]);
     stop.abort();
     await desk.done;
     assert.deepEqual(first, { status: 'fulfilled', value: `0x${'ab'.repeat(32)}` });
     assert.ok(second.status === 'rejected' && second.reason instanceof RequestError && second.reason.code === 'relay_already_used', JSON.stringify(second));
     assert.deepEqual([recorded, asked], [[requestId], [requestId]]);
+  });
+
+  it('tells of the owner\'s requests that it took before one, so that two at once do not keep each other out', async () => {
+    const stop = new AbortController();
+    let recorded = 0;
+    const listed: TrackedRequest[] = [];
+    const session: HeldLaneUser = {
+      ask(requests) {
+        listed.push(...requests.map((request): TrackedRequest => ({ ...request, status: { kind: 'sent' }, txHashes: [`0x${'ab'.repeat(32)}`], askedAtMs: 0 })));
+        return Promise.resolve();
+      },
+      changes: () => Promise.resolve([...listed]), list: () => Promise.resolve([...listed]),
+      forget: () => Promise.resolve(), close: () => Promise.resolve(),
+      state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
+      wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
+    };
+    const desk = openDesk({
+      chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined, lane: { hold: () => Promise.resolve(session) },
+      history: {
+        open: () => [], nextBlock: () => 0, catchUp: () => Promise.resolve(), record: () => Promise.resolve({ position: recorded++, taken: true }),
+      },
+      endings: { contracts, relayer: note.owner } as never,
+    });
+    await turnsUntil('the desk is open', () => desk.trouble() === undefined);
+    const owners = [note.owner, `0x${'22'.repeat(20)}`, note.owner, note.owner];
+    const notes = owners.map((owner, i): RelayNote => ({ ...note, owner, requestId: `request ${i}`, nonces: [['space', String(i)]] }));
+    const openOf = (requestId: string) => desk.openOf(note.owner, requestId).map((each) => each.requestId);
+    const found: string[][] = [];
+    await Promise.all(notes.map((each) => desk.send({
+      note: each, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, token: 't',
+      recheck: async () => {
+        await new Promise((resolve) => { setImmediate(resolve); });
+        if (each.owner === note.owner) found.push(openOf(each.requestId));
+      },
+    })));
+    assert.deepEqual(found, [[], ['request 0'], ['request 0', 'request 2']]);
+    assert.deepEqual(openOf('another'), ['request 0', 'request 2', 'request 3']);
+    stop.abort();
+    await desk.done;
   });
 
   it('ends a request that the history forbids once it has the request, without the lane', async () => {
@@ -226,7 +265,7 @@ describe('relayer: the desk', () => {
       endings: { contracts, relayer: note.owner } as never,
     });
     while (desk.trouble() !== undefined) await new Promise((resolve) => { setImmediate(resolve); });
-    const recheck = (): void => { throw new RequestError('relay_cover_needed', 'they need 5'); };
+    const recheck = () => Promise.reject(new RequestError('relay_cover_needed', 'they need 5'));
     const order = { note: { ...note, goals: [{ kind: 'merge' as const, owner: note.owner, marketId: requestId, amount: '5' }] }, claims: [] };
     await assert.rejects(desk.send({ ...order, call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck, token: 't' }), { code: 'relay_cover_needed' });
     assert.deepEqual(recorded, ['RequestRelay', {

@@ -43,7 +43,7 @@ function scene({ answerWithinMs = 60_000 } = {}) {
     send(token: string, owner: string) {
       const requestId = `${token} ${owner}`;
       const note: RelayNote = { requestId, action: 'ctf-approval', owner: requestId, goals: [], nonces: [[requestId, '0']], fromBlock: 1 };
-      return desk.send({ note, token, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => undefined });
+      return desk.send({ note, token, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => Promise.resolve() });
     },
     /** The lane signs the oldest requests that it has not signed. */
     sign(count: number): void {
@@ -60,7 +60,7 @@ describe('relayer: a desk that one token asks for very much', () => {
   it('has few requests wait for the lane, and lets another token in as the next one', async () => {
     const { desk, names, send, sign, stop } = scene();
     await turnsUntil('the desk is open', () => desk.trouble() === undefined);
-    const many = Array.from({ length: 250 }, (_, i) => send('greedy', String(i)));
+    const many = Promise.allSettled(Array.from({ length: 250 }, (_, i) => send('greedy', String(i))));
     await turnsUntil('the lane has some', () => names().length === 8);
     const honest = send('honest', 'ann');
     assert.equal(names().length, 8, 'nothing more until the lane signs');
@@ -70,7 +70,7 @@ describe('relayer: a desk that one token asks for very much', () => {
     sign(8);
     assert.equal(await honest, HASH);
     await stop();
-    const results = await Promise.allSettled(many);
+    const results = await many;
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 9);
   });
 

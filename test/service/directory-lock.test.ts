@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DirectoryInUse, lockDirectory } from '../../service/embedded/directory-lock.js';
+import { within } from '../support/until.js';
 
 const MODULE = new URL('../../service/embedded/directory-lock.js', import.meta.url).href;
 
@@ -73,7 +74,7 @@ describe('directory lock', () => {
       await assert.rejects(lockDirectory(directory), new RegExp(`by process ${owner.child.pid}:`));
       const ended = once(owner.child, 'exit');
       owner.child.kill('SIGKILL');
-      await ended;
+      await within('the owner is dead', ended);
       process.kill(child, 0);
       (await lockDirectory(directory))();
     } finally {

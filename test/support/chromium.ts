@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { json } from 'node:stream/consumers';
+import { within } from './until.js';
 
 export interface Page {
   /** The page's own origin. */
@@ -36,13 +37,13 @@ export async function openPage(script: string, told: (what: unknown) => void): P
     });
   });
   server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  await within('the page\'s server listens', once(server, 'listening'));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const profile = await mkdtemp(join(tmpdir(), 'prediction-exchange-chromium-'));
   // A process group of its own: Chromium has many processes, and Debian starts it by a shell.
   const browser = spawn(program, [...FLAGS, `--user-data-dir=${profile}`, `${origin}/`], { detached: true, stdio: 'ignore' });
   const ended = once(browser, 'exit');
-  await once(browser, 'spawn');
+  await within('Chromium starts', once(browser, 'spawn'));
   const kill = (): void => {
     try {
       process.kill(-browser.pid!, 'SIGKILL');
@@ -57,7 +58,7 @@ export async function openPage(script: string, told: (what: unknown) => void): P
     async close() {
       process.off('exit', kill);
       kill();
-      await ended;
+      await within('Chromium has ended', ended);
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       await rm(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });

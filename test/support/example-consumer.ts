@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { FillMatched } from '../../command/feed/messages.js';
+import { within } from './until.js';
 
 const PROGRAM = fileURLToPath(new URL('../../../docs/events/consumer.mjs', import.meta.url));
 
@@ -39,7 +40,7 @@ export function startExampleConsumer({ broker, topic, group, api, file }: Exampl
     ended,
     async kill() {
       child.kill('SIGKILL');
-      await ended;
+      await within('the consumer is dead', ended);
     },
   };
 }

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { createWatch, type Watch } from './watch.js';
+import { within } from './until.js';
 
 export interface Refusal {
   readonly status: number;
@@ -80,7 +81,7 @@ export async function startProviderServer<Client>({ answer, welcome }: ProviderP
     socket.on('close', () => { sockets.delete(socket); watch.ring(); });
   });
   server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  await within('the provider listens', once(server, 'listening'));
   const { port } = server.address() as AddressInfo;
 
   const provider: ProviderServer<Client> = {
@@ -94,7 +95,7 @@ export async function startProviderServer<Client>({ answer, welcome }: ProviderP
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();
-      await once(server, 'close');
+      await within('the provider has closed', once(server, 'close'));
     },
   };
   return provider;

@@ -6,6 +6,7 @@ import { encodeCall, type ContractCall } from '../../command/chain/abi.js';
 import type { RelayAction } from '../../command/relayer/bodies.js';
 import type { ChainReads } from '../../command/chain/chain-reads.js';
 import type { Desk, EndedRelay, Order } from '../../command/relayer/desk.js';
+import type { RelayNote } from '../../command/relayer/note.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type Relay, type Relayed } from '../../command/relayer/relayer.js';
 import { prepareAction, type Message } from '../../command/signing/action-digest.js';
@@ -60,6 +61,8 @@ export interface ChainState {
   ended: Map<string, EndedRelay>;
   /** What the owner's orders and fills need. */
   commitments: readonly Commitment[];
+  /** The owner's requests that the desk has not ended. */
+  inFlight: readonly RelayNote[];
   /** Fills that the chain has settled, in a block that the history does not have. */
   settledFills: readonly number[];
   /** What the read model knows of requests that have ended once it has caught up; undefined when it does not catch up. */
@@ -75,7 +78,7 @@ const freshState = (): ChainState => ({
   testnet: true, code: '0x', counter: 5n, approved: false, allowance: 0n, shares: 7_000_000n, collateral: 100_000_000n, proposal: undefined,
   bond: BOND, reverts: undefined, revertsWhenPaid: undefined, revertedAtMs: undefined, failingItems: [],
   baseFeePerGas: 10n, balance: 10n ** 18n, trouble: undefined, gasPerOwner: 0n, scopes: true,
-  ended: new Map(), endedByNow: new Map(), commitments: [], settledFills: [],
+  ended: new Map(), endedByNow: new Map(), commitments: [], inFlight: [], settledFills: [],
 });
 
 /** What the contracts answer to a view. */
@@ -123,7 +126,7 @@ function madeUpReads(state: ChainState): ChainReads {
 function madeUpDesk(state: ChainState, { sent, hashes }: { sent: Order[]; hashes: Map<string, string> }): Desk {
   return {
     done: Promise.resolve(), trouble: () => state.trouble, status: () => ({ holds: true, open: 0, trouble: state.trouble }),
-    ended: () => undefined, refuseUsed: () => undefined, revertedAt: () => state.revertedAtMs,
+    ended: () => undefined, refuseUsed: () => undefined, openOf: () => state.inFlight, revertedAt: () => state.revertedAtMs,
     send: async (order) => {
       sent.push(order);
       const hash = id(`sent ${sent.length}`);

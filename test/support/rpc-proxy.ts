@@ -2,6 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
+import { within } from './until.js';
 
 export interface RpcCall { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 
@@ -61,7 +62,7 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
     socket.on('close', () => { sockets.delete(socket); });
   });
   server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  await within('the proxy listens', once(server, 'listening'));
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const proxy: RpcProxy = {
     url: `http://${host}`, host, fate: () => 'pass', lost: () => undefined, calls: [], headers: {},
@@ -73,7 +74,7 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
       proxy.release();
       for (const socket of sockets) socket.destroy();
       server.close();
-      await once(server, 'close');
+      await within('the proxy has closed', once(server, 'close'));
     },
   };
   return proxy;

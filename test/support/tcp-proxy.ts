@@ -1,6 +1,7 @@
 /** A TCP proxy for tests of faults: it passes bytes on until a test tells it to lose, withhold or cut some. */
 import { createConnection, createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
+import { within } from './until.js';
 
 /**
  * What happens to a request: `pass`; `cut`, the connection ends and the server never sees it; `lose-reply`, the server gets it
@@ -60,7 +61,7 @@ export async function startTcpProxy(target: { host: string; port: number }, port
       } else if (fate === 'withhold') {
         withheld.push(async () => {
           upstream.write(request);
-          await once(upstream, 'data');
+          await within('an answer to the withheld request', once(upstream, 'data'));
           upstream.destroy();
         });
       } else {
@@ -81,7 +82,7 @@ export async function startTcpProxy(target: { host: string; port: number }, port
   });
 
   server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
+  await within('the proxy listens', once(server, 'listening'));
   const proxy: TcpProxy = {
     port: (server.address() as { port: number }).port,
     fate: () => 'pass',
@@ -93,7 +94,7 @@ export async function startTcpProxy(target: { host: string; port: number }, port
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();
-      await once(server, 'close');
+      await within('the proxy has closed', once(server, 'close'));
     },
   };
   return proxy;

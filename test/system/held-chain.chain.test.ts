@@ -8,7 +8,7 @@ import { createBell } from '../../engine/waiting.js';
 import { keepChain, latestBlock, type ChainKeeper } from '../../service/embedded/chain/chain-keeper.js';
 import { serveHeldChain, type HeldChain, type HeldChainOptions } from '../../service/embedded/chain/held-chain.js';
 import { testChain, type TestChain } from '../support/chain.js';
-import { until } from '../support/until.js';
+import { until, within } from '../support/until.js';
 
 describe('held chain', () => {
   let chain: TestChain;
@@ -108,7 +108,7 @@ describe('held chain', () => {
       }
       const socket = connect(Number(new URL(url).port), '127.0.0.1');
       socket.on('error', () => undefined).end('this is not HTTP\r\n\r\n');
-      await once(socket.resume(), 'close');
+      await within('the connection is closed', once(socket.resume(), 'close'));
       assert.equal(await resultOf(url, 'eth_chainId'), '0x7a69');
     });
 
@@ -179,7 +179,7 @@ describe('held chain', () => {
       assert.equal(await drop, 'rung');
       const half = httpRequest(url, { method: 'POST', headers: { ...headers, 'content-length': 100 } });
       half.on('error', () => undefined).write('{"json');
-      await once(half, 'socket');
+      await within('a connection for half a request', once(half, 'socket'));
       half.destroy();
       assert.equal((await fetch(url)).status, 405);
     });

@@ -119,6 +119,21 @@ describe('the auditor in Python', function () {
     });
   }
 
+  it('does not believe a history that passes over the anchors which contradict it, but who names their transactions', async () => {
+    let transactions: readonly string[] = [];
+    api.show((lines) => {
+      transactions = [...new Set(lines.flatMap(eventsOf).flatMap((event) => event.type === 'FillSettled' || event.type === 'FillFailed' ? [event.txHash] : []))];
+      const passedOver = transactions.map((txHash) => `,{"type":"AnchorPassedOver","v":1,"txHash":"${txHash}"}`).join('');
+      const another = changed(lines, 0, ({ command }) => ({ command: command.replace(/"at":\d+/, '"at":1') }));
+      return forged(changed(another, withEvent(lines, 'FillSettled'), ({ outcome }) => ({ outcome: outcome.replace(/\]\}$/, `${passedOver}]}`) })));
+    });
+    const believed = await audit(api.url, chain);
+    assert.match(believed.output, /^FOUND position \d+: chain \d+ has anchored the digest /m);
+    assert.equal(believed.code, 1);
+    assert.ok(transactions.length > 0);
+    assert.equal((await audit(api.url, chain, ...transactions)).code, 0);
+  });
+
   it('does not take an answer that breaks off for a history', async () => {
     api.show((lines) => lines.slice(0, 10), true);
     const { code, output } = await audit(api.url, chain);

@@ -10,7 +10,7 @@ export interface FillCheck {
   readonly chain: Chain;
   readonly rpc: Rpc;
   readonly cursor: () => ChainCursor | undefined;
-  readonly view: Pick<EngineView, 'unsettledFill' | 'nextFill'>;
+  readonly view: Pick<EngineView, 'unsettledFill'>;
   /** Resolves when `view` includes every command that was in the log at the call. */
   readonly caughtUp: () => Promise<void>;
   readonly report: Report;
@@ -30,8 +30,8 @@ interface FalseFill {
 
 /**
  * The facts, where a false fill in a transaction that the chain's settings name is recorded as what it is (`passedOverFill`). So is a fill whose
- * number the engine has not given yet: a fill that gets it in the next moment must not be taken for settled. Throws ForeignChain when another
- * fill is false. Fills before the history's cursor were checked when they were recorded.
+ * number the engine has not given yet, since a fill that gets it in the next moment must not be taken for settled, or has given to a fill of another
+ * chain. Throws ForeignChain when another fill is false. Fills before the history's cursor were checked when they were recorded.
  */
 export async function checkFills(facts: readonly Fact[], check: FillCheck): Promise<readonly Fact[]> {
   const { chain: { chainId, passOverFills }, view, report } = check;
@@ -41,7 +41,7 @@ export async function checkFills(facts: readonly Fact[], check: FillCheck): Prom
   // From here on nothing is waited for: what an indexer elsewhere records meanwhile moves the cursor, too.
   const { nextBlock, nextLog } = check.cursor() ?? { nextBlock: 0, nextLog: 0 };
   const isNew = ({ command: { fact: { block, logIndex } } }: Fact) => block > nextBlock || (block === nextBlock && logIndex >= nextLog);
-  const early = fills.filter((fact) => isNew(fact) && fact.command.fill >= view.nextFill);
+  const unmatched = fills.filter((fact) => isNew(fact) && matchOf(fact) === undefined);
   const falseFills = fills.filter(isNew).flatMap((fact): FalseFill[] => {
     const matched = matchOf(fact);
     const differing = matched === undefined ? undefined : otherTerms(fact.fill.terms, termsOf(matched));
@@ -54,8 +54,8 @@ export async function checkFills(facts: readonly Fact[], check: FillCheck): Prom
     report('trouble', `chain ${chainId}: passes over fill ${fill} of transaction ${txHash}, as the chain's settings say: ${textOf(differing)}; the history `
     + 'records that its own fill failed, and the shares that moved');
   }
-  if (early.length > 0) report('alarm', earlyText(chainId, early));
-  const passed = new Set<Fact>([...early, ...falseFills.map(({ fact }) => fact)]);
+  if (unmatched.length > 0) report('alarm', unmatchedText(chainId, unmatched));
+  const passed = new Set<Fact>([...unmatched, ...falseFills.map(({ fact }) => fact)]);
   return facts.flatMap((fact) => isFillFact(fact) && passed.has(fact) ? recorded(fact) : [fact]);
 }
 
@@ -74,12 +74,12 @@ function termsOf({ buyOrder, sellOrder, price, size, cost }: MatchedFill) {
 /** The text names this many fills. */
 const MAX_NAMED = 20;
 
-function earlyText(chainId: number, early: readonly FillFact[]): string {
-  const what = 'the chain has settled or refused fills whose numbers this history has not given yet';
-  const named = early.slice(0, MAX_NAMED).map(({ command: { fill, txHash } }) => `${fill} (transaction ${txHash})`).join(', ');
-  const rest = early.length > MAX_NAMED ? ` and ${early.length - MAX_NAMED} more` : '';
+function unmatchedText(chainId: number, unmatched: readonly FillFact[]): string {
+  const what = 'the chain has settled or refused fills that this history does not have there: their numbers are not given yet, or are those of other fills';
+  const named = unmatched.slice(0, MAX_NAMED).map(({ command: { fill, txHash } }) => `${fill} (transaction ${txHash})`).join(', ');
+  const rest = unmatched.length > MAX_NAMED ? ` and ${unmatched.length - MAX_NAMED} more` : '';
   return `chain ${chainId}: ${what}: ${named}${rest}. `
-    + 'Was the history restored from an old copy, or is the operator\'s key used elsewhere? Fills that get these numbers cannot be settled';
+    + 'Was the history restored from an old copy, or is the operator\'s key used elsewhere? Fills that get these numbers on this chain cannot be settled';
 }
 
 async function contradiction(falseFill: FalseFill, others: readonly FalseFill[], { chain, rpc }: FillCheck): Promise<ForeignChain> {
