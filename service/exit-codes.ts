@@ -17,7 +17,7 @@ export const BAD_CONFIGURATION = 78;
  * What tells of a log that has lost records. By their names: the errors of a worker thread come without their classes, and some are of modules
  * that only some roles load.
  */
-const OF_THE_LOG: readonly string[] = ['RecordsLost', 'BrokenSequence', 'ForeignReadModels', 'ForeignFeed', 'ForeignIntake'];
+const OF_THE_LOG: readonly string[] = ['RecordsLost', 'BrokenSequence', 'UnusableLog', 'LogRefused', 'ForeignReadModels', 'ForeignFeed', 'ForeignIntake'];
 
 export function isBadConfiguration(error: unknown): boolean {
   if (error instanceof CannotStart) return error.hopeless;

@@ -88,6 +88,12 @@ export interface Log {
    * LogUnavailable, `outcomeUnknown` false. A second call has no effect.
    */
   close(): Promise<void>;
+
+  /**
+   * Asks whether this handle can read the whole log, and append to the streams `writes`, without writing anything. Absent in a store that
+   * is asked for its time instead. `timeoutMs`: the time limit of each question. Throws UnusableLog, LogRefused, or an error that may pass.
+   */
+  readonly check?: (question: { readonly writes: readonly Stream[]; readonly timeoutMs: number }) => Promise<void>;
 }
 
 /** The caller passed something that is not a batch of records. Nothing was written; trying again cannot help. */
@@ -144,5 +150,25 @@ export class BrokenSequence extends Error {
   constructor(stream: Stream, expected: number, actual: number) {
     super(`${stream}: read position ${actual}, expected ${expected}`);
     this.name = 'BrokenSequence';
+  }
+}
+
+/**
+ * A broken sequence whose reason is known: the store hides or has lost records of a stream, or has others in it. Waiting does not help. The
+ * message names the stream and says what to do.
+ */
+export class UnusableLog extends BrokenSequence {
+  constructor(stream: Stream, message: string) {
+    super(stream, 0, 0);
+    this.name = 'UnusableLog';
+    this.message = message;
+  }
+}
+
+/** The store refuses to read or to append until somebody gives a right or changes a limit; the message says which. Nothing was written. */
+export class LogRefused extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'LogRefused';
   }
 }

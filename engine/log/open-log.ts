@@ -1,5 +1,4 @@
-/** Opens the log that a URL names, and the probe of its store. */
-import { createEventStoreProbe } from './eventstore/probe.js';
+/** Opens the log that a URL names. */
 import { BadEventStoreUrl, namesEventStore } from './eventstore/url.js';
 import type { Log } from './log.js';
 import { openPostgresLog, type PostgresLogOptions } from './postgres/postgres-log.js';
@@ -33,21 +32,9 @@ export async function openLog(url: string, options: LogOptions = {}): Promise<Lo
   throw new UnknownLogUrl(`starts with none of postgres://, postgresql://, esdb://, esdb+discover://, kurrentdb:// and kurrentdb+discover://; ${FORMS}`);
 }
 
-/** Asks the store of a log whether it answers. */
-export interface LogProbe {
-  /** Rejects when the store does not answer within the time limit. */
-  ask(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** Whether the store of the log tells its time only in what is written. */
 export function tellsNoTime(url: string): boolean {
   return namesEventStore(url);
-}
-
-/** Asks a store that does not tell its time; undefined for one that does: there a question for its time is enough. */
-export function createTimelessProbe({ url, timeoutMs }: { readonly url: string; readonly timeoutMs: number }): LogProbe | undefined {
-  return tellsNoTime(url) ? createEventStoreProbe({ url, timeoutMs }) : undefined;
 }
 
 /** Node's own message, "Invalid URL", does not name the setting. */

@@ -1,6 +1,7 @@
 /** The conditions under which a process takes orders: its clock is trusted, its databases answer, its disk has space. */
 import { RequestError } from '../../engine/records/errors.js';
-import { createTimelessProbe, tellsNoTime } from '../../engine/log/open-log.js';
+import { UnusableLog, type Log, type Stream } from '../../engine/log/log.js';
+import { tellsNoTime } from '../../engine/log/open-log.js';
 import { createDatabaseProbe } from '../../engine/log/postgres/probe.js';
 import type { Config } from '../config.js';
 import type { Logger } from '../logger.js';
@@ -8,6 +9,7 @@ import type { Figure } from '../metrics.js';
 import type { RoleName } from '../roles/role-names.js';
 import { startClock, type DatabaseTime, type MachineClocks, type ProcessClock } from './clock.js';
 import { directoriesOf, watchDisks, type SpaceOf } from './disk.js';
+import { awayText, tellsTrouble, troubleWith } from './log-trouble.js';
 import { createProbe, type Found, type Probe } from './probe.js';
 import type { DatabaseHealth, DatabaseName, ReadinessParts } from '../process/readiness.js';
 
@@ -35,6 +37,9 @@ export interface ConditionsOptions {
   readonly config: Config;
   readonly roles: ReadonlySet<RoleName>;
   readonly urls: { readonly log: string; readonly readModels: string; readonly outbox: string };
+  readonly log: Pick<Log, 'check'>;
+  /** Called when the log cannot be used any more, and waiting does not help: the process must end. */
+  readonly unusable: (error: UnusableLog) => void;
   /** The latest time in the history; undefined while this process does not know the history. */
   readonly historyMs: () => number | undefined;
   /** Why the log cannot be trusted any more, so that the process is ending; undefined while it can. */
@@ -46,8 +51,6 @@ export interface ConditionsOptions {
 }
 
 const PROBE_TIMEOUT_MS = 2_000;
-/** Commands of clients are refused at once when the log has been silent for this long; before that, they wait for it. */
-const SILENT_AFTER_MS = 3_000;
 const DISTRUSTED = 'the log has lost records or contradicts itself';
 const CLOCK_RETRY_S = 5;
 const DISK_RETRY_S = 30;
@@ -63,11 +66,13 @@ export function databasesOf(roles: ReadonlySet<RoleName>): readonly DatabaseName
   return (['log', 'read models', 'outbox'] as const).filter((name) => [...roles].some((role) => USES[role].includes(name)));
 }
 
-const silentText: Readonly<Record<DatabaseName, string>> = {
-  'log': 'the log does not answer', 'read models': 'the read models do not answer', 'outbox': 'the outbox does not answer',
-};
 /** The roles that stamp commands and write them to the log, or write their outcomes. */
 export const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'lane', 'indexer', 'prices', 'relayer'];
+
+/** The streams of the log to which the roles append. */
+export function writtenBy(roles: ReadonlySet<RoleName>): readonly Stream[] {
+  return [...STAMPING.some((role) => roles.has(role)) ? ['commands'] as const : [], ...roles.has('engine') ? ['outcomes'] as const : []];
+}
 
 /** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
 export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {
@@ -83,8 +88,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     throw error;
   });
   await disk.look();
-  const tellSilence = silenceOf(databases.log, report);
-  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellSilence), disk.look()]); }, lookEveryMs).unref();
+  const tellTrouble = tellsTrouble(databases.log, report);
+  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellTrouble), disk.look()]); }, lookEveryMs).unref();
   const used = databasesOf(roles);
   const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
   const stamps = STAMPING.some((role) => roles.has(role));
@@ -95,8 +100,8 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
     admit(what) {
       // Also a request that would only be told again what it was told before: that may be among what is lost.
       if (logFailure() !== undefined) throw new RequestError('unavailable', `${DISTRUSTED}, and this process ends; the request was not accepted`);
-      const silence = errorOfSilence(databases.log);
-      if (silence !== undefined) throw new RequestError('unavailable', `the log does not answer (${silence}); the request was not accepted`);
+      const trouble = troubleWith(databases.log);
+      if (trouble !== undefined) throw new RequestError('unavailable', `${trouble}; the request was not accepted`);
       if (what !== 'order') return;
       const shortage = disk.shortage();
       if (shortage !== undefined) throw new RequestError('disk_full', shortage, [], { retryAfterS: DISK_RETRY_S });
@@ -104,18 +109,18 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
       if (doubt !== undefined) throw new RequestError('clock_untrusted', doubt, [], { retryAfterS: CLOCK_RETRY_S });
     },
     async health() {
-      const found = await Promise.all(used.map(async (name): Promise<DatabaseHealth> => healthOf(name, await databases.of(name).look())));
+      const found = await Promise.all(used.map(async (name) => ({ name, found: await databases.of(name).look() })));
       const shown = clock.health();
       const shortage = disk.shortage();
       const [fullest] = disk.disks().toSorted((a, b) => a.freeBytes - b.freeBytes);
       return {
         reasons: [
           ...logFailure() === undefined ? [] : [DISTRUSTED],
-          ...found.filter(({ name, answers }) => !answers && isReason(name)).map(({ name, lastError }) => `${silentText[name]} (${lastError})`),
+          ...found.flatMap(({ name, found: each }) => each.answers || !isReason(name) ? [] : [awayText(name, each)]),
           ...stamps ? shown.doubts.map((doubt) => `the clock is not trusted: ${doubt}`) : [],
           ...shortage === undefined ? [] : [`orders are refused: ${shortage}`],
         ],
-        clock: shown, databases: found, ...fullest === undefined ? {} : { disk: fullest },
+        clock: shown, databases: found.map(({ name, found: each }) => healthOf(name, each)), ...fullest === undefined ? {} : { disk: fullest },
       };
     },
     figures: [
@@ -137,24 +142,6 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
   };
 }
 
-/** Why the log has been silent for so long that requests are refused at once; undefined while they may wait. */
-function errorOfSilence(log: Probe<unknown>): string | undefined {
-  const latest = log.latest();
-  return latest?.answers === false && log.sinceSuccessMs() > SILENT_AFTER_MS ? latest.error : undefined;
-}
-
-/** Tells once that the log is silent, and once that it answers again. */
-function silenceOf(log: Probe<unknown>, report: (level: 'info' | 'error', fields: object, message: string) => void): () => void {
-  let wasSilent = false;
-  return () => {
-    const error = errorOfSilence(log);
-    if ((error !== undefined) === wasSilent) return;
-    wasSilent = error !== undefined;
-    if (wasSilent) report('error', { error }, 'the log does not answer: orders are refused');
-    else report('info', {}, 'the log answers again');
-  };
-}
-
 function healthOf(name: DatabaseName, found: Found<unknown>): DatabaseHealth {
   return { name, answers: found.answers, lastError: found.answers ? null : found.error };
 }
@@ -165,9 +152,8 @@ export function timeUrlOf({ log, readModels }: Pick<ConditionsOptions['urls'], '
 }
 
 /** One probe per database, also when the database has several purposes. */
-function openProbes({ urls, machine: { clocks, lookEveryMs } }: ConditionsOptions) {
+function openProbes({ urls, roles, log: { check }, unusable, machine: { clocks, lookEveryMs } }: ConditionsOptions) {
   const opened = new Map<string, { readonly probe: Probe<DatabaseTime>; readonly connection: { close(): Promise<void> } }>();
-  const timeless = createTimelessProbe({ url: urls.log, timeoutMs: PROBE_TIMEOUT_MS });
   const probed = { timeoutMs: PROBE_TIMEOUT_MS, freshMs: lookEveryMs / 2, now: () => performance.now() };
   const open = (url: string): Probe<DatabaseTime> => {
     const connection = createDatabaseProbe({ url, timeoutMs: PROBE_TIMEOUT_MS });
@@ -182,7 +168,13 @@ function openProbes({ urls, machine: { clocks, lookEveryMs } }: ConditionsOption
     return probe;
   };
   const byUrl = (url: string): Probe<DatabaseTime> => opened.get(url)?.probe ?? open(url);
-  const log: Probe<unknown> = timeless === undefined ? byUrl(urls.log) : createProbe({ ask: () => timeless.ask(), ...probed });
+  const askLog = async (): Promise<void> => {
+    await check?.({ writes: writtenBy(roles), timeoutMs: PROBE_TIMEOUT_MS }).catch((error: unknown) => {
+      if (error instanceof UnusableLog) unusable(error);
+      throw error;
+    });
+  };
+  const log: Probe<unknown> = check === undefined ? byUrl(urls.log) : createProbe({ ask: askLog, ...probed });
   const of: Readonly<Record<DatabaseName, () => Probe<unknown>>> = {
     'log': () => log, 'read models': () => byUrl(urls.readModels), 'outbox': () => byUrl(urls.outbox),
   };
@@ -190,6 +182,6 @@ function openProbes({ urls, machine: { clocks, lookEveryMs } }: ConditionsOption
     log,
     time: byUrl(timeUrlOf(urls)),
     of: (name: DatabaseName) => of[name](),
-    close: async () => { await Promise.all([timeless?.close(), ...[...opened.values()].map(({ connection }) => connection.close())]); },
+    close: async () => { await Promise.all([...opened.values()].map(({ connection }) => connection.close())); },
   };
 }

@@ -1,7 +1,7 @@
 /** Probes: questions with a time limit whose answer is shared, so that a flood of readiness requests asks a database once. */
 import { within } from '../../engine/waiting.js';
 
-export type Found<T> = { readonly answers: true; readonly value: T } | { readonly answers: false; readonly error: string };
+export type Found<T> = { readonly answers: true; readonly value: T } | { readonly answers: false; readonly error: string; readonly cause?: unknown };
 
 export interface Probe<T> {
   /** Asks, unless somebody is asking or the latest answer is fresh. Resolves within the time limit and never rejects. */
@@ -35,7 +35,7 @@ export function createProbe<T>({ ask, timeoutMs, freshMs, now }: ProbeOptions<T>
       succeededAtMs = now();
       return { answers: true, value };
     } catch (error) {
-      return { answers: false, error: error instanceof Error ? error.message : String(error) };
+      return { answers: false, error: error instanceof Error ? error.message : String(error), cause: error };
     } finally {
       asking = undefined;
     }

@@ -1,11 +1,12 @@
 /** A start waits for the databases that its roles use, and ends where waiting cannot help, with an error that names the setting. */
-import { isAccessDenied, reasonOf } from '../../engine/log/eventstore/faults.js';
+import { isWrongUser, reasonOf } from '../../engine/log/eventstore/faults.js';
 import { createEventStoreProbe, type EventStoreProbe } from '../../engine/log/eventstore/probe.js';
 import { BadEventStoreUrl, namesEventStore, parseEventStoreUrl, placeOfEventStore } from '../../engine/log/eventstore/url.js';
+import { LogRefused, UnusableLog, type Stream } from '../../engine/log/log.js';
 import { createConnection } from '../../engine/log/postgres/connection.js';
 import { askServer } from '../../engine/log/postgres/server.js';
 import { CannotStart, messageOf } from '../cannot-start.js';
-import { databasesOf, type ConditionsOptions } from '../conditions/conditions.js';
+import { databasesOf, writtenBy, type ConditionsOptions } from '../conditions/conditions.js';
 import { unfitPostgres } from '../databases/unfit-postgres.js';
 import type { RoleName } from '../roles/role-names.js';
 import type { DatabaseName } from './readiness.js';
@@ -22,6 +23,9 @@ const SETTINGS: Readonly<Record<Use, string>> = {
 
 /** LOG_URL may name it, too: the text says so by the place. */
 const EVENTSTORE_SETTING = 'EVENTSTORE_URL';
+
+/** What OpenSSL says of an answer that is not one of TLS. */
+const NO_TLS = /wrong version number|packet length too long|EPROTO/i;
 
 type Urls = ConditionsOptions['urls'] & { readonly reads?: string };
 
@@ -85,7 +89,7 @@ function eventStoreAt(url: string): ReturnType<typeof parseEventStoreUrl> {
 }
 
 function reach(url: string, used: Used): Promise<void> {
-  return namesEventStore(url) ? askEventStore(url) : connectTo(url, used);
+  return namesEventStore(url) ? askEventStore(url, writtenBy(new Set(used.users))) : connectTo(url, used);
 }
 
 function urlOf(urls: Urls, name: DatabaseName): string {
@@ -110,17 +114,19 @@ async function connectTo(url: string, { setting, users }: Used): Promise<void> {
   }
 }
 
-async function askEventStore(url: string): Promise<void> {
+async function askEventStore(url: string, writes: readonly Stream[]): Promise<void> {
   let probe: EventStoreProbe | undefined;
   try {
-    probe = createEventStoreProbe({ url, timeoutMs: CONNECT_TIMEOUT_MS });
+    probe = createEventStoreProbe({ url, timeoutMs: CONNECT_TIMEOUT_MS, writes });
     await probe.ask();
   } catch (cause) {
     const hopeless = (what: string) => new CannotStart(`the EventStoreDB of ${EVENTSTORE_SETTING} (${placeOf(url)}) ${what}`, { hopeless: true, cause });
     if (cause instanceof BadEventStoreUrl) throw new CannotStart(`${EVENTSTORE_SETTING}: ${cause.message}`, { hopeless: true, cause });
-    if (isAccessDenied(cause)) throw hopeless('does not let this user in: correct user and password');
+    if (cause instanceof LogRefused && isWrongUser(cause.cause)) throw hopeless('does not let this user in: correct user and password');
+    if (cause instanceof LogRefused || cause instanceof UnusableLog) throw hopeless(`cannot be used: ${cause.message}`);
     const reason = reasonOf(cause);
     if (/certificate/i.test(reason)) throw hopeless(`has a certificate that is not trusted (${reason}): correct tlsCAFile or the host`);
+    if (NO_TLS.test(reason)) throw new NotThere(`it does not speak TLS (${reason}): if it is meant to be insecure, add tls=false to the URL`, { cause });
     throw new NotThere(`it does not answer (${reason})`, { cause });
   } finally {
     await probe?.close();

@@ -105,8 +105,9 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const distrust = createDistrust(logger, failure.reject);
   const log = await openSafeLog(options, distrust.because);
   let known: Replica | undefined;
+  const historyMs = () => known?.view.time;
   const conditions = await conditionsOf(
-    { ...options, signal: waits.signal, historyMs: () => known?.view.time, logFailure: distrust.reason }, waits, log);
+    { ...options, log, unusable: distrust.because, logFailure: distrust.reason, signal: waits.signal, historyMs }, waits);
   metrics.show(conditions.figures);
   const [stopping, writerId] = [new AbortController(), randomUUID()];
   const chains = new Map(configured.map((each) => [each.chain.chainId, openChain(each, { keccak256, report: reportTo(logger) })]));
@@ -204,11 +205,11 @@ function watchesOf(replica: () => Promise<Replica>, advance: AdvanceRequests): S
 }
 
 /** Closes the log when the clock cannot be trusted. */
-async function conditionsOf(options: ConditionsOptions, waits: Waits, log: Log): Promise<Conditions> {
+async function conditionsOf(options: ConditionsOptions & { readonly log: Log }, waits: Waits): Promise<Conditions> {
   try {
     return await waits.during(() => `comparing the clocks of this machine and of the Postgres at ${placeOf(timeUrlOf(options.urls))}`, watchConditions(options));
   } catch (error) {
-    await log.close();
+    await options.log.close();
     throw error;
   }
 }

@@ -5,7 +5,9 @@ import { eachSource, isOneOf, visit, type Project, type Rule, type Source } from
 /** Files, or `folder/*`. Tests may import any. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@bitauth/libauth': ['command/signing/recover.ts'],
-  '@eventstore/db-client': ['engine/log/eventstore/client.ts'],
+  '@eventstore/db-client': [
+    'engine/log/eventstore/check.ts', 'engine/log/eventstore/client.ts', 'engine/log/eventstore/connection.ts', 'engine/log/eventstore/reads.ts',
+  ],
   '@foundry-rs/anvil': ['service/embedded/chain/anvil.ts'],
   'ajv': ['command/orders/order-request.ts', 'engine/records/codec.ts', 'engine/records/schema.ts'],
   'commander': ['service/cli/audit.ts', 'service/cli/audit/exit-codes.ts', 'service/cli/backup.ts', 'service/cli/demo.ts', 'service/cli/deploy.ts', 'service/cli/export.ts', 'service/cli/market.ts', 'service/cli/rebuild.ts', 'service/cli/token.ts', 'service/cli/terminal/tool.ts', 'service/program.ts'],

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { READER } from '../../projections/schema.js';
 import { allEndpoints } from '../../service/api/endpoints.js';
-import { parseConfig } from '../../service/config.js';
+import { parseEventStoreUrl } from '../../engine/log/eventstore/url.js';
+import { logUrlOf, parseConfig } from '../../service/config.js';
 import { DEPLOYED_ROLES, SETTING_NAMES, environmentOf, imageEnvironment, instructions, isProgramRole, textOf, yamlOf } from '../support/deploy-files.js';
 
 interface Service {
@@ -72,7 +73,7 @@ describe('deploy: the compose file', () => {
     assert.equal(own, secretSettings['QUERY_DATABASE_URL']);
     const { username, password } = new URL(own);
     assert.match(`${username} ${password}`, /^query_login [\da-f]{48}$/);
-    assert.deepEqual(others, { EVENTSTORE_URL: secretSettings['EVENTSTORE_URL'] });
+    assert.deepEqual(others, {});
     assert.ok(made['query-user.sql']?.includes(`create role ${username} login connection limit 200 password '${password}' in role ${READER};`));
   });
 
@@ -109,6 +110,27 @@ describe('deploy: the compose file', () => {
     }
     const known = [...textOf('deploy/make-secrets').matchAll(/[\w-]+(?:\.\w+)?/g)].map(([word]) => word);
     for (const [name, { file }] of Object.entries(compose.secrets)) assert.ok(file === `./secrets/${name}` && known.includes(name), `make-secrets does not know ${name}`);
+  });
+});
+
+describe('deploy: the compose file with the log in KurrentDB', () => {
+  const overlay = yamlOf<Compose>('deploy/compose.kurrentdb.yaml');
+
+  it('names the log to every process, which waits for it, and adds nothing but the server', () => {
+    const { kurrentdb, ...changed } = overlay.services;
+    assert.deepEqual(Object.keys(changed).sort(), DEPLOYED_ROLES);
+    for (const [name, { environment = {}, depends_on: needed = {} }] of Object.entries(changed)) {
+      assert.deepEqual([Object.keys(environment), Object.keys(needed)], [['EVENTSTORE_URL'], ['kurrentdb']], name);
+      const { nodes, tls, user } = parseEventStoreUrl(logUrlOf(parseConfig({ ...secretSettings, ...environment }), ''));
+      assert.deepEqual({ nodes, tls, user }, { nodes: [{ host: 'kurrentdb', port: 2_113 }], tls: false, user: undefined }, name);
+    }
+    assert.ok(kurrentdb?.restart === 'unless-stopped' && kurrentdb.healthcheck !== undefined);
+    assert.ok(kurrentdb.networks?.every((each) => each in compose.networks));
+    assert.deepEqual(kurrentdb.volumes?.map((each) => each.split(':')[0]), Object.keys(overlay.volumes));
+  });
+
+  it('is not needed: without it the log is in Postgres', () => {
+    assert.equal(logUrlOf(parseConfig(secretSettings), 'the read models\' database'), 'the read models\' database');
   });
 });
 

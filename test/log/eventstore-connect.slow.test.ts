@@ -3,20 +3,15 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connectEventStore } from '../../engine/log/eventstore/client.js';
 import { openEventStoreLog, type EventStoreLogOptions } from '../../engine/log/eventstore/eventstore-log.js';
 import { parseEventStoreUrl } from '../../engine/log/eventstore/url.js';
 import { LogUnavailable, type Log } from '../../engine/log/log.js';
-import { parseConfig } from '../../service/config.js';
-import { createLogger } from '../../service/logger.js';
-import { waitForDatabases } from '../../service/process/database-waits.js';
-import { createWaits } from '../../service/process/waits.js';
 import { makeCertificate } from '../support/certificate.js';
 import { openStreams } from '../support/eventstore-streams.js';
 import { startEventStoreServer, type EventStoreServer, type EventStoreServerOptions } from '../support/eventstore-server.js';
+import { startOn } from '../support/eventstore-start.js';
 import { newRecords, placed, readAll, take } from '../support/log-records.js';
-import { until } from '../support/until.js';
 
 let opened: { close(): Promise<void> }[];
 beforeEach(() => { opened = []; });
@@ -34,23 +29,6 @@ async function serve(options: EventStoreServerOptions = {}): Promise<EventStoreS
   return server;
 }
 
-/** Starts as a process whose log this is; resolves once it can go on. `said` is why it cannot, or what it waits for. */
-function starting(url: string) {
-  const ending = new AbortController();
-  const waits = createWaits({ logger: createLogger(parseConfig({}), { write: () => undefined }), signal: ending.signal });
-  const reached = waitForDatabases({ urls: { log: url, readModels: '', outbox: '' }, roles: new Set(['engine']), waits });
-  const ended = reached.then(() => 'it can start', (error: unknown) => (error as Error).message);
-  return {
-    reached,
-    async said(): Promise<string> {
-      const text = await until('what the start waits for, or its end', () => Promise.race([ended, sleep(20).then(() => waits.reasons()[0])]));
-      ending.abort(new Error('the test has seen enough'));
-      await ended;
-      return text;
-    },
-  };
-}
-
 describe('log: EventStoreDB, one server and clusters', () => {
   it('opens on a server that is starting', async () => {
     const server = await serve();
@@ -65,7 +43,7 @@ describe('log: EventStoreDB, one server and clusters', () => {
     await (await open({ url: leader.url })).append('commands', records.slice(0, 1));
     follower.fault = () => 'not-leader';
     follower.leader = leader.leader;
-    await starting(follower.url).reached;
+    await startOn(follower.url).reached;
     const log = await open({ url: follower.url });
     assert.deepEqual(await readAll(log, 'commands'), placed(0, records.slice(0, 1)));
     assert.equal(await log.append('commands', records.slice(1)), 1);
@@ -145,7 +123,7 @@ describe('log: EventStoreDB with TLS and users', () => {
 
   it('writes, reads and follows with the right user and the right certificate', async () => {
     const url = urlWith(login, `&tlsCAFile=${trusted}`);
-    await starting(url).reached;
+    await startOn(url).reached;
     const log = await open({ url });
     const abort = new AbortController();
     const records = newRecords(3);
@@ -156,15 +134,30 @@ describe('log: EventStoreDB with TLS and users', () => {
     abort.abort();
   });
 
+  it('a client certificate without a user is enough: no call names a user', async () => {
+    const certificate = makeCertificate('localhost');
+    const [certified, key] = [join(directory, 'client.crt'), join(directory, 'client.key')];
+    await writeFile(certified, certificate.certificate);
+    await writeFile(key, certificate.key);
+    const strict = await serve({ certificate, clientCertificate: certificate, user });
+    const url = urlWith('', `&tlsCAFile=${certified}&userCertFile=${certified}&userKeyFile=${key}`, strict.port);
+    await startOn(url).reached;
+    assert.equal(await (await open({ url })).append('commands', newRecords(1)), 0);
+  });
+
   it('finds the leader of a cluster with TLS', async () => {
     const log = await open({ url: `esdb+discover://${login}localhost:${server.port}?tls=true&tlsCAFile=${trusted}` });
     assert.equal(await log.append('commands', newRecords(1)), 0);
   });
 
   it('a start says so when the user or the password is wrong, or there is none', async () => {
-    for (const wrong of ['me:wrong@', 'you:p%40ss%20word@', '']) {
+    for (const [wrong, message] of [
+      ['me:wrong@', /^the EventStoreDB of EVENTSTORE_URL \(localhost:.+\) does not let this user in: correct user and password$/],
+      ['you:p%40ss%20word@', /does not let this user in: correct user and password$/],
+      ['', /cannot be used: the user may not read the stream exchange-(?:commands|outcomes): give it the right \$r .*, or name a user in the URL that has it$/],
+    ] as const) {
       const url = urlWith(wrong, `&tlsCAFile=${trusted}`);
-      assert.match(await starting(url).said(), /^the EventStoreDB of EVENTSTORE_URL \(localhost:.+\) does not let this user in: correct user/);
+      assert.match(await startOn(url).said(), message);
       await assert.rejects(openEventStoreLog({ url }), (error: Error) => !error.message.includes('wrong'));
     }
   });
@@ -180,9 +173,9 @@ describe('log: EventStoreDB with TLS and users', () => {
       [urlWith(login, `&tlsCAFile=${file}`), /has a certificate that is not trusted \(self-signed certificate\): correct tlsCAFile or the host$/],
       [urlWith(login, `&tlsCAFile=${file}`, elsewhere.port), /has a certificate that is not trusted \(Hostname.+elsewhere\.test\): correct tlsCAFile or the host$/],
       [`esdb://${login}localhost:${server.port}?tls=false`, /^waiting for the log at localhost:.+: it does not answer \(.+\)$/],
-      [urlWith(login, '', plain.port), /^waiting for the log at localhost:.+: it does not answer \(.+\)$/],
+      [urlWith(login, '', plain.port), /^waiting for the log at localhost:.+: it does not speak TLS \(.+\): if it is meant to be insecure, add tls=false/],
     ] as const) {
-      const said = await starting(url).said();
+      const said = await startOn(url).said();
       assert.match(said, message);
       assert.equal(said.includes('p@ss') || said.includes('p%40ss'), false);
     }

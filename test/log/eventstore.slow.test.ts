@@ -5,8 +5,9 @@ import { inspect } from 'node:util';
 import { connectEventStore } from '../../engine/log/eventstore/client.js';
 import { openEventStoreLog, type EventStoreLogOptions } from '../../engine/log/eventstore/eventstore-log.js';
 import { parseEventStoreUrl } from '../../engine/log/eventstore/url.js';
-import { BrokenSequence, LogUnavailable, type Log, type LogRecord, type NewRecord } from '../../engine/log/log.js';
-import { startEventStoreProcess, type EventStoreProcess } from '../support/eventstore-process.js';
+import { LogUnavailable, UnusableLog, type Log, type LogRecord, type NewRecord } from '../../engine/log/log.js';
+import { throughPort } from '../support/eventstore-log.js';
+import { startEventStoreProcess, startTestServer, type EventStoreProcess } from '../support/eventstore-process.js';
 import type { ServerFault } from '../support/eventstore-faults.js';
 import { startEventStoreServer, type EventStoreServer } from '../support/eventstore-server.js';
 import { newRecord, newRecords, placed, readAll, take, untilAnswered } from '../support/log-records.js';
@@ -76,17 +77,20 @@ describe('log: EventStoreDB killed and silent', () => {
     assert.deepEqual(seen, stored);
   });
 
-  it('an unfinished last line of its file was never answered, and is cut off', async () => {
-    const log = await open({ url: server.url });
+  it('an unfinished last line of the test server\'s file was never answered, and is cut off', async () => {
+    const own = await startTestServer();
+    const log = await open({ url: own.url });
     const records = newRecords(3);
     await log.append('commands', records.slice(0, 2));
-    await server.kill();
-    await appendFile(server.file, '{"stream":"exchange-commands","created":"1","events":[{"id":"');
-    await server.start();
+    await own.kill();
+    await appendFile(own.file, '{"stream":"exchange-commands","created":"1","events":[{"id":"');
+    await own.start();
     assert.equal(await log.append('commands', records.slice(2)), 2);
-    await server.kill();
-    await server.start();
+    await own.kill();
+    await own.start();
     assert.deepEqual(await readAll(log, 'commands'), placed(0, records));
+    await log.close();
+    await own.close();
   });
 
   it('a server that is stopped in the middle: appends wait or are told that the outcome is unknown, and are written once', async () => {
@@ -120,7 +124,7 @@ describe('log: EventStoreDB killed and silent', () => {
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: server.port });
     try {
       // The client itself would notice after 20 s.
-      const log = await open({ url: `esdb://127.0.0.1:${proxy.port}?tls=false`, attemptTimeoutMs: 500, unknownAfterMs: 15_000, pollMs: 200 });
+      const log = await open({ url: throughPort(server.url, proxy.port), attemptTimeoutMs: 500, unknownAfterMs: 15_000, pollMs: 200 });
       const records = newRecords(4);
       const followed = take(log.follow('commands', 0, abort.signal), 4);
       await log.append('commands', records.slice(0, 2));
@@ -205,11 +209,25 @@ describe('log: EventStoreDB with faults of its own', () => {
   it('a history whose beginning the server has taken away is refused', async () => {
     const log = await open({ url: server.url });
     await log.append('commands', newRecords(4));
-    server.streams.truncate('exchange-commands', 2);
+    await server.streams.setMetadata('exchange-commands', '{"$tb":2}');
     const reader = await open({ url: server.url });
-    await assert.rejects(reader.read('commands', 0, 10), BrokenSequence);
-    await assert.rejects(take(reader.follow('commands', 1, abort.signal), 1), BrokenSequence);
+    const named = (error: unknown): boolean => error instanceof UnusableLog && error.message.startsWith('the stream exchange-commands has $tb = 2 in its metadata');
+    await assert.rejects(reader.read('commands', 0, 10), named);
+    await assert.rejects(take(reader.follow('commands', 1, abort.signal), 1), named);
     assert.equal((await reader.read('commands', 2, 10)).length, 2);
+  });
+
+  it('a subscription gives what came together in one batch', async () => {
+    const log = await open({ url: server.url });
+    await log.append('commands', newRecords(1_000));
+    const store = connectEventStore(parseEventStoreUrl(server.url), { timeoutMs: 10_000 });
+    const sizes: number[] = [];
+    for await (const batch of store.subscribe('commands', 0, abort.signal)) {
+      sizes.push(batch.length);
+      if (sizes.reduce((sum, size) => sum + size, 0) === 1_000) break;
+    }
+    assert.ok(sizes.length <= 250, `${sizes.length} batches`);
+    await store.close();
   });
 
   it('a subscription that is left ends at the server, too', async () => {

@@ -1,7 +1,10 @@
 /** A subscription that is made again after every loss: each record is given once and in order, whatever the store sends again. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createStandingSubscription } from '../../engine/log/eventstore/subscription.js';
 import type { LogRecord } from '../../engine/log/log.js';
+import { createBell } from '../../engine/waiting.js';
+import { until } from '../support/until.js';
 
 const record = (position: number): LogRecord => ({ position, id: `id ${position}`, data: Buffer.from(String(position)) });
 const records = (...positions: readonly number[]): LogRecord[] => positions.map(record);
@@ -74,5 +77,31 @@ describe('log: a standing subscription', () => {
     await standing.close();
     standing.start(3);
     assert.deepEqual(asked, [1]);
+  });
+
+  it('asks again at once when it is woken in its pause', async () => {
+    let asked = 0;
+    const resting = createBell();
+    const standing = createStandingSubscription({
+      async* subscribe() {
+        asked += 1;
+        yield* [] as LogRecord[][];
+        throw new Error('the connection broke');
+      },
+      received: () => undefined,
+      random: () => 0.5,
+      // Ends only when it is ended.
+      pause: async (_ms, signal) => {
+        resting.ring();
+        await once(signal!, 'abort');
+      },
+    });
+    const rests = (count: number) => until(`pause ${count}`, () => resting.rung() >= count);
+    standing.start(0);
+    await rests(1);
+    standing.wake();
+    await rests(2);
+    assert.equal(asked, 2);
+    await standing.close();
   });
 });

@@ -42,8 +42,9 @@ describe('service: a probe', () => {
 
   it('tells why a question failed, and asks again', async () => {
     const { set, probe } = scene();
-    set.answer = () => Promise.reject(new Error('connection refused'));
-    assert.deepEqual(await probe.look(), { answers: false, error: 'connection refused' });
+    const cause = new Error('connection refused');
+    set.answer = () => Promise.reject(cause);
+    assert.deepEqual(await probe.look(), { answers: false, error: 'connection refused', cause });
     Object.assign(set, { nowMs: 600, answer: () => Promise.resolve('back') });
     assert.deepEqual(await probe.look(), { answers: true, value: 'back' });
   });

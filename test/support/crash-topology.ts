@@ -4,6 +4,7 @@ import { openLog } from '../../engine/log/open-log.js';
 import type { Disaster } from './crash-disasters.js';
 import * as disasters from './crash-disasters.js';
 import type { Doors } from './crash-service.js';
+import { throughPort } from './eventstore-log.js';
 import { startEventStoreProcess } from './eventstore-process.js';
 import { startBroker } from './kafka-broker.js';
 import { clientTo, contentOf, newTopic } from './kafka-client.js';
@@ -76,7 +77,7 @@ export async function onKafka({ databaseUrl, awayMs }: TopologyOptions, log: 'Po
     disasters: disasters.of(scene),
     settings: {
       KAFKA_BROKERS: `127.0.0.1:${broker.proxied.via}`, KAFKA_TOPIC: topic, KAFKA_REPLICATION: '1', KAFKA_MIN_INSYNC: '1',
-      ...door === undefined ? {} : { EVENTSTORE_URL: `esdb://127.0.0.1:${door.port}?tls=false` },
+      ...store === undefined || door === undefined ? {} : { EVENTSTORE_URL: throughPort(store.url, door.port) },
     },
     doors: { kafka, ...door === undefined ? {} : { log: door } },
     logSettings: store === undefined ? {} : { EVENTSTORE_URL: store.url },

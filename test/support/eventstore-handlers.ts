@@ -1,9 +1,12 @@
-/** The calls of the EventStoreDB test server: append, read in both directions, subscribe. */
-import { status, type Metadata, type sendUnaryData, type ServerReadableStream, type ServerWritableStream, type ServiceError, type UntypedServiceImplementation } from '@grpc/grpc-js';
+/** The calls of the EventStoreDB test server: append, read in both directions, subscribe, delete, delete for good. */
+import {
+  status, type Metadata, type sendUnaryData, type ServerReadableStream, type ServerUnaryCall, type ServerWritableStream, type ServiceError,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import pb from '@eventstore/db-client/generated/streams_pb.js';
 import { pause } from '../../engine/waiting.js';
-import type { ServerCall, ServerFault } from './eventstore-faults.js';
+import { tombstoneError, tooSlowError, type ServerCall, type ServerFault } from './eventstore-faults.js';
 import type { Expected, NewEvent, StoredEvent, Streams, Verdict } from './eventstore-streams.js';
 
 export interface Faults {
@@ -16,6 +19,8 @@ type AppendCall = ServerReadableStream<pb.AppendReq, pb.AppendResp>;
 type ReadCall = ServerWritableStream<pb.ReadReq, pb.ReadResp>;
 
 const SLOW_MS = 100;
+/** A live subscription ends when more events than this wait for the client. */
+const LIVE_BUFFER = 32;
 
 export function streamHandlers(streams: Streams, faults: Faults): UntypedServiceImplementation {
   const unimplemented = (call: unknown, reply?: sendUnaryData<never>): void => {
@@ -32,8 +37,16 @@ export function streamHandlers(streams: Streams, faults: Faults): UntypedService
       read(streams, faults, call).catch((error: unknown) => { call.emit('error', error); });
     }) as UntypedServiceImplementation[string],
     batchAppend: unimplemented as UntypedServiceImplementation[string],
-    delete: unimplemented as UntypedServiceImplementation[string],
-    tombstone: unimplemented as UntypedServiceImplementation[string],
+    delete: ((call: ServerUnaryCall<pb.DeleteReq, pb.DeleteResp>, reply: sendUnaryData<pb.DeleteResp>) => {
+      const answer = new pb.DeleteResp();
+      answer.setNoPosition(new shared.Empty());
+      void streams.remove(nameFrom(call.request.getOptions()?.getStreamIdentifier())).then(() => { reply(null, answer); });
+    }) as UntypedServiceImplementation[string],
+    tombstone: ((call: ServerUnaryCall<pb.TombstoneReq, pb.TombstoneResp>, reply: sendUnaryData<pb.TombstoneResp>) => {
+      const answer = new pb.TombstoneResp();
+      answer.setNoPosition(new shared.Empty());
+      void streams.tombstone(nameFrom(call.request.getOptions()?.getStreamIdentifier())).then(() => { reply(null, answer); });
+    }) as UntypedServiceImplementation[string],
   };
 }
 
@@ -59,10 +72,11 @@ async function append(streams: Streams, { faultOf, refusal }: Faults, { requests
   if (fault === 'silence-after') return;
   if (refused !== undefined) reply(refused);
   else if (verdict.kind === 'too large') reply(refusal('too-large') ?? null);
+  else if (verdict.kind === 'tombstone') reply(tombstoneError(name));
   else reply(null, appended(expected, verdict));
 }
 
-function appended(expected: Expected, verdict: Exclude<Verdict, { kind: 'too large' }>): pb.AppendResp {
+function appended(expected: Expected, verdict: Extract<Verdict, { kind: 'ok' | 'wrong' }>): pb.AppendResp {
   const answer = new pb.AppendResp();
   if (verdict.kind === 'ok') {
     const success = new pb.AppendResp.Success();
@@ -91,12 +105,13 @@ async function read(streams: Streams, { faultOf, refusal }: Faults, call: ReadCa
   if (fault === 'silence' || fault === 'silence-after') return;
   if (refused !== undefined) throw Object.assign(new Error(refused.details), refused);
   if (fault === 'slow') await pause(SLOW_MS);
+  if (streams.isTombstone(name)) throw Object.assign(new Error('a tombstone'), tombstoneError(name));
   const length = streams.length(name);
   if (isSubscription) {
     subscribe(streams, name, { call, next: from.hasStart() ? streams.first(name) : from.hasEnd() ? length : Number(from.getRevision()) + 1 });
     return;
   }
-  if (length === 0) {
+  if (streams.isMissing(name)) {
     const notFound = new pb.ReadResp.StreamNotFound();
     notFound.setStreamIdentifier(from.getStreamIdentifier());
     const answer = new pb.ReadResp();
@@ -137,6 +152,12 @@ function subscribe(streams: Streams, name: string, { call, next: first }: { call
   let isFull = false;
   let isCaughtUp = false;
   const pump = (): void => {
+    next = Math.max(next, streams.first(name));
+    if (isFull && isCaughtUp && streams.length(name) - next > LIVE_BUFFER) {
+      unwatch();
+      call.emit('error', tooSlowError);
+      return;
+    }
     while (!isFull && !call.cancelled && next < streams.length(name)) {
       isFull = !call.write(readAnswer(name, next, streams.event(name, next)));
       next += 1;

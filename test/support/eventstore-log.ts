@@ -13,6 +13,11 @@ export function onFreshStreams(url: string): string {
   return `${place}?${given.toString()}`;
 }
 
+/** The same log by another way to the server: a proxy at the port. */
+export function throughPort(url: string, port: number): string {
+  return url.replace(/^(\w+:\/\/(?:[^@/?]*@)?)[^/?]+/, `$1127.0.0.1:${port}`);
+}
+
 /** Fresh streams on the real server, or on a test server of their own. */
 export async function testEventStore(): Promise<{ readonly url: string; close(): Promise<void> }> {
   if (REAL_EVENTSTORE_URL !== '') return { url: onFreshStreams(REAL_EVENTSTORE_URL), close: async () => undefined };

@@ -33,7 +33,9 @@ export interface EventStoreServerOptions extends StreamsOptions {
   readonly port?: number;
   /** For `localhost`. Absent: no TLS. */
   readonly certificate?: Certificate | undefined;
-  /** Absent: everybody may do everything. */
+  /** With TLS: every client must have this certificate, which is then its user. */
+  readonly clientCertificate?: Certificate | undefined;
+  /** Absent: everybody may do everything who does not name a user. */
   readonly user?: { readonly name: string; readonly password: string };
   /** Those of another server, which stay open when this one closes. */
   readonly streams?: Streams | undefined;
@@ -42,13 +44,14 @@ export interface EventStoreServerOptions extends StreamsOptions {
 const LARGEST_MESSAGE = 17 * 1024 * 1024;
 
 export async function startEventStoreServer(options: EventStoreServerOptions = {}): Promise<EventStoreServer> {
-  const { port = 0, certificate, user } = options;
+  const { port = 0, certificate, clientCertificate } = options;
   const streams = options.streams ?? await openStreams(options);
   const server = new Server({ 'grpc.max_receive_message_length': LARGEST_MESSAGE });
   const refusal = (fault: ServerFault): Partial<ServiceError> | undefined => refusalOf(fault, running.leader);
   server.addService(streamsService.StreamsService, streamHandlers(streams, {
     faultOf(call, metadata) {
-      if (!isLetIn(user, metadata)) return 'unauthenticated';
+      const refused = certificate === undefined ? undefined : refusalOfUser(options, metadata);
+      if (refused !== undefined) return refused;
       const fault = running.fault(call);
       // A follower refuses only calls that ask for the leader.
       return fault === 'not-leader' && metadata.get('requires-leader')[0] !== 'true' ? 'none' : fault;
@@ -58,11 +61,11 @@ export async function startEventStoreServer(options: EventStoreServerOptions = {
   server.addService(featuresService.ServerFeaturesService, { getSupportedMethods } satisfies UntypedServiceImplementation);
   server.addService(gossipService.GossipService, {
     read: ((_call: unknown, reply: (error: null, answer: gossip.ClusterInfo) => void) => {
-      reply(null, clusterOf(running));
+      if (running.fault({ method: 'gossip', stream: '' }) !== 'silence') reply(null, clusterOf(running));
     }) as UntypedServiceImplementation[string],
   });
   const bound = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`127.0.0.1:${port}`, credentialsOf(certificate), (error, taken) => {
+    server.bindAsync(`127.0.0.1:${port}`, credentialsOf(certificate, clientCertificate), (error, taken) => {
       if (error === null) resolve(taken);
       else reject(error);
     });
@@ -90,13 +93,18 @@ const getSupportedMethods = ((_call: unknown, reply: (error: null, answer: featu
   reply(null, answer);
 }) as UntypedServiceImplementation[string];
 
-function credentialsOf(certificate: Certificate | undefined): ServerCredentials {
+function credentialsOf(certificate: Certificate | undefined, client: Certificate | undefined): ServerCredentials {
   if (certificate === undefined) return ServerCredentials.createInsecure();
-  return ServerCredentials.createSsl(null, [{ cert_chain: Buffer.from(certificate.certificate), private_key: Buffer.from(certificate.key) }]);
+  const keys = [{ cert_chain: Buffer.from(certificate.certificate), private_key: Buffer.from(certificate.key) }];
+  return client === undefined ? ServerCredentials.createSsl(null, keys) : ServerCredentials.createSsl(Buffer.from(client.certificate), keys, true);
 }
 
-function isLetIn(user: EventStoreServerOptions['user'], metadata: Metadata): boolean {
-  return user === undefined || metadata.get('authorization')[0] === `Basic ${Buffer.from(`${user.name}:${user.password}`).toString('base64')}`;
+/** A user that is named and not known is refused, also beside a certificate. Nobody may do anything anonymously where there are users. */
+function refusalOfUser({ user, clientCertificate }: EventStoreServerOptions, metadata: Metadata): ServerFault | undefined {
+  const [authorization] = metadata.get('authorization');
+  if (authorization === undefined) return user === undefined || clientCertificate !== undefined ? undefined : 'access-denied';
+  const known = user === undefined ? undefined : `Basic ${Buffer.from(`${user.name}:${user.password}`).toString('base64')}`;
+  return authorization === known ? undefined : 'unauthenticated';
 }
 
 /** This server, and the leader when that is another one, on the same host. */

@@ -1,19 +1,23 @@
-/** The exchange with its log in EventStoreDB: orders under kills of the server, a restart, a replay, and what it says while the server is away. */
+/** The exchange with its log in EventStoreDB: orders under kills of the server, a restart, a server that is away or refuses, hidden records. */
 import assert from 'node:assert/strict';
 import { provesHistoryOnce, type Sent } from '../support/eventstore-checks.js';
 import { readHistory, replays } from '../support/crash-checks.js';
 import { startEventStoreProcess, type EventStoreProcess } from '../support/eventstore-process.js';
+import { administer } from '../support/eventstore-admin.js';
+import { startEventStoreServer } from '../support/eventstore-server.js';
+import { until, within } from '../support/until.js';
 import { alice, bob, exchangeStack, signedBody, type ExchangeStack } from '../support/exchange-stack.js';
 
 const WRITERS = 6;
 const ORDERS = 12;
 
 describe('the exchange with its log in EventStoreDB', () => {
+  const lines: string[] = [];
   let server: EventStoreProcess;
   let exchange: ExchangeStack;
   before(async () => {
     server = await startEventStoreProcess();
-    exchange = await exchangeStack({ EVENTSTORE_URL: `${server.url}&streamPrefix=system` });
+    exchange = await exchangeStack({ EVENTSTORE_URL: server.url, LOG_LEVEL: 'info' }, [], undefined, (line) => { lines.push(line); });
   });
   after(async () => {
     await exchange.close();
@@ -60,20 +64,56 @@ describe('the exchange with its log in EventStoreDB', () => {
     await placeSurely(1_000);
   });
 
-  it('is not ready while the server is away, says so, and goes on by itself', async () => {
-    interface Ready { readonly reasons: readonly string[]; readonly databases: readonly { name: string; answers: boolean }[] }
-    const readiness = async (wanted: number): Promise<Ready> => {
-      for (;;) {
+  interface Ready { readonly reasons: readonly string[]; readonly databases: readonly { name: string; answers: boolean }[] }
+  const readiness = (wanted: number): Promise<Ready> => until(`readiness answers ${wanted}`, async () => {
+    const { status, body } = await exchange.request('GET', '/health/ready');
+    return status === wanted && body as unknown as Ready;
+  });
+
+  it('is not ready while the server is away or frozen, says so, and goes on by itself', async () => {
+    for (const [take, give] of [[() => server.kill(), () => server.start()], [server.freeze, server.thaw]] as const) {
+      await take();
+      const { reasons, databases } = await readiness(503);
+      assert.ok(reasons.some((reason) => /^the log does not answer \(.+\)$/.test(reason)), reasons.join());
+      assert.deepEqual(databases.map(({ name, answers }) => [name, answers]), [['log', false], ['read models', true], ['outbox', true]]);
+      await give();
+      await readiness(200);
+      await placeSurely(1_001 + lines.length);
+    }
+  });
+
+  it('ends with the stream, the option and the remedy when its history is hidden, and takes no order any more', async () => {
+    await administer(exchange.logUrl).setMetadata('commands', { $maxCount: 10 });
+    assert.match(await within('the end of the process', exchange.failed),
+      /^the stream \S+-commands has \$maxCount = 10 in its metadata, which hides records: write metadata with \$tb = 0 and without \$maxCount/);
+  });
+});
+
+describe('the exchange with its log in an EventStoreDB that refuses appends', () => {
+  it('is not ready, refuses orders with the reason, raises an alarm, and goes on when the right is given', async () => {
+    const server = await startEventStoreServer();
+    const lines: string[] = [];
+    const exchange = await exchangeStack({ EVENTSTORE_URL: server.url, LOG_LEVEL: 'info' }, [], undefined, (line) => { lines.push(line); });
+    try {
+      server.fault = ({ method }) => method === 'append' ? 'access-denied' : 'none';
+      const reason = /^the log cannot be used: the user may not append to the stream exchange-commands: give it the right \$w in the stream's \$acl/;
+      await until('readiness tells the reason', async () => {
         const { status, body } = await exchange.request('GET', '/health/ready');
-        if (status === wanted) return body as unknown as Ready;
-      }
-    };
-    await server.kill();
-    const { reasons, databases } = await readiness(503);
-    assert.ok(reasons.some((reason) => /^the log does not answer \(.+\)$/.test(reason)), reasons.join());
-    assert.deepEqual(databases.map(({ name, answers }) => [name, answers]), [['log', false], ['read models', true], ['outbox', true]]);
-    await server.start();
-    await readiness(200);
-    await placeSurely(1_001);
+        return status === 503 && (body['reasons'] as string[]).some((each) => reason.test(each));
+      });
+      const { status, text } = await exchange.request('POST', '/api/v1/orders', { body: await signedBody(exchange.signing, alice, { marketId: exchange.rain.id, nonce: 1 }) });
+      assert.match(`${status} ${text}`, /^503 .*the log cannot be used: the user may not append/);
+      const alarm = (word: string): boolean => lines.some((line) => line.includes('"level":"error"') && line.includes(word));
+      await until('the alarm', () => alarm('may not append to the stream'));
+      server.fault = () => 'none';
+      await until('an order is taken', async () => {
+        const body = await signedBody(exchange.signing, alice, { marketId: exchange.rain.id, nonce: 2 });
+        return (await exchange.request('POST', '/api/v1/orders', { body })).status === 200;
+      });
+      assert.equal((await exchange.request('GET', '/health/ready')).status, 200);
+    } finally {
+      await exchange.close();
+      await server.close();
+    }
   });
 });

@@ -1,31 +1,21 @@
 /**
- * The EventStoreDB client, wrapped: what the log needs of it, with a time limit on every call, and around its known defects (version 6.2.1).
- *
- * - Appends with credentials of their own take the classic path. The other one, `batchAppend`, keeps one map for all clients of the process:
- *   an error of one rejects the appends of all, some never end, and there is no deadline.
- * - No call ends by itself when nothing comes back, so each has a limit here, and a client that was silent is replaced by a new one.
- * - An append that its own deadline or a cancel ends in the middle is half a batch to the server, well ended: appends are never cancelled.
- * - A read that is left early makes `dispose` wait for ever: it is cancelled, and read to its end.
- * - A cancelled read ends without an error, as if it had come to the end of the stream.
- * - A stream emits errors after its reader has left, which would end the process: each has a listener.
- * - A failed discovery of a cluster rejects a promise that nobody holds.
- * - `dispose` leaves the connection open.
- * - Clients of one process share a connection, so that the silence of one would be the silence of all: each has its own.
+ * The EventStoreDB client, wrapped: what the log needs of it. What is wrong with the client (version 6.2.1) is in connection.ts and reads.ts,
+ * and here: an append that its own deadline or a cancel ends in the middle is half a batch to the server, well ended, so appends are never
+ * cancelled.
  */
-import { readFileSync } from 'node:fs';
-import {
-  BACKWARDS, END, EventStoreDBClient, FORWARDS, NO_STREAM, START, WrongExpectedVersionError, binaryEvent,
-  type ChannelCredentialOptions, type Credentials, type ReadStreamOptions, type ResolvedEvent, type StreamingRead,
-} from '@eventstore/db-client';
-import { within } from '../../waiting.js';
-import { BrokenSequence, type LogRecord, type NewRecord, type Stream } from '../log.js';
-import { isAnswer, isMissingStream, NoAnswer, NotSent } from './faults.js';
-import { BadEventStoreUrl, type EventStoreAddress } from './url.js';
+import { FORWARDS, NO_STREAM, WrongExpectedVersionError, binaryEvent } from '@eventstore/db-client';
+import { retrying, within } from '../../waiting.js';
+import { BrokenSequence, MAX_APPEND_BYTES, MAX_APPEND_RECORDS, type LogRecord, type NewRecord, type Stream } from '../log.js';
+import { checkAppend, checkHistory, RECORD_TYPE } from './check.js';
+import { createConnection, type Connection } from './connection.js';
+import { canPass, explained, isAnswer, NoAnswer, NotSent, type Place } from './faults.js';
+import { readEvents, readLength, subscription } from './reads.js';
+import type { EventStoreAddress } from './url.js';
 
 export interface EventStore {
   /**
    * Writes the records at exactly the position `at`, or finds their ids there. Otherwise returns the stream's length: other records are at
-   * that position. Rejects with the client's errors, or with NotSent, see faults.ts.
+   * that position. Rejects with the client's errors, with NotSent, see faults.ts, or with BrokenSequence.
    */
   append(stream: Stream, records: readonly NewRecord[], place: { at: number; timeoutMs: number }): Promise<{ length: number; taken: boolean }>;
   /** Records from `from` on, at most `limit` and about 4 MB; empty at the end of the stream. Rejects with BrokenSequence at a gap, too. */
@@ -34,238 +24,169 @@ export interface EventStore {
   length(stream: Stream, ms?: number): Promise<number>;
   /** The records from `from` on, present and future, until the signal aborts or the connection breaks. */
   subscribe(stream: Stream, from: number, signal: AbortSignal): AsyncIterable<LogRecord[]>;
+  /** As Log.check. Gives up the other connections, too, when the server has become silent, or can be reached again by new ones only. */
+  check(question: StoreQuestion): Promise<void>;
   close(): Promise<void>;
 }
 
-type Asked = ReadStreamOptions & { readonly maxCount: number };
-type Connection = ReturnType<typeof createConnection>;
+export interface StoreQuestion {
+  readonly writes: readonly Stream[];
+  readonly timeoutMs: number;
+  /** Lengths that the streams have had. */
+  readonly known: Readonly<Record<Stream, number>>;
+}
 
-const PAGE_BYTES = 4 * 1024 * 1024;
-/** The most records that a subscription gives at once. */
-const BATCH_RECORDS = 1_000;
-const CLOSE_MS = 2_000;
+export interface EventStoreOptions {
+  /** The limit of a read. */
+  readonly timeoutMs: number;
+  /** Called when a connection works again after another one has broken or was given up. */
+  readonly restored?: () => void;
+}
+
+const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
 /** Making a connection may take longer than a call over one that is there. */
 export const LEAST_CONNECT_MS = 3_000;
-/** The client's own. */
-const KEEP_ALIVE_TIMEOUT_MS = 10_000;
+const RECONNECTING = { firstMs: 20, longestMs: 200 };
 /** A call that gRPC cancels ends its request first: of a batch on its way, the server would append the part that it has. */
 const NEVER_MS = Number.MAX_SAFE_INTEGER;
-/** Credentials select the classic append. A connection without TLS does not send them. */
-const NOBODY: Credentials = { username: 'nobody', password: '' };
+/** What the largest append counts for the server: its data, and each event's type in two bytes a letter. */
+const LARGEST_APPEND_BYTES = MAX_APPEND_BYTES + 2 * RECORD_TYPE.length * MAX_APPEND_RECORDS;
 
-/** Throws BadEventStoreUrl when a file of the address cannot be read. Connects at the first call. `timeoutMs`: the limit of a read. */
-export function connectEventStore(address: EventStoreAddress, { timeoutMs }: { readonly timeoutMs: number }): EventStore {
-  const connection = createConnection(address);
-  // Appends have a connection of their own: they do not wait behind pages, and a silent read does not end them.
-  const appending = createConnection(address);
-  let isConfirmed = false;
-  let confirming: Promise<boolean> | undefined;
-  const nameOf = (stream: Stream): string => `${address.streamPrefix}-${stream}`;
-  const credentials = address.user === undefined ? NOBODY : { username: address.user.name, password: address.user.password };
-
-  async function lengthOver(over: Connection, stream: Stream, ms: number): Promise<number> {
-    const [last] = await readEvents(over, nameOf(stream), { direction: BACKWARDS, fromRevision: END, maxCount: 1 }, ms);
-    return last === undefined ? 0 : last.position + 1;
-  }
-
-  /**
-   * Before the first append, and after each failure: asks something harmless, so that what cannot be sent is known not to be written. The
-   * question outlives the attempt that asked it, so that a connection that takes longer than an attempt comes about all the same.
-   */
-  async function confirm(stream: Stream, ms: number): Promise<void> {
-    if (isConfirmed) return;
-    confirming ??= lengthOver(appending, stream, Math.max(timeoutMs, LEAST_CONNECT_MS))
-      .then(() => isConfirmed = true)
-      .finally(() => { confirming = undefined; });
-    const confirmed = await within(confirming, ms).catch((error: unknown) => { throw new NotSent(error); });
-    if (confirmed === undefined) throw new NotSent(new NoAnswer(ms));
-  }
+/** Throws BadEventStoreUrl when a file of the address cannot be read. Connects at the first call. */
+export function connectEventStore(address: EventStoreAddress, { timeoutMs, restored = () => undefined }: EventStoreOptions): EventStore {
+  const closing = new AbortController();
+  const placeOf = (stream: Stream): Place => ({ stream, name: `${address.streamPrefix}-${stream}` });
+  const connections = connect(address, restored);
+  const { reading, appending, asking } = connections;
+  const checks = createChecks(connections, placeOf, timeoutMs);
+  const confirmed = confirmation(appending, {
+    signal: closing.signal, ask: (stream) => readLength(appending, placeOf(stream), Math.max(timeoutMs, LEAST_CONNECT_MS)),
+  });
 
   return {
     async append(stream, records, { at, timeoutMs: ms }) {
-      const events = records.map(({ id, data }) => binaryEvent({ id, type: 'record', data }));
+      const events = records.map(({ id, data }) => binaryEvent({ id, type: RECORD_TYPE, data }));
       const expectedRevision = at === 0 ? NO_STREAM : BigInt(at - 1);
       const last = at + records.length - 1;
       const endMs = performance.now() + ms;
-      await confirm(stream, ms / 2);
+      const place = placeOf(stream);
+      await confirmed.ensure(stream, ms / 2);
       try {
-        const { nextExpectedRevision } = await appending.answered(endMs - performance.now(), () => (
-          appending.client().appendToStream(nameOf(stream), events, { expectedRevision, credentials, requiresLeader: true, deadline: NEVER_MS })));
-        if (Number(nextExpectedRevision) !== last) throw new BrokenSequence(stream, last, Number(nextExpectedRevision));
-        isConfirmed = true;
-        return { length: last + 1, taken: false };
+        const { nextExpectedRevision } = await appending.answered(endMs - performance.now(), (client) => (
+          client.appendToStream(place.name, events, { expectedRevision, requiresLeader: true, deadline: NEVER_MS })));
+        if (Number(nextExpectedRevision) === last) return { length: last + 1, taken: false };
+        throw await checks.whyBroken(new BrokenSequence(stream, last, Number(nextExpectedRevision)), stream);
       } catch (error) {
-        isConfirmed = isAnswer(error);
-        if (!(error instanceof WrongExpectedVersionError)) throw error;
+        if (!isAnswer(error)) confirmed.lost();
+        if (!(error instanceof WrongExpectedVersionError)) throw explained(error, place, 'append');
         const { actualVersion } = error;
         // Some servers do not tell the true revision; the place is taken all the same.
         const isTold = typeof actualVersion === 'bigint' && actualVersion >= 0n;
-        return { length: isTold ? Number(actualVersion) + 1 : await lengthOver(appending, stream, ms), taken: true };
+        return { length: isTold ? Number(actualVersion) + 1 : await readLength(appending, place, ms), taken: true };
       }
     },
     async read(stream, from, limit) {
       if (limit <= 0) return [];
-      const records = await readEvents(connection, nameOf(stream), { direction: FORWARDS, fromRevision: BigInt(from), maxCount: limit }, timeoutMs);
-      for (const [i, { position }] of records.entries()) if (position !== from + i) throw new BrokenSequence(stream, from + i, position);
+      const records = await readEvents(reading, placeOf(stream), { direction: FORWARDS, fromRevision: BigInt(from), maxCount: limit }, timeoutMs);
+      for (const [i, { position }] of records.entries()) {
+        if (position !== from + i) throw await checks.whyBroken(new BrokenSequence(stream, from + i, position), stream);
+      }
       return records;
     },
-    length: (stream, ms = timeoutMs) => lengthOver(connection, stream, ms),
-    subscribe: (stream, from, signal) => subscription(connection.client(), { name: nameOf(stream), from, signal }),
-    close: async () => { await Promise.all([appending.close(), connection.close()]); },
-  };
-}
-
-/** The events, read to the end of the answer; limited by the silence between two of them. */
-async function readEvents(over: Connection, name: string, options: Asked, ms: number): Promise<LogRecord[]> {
-  const client = over.client();
-  const reading = client.readStream(name, { ...options, requiresLeader: true });
-  const records = await over.answered(ms, (heard) => collect(reading, heard), () => { leave(reading); });
-  // A read that ends with its client looks like one that has come to the stream's end.
-  if (!over.isCurrent(client)) throw new NoAnswer(ms);
-  return records;
-}
-
-/** One subscription. Always unsubscribed, since leaving its loop alone leaves the server's stream open. */
-async function* subscription(client: EventStoreDBClient, { name, from, signal }: {
-  name: string; from: number; signal: AbortSignal;
-}): AsyncGenerator<LogRecord[]> {
-  const subscribed = client.subscribeToStream(name, { fromRevision: from === 0 ? START : BigInt(from - 1), requiresLeader: true });
-  subscribed.on('error', () => undefined);
-  const stop = (): void => { void subscribed.unsubscribe().catch(() => undefined).then(() => { subscribed.destroy(); }); };
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
-  try {
-    let batch: LogRecord[] = [];
-    for await (const resolved of subscribed) {
-      batch.push(recordOf(resolved));
-      if (subscribed.readableLength > 0 && batch.length < BATCH_RECORDS) continue;
-      const full = batch;
-      batch = [];
-      yield full;
-    }
-  } finally {
-    signal.removeEventListener('abort', stop);
-    stop();
-  }
-}
-
-/** Reads a whole answer. When a page is full, the rest is cancelled and what is still on its way is dropped. */
-async function collect(reading: StreamingRead<ResolvedEvent>, heard: () => void): Promise<LogRecord[]> {
-  const records: LogRecord[] = [];
-  let bytes = 0;
-  reading.on('error', () => undefined);
-  try {
-    for await (const resolved of reading) {
-      heard();
-      if (bytes >= PAGE_BYTES) continue;
-      const record = recordOf(resolved);
-      records.push(record);
-      bytes += record.data.length;
-      if (bytes >= PAGE_BYTES) leave(reading);
-    }
-  } catch (error) {
-    if (isMissingStream(error)) return [];
-    throw error;
-  }
-  return records;
-}
-
-function leave(reading: StreamingRead<ResolvedEvent>): void {
-  void reading.cancel().catch(() => undefined);
-}
-
-function recordOf({ event }: ResolvedEvent): LogRecord {
-  if (event === undefined || !(event.data instanceof Uint8Array)) throw new TypeError('a stream of the log has an event that is not a record of it');
-  const { id, revision, data: { buffer, byteOffset, byteLength } } = event;
-  return { position: Number(revision), id, data: Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength) };
-}
-
-/** The client in use. A client that was silent is replaced: what it runs ends, and the next call connects anew. */
-function createConnection(address: EventStoreAddress) {
-  const credentials = channelCredentialsOf(address);
-  let current: EventStoreDBClient | undefined;
-
-  function drop(): void {
-    const client = current;
-    current = undefined;
-    if (client !== undefined) void end(client);
-  }
-
-  return {
-    client: () => current ??= newClient(address, credentials),
-    /** False when the client has been given up: another call over it was not answered, or the log was closed. */
-    isCurrent: (client: EventStoreDBClient) => client === current,
-    /** The work's result. Rejects with NoAnswer when nothing was heard for `timeoutMs`; then `leave` is called, and the work goes on. */
-    async answered<T>(timeoutMs: number, work: (heard: () => void) => Promise<T>, leaving: () => void = () => undefined): Promise<T> {
-      let timer: NodeJS.Timeout | undefined;
-      const silence = new Promise<never>((_resolve, reject) => {
-        timer = setTimeout(() => {
-          reject(new NoAnswer(timeoutMs));
-          leaving();
-          drop();
-        }, timeoutMs);
-      });
-      try {
-        return await Promise.race([work(() => { timer?.refresh(); }), silence]);
-      } finally {
-        clearTimeout(timer);
-      }
-    },
-    async close(): Promise<void> {
-      const client = current;
-      current = undefined;
-      if (client !== undefined) await within(end(client), CLOSE_MS);
+    length: (stream, ms = timeoutMs) => readLength(reading, placeOf(stream), ms),
+    subscribe: (stream, from, signal) => subscription(reading, { place: placeOf(stream), from, signal }),
+    check: checks.all,
+    async close() {
+      closing.abort();
+      await Promise.all([asking, appending, reading].map((each) => each.close()));
     },
   };
 }
 
-/** Parts of the client that its types hide. */
-interface Inside {
-  handleError: (...given: unknown[]) => Promise<void>;
-  getChannel: () => Promise<{ close(): void }>;
+interface Connections {
+  readonly reading: Connection;
+  /** Appends have a connection of their own: they do not wait behind pages, and a silent read does not end them. */
+  readonly appending: Connection;
+  /** Questions wait behind neither, so that their silence is the server's. */
+  readonly asking: Connection;
+  /** What the connections know of each other; times are those of `performance.now()`. */
+  readonly state: { askedMs: number; hasTakenLargest: boolean };
 }
 
-function newClient({ nodes, discover, user }: EventStoreAddress, credentials: ChannelCredentialOptions): EventStoreDBClient {
-  const endpoints = nodes.map(({ host, port }) => ({ address: host, port }));
-  const [endpoint] = endpoints;
-  if (endpoint === undefined) throw new TypeError('an EventStoreDB without a node');
-  const login = user === undefined ? undefined : { username: user.name, password: user.password };
-  // Clients with the same settings share one connection, also a dead one, and across the whole process: this one has settings of its own.
-  const keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS + Math.random();
-  const client = !discover
-    ? new EventStoreDBClient({ endpoint, keepAliveTimeout }, credentials, login)
-    : endpoints.length === 1
-      ? new EventStoreDBClient({ discover: endpoint, keepAliveTimeout }, credentials, login)
-      : new EventStoreDBClient({ endpoints, keepAliveTimeout }, credentials, login);
-  const inside = client as unknown as Inside;
-  const handleError = inside.handleError;
-  inside.handleError = (...given) => handleError(...given).catch(() => undefined);
-  return client;
+function connect(address: EventStoreAddress, restored: () => void): Connections {
+  const state = { askedMs: 0, hasTakenLargest: false };
+  const reading = createConnection(address, restored);
+  const appending = createConnection(address, () => {
+    // Another server, or the same one with another configuration, may be there now.
+    state.hasTakenLargest = false;
+    restored();
+  });
+  const asking = createConnection(address, () => {
+    for (const each of [reading, appending]) each.dropIfWaitingSince(state.askedMs);
+    restored();
+  });
+  return { reading, appending, asking, state };
 }
 
-function channelCredentialsOf({ tls, tlsCAFile, userCertFile, userKeyFile }: EventStoreAddress): ChannelCredentialOptions {
-  if (!tls) return { insecure: true };
+/** See check.ts. `timeoutMs`: the limit of an append, and of questions beside those of a check. */
+function createChecks({ reading, appending, asking, state }: Connections, placeOf: (stream: Stream) => Place, timeoutMs: number) {
+  let checkingAppends: Promise<true> | undefined;
+
+  async function checkAppends(writes: readonly Stream[]): Promise<true> {
+    const question = (stream: Stream) => ({ over: appending, reading: asking, place: placeOf(stream), timeoutMs });
+    for (const stream of writes) await checkAppend(question(stream), 0);
+    const [first] = writes;
+    if (state.hasTakenLargest || first === undefined) return true;
+    await checkAppend(question(first), LARGEST_APPEND_BYTES);
+    return state.hasTakenLargest = true;
+  }
+
   return {
-    ...tlsCAFile === undefined ? {} : { rootCertificate: fileOf('tlsCAFile', tlsCAFile) },
-    ...userCertFile === undefined || userKeyFile === undefined
-      ? {}
-      : { userCertFile: fileOf('userCertFile', userCertFile), userKeyFile: fileOf('userKeyFile', userKeyFile) },
+    async all({ writes, known, timeoutMs: ms }: StoreQuestion): Promise<void> {
+      state.askedMs = performance.now();
+      await Promise.all(STREAMS.map((stream) => checkHistory({ over: asking, place: placeOf(stream), timeoutMs: ms }, known[stream])))
+        .catch((error: unknown) => {
+          if (error instanceof NoAnswer) for (const each of [reading, appending]) each.dropIfSilentSince(state.askedMs);
+          throw error;
+        });
+      if (writes.length === 0) return;
+      // The question waits behind a batch on a slow line: the connection is given up no sooner than an append would give it up.
+      checkingAppends ??= checkAppends(writes).finally(() => { checkingAppends = undefined; });
+      if (await within(checkingAppends, ms) === undefined) throw new NoAnswer(ms);
+    },
+    /** Why a position does not follow, if the server tells it. */
+    async whyBroken(broken: BrokenSequence, stream: Stream): Promise<BrokenSequence> {
+      return await checkHistory({ over: asking, place: placeOf(stream), timeoutMs }, 0).then(() => broken, (error: unknown) => (
+        error instanceof BrokenSequence ? error : broken));
+    },
   };
 }
 
-function fileOf(option: string, path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw new BadEventStoreUrl(`the file of ${option} (${path}) cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`);
-  }
-}
+/**
+ * Before the first append over a client, and after each failure, asks something harmless, so that what cannot be sent is known not to be
+ * written. The question is repeated until it is answered, and outlives the attempt that asked it, so that a connection that takes longer than
+ * an attempt comes about all the same, and a server that is back is noticed at once.
+ */
+function confirmation(over: Connection, { ask, signal }: { readonly ask: (stream: Stream) => Promise<unknown>; readonly signal: AbortSignal }) {
+  let confirmed: ReturnType<Connection['client']> | undefined;
+  let confirming: Promise<boolean> | undefined;
+  let latest: unknown;
 
-async function end(client: EventStoreDBClient): Promise<void> {
-  try {
-    await client.dispose();
-    (await (client as unknown as Inside).getChannel()).close();
-  } catch {
-    // It had no connection.
-  }
+  return {
+    lost(): void { confirmed = undefined; },
+    /** Rejects with NotSent when the answer does not come in time. */
+    async ensure(stream: Stream, ms: number): Promise<void> {
+      if (confirmed !== undefined && over.isCurrent(confirmed)) return;
+      confirming ??= retrying(() => ask(stream), { backoff: RECONNECTING, signal, canPass, failed(error) { latest = error; } })
+        .then(() => {
+          confirmed = over.client();
+          latest = undefined;
+          return true;
+        })
+        .finally(() => { confirming = undefined; });
+      confirming.catch(() => undefined);
+      const answered = await within(confirming, ms).catch((error: unknown) => { throw new NotSent(error); });
+      if (answered === undefined) throw new NotSent(latest ?? new NoAnswer(ms));
+    },
+  };
 }

@@ -8,7 +8,7 @@ import { retrying } from '../../waiting.js';
 import { checkAppend, checkPosition } from '../append-check.js';
 import { AttemptFailed, createAppender, TAKEN, type Attempt } from '../appender.js';
 import { createHandleFailure, readOverlapping } from '../known.js';
-import { BrokenSequence, LogUnavailable, type Log, type LogRecord, type NewRecord, type Stream } from '../log.js';
+import { BrokenSequence, LogRefused, LogUnavailable, UnusableLog, type Log, type LogRecord, type NewRecord, type Stream } from '../log.js';
 import { onceMore, readUntilAborted } from '../reading.js';
 import { createTail, PAGE_RECORDS } from '../tail.js';
 import { connectEventStore, LEAST_CONNECT_MS, type EventStore } from './client.js';
@@ -31,29 +31,42 @@ export interface EventStoreLogOptions {
 
 const STREAMS: readonly Stream[] = ['commands', 'outcomes'];
 const BETWEEN_READS_MS = 50;
+/** An append that the server refused, and no later one, makes checks fail for this time; then they decide themselves. */
+const REFUSED_FOR_MS = 10_000;
 const AT_THE_START = { firstMs: 50, longestMs: 1_000 };
+
+const perStream = <T>(make: (stream: Stream) => T): Record<Stream, T> => ({ commands: make('commands'), outcomes: make('outcomes') });
 
 /** Opens the log. Its streams come into being with their first records. Throws BadEventStoreUrl, or LogUnavailable. */
 export async function openEventStoreLog(options: EventStoreLogOptions): Promise<Log> {
   const { url, unknownAfterMs = 30_000, attemptTimeoutMs = 10_000, pollMs = 1_000 } = options;
-  const store = connectEventStore(parseEventStoreUrl(url), { timeoutMs: attemptTimeoutMs });
+  let restored = (): void => undefined;
+  const store = connectEventStore(parseEventStoreUrl(url), { timeoutMs: attemptTimeoutMs, restored: () => { restored(); } });
   const lengths = await firstLengths(store, Math.max(attemptTimeoutMs, LEAST_CONNECT_MS)).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
   const closed = new AbortController();
   const failure = createHandleFailure(options.failed);
-  const perStream = <T>(make: (stream: Stream) => T): Record<Stream, T> => ({ commands: make('commands'), outcomes: make('outcomes') });
   const tails = perStream((stream) => createTail({ stream, pollMs, failure, length: lengths[stream] }));
   const subscriptions = perStream((stream) => createStandingSubscription({
     subscribe: (from, signal) => store.subscribe(stream, from, signal),
     received: (records) => { tails[stream].push(records[0]?.position ?? 0, records); },
     random: () => Math.random(),
   }));
+  restored = () => {
+    // Followers need not wait until the pause or the poll is over.
+    for (const stream of STREAMS) {
+      subscriptions[stream].wake();
+      tails[stream].check();
+    }
+  };
+  const knownLength = (stream: Stream): number => lengths[stream] = Math.max(lengths[stream], tails[stream].length());
+  const refusal = createRefusal();
   const appenders = perStream((stream) => createAppender({
     stream, unknownAfterMs, attemptTimeoutMs,
-    attemptsOf: (records) => attemptsOf(store, stream, records),
-    length: () => lengths[stream] = Math.max(lengths[stream], tails[stream].length()),
+    attemptsOf: (records) => attemptsOf(store, stream, records, refusal),
+    length: () => knownLength(stream),
     newest: tails[stream].newest, failure,
     // Followers get what the server stored, by the subscription: a batch that was there already may have had other bytes.
     appended: ({ length }) => { lengths[stream] = Math.max(lengths[stream], length); },
@@ -63,9 +76,17 @@ export async function openEventStoreLog(options: EventStoreLogOptions): Promise<
     failure.signal.throwIfAborted();
     return await onceMore(work, canPass, BETWEEN_READS_MS);
   };
+  const check = async (writes: readonly Stream[], timeoutMs = attemptTimeoutMs): Promise<void> => {
+    await store.check({ writes, timeoutMs, known: perStream(knownLength) }).catch((error: unknown) => {
+      throw error instanceof UnusableLog ? failure.found(error) : error;
+    });
+  };
   const checkedLength = async (stream: Stream): Promise<number> => {
-    const before = Math.max(lengths[stream], tails[stream].length());
-    return tails[stream].told({ before, length: await unlessClosed(() => store.length(stream)) });
+    const before = knownLength(stream);
+    const length = await unlessClosed(() => store.length(stream));
+    // Where records are hidden and not lost, the error says so.
+    if (length < before) await check([]).catch((error: unknown) => { if (error instanceof UnusableLog) throw error; });
+    return tails[stream].told({ before, length });
   };
   const pageAfter = (stream: Stream, from: number, previous: string | undefined): Promise<readonly LogRecord[]> => {
     const read = (first: number): Promise<LogRecord[]> => store.read(stream, first, PAGE_RECORDS);
@@ -79,7 +100,7 @@ export async function openEventStoreLog(options: EventStoreLogOptions): Promise<
     },
     async read(stream, from, limit) {
       checkPosition(from);
-      const before = Math.max(lengths[stream], tails[stream].length());
+      const before = knownLength(stream);
       const records = await unlessClosed(() => store.read(stream, from, Math.min(limit, PAGE_RECORDS)));
       tails[stream].seen(from, records);
       if (records.length === 0 && limit > 0 && from < before) throw new BrokenSequence(stream, from, await checkedLength(stream));
@@ -91,6 +112,11 @@ export async function openEventStoreLog(options: EventStoreLogOptions): Promise<
       subscriptions[stream].start(tails[stream].length());
       const ended = AbortSignal.any([signal, closed.signal]);
       return tails[stream].follow(from, ended, (next, previous) => readUntilAborted(() => pageAfter(stream, next, previous), ended, canPass));
+    },
+    async check({ writes, timeoutMs }) {
+      failure.signal.throwIfAborted();
+      await check(writes, timeoutMs);
+      refusal.throwIfRecent();
     },
     async close() {
       closed.abort();
@@ -115,13 +141,30 @@ async function firstLengths(store: EventStore, timeoutMs: number): Promise<Recor
   }
 }
 
+/** Remembers for a while that the server refused an append, since no check can try every append. */
+function createRefusal() {
+  let latest: { readonly error: LogRefused; readonly untilMs: number } | undefined;
+  return {
+    /** What an attempt ended with; undefined when it was carried out. */
+    tell(error: unknown): void {
+      if (error === undefined) latest = undefined;
+      else if (error instanceof LogRefused) latest = { error, untilMs: performance.now() + REFUSED_FOR_MS };
+    },
+    throwIfRecent(): void {
+      if (latest !== undefined && performance.now() < latest.untilMs) throw latest.error;
+    },
+  };
+}
+
 /** An attempt at exactly one position, wherever it may be: the server has no other kind that is safe to repeat. */
-function attemptsOf(store: EventStore, stream: Stream, records: readonly NewRecord[]): Attempt {
+function attemptsOf(store: EventStore, stream: Stream, records: readonly NewRecord[], refusal: ReturnType<typeof createRefusal>): Attempt {
   return async ({ at, timeoutMs }) => {
     try {
       const { length, taken } = await store.append(stream, records, { at, timeoutMs });
+      refusal.tell(undefined);
       return { first: taken ? TAKEN : at, length, written: !taken };
     } catch (error) {
+      refusal.tell(error);
       throw new AttemptFailed(error, { maybeWritten: maybeWritten(error), canPass: canPass(error) });
     }
   };

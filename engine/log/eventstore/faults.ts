@@ -1,10 +1,10 @@
 /** What an error of the EventStoreDB client means: its errors are told apart by their `type`, raw gRPC errors by their `code`. */
-import { BrokenSequence } from '../log.js';
+import { BrokenSequence, LogRefused, MAX_APPEND_BYTES, UnusableLog, type Stream } from '../log.js';
 
 /** The server said nothing in time. */
 export class NoAnswer extends Error {
   constructor(timeoutMs: number) {
-    super(`no answer within ${timeoutMs} ms`);
+    super(`no answer within ${Math.round(timeoutMs)} ms`);
     this.name = 'NoAnswer';
   }
 }
@@ -20,7 +20,13 @@ export class NotSent extends Error {
 interface ClientError {
   /** The client's name for what the server answered. Raw errors of gRPC, as at the first call on a server that is down, have none. */
   readonly type?: string;
+  /** gRPC's. */
+  readonly code?: number;
 }
+
+const PERMISSION_DENIED = 7;
+const UNAVAILABLE = 14;
+const UNAUTHENTICATED = 16;
 
 /** The server answered that it has not done anything. */
 const REFUSALS = ['not-leader', 'access-denied', 'stream-deleted', 'maximum-append-size-exceeded', 'missing-required-metadata-property'];
@@ -33,7 +39,7 @@ const FINAL = ['access-denied', 'stream-deleted', 'maximum-append-size-exceeded'
  * established", too, when their connection breaks.
  */
 export function maybeWritten(error: unknown): boolean {
-  return !(error instanceof NotSent) && !REFUSALS.includes((error as ClientError).type ?? '');
+  return !(error instanceof NotSent) && !(error instanceof LogRefused) && !REFUSALS.includes((error as ClientError).type ?? '');
 }
 
 /** Whether the server answered, if only to refuse. */
@@ -44,12 +50,54 @@ export function isAnswer(error: unknown): boolean {
 /** Whether the same call may succeed later. A server that is starting answers with errors of an unknown type. */
 export function canPass(error: unknown): boolean {
   if (error instanceof NotSent) return canPass(error.cause);
-  if (error instanceof TypeError || error instanceof RangeError || error instanceof BrokenSequence) return false;
+  if ([TypeError, RangeError, BrokenSequence, LogRefused].some((kind) => error instanceof kind)) return false;
   return !FINAL.includes((error as ClientError).type ?? '');
 }
 
-export function isAccessDenied(error: unknown): boolean {
-  return (error as ClientError).type === 'access-denied';
+/** The connection broke or could not be made, or the server is starting or stopping. */
+export function isUnavailable(error: unknown): boolean {
+  return (error as ClientError).code === UNAVAILABLE;
+}
+
+/** The server does not know the user, or the password is wrong. */
+export function isWrongUser(error: unknown): boolean {
+  return (error as ClientError).code === UNAUTHENTICATED;
+}
+
+/** The user, or an anonymous client, may not do this. */
+export function isMissingRight(error: unknown): boolean {
+  return (error as ClientError).code === PERMISSION_DENIED;
+}
+
+export interface Place {
+  readonly stream: Stream;
+  /** The stream's name on the server. */
+  readonly name: string;
+}
+
+/**
+ * The error of a call about a stream, explained where somebody must act: UnusableLog for a stream that was deleted for good, LogRefused for a
+ * missing right, a wrong user or a limit. Other errors as they are.
+ */
+export function explained(error: unknown, { stream, name }: Place, call: 'read' | 'append'): unknown {
+  const refused = (message: string): LogRefused => new LogRefused(message, { cause: error });
+  if (isWrongUser(error)) return refused('the server does not let this user in: correct user and password');
+  if (isMissingRight(error)) {
+    return refused(`the user may not ${call === 'read' ? 'read' : 'append to'} the stream ${name}: `
+      + `give it the right ${call === 'read' ? '$r' : '$w'} in the stream's $acl, or name a user in the URL that has it`);
+  }
+  switch ((error as ClientError).type) {
+    case 'stream-deleted':
+      return new UnusableLog(stream, `the stream ${name} was deleted for good (tombstone): restore the server from a backup, `
+        + 'or begin a new history under another streamPrefix');
+    case 'maximum-append-size-exceeded':
+      return refused(`the server does not take ${MAX_APPEND_BYTES} bytes in one append to the stream ${name}: `
+        + 'set MaxAppendSize, and MaxAppendEventSize where the server has it, to 1048576 or more');
+    default:
+      return FINAL.includes((error as ClientError).type ?? '')
+        ? refused(`the server refuses appends to the stream ${name} (${reasonOf(error)})`)
+        : error;
+  }
 }
 
 export function isNotLeader(error: unknown): boolean {

@@ -5,6 +5,8 @@ import type { LogRecord } from '../log.js';
 export interface StandingSubscription {
   /** Begins at the position and stays until close(). A second call has no effect. */
   start(from: number): void;
+  /** Ends the pause after a loss: the store can be reached again. */
+  wake(): void;
   close(): Promise<void>;
 }
 
@@ -21,6 +23,7 @@ const AFTER_LOSSES = { firstMs: 20, longestMs: 2_000 };
 export function createStandingSubscription({ subscribe, received, random, pause: rest = pause }: StandingSubscriptionOptions): StandingSubscription {
   const closing = new AbortController();
   const { signal } = closing;
+  let waking = new AbortController();
   let running: Promise<void> | undefined;
 
   async function run(from: number): Promise<void> {
@@ -38,12 +41,16 @@ export function createStandingSubscription({ subscribe, received, random, pause:
       } catch {
         // Followers look at the store from time to time, and report what does not pass.
       }
-      await rest(variedMs(backoffMs(Math.max(1, losses), AFTER_LOSSES), random), signal);
+      await rest(variedMs(backoffMs(Math.max(1, losses), AFTER_LOSSES), random), AbortSignal.any([signal, waking.signal]));
     }
   }
 
   return {
     start(from) { if (!signal.aborted) running ??= run(from); },
+    wake() {
+      waking.abort();
+      waking = new AbortController();
+    },
     async close() {
       closing.abort();
       await running;
