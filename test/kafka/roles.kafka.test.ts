@@ -73,9 +73,15 @@ describe('kafka: the feed role', () => {
     const [kept, compacted] = [newTopic(), newTopic()];
     const client = clientTo({ brokers: [broker.address] });
     const configEntries = (policy: string) => [{ name: 'cleanup.policy', value: policy }, { name: 'retention.ms', value: '3600000' }];
-    await client.administer((admin) => admin.createTopics({ topics: [
-      { topic: kept, numPartitions: 8, configEntries: configEntries('delete') }, { topic: compacted, numPartitions: 8, configEntries: configEntries('compact') },
-    ] }));
+    await client.administer(async (admin) => {
+      await admin.createTopics({ waitForLeaders: false, topics: [
+        { topic: kept, numPartitions: 8, configEntries: configEntries('delete') }, { topic: compacted, numPartitions: 8, configEntries: configEntries('compact') },
+      ] });
+      await until('both are there', async () => {
+        const topics = await admin.listTopics();
+        return [kept, compacted].every((topic) => topics.includes(topic));
+      });
+    });
     await client.close();
     await start({ KAFKA_BROKERS: broker.address, KAFKA_TOPIC: kept, KAFKA_TOPIC_V2: compacted, KAFKA_REPLICATION: '1' });
     await until('it is told', async () => {

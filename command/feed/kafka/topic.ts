@@ -12,6 +12,8 @@ export class TopicRefused extends Error {
   }
 }
 
+const NO_RIGHT = 'is missing, or this user may not see it, and this user may not make it: give the user its rights, or make the topic, as docs/kafka.md says';
+
 /** Looks whether the brokers have heard of a topic that was made, and the pause before each but the first. */
 const LOOKS = 300;
 const LOOK_MS = 100;
@@ -39,11 +41,16 @@ export async function ensureTopic(client: KafkaClient, options: TopicOptions, lo
     const topics = [{ topic, numPartitions: PARTITIONS, replicationFactor: replication, configEntries }];
     // False where somebody was faster: most likely a try before, whose answer was lost. kafkajs' own wait for leaders ends with an error when the
     // broker that it asks has not heard of the topic yet.
-    await admin.createTopics({ topics, waitForLeaders: false });
+    await admin.createTopics({ topics, waitForLeaders: false }).catch((error: unknown) => { throw isUnauthorized(error) ? new TopicRefused(topic, NO_RIGHT) : error; });
     for (let look = 0; look < LOOKS; look++) {
       if ((await admin.listTopics()).includes(topic)) return true;
       await pause(lookMs);
     }
     throw new TopicRefused(topic, 'was made, and the brokers do not list it: somebody deletes it, or this user may not describe it');
   });
+}
+
+/** kafkajs gives an error per topic, and says of all together nothing. */
+function isUnauthorized(error: unknown): boolean {
+  return (error as { errors?: readonly { type?: unknown }[] }).errors?.some(({ type }) => type === 'TOPIC_AUTHORIZATION_FAILED') ?? false;
 }
