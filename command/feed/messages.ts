@@ -62,7 +62,7 @@ export interface SequencedMessage {
 
 /** What of a message says where it goes, whatever its version. */
 interface Encodable extends Pick<SequencedMessage, 'partition' | 'seq' | 'digest'> {
-  readonly message: { readonly type: string; readonly v: number; readonly position: number; readonly at: number; readonly marketId?: string; readonly fill?: number };
+  readonly message: Pick<FeedMessage, 'type' | 'position' | 'at'> & { readonly v: number; readonly marketId?: string; readonly fill?: number };
 }
 
 /** A message as a transport of bytes carries it. */
@@ -72,6 +72,9 @@ export interface EncodedMessage {
   readonly value: Buffer;
   readonly headers: Readonly<Record<string, string>>;
 }
+
+/** Such a message with its partition. */
+export type AddressedMessage = EncodedMessage & Pick<SequencedMessage, 'partition'>;
 
 /** A message as it comes back from such a transport. */
 export interface ReceivedMessage {
@@ -104,8 +107,8 @@ export function encodeMessage({ partition, seq, message, digest }: Encodable, ta
 }
 
 /** The messages as `fills.v1` has them. */
-export function encodeMessages(messages: readonly SequencedMessage[]): Promise<readonly EncodedMessage[]> {
-  return Promise.resolve(messages.map((each) => encodeMessage(each)));
+export function encodeMessages(messages: readonly SequencedMessage[]): Promise<readonly AddressedMessage[]> {
+  return Promise.resolve(messages.map((each) => ({ partition: each.partition, ...encodeMessage(each) })));
 }
 
 /** The message in the bytes and headers. Throws MalformedRecord: this program cannot use the message, and must not skip it either. */

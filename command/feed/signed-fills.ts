@@ -7,12 +7,15 @@ import { shapes } from '../../engine/records/codec.js';
 import { Permit, type PlaceOrder } from '../../engine/records/commands.js';
 import { Address, Bytes32, MarketOutcome, Price, Side, Signature, Uint64, record } from '../../engine/records/fields.js';
 import type { Log } from '../../engine/log/log.js';
-import { FillMatched, encodeMessage, messageSchemas, type EncodedMessage, type SequencedMessage } from './messages.js';
+import { FillMatched, encodeMessage, messageSchemas, type AddressedMessage, type EncodedMessage, type SequencedMessage } from './messages.js';
 import { createSignedOrders } from './signed-orders.js';
 
 const says = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description });
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+
+const PERMIT = 'The ERC-2612 permit that the trader sent with the order: it lets the settlement contract take `value` of the collateral, in units of 1e-6. '
+  + '`nonce`, `value` and `deadline` (seconds since the Unix epoch) are integers in decimal digits. Absent where the trader sent none.';
 
 const SignedOrder = record({
   orderHash: says(Bytes32, 'The order\'s EIP-712 hash in the domain of the chain\'s settlement contract: 32 bytes as hex, lower case. It is what the trader signed.'),
@@ -26,16 +29,13 @@ const SignedOrder = record({
   expiration: says(Uint64, 'When the order ends: seconds since the Unix epoch, an integer of 0 to 2^64-1 in decimal digits.'),
   makerFeeRecipient: says(Type.Literal(ZERO_ADDRESS), 'Part of the signed order; always the zero address.'),
   signature: says(Signature, 'The trader\'s signature of the order: 65 bytes (r, s, v) as hex, lower case.'),
-  permit: Type.Optional(says(Permit, 'The ERC-2612 permit that the trader sent with the order: it lets the settlement contract take `value` of the collateral, in units of 1e-6. '
-    + '`nonce`, `value` and `deadline` (seconds since the Unix epoch) are integers in decimal digits. Absent where the trader sent none.')),
+  permit: Type.Optional(says(Permit, PERMIT)),
 });
 type SignedOrder = Static<typeof SignedOrder>;
 
-const { type, v: _v, ...fields } = FillMatched.properties;
-
 export const SignedFillMatched = {
   ...record({
-    type, v: says(Type.Literal(2), 'The version of the message\'s shape.'), ...fields,
+    ...FillMatched.properties, v: says(Type.Literal(2), 'The version of the message\'s shape.'),
     makerOrder: says(SignedOrder, 'The order that rested, of `makerNumber`.'),
     takerOrder: says(SignedOrder, 'The order that came, of `takerNumber`.'),
   }),
@@ -49,12 +49,12 @@ export const signedMessageSchemas = { ...messageSchemas, FillMatched: SignedFill
 const signedShapes = shapes(signedMessageSchemas, {});
 
 /** What turns messages of the feed into those of `fills.v2`. It reads the orders of fills from the log. */
-export function createSignedEncoder(log: Pick<Log, 'read'>): (messages: readonly SequencedMessage[]) => Promise<readonly EncodedMessage[]> {
+export function createSignedEncoder(log: Pick<Log, 'read'>): (messages: readonly SequencedMessage[]) => Promise<readonly AddressedMessage[]> {
   const signedOrders = createSignedOrders(log);
   return async (messages) => {
     const fills = messages.flatMap(({ message }) => message.type === 'FillMatched' ? [message] : []);
     const orders = await signedOrders.read(fills.flatMap(({ makerNumber, takerNumber }) => [makerNumber, takerNumber]));
-    return messages.map((each) => encodeSigned(each, orders));
+    return messages.map((each) => ({ partition: each.partition, ...encodeSigned(each, orders) }));
   };
 }
 

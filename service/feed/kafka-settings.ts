@@ -40,7 +40,8 @@ export const KAFKA_DETAILS = [
 /** What is wrong with the settings together. */
 export function kafkaProblems(settings: KafkaSettings, isGiven: (name: string) => boolean): string[] {
   const {
-    kafkaBrokers, kafkaTopic, kafkaTopicV2, kafkaSsl, kafkaUsername, kafkaPassword, kafkaPasswordFile, kafkaMechanism, kafkaReplication, kafkaMinInsync,
+    kafkaBrokers, kafkaTopic, kafkaTopicV2, kafkaSsl, kafkaUsername, kafkaPassword, kafkaPasswordFile, kafkaMechanism, kafkaReplication,
+    kafkaMinInsync,
   } = settings;
   if (kafkaBrokers.length === 0) return KAFKA_DETAILS.filter(isGiven).map((name) => `${name}: has no effect without KAFKA_BROKERS: unset it, or set KAFKA_BROKERS`);
   const problems: string[] = [];

@@ -1,4 +1,4 @@
-/** The feed role: publishes the fill feed in its Kafka topics. Of several processes one publishes each. Without KAFKA_BROKERS it has nothing to do. */
+/** The feed role: publishes the fill feed in its Kafka topics. Of several processes one publishes. Without KAFKA_BROKERS it has nothing to do. */
 import { runPublisher, type Publisher, type PublisherOptions } from '../../command/feed/kafka/run-publisher.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
 import { encodeMessages } from '../../command/feed/messages.js';
@@ -30,7 +30,8 @@ export const feed: Role = {
     const { kafkaReplication: replication, kafkaMinInsync: minInsync } = config;
     // Each follows the log by itself, so that what stops one topic does not stop the other.
     const published = encoders(parts).map(([topic, encode]): Published => ({ topic, publisher: runPublisher({
-      open, topic: { topic, replication, minInsync }, encode, url: urls.outbox, logFeed: createLogFeed(log), log, signal: stopping.signal, report: reportTo(logger),
+      open, topic: { topic, replication, minInsync }, encode, url: urls.outbox, logFeed: createLogFeed(log), log, signal: stopping.signal,
+      report: reportTo(logger),
     }) }));
     const healths = () => published.map((each) => healthOf(each, parts));
     return {

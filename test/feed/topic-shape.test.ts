@@ -12,7 +12,12 @@ const OPTIONS = {
 };
 const ALTER = 'kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name fills --add-config';
 
-function shape({ partitions = 8, replication = 3, ...options }: { partitions?: number; replication?: number } & Record<string, unknown> = {}): TopicShape {
+const REASSIGN = 'kafka-reassign-partitions.sh --bootstrap-server BROKER --execute --reassignment-json-file FILE, with 3 brokers per partition in FILE; '
+  + 'or set KAFKA_REPLICATION';
+
+type Changed = { readonly partitions?: number; readonly replication?: number } & Record<string, unknown>;
+
+function shape({ partitions = 8, replication = 3, ...options }: Changed = {}): TopicShape {
   return { partitions, replication, options: new Map(Object.entries({ ...OPTIONS, ...options as Record<string, string> })) };
 }
 
@@ -32,8 +37,7 @@ describe('the shape of a Kafka topic', () => {
     ['one copy in step', { 'min.insync.replicas': '1' }, `has min.insync.replicas=1, not 2 or more: ${ALTER} min.insync.replicas=2`, false],
     ['unclean elections', { 'unclean.leader.election.enable': 'true' },
       `has unclean.leader.election.enable=true, not false: ${ALTER} unclean.leader.election.enable=false`, false],
-    ['too few copies', { replication: 1 }, 'has 1 replicas, not 3 or more: kafka-reassign-partitions.sh --bootstrap-server BROKER --execute '
-      + '--reassignment-json-file FILE, with 3 brokers per partition in FILE; or set KAFKA_REPLICATION', false],
+    ['too few copies', { replication: 1 }, `has 1 replicas, not 3 or more: ${REASSIGN}`, false],
   ] as const) {
     it(`differs by ${what}, and says what mends it`, () => { deepEqual(differences(TOPIC, shape(changed)), [{ text, tearsSequences }]); });
   }
@@ -50,7 +54,8 @@ describe('the watch over a Kafka topic', () => {
       describeConfigs() {
         found.looks++;
         if (found.options === undefined) return Promise.reject(Object.assign(new Error('no'), { type: 'TOPIC_AUTHORIZATION_FAILED' }));
-        return Promise.resolve({ resources: [{ configEntries: Object.entries(found.options).map(([configName, configValue]) => ({ configName, configValue })) }] });
+        const configEntries = Object.entries(found.options).map(([configName, configValue]) => ({ configName, configValue }));
+        return Promise.resolve({ resources: [{ configEntries }] });
       },
     } as unknown as Admin;
     const told: string[] = [];

@@ -39,7 +39,8 @@ describe('kafka: the publisher', () => {
     const stopping = new AbortController();
     const told: string[] = [];
     const publisher = runPublisher({
-      open: () => clientTo({ brokers: [broker.address] }), url: database.url, topic, encode: encodeMessages, lookMs, log, logFeed: createLogFeed(log), signal: stopping.signal,
+      open: () => clientTo({ brokers: [broker.address] }), url: database.url, topic, encode: encodeMessages, lookMs, log, logFeed: createLogFeed(log),
+      signal: stopping.signal,
       report: (level, text) => { told.push(`${level}: ${text}`); }, standByMs: 50, backoff: { firstMs: 50, longestMs: 200 },
     });
     publisher.done.catch(() => undefined);
@@ -154,7 +155,7 @@ describe('kafka: the publisher', () => {
     await client.administer((admin) => admin.createTopics({ topics: [
       { topic: few, numPartitions: 4 }, { topic: compacted, numPartitions: 8, configEntries: [{ name: 'cleanup.policy', value: 'compact' }] },
     ] }));
-    await assert.rejects(ensureTopic(client, { ...scene.topic, topic: few }), /^TopicRefused: the Kafka topic .* has 4 partitions, not 8: kafka-topics.sh /);
+    await assert.rejects(ensureTopic(client, { ...scene.topic, topic: few }), /^TopicRefused: .* has 4 partitions, not 8: kafka-topics.sh /);
     await assert.rejects(ensureTopic(client, { ...scene.topic, topic: compacted }), /has cleanup.policy=compact, not delete: kafka-configs.sh /);
     await assert.rejects(ensureTopic(client, { topic: newTopic(), replication: 3, minInsync: 2 }),
       /cannot have 3 copies on 1 broker: start more, or set KAFKA_REPLICATION$/);

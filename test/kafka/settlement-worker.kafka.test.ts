@@ -1,4 +1,4 @@
-/** The documented settlement worker: it settles the fills of an exchange without the role settlement, with Kafka and the chain alone, and is killed. */
+/** The documented settlement worker: it settles the fills of an exchange that has no role settlement, with Kafka and the chain alone. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -69,7 +69,8 @@ describe('kafka: the example settlement worker', function () {
 
   const order = { outcome: 0, price: 500_000 };
   const sell = (size: number) => exchange.place(bob, { ...order, marketId: market.marketId, side: 1, size: size * ONE });
-  const buy = (size: number, wallet = alice, changes = {}) => exchange.place(wallet, { ...order, marketId: market.marketId, side: 0, size: size * ONE }, changes);
+  const buy = (size: number, wallet = alice, changes = {}) => (
+    exchange.place(wallet, { ...order, marketId: market.marketId, side: 0, size: size * ONE }, changes));
 
   it('settles every fill once, in order, with signed orders and permits from Kafka, killed in between', async () => {
     await sell(20);
@@ -100,9 +101,10 @@ describe('kafka: the example settlement worker', function () {
     const topic = newTopic();
     const client = clientTo({ brokers: [broker.address] });
     await ensureTopic(client, { topic, replication: 1, minInsync: 1 });
-    const records = await contentOf(client, topics[1]);
-    await client.send(topic, records.flatMap(({ partition, value, headers }) => (
-      change({ partition, key: null, value, headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, String(text)])) }) ?? [])));
+    const textsOf = (headers: TopicRecord['headers']) => Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, String(text)]));
+    const content = await contentOf(client, topics[1]);
+    const records = content.map(({ partition, value, headers }) => ({ partition, key: null, value, headers: textsOf(headers) }));
+    await client.send(topic, records.flatMap((record) => change(record) ?? []));
     await client.close();
     return { KAFKA_TOPIC: topic, GROUP: topic, FILE: join(directory, `${topic}.ndjson`) };
   }
@@ -118,7 +120,8 @@ describe('kafka: the example settlement worker', function () {
     const unsigned = await copy((record) => {
       if (!isFill(record)) return record;
       const message = JSON.parse(record.value.toString()) as SignedFillMatched;
-      return { ...record, value: Buffer.from(JSON.stringify({ ...message, takerOrder: { ...message.takerOrder, signature: message.makerOrder.signature } })) };
+      const takerOrder = { ...message.takerOrder, signature: message.makerOrder.signature };
+      return { ...record, value: Buffer.from(JSON.stringify({ ...message, takerOrder })) };
     });
     const late = await copy((record) => Number(record.headers['position']) >= position ? record : undefined);
     for (const [settings, why] of [

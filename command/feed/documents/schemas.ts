@@ -37,7 +37,8 @@ export function schemaFile(name: MessageName): string {
 
 /** A message's schema without `$schema` and `$id`. */
 export function plainSchema(name: MessageName): Json {
-  const { description, ...rest } = JSON.parse(JSON.stringify(publishedMessages[name]), (_key, value: unknown) => withEnum(withPattern(value))) as Json;
+  const schema = JSON.stringify(publishedMessages[name]);
+  const { description, ...rest } = JSON.parse(schema, (_key, value: unknown) => withEnum(withPattern(value))) as Json;
   return { title: titleOf(name), description, ...rest };
 }
 

@@ -4,7 +4,7 @@ import { decodeOutcome } from '../../../engine/records/codec.js';
 import { backoffMs, orAborted, pause, retrying, within, type Backoff } from '../../../engine/waiting.js';
 import type { Report } from '../../chain/report.js';
 import { ForeignFeed, type FillFeed } from '../fill-feed.js';
-import type { EncodedMessage, MarketOpened, SequencedMessage } from '../messages.js';
+import type { AddressedMessage, MarketOpened, SequencedMessage } from '../messages.js';
 import { least, partitionsAfter, type FeedBatch, type FeedPosition, type PartitionPosition } from '../sequence.js';
 import type { KafkaClient, OutgoingRecord } from './client.js';
 import { ensureTopic, TopicRefused } from './topic.js';
@@ -38,7 +38,7 @@ export interface PublishOptions {
   readonly client: KafkaClient;
   readonly topic: TopicOptions;
   /** The messages as the topic has them, in the same order. Throws LogUnavailable. */
-  readonly encode: (messages: readonly SequencedMessage[]) => Promise<readonly EncodedMessage[]>;
+  readonly encode: (messages: readonly SequencedMessage[]) => Promise<readonly AddressedMessage[]>;
   readonly checkpoints: Checkpoints;
   /** The feed from the log. */
   readonly logFeed: FillFeed;
@@ -112,8 +112,7 @@ function openedIn(messages: readonly SequencedMessage[]): MarketOpened[] {
 /** Resolves when the brokers have the messages. Throws the signal's reason, TopicRefused, and what `encode` throws. */
 async function send({ client, topic, encode, report, signal }: PublishOptions, messages: readonly SequencedMessage[]): Promise<void> {
   if (messages.length === 0) return;
-  const encoded = await orAborted(encode(messages), signal);
-  const records = messages.map(({ partition }, index) => ({ partition, ...encoded[index]! }));
+  const records = await orAborted(encode(messages), signal);
   for (let failures = 1; ; failures++) {
     try {
       await orAborted(sendWhere({ client, topic, report }, records), signal);

@@ -1,6 +1,6 @@
 /** What a topic of the fill feed is like, and how that differs from what the feed promises, with the command that mends each difference. */
-import type { Admin } from 'kafkajs';
 import { PARTITIONS } from '../messages.js';
+import type { Admin } from './client.js';
 
 /** The names that the published documents give the topics. Operators may choose others. */
 export const TOPIC_NAME = 'fills.v1';

@@ -41,7 +41,9 @@ export async function ensureTopic(client: KafkaClient, options: TopicOptions, lo
     const topics = [{ topic, numPartitions: PARTITIONS, replicationFactor: replication, configEntries }];
     // False where somebody was faster: most likely a try before, whose answer was lost. kafkajs' own wait for leaders ends with an error when the
     // broker that it asks has not heard of the topic yet.
-    await admin.createTopics({ topics, waitForLeaders: false }).catch((error: unknown) => { throw isUnauthorized(error) ? new TopicRefused(topic, NO_RIGHT) : error; });
+    await admin.createTopics({ topics, waitForLeaders: false }).catch((error: unknown) => {
+      throw isUnauthorized(error) ? new TopicRefused(topic, NO_RIGHT) : error;
+    });
     for (let look = 0; look < LOOKS; look++) {
       if ((await admin.listTopics()).includes(topic)) return true;
       await pause(lookMs);
