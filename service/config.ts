@@ -1,5 +1,5 @@
 /** The settings: one table with the name, parser, default and description of each. No other module reads the environment. */
-import { TOPIC_NAME } from '../command/feed/kafka/topic.js';
+import { SIGNED_TOPIC_NAME, TOPIC_NAME } from '../command/feed/kafka/topic-shape.js';
 import { SOURCE_NAMES, checkNames, isAsset, type SourceName } from '../command/prices/observation.js';
 import { PUBLIC_URLS } from '../command/prices/source-urls.js';
 import { KAFKA_DETAILS, broker, kafkaName, kafkaProblems } from './feed/kafka-settings.js';
@@ -75,6 +75,8 @@ const settings = {
   KAFKA_BROKERS: setting<readonly string[]>(list(broker), [],
     'Some brokers of the Kafka cluster that carries the fill feed, as host:port, separated by commas or spaces; without any, settlement follows the log.', { shown: '(none)' }),
   KAFKA_TOPIC: setting(kafkaName, TOPIC_NAME, 'Topic of the fill feed, which the feed role makes where it is missing.'),
+  KAFKA_TOPIC_V2: setting(kafkaName, SIGNED_TOPIC_NAME,
+    'Topic of the fill feed with the signed orders of each fill, which the feed role makes where it is missing; none: it is not published.'),
   KAFKA_GROUP: setting(kafkaName, 'settlement', 'Consumer group of the settlement role.'),
   KAFKA_SSL_CA: setting(text(1_000), '', 'File with the certificates that the brokers\' are checked by, in PEM; empty: the usual ones.', { shown: '(those of Node)' }),
   KAFKA_SSL: setting(flag, (above) => above['kafkaSslCa'] !== '', 'Whether the brokers are reached by TLS.', { shown: 'false (true with KAFKA_SSL_CA)' }),
@@ -82,9 +84,9 @@ const settings = {
   KAFKA_PASSWORD: setting(text(1_000), '', 'The user\'s password.', { shown: '(none)', secret: true }),
   KAFKA_PASSWORD_FILE: setting(text(1_000), '', 'File with the password, in place of KAFKA_PASSWORD.', { shown: '(none)' }),
   KAFKA_MECHANISM: setting(oneOf('scram-sha-512', 'scram-sha-256', 'plain'), 'scram-sha-512', 'How the password is shown to the brokers.'),
-  KAFKA_REPLICATION: setting(integer(1, 100), 3, 'How many brokers have a copy of the topic, when the feed role makes it.'),
+  KAFKA_REPLICATION: setting(integer(1, 100), 3, 'How many brokers have a copy of each topic: the feed role makes topics so, and raises an alarm while one has fewer.'),
   KAFKA_MIN_INSYNC: setting(integer(1, 100), (above) => Math.max(1, above['kafkaReplication'] as number - 1),
-    'How many of them must have a message before it counts as published, when the feed role makes the topic.', { shown: 'one less than KAFKA_REPLICATION, at least 1' }),
+    'How many of them must have a message before it counts as published; as with KAFKA_REPLICATION.', { shown: 'one less than KAFKA_REPLICATION, at least 1' }),
   PROCESSES: setting(processesOf, ROLE_NAMES.map((name) => [name]),
     'For npm run start:roles: the processes. Each is one role, or several joined by +. Name a process twice to run two of it.', { shown: ROLE_NAMES.join(' ') }),
   LOG_LEVEL: setting(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'Least serious level of log lines to write; debug writes one line per request.'),

@@ -61,7 +61,7 @@ export function createMetrics(): Metrics {
 }
 
 /** All labels that figures may have: prom-client requires them before the first value. */
-const LABELS = ['projection', 'chain', 'key', 'backend', 'role', 'database', 'directory', 'source', 'asset', 'reason'];
+const LABELS = ['projection', 'chain', 'key', 'backend', 'role', 'database', 'directory', 'source', 'asset', 'reason', 'topic'];
 
 function register(registry: Registry, { name, help, read }: Figure): void {
   new Gauge({

@@ -60,6 +60,11 @@ export interface SequencedMessage {
   readonly digest: string;
 }
 
+/** What of a message says where it goes, whatever its version. */
+interface Encodable extends Pick<SequencedMessage, 'partition' | 'seq' | 'digest'> {
+  readonly message: Pick<FeedMessage, 'type' | 'position' | 'at'> & { readonly v: number; readonly marketId?: string; readonly fill?: number };
+}
+
 /** A message as a transport of bytes carries it. */
 export interface EncodedMessage {
   /** The market id; null for a message about a chain. */
@@ -67,6 +72,9 @@ export interface EncodedMessage {
   readonly value: Buffer;
   readonly headers: Readonly<Record<string, string>>;
 }
+
+/** Such a message with its partition. */
+export type AddressedMessage = EncodedMessage & Pick<SequencedMessage, 'partition'>;
 
 /** A message as it comes back from such a transport. */
 export interface ReceivedMessage {
@@ -84,18 +92,23 @@ const messageShapes = shapes(messageSchemas, {});
 
 /**
  * The message's bytes and headers: `event-id` (the same for every copy of the message), `seq`, `position`, `digest`, `schema` (type and
- * version), and `fill` for a message about one. Throws MalformedRecord.
+ * version), and `fill` for a message about one. `table` has the shapes of the topic. Throws MalformedRecord.
  */
-export function encodeMessage({ partition, seq, message, digest }: SequencedMessage): EncodedMessage {
-  parseShape(messageShapes, message.type, message);
+export function encodeMessage({ partition, seq, message, digest }: Encodable, table = messageShapes): EncodedMessage {
+  parseShape(table, message.type, message);
   return {
-    key: 'marketId' in message ? message.marketId : null,
+    key: message.marketId ?? null,
     value: Buffer.from(JSON.stringify(message)),
     headers: {
       'event-id': eventId({ partition, seq, digest }), 'seq': String(seq), 'position': String(message.position), digest, 'schema': `${message.type}/${message.v}`,
-      ...'fill' in message ? { fill: String(message.fill) } : {},
+      ...message.fill === undefined ? {} : { fill: String(message.fill) },
     },
   };
+}
+
+/** The messages as `fills.v1` has them. */
+export function encodeMessages(messages: readonly SequencedMessage[]): Promise<readonly AddressedMessage[]> {
+  return Promise.resolve(messages.map((each) => ({ partition: each.partition, ...encodeMessage(each) })));
 }
 
 /** The message in the bytes and headers. Throws MalformedRecord: this program cannot use the message, and must not skip it either. */

@@ -8,10 +8,10 @@ import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
 import { backoffMs, orAborted, pause } from '../../engine/waiting.js';
 import type { Chain } from '../chain/chain.js';
 import { errorText, type Report } from '../chain/report.js';
+import { NoSuchOrder, createSignedOrders } from '../feed/signed-orders.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
 import { BATCH_LIMITS, composeBatch, limitsWithin, type BatchLimits } from './batch.js';
 import { encodeSettleBatch } from './settle-calldata.js';
-import { NoSuchOrder, createSettledOrders } from './settled-orders.js';
 import { QUEUE_RULES, SettlementQueue, type FoundRequest, type Passed, type QueueRules, type QueueStatus } from './settlement-queue.js';
 import { readNote, type SettlementNote } from './submission.js';
 import { tellOf } from './tell.js';
@@ -331,7 +331,7 @@ type BatchParts = Pick<SettlementOptions, 'chain' | 'view' | 'log' | 'now' | 'ne
 
 /** Makes transactions of fills, and remembers which permits are already on the chain. */
 function createBatches({ chain, view, log, now, newId, checkOrder, limits = BATCH_LIMITS }: BatchParts) {
-  const settledOrders = createSettledOrders(log);
+  const signedOrders = createSignedOrders(log);
   const used = new Set<number>();
   let checked = false;
   const check = (orders: Iterable<PlaceOrder>): void => {
@@ -344,7 +344,7 @@ function createBatches({ chain, view, log, now, newId, checkOrder, limits = BATC
   return {
     /** A request for as many of the fills as fit. Throws LogUnavailable, NoSuchOrder, and what `checkOrder` throws. */
     async prepare(due: readonly UnsettledFill[], blockGasLimit: bigint | undefined): Promise<LaneRequest & { readonly note: SettlementNote }> {
-      const orders = await settledOrders.read(new Set(due.flatMap(({ buyNumber, sellNumber }) => [buyNumber, sellNumber])));
+      const orders = await signedOrders.read(new Set(due.flatMap(({ buyNumber, sellNumber }) => [buyNumber, sellNumber])));
       check(orders.values());
       const { fills, permits, gasLimit, content } = composeBatch({
         fills: due, orders, nowS: Math.floor(now() / 1_000), permitUsed: (number) => used.has(number),

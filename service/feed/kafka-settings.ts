@@ -14,9 +14,14 @@ export const kafkaName: Parse<string> = (value) => {
   return value;
 };
 
+/** In place of a topic's name: there is none. */
+export const NO_TOPIC = 'none';
+
 /** The settings about Kafka as far as they depend on each other. */
 export interface KafkaSettings {
   readonly kafkaBrokers: readonly string[];
+  readonly kafkaTopic: string;
+  readonly kafkaTopicV2: string;
   readonly kafkaSsl: boolean;
   readonly kafkaUsername: string;
   readonly kafkaPassword: string;
@@ -28,13 +33,16 @@ export interface KafkaSettings {
 
 /** Those that count only with KAFKA_BROKERS. */
 export const KAFKA_DETAILS = [
-  'KAFKA_TOPIC', 'KAFKA_GROUP', 'KAFKA_SSL_CA', 'KAFKA_SSL', 'KAFKA_USERNAME', 'KAFKA_PASSWORD', 'KAFKA_PASSWORD_FILE', 'KAFKA_MECHANISM', 'KAFKA_REPLICATION',
+  'KAFKA_TOPIC', 'KAFKA_TOPIC_V2', 'KAFKA_GROUP', 'KAFKA_SSL_CA', 'KAFKA_SSL', 'KAFKA_USERNAME', 'KAFKA_PASSWORD', 'KAFKA_PASSWORD_FILE', 'KAFKA_MECHANISM', 'KAFKA_REPLICATION',
   'KAFKA_MIN_INSYNC',
 ] as const;
 
 /** What is wrong with the settings together. */
 export function kafkaProblems(settings: KafkaSettings, isGiven: (name: string) => boolean): string[] {
-  const { kafkaBrokers, kafkaSsl, kafkaUsername, kafkaPassword, kafkaPasswordFile, kafkaMechanism, kafkaReplication, kafkaMinInsync } = settings;
+  const {
+    kafkaBrokers, kafkaTopic, kafkaTopicV2, kafkaSsl, kafkaUsername, kafkaPassword, kafkaPasswordFile, kafkaMechanism, kafkaReplication,
+    kafkaMinInsync,
+  } = settings;
   if (kafkaBrokers.length === 0) return KAFKA_DETAILS.filter(isGiven).map((name) => `${name}: has no effect without KAFKA_BROKERS: unset it, or set KAFKA_BROKERS`);
   const problems: string[] = [];
   const hasPassword = kafkaPassword !== '' || kafkaPasswordFile !== '';
@@ -44,6 +52,8 @@ export function kafkaProblems(settings: KafkaSettings, isGiven: (name: string) =
   if (kafkaUsername !== '' && kafkaMechanism === 'plain' && !kafkaSsl && !kafkaBrokers.every((each) => isLoopback(each.replace(/:\d+$/, '')))) {
     problems.push('KAFKA_MECHANISM: plain shows the password to the network without KAFKA_SSL');
   }
+  if (kafkaTopic === kafkaTopicV2) problems.push('KAFKA_TOPIC_V2: expected another topic than KAFKA_TOPIC: each version has numbers of its own');
+  if (kafkaTopic === NO_TOPIC) problems.push('KAFKA_TOPIC: expected the name of a topic; only KAFKA_TOPIC_V2 may be none');
   if (kafkaMinInsync > kafkaReplication) problems.push(`KAFKA_MIN_INSYNC: expected at most KAFKA_REPLICATION, ${kafkaReplication}, not "${kafkaMinInsync}"`);
   return problems;
 }

@@ -69,7 +69,7 @@ export interface IntakeHealth {
   readonly kafkaTrouble: string | null;
 }
 
-/** The fill feed in Kafka, at a process that may publish it. */
+/** The fill feed in a Kafka topic, at a process that may publish it. */
 export interface FeedHealth {
   readonly topic: string;
   /** Another process publishes. */
@@ -80,6 +80,8 @@ export interface FeedHealth {
   readonly lag: number | null;
   /** Why nothing can be published; null when it can. */
   readonly trouble: string | null;
+  /** What of the topic is not as the feed promises, with what mends it; null when nothing is known to be. */
+  readonly topicTrouble: string | null;
 }
 
 /** A lane: the transactions of one key on one chain. */

@@ -1,12 +1,13 @@
 /** The fill feed by Kafka and straight from the log: throughput beside the bare clients, and the delay from an outcome to the settlement's table. */
 import pg from 'pg';
 import { createKafkaFeed } from '../../command/feed/kafka/kafka-feed.js';
-import { SEND_MESSAGES, publish } from '../../command/feed/kafka/publisher.js';
+import { SEND_MESSAGES, publish, type PublishOptions } from '../../command/feed/kafka/publisher.js';
 import { ensureTopic } from '../../command/feed/kafka/topic.js';
-import { runPublisher } from '../../command/feed/kafka/run-publisher.js';
+import { runPublisher, type Publisher } from '../../command/feed/kafka/run-publisher.js';
 import type { FillFeed } from '../../command/feed/fill-feed.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
-import { encodeMessage } from '../../command/feed/messages.js';
+import { encodeMessage, encodeMessages } from '../../command/feed/messages.js';
+import { createSignedEncoder } from '../../command/feed/signed-fills.js';
 import { FEED_START, createSequencer, least, partitionsAfter } from '../../command/feed/sequence.js';
 import { runIntake, type Intake } from '../../command/settlement/intake/intake.js';
 import { openStore } from '../../command/settlement/intake/store.js';
@@ -36,6 +37,8 @@ interface Scene {
 
 const silent = (): void => undefined;
 
+const described = (topic: string) => ({ topic, replication: 1, minInsync: 1 });
+
 /** `url` names a Postgres database of its own, with fsync on. */
 export async function feedBench(url: string): Promise<BenchLine[]> {
   const broker = await startBroker();
@@ -43,6 +46,7 @@ export async function feedBench(url: string): Promise<BenchLine[]> {
   const client = clientTo({ brokers: [broker.address] });
   try {
     const history = feedHistory(17, BEHIND + 2 * PACED);
+    await appendAll(log, 'commands', history.commands);
     await appendAll(log, 'outcomes', history.records.slice(0, BEHIND));
     const scene = { url, log, history, broker, client };
     return [...await throughput(scene), ...await delays(scene)];
@@ -56,21 +60,22 @@ export async function feedBench(url: string): Promise<BenchLine[]> {
 async function throughput({ log, history, broker, client }: Scene): Promise<BenchLine[]> {
   const sequencer = createSequencer(FEED_START);
   const messages = history.outcomes.slice(0, BEHIND).flatMap((outcome) => sequencer.take(outcome));
-  const [topic, bare] = [newTopic(), newTopic()];
+  const [topic, signed, bare] = [newTopic(), newTopic(), newTopic()];
   const logFeed = createLogFeed(log);
-  const described = { topic, replication: 1, minInsync: 1 };
   const records = messages.map((message) => ({ partition: message.partition, ...encodeMessage(message) }));
-  // The client's producer and both topics are there before anything is measured.
+  // The client's producer and all topics are there before anything is measured.
   await client.administer((admin) => admin.createTopics({ topics: [{ topic: bare, numPartitions: 8 }] }));
-  await ensureTopic(client, described);
+  for (const each of [topic, signed]) await ensureTopic(client, described(each));
   await client.send(bare, records.slice(0, 1));
-  const published = await perSecond(messages.length, async () => {
+  const publishedBy = (to: string, encode: PublishOptions['encode']) => perSecond(messages.length, async () => {
     const done = new AbortController();
     await publish({
-      client, topic: described, checkpoints: memoryCheckpoints(), logFeed, log, report: silent, signal: done.signal,
+      client, topic: described(to), encode, checkpoints: memoryCheckpoints(), logFeed, log, report: silent, signal: done.signal,
       progress: ({ position }) => { if (position >= BEHIND) done.abort(); },
     }).catch((error: unknown) => { if (!done.signal.aborted) throw error; });
   });
+  const published = await publishedBy(topic, encodeMessages);
+  const publishedSigned = await publishedBy(signed, createSignedEncoder(log));
   const sent = await perSecond(messages.length, async () => {
     for (let from = 0; from < records.length; from += SEND_MESSAGES) await client.send(bare, records.slice(from, from + SEND_MESSAGES));
   });
@@ -82,6 +87,7 @@ async function throughput({ log, history, broker, client }: Scene): Promise<Benc
   const pages = await perSecond(BEHIND, async () => { for (let from = 0; from < BEHIND;) from += (await log.read('outcomes', from, 5_000)).length; });
   return [
     { name: 'published in Kafka, from the log', figure: published, unit: 'messages/s', peer: { name: 'the same messages by the bare client', figure: sent }, target: { ratioAtLeast: 0.5 } },
+    { name: 'published with the signed orders', figure: publishedSigned, unit: 'messages/s', peer: { name: 'published without them', figure: published }, target: { ratioAtLeast: 0.3 } },
     { name: 'followed by Kafka', figure: byKafka, unit: 'messages/s', peer: { name: 'the bare client', figure: read }, target: { ratioAtLeast: 0.25 } },
     { name: 'followed from the log', figure: byLog, unit: 'outcomes/s', peer: { name: 'reading the outcomes alone', figure: pages }, target: { ratioAtLeast: 0.3 } },
   ];
@@ -125,12 +131,14 @@ async function delays(scene: Scene): Promise<BenchLine[]> {
   const topic = newTopic();
   const stop = new AbortController();
   const open = () => clientTo({ brokers: [broker.address] });
-  const publisher = runPublisher({
-    open, topic: { topic, replication: 1, minInsync: 1 }, url: scene.url, logFeed, log, report: silent, signal: stop.signal,
-  });
+  // Both topics at once, as the role feed has them.
+  const publishers = ([[topic, encodeMessages], [newTopic(), createSignedEncoder(log)]] as const).map(([name, encode]) => runPublisher({
+    open, topic: described(name), encode, url: scene.url, logFeed, log, report: silent, signal: stop.signal,
+  }));
+  await Promise.all(publishers.map((publisher) => reaches(publisher, BEHIND + PACED)));
   const byKafka = await delay(scene, createKafkaFeed({ open, topic, group: topic, logFeed, log, report: silent }), BEHIND + PACED);
   stop.abort(new Error('the bench is over'));
-  await publisher.done;
+  await Promise.all(publishers.map(({ done }) => done));
   return (['p50', 'p99'] as const).flatMap((percentile): BenchLine[] => {
     const [figure, floor] = [byKafka.summary()[percentile], byLog.summary()[percentile]];
     return [
@@ -172,8 +180,8 @@ async function delay({ url, log, history }: Scene, feed: FillFeed, from: number)
   return latencies;
 }
 
-async function reaches(intake: Intake, position: number): Promise<void> {
-  while ((intake.status().position ?? 0) < position) await Promise.race([new Promise((resolve) => setTimeout(resolve, 20)), intake.done]);
+async function reaches(follower: Pick<Intake | Publisher, 'status' | 'done'>, position: number): Promise<void> {
+  while ((follower.status().position ?? 0) < position) await Promise.race([new Promise((resolve) => setTimeout(resolve, 20)), follower.done]);
 }
 
 async function emptyIntake(url: string): Promise<void> {

@@ -4,14 +4,17 @@ import { hash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { asyncapiDocument } from '../../command/feed/documents/asyncapi.js';
-import { examples } from '../../command/feed/documents/examples.js';
-import { MESSAGE_TYPES, publishedSchema } from '../../command/feed/documents/schemas.js';
+import { encodedExample, exampleOrders, examples } from '../../command/feed/documents/examples.js';
+import { MESSAGE_NAMES, MESSAGE_TYPES, SIGNED_NAMES, publishedSchema, schemaFile } from '../../command/feed/documents/schemas.js';
 import { FOLDER, publishedFiles } from '../../command/feed/documents/write.js';
 import { decodeMessage, encodeMessage, type SequencedMessage } from '../../command/feed/messages.js';
 import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
+import { createSignedEncoder, type SignedFillMatched } from '../../command/feed/signed-fills.js';
+import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { asyncapiFaults } from '../support/asyncapi.js';
-import { documentedMessages } from '../support/documented-history.js';
+import { documentedMessages, documentedOrders } from '../support/documented-history.js';
 import { feedHistory } from '../support/feed-history.js';
+import { appendAll } from '../support/log-records.js';
 
 type Json = Record<string, unknown>;
 
@@ -23,12 +26,13 @@ const SHAPES: Readonly<Record<string, string>> = {
   'ChainAdvanced.v1.schema.json': '8d0798757d85350d72972f2a3c4cee6be7bacd2753945a3fe8a4c93e0fab8df6',
   'FillFailed.v1.schema.json': '75364954dff7b9f08662a5dbbc82161973837247aa3777425eb6cc77e345f102',
   'FillMatched.v1.schema.json': '85238fe486e2b377c8817d42adb7f31025ce059d2e00aab8141e52b83055cbc8',
+  'FillMatched.v2.schema.json': '6f454389dad58e01c2c71646683c9eecf9225ff20a897e06e6d9e22853e2b3b8',
   'FillSettled.v1.schema.json': '56a539eb8084151c979ee960ef4980e302b3374275e3b4c45344b878a4cb0267',
   'MarketOpened.v1.schema.json': 'f1a2f58687ff322101f1e5e111a5fbb7c5bbe78a9b39a180aafcb4b55e856116',
 };
 
 interface AsyncapiDocument {
-  readonly channels: { readonly fills: { readonly messages: Json } };
+  readonly channels: Readonly<Record<'fills' | 'signedFills', { readonly messages: Json }>>;
   readonly components: {
     readonly messages: Readonly<Record<string, {
       readonly headers: { readonly properties: Json };
@@ -64,11 +68,15 @@ describe('the fill feed\'s documents', () => {
   });
 
   it('describe every message and every field', () => {
-    for (const type of MESSAGE_TYPES) {
-      const { title, description, properties, $id } = publishedSchema(type) as { [name: string]: unknown; properties: Record<string, Json> };
-      assert.equal(title, `${type}, version 1`);
-      assert.equal($id, `urn:prediction-exchange:fill-feed:${type}:1`);
-      for (const text of [description, ...Object.values(properties).map((field) => field['description'])]) assert.match(String(text), /^[A-Z`].+\.$/s, type);
+    for (const name of MESSAGE_NAMES) {
+      const { title, description, properties, $id } = publishedSchema(name) as { [name: string]: unknown; properties: Record<string, Json> };
+      const [, type = '', version = ''] = /^(\w+)\.v(\d)\.schema\.json$/.exec(schemaFile(name)) ?? [];
+      assert.equal(title, `${type}, version ${version}`);
+      assert.equal($id, `urn:prediction-exchange:fill-feed:${type}:${version}`);
+      const orders = [properties['makerOrder'], properties['takerOrder']].flatMap((order) => Object.values(order?.['properties'] ?? {}) as Json[]);
+      for (const text of [description, ...[...Object.values(properties), ...orders].map((field) => field['description'])]) {
+        assert.match(String(text), /^[0-9A-Z`].+\.$/s, name);
+      }
     }
   });
 
@@ -84,6 +92,24 @@ describe('the fill feed\'s documents', () => {
     }
   });
 
+  it('have a schema by which a strict validator takes every fill with its signed orders, and no other', async () => {
+    const ajv = new Ajv({ strict: true });
+    const validate = ajv.compile(JSON.parse(committed('FillMatched.v2.schema.json')) as object);
+    const { commands, outcomes } = feedHistory(2, 1_000);
+    const log = createMemoryLog();
+    await appendAll(log, 'commands', commands);
+    const sequencer = createSequencer(FEED_START);
+    const fills = outcomes.flatMap((outcome) => sequencer.take(outcome)).filter(({ message }) => message.type === 'FillMatched');
+    for (const { value } of await createSignedEncoder(log)(fills)) {
+      const message = JSON.parse(value.toString()) as SignedFillMatched;
+      assert.ok(validate(message), ajv.errorsText(validate.errors));
+      const { makerOrder } = message;
+      for (const wrong of [{ v: 1 }, { takerOrder: undefined }, { makerOrder: { ...makerOrder, more: 1 } }, { makerOrder: { ...makerOrder, signature: '0x' } }]) {
+        assert.ok(!validate({ ...message, ...wrong }), JSON.stringify(wrong));
+      }
+    }
+  });
+
   it('have examples that are messages of a real history', () => {
     const documented = documentedMessages();
     for (const type of MESSAGE_TYPES) {
@@ -92,6 +118,7 @@ describe('the fill feed\'s documents', () => {
       const { value, headers } = encodeMessage(example);
       assert.deepEqual(decodeMessage({ partition: example.partition, value, headers }), example);
     }
+    assert.deepEqual(exampleOrders, new Map(documentedOrders().filter(([number]) => exampleOrders.has(number))));
   });
 });
 
@@ -99,13 +126,13 @@ describe('the fill feed\'s page', () => {
   it('shows every message as it comes', () => {
     const page = readFileSync(new URL('docs/events.md', root), 'utf8');
     const shown = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => JSON.parse(text) as Json);
-    assert.deepEqual(shown, MESSAGE_TYPES.map((type) => {
-      const { key, headers, value } = encodeMessage(examples[type]);
-      return { partition: examples[type].partition, key, headers, value: JSON.parse(value.toString()) as Json };
+    assert.deepEqual(shown, MESSAGE_NAMES.map((name) => {
+      const { partition, key, headers, value } = encodedExample(name);
+      return { partition, key, headers, value: JSON.parse(value.toString()) as Json };
     }));
   });
 
-  it('has an example of fifty lines', () => { assert.equal(committed('consumer.mjs').split('\n').length - 1, 50); });
+  it('has an example of seventy lines', () => { assert.ok(committed('consumer.mjs').split('\n').length - 1 <= 70); });
 });
 
 describe('the fill feed\'s AsyncAPI document', () => {
@@ -140,12 +167,13 @@ describe('the fill feed\'s AsyncAPI document', () => {
 
   it('has every message in its channel, with the committed schema and an example', () => {
     assert.deepEqual(Object.keys(document.channels.fills.messages), MESSAGE_TYPES);
-    for (const type of MESSAGE_TYPES) {
-      const schema = JSON.parse(committed(`${type}.v1.schema.json`)) as Json;
-      assert.deepEqual({ $schema: schema['$schema'], $id: schema['$id'], ...document.components.schemas[type] as Json }, schema);
-      const { message } = examples[type];
-      const [example] = document.components.messages[type]!.examples;
-      assert.deepEqual([example?.headers, example?.payload], [encodeMessage(examples[type]).headers, message]);
+    assert.deepEqual(Object.keys(document.channels.signedFills.messages), SIGNED_NAMES);
+    for (const name of MESSAGE_NAMES) {
+      const schema = JSON.parse(committed(schemaFile(name))) as Json;
+      assert.deepEqual({ $schema: schema['$schema'], $id: schema['$id'], ...document.components.schemas[name] as Json }, schema);
+      const { headers, value } = encodedExample(name);
+      const [example] = document.components.messages[name]!.examples;
+      assert.deepEqual([example?.headers, example?.payload], [headers, JSON.parse(value.toString())]);
     }
   });
 });

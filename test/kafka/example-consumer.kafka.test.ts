@@ -1,6 +1,6 @@
 /** The documented example of a consumer has each fill exactly once: killed at random, with messages that are repeated, and that are missing. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, truncateSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KafkaClient } from '../../command/feed/kafka/client.js';
@@ -8,8 +8,9 @@ import type { Checkpoints } from '../../command/feed/kafka/publisher.js';
 import { ensureTopic } from '../../command/feed/kafka/topic.js';
 import { encodeMessage, type MarketOpened, type SequencedMessage } from '../../command/feed/messages.js';
 import { events } from '../../query/history/events.js';
-import { sizeOf, startExampleConsumer, takenBy, type ExampleConsumer, type ExampleOptions } from '../support/example-consumer.js';
+import { sizeOf, startExampleConsumer, takenBy, type ExampleProcess, type ExampleOptions } from '../support/example-consumer.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
+import { newTopic } from '../support/kafka-client.js';
 import { sharedBroker } from '../support/shared-broker.js';
 import { kafkaScene, memoryCheckpoints, type KafkaScene } from '../support/kafka-scene.js';
 import { startShell, type RunningShell } from '../support/shell.js';
@@ -24,8 +25,8 @@ describe('kafka: the example consumer', () => {
   let client: KafkaClient;
   let directory: string;
   let options: ExampleOptions;
-  const running = new Set<ExampleConsumer>();
-  const start = (changed: Partial<ExampleOptions> = {}): ExampleConsumer => {
+  const running = new Set<ExampleProcess>();
+  const start = (changed: Partial<ExampleOptions> = {}): ExampleProcess => {
     const consumer = startExampleConsumer({ ...options, ...changed });
     running.add(consumer);
     return consumer;
@@ -153,6 +154,41 @@ describe('kafka: the example consumer', () => {
       assert.ok(takenBy(options.file).every(({ next }) => next <= unknown.seq));
     });
   }
+
+  it('ends at a message whose event-id is not its own, and takes neither it nor what is behind it', async () => {
+    await stage(3_000);
+    await scene.grow(3_000);
+    const forged = scene.expected().find(({ partition, message }) => partition === 3 && message.type === 'FillMatched')!;
+    const records = scene.expected().filter(({ partition }) => partition === 3).map((each) => ({ partition: 3, ...encodeMessage(each) }));
+    // Somebody who may write into the topic has put a fill of his own in the place of the exchange's, with the exchange's id.
+    await client.send(options.topic, records.map((record, seq) => seq !== forged.seq
+      ? record
+      : { ...record, value: Buffer.from(JSON.stringify({ ...forged.message, size: '1' })), headers: { ...record.headers, digest: `0x${'12'.repeat(32)}` } }));
+    const { code, output } = await start().ended;
+    assert.equal(code, 1, output);
+    assert.ok(output.includes(`message ${forged.seq} of partition 3 has an event-id that is not its own`), output);
+    assert.ok(takenBy(options.file).every(({ next }) => next <= forged.seq));
+  });
+
+  it('ends when what it has taken comes again, or is found, in another history', async () => {
+    await stage(3_000);
+    await scene.grow(3_000);
+    scene.publisher();
+    const consumer = start();
+    await takesAll();
+    await consumer.kill();
+    const last = scene.expected().filter(({ partition }) => partition === 3).at(-1)!;
+    const other = { ...last, digest: `0x${'12'.repeat(32)}` };
+    await client.send(options.topic, [{ partition: 3, ...encodeMessage(other) }]);
+    const isOther = new RegExp(`message ${last.seq} of partition 3 was taken with another digest: this is another history`);
+    assert.match((await start().ended).output, isOther);
+    // Behind a gap it is found in the history, and the file has another digest than that.
+    writeFileSync(options.file, readFileSync(options.file, 'utf8').replaceAll(last.digest, other.digest));
+    const behind = newTopic();
+    await ensureTopic(client, { ...scene.topic, topic: behind });
+    await client.send(behind, [{ partition: 3, ...encodeMessage({ ...last, seq: last.seq + 2 }) }]);
+    assert.match((await start({ topic: behind, group: behind }).ended).output, isOther);
+  });
 
   it('ends when the history has not got as far as the messages', async () => {
     await stage(3_000);

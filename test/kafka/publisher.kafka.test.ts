@@ -2,14 +2,18 @@
 import assert from 'node:assert/strict';
 import { ForeignFeed } from '../../command/feed/fill-feed.js';
 import { openCheckpoints } from '../../command/feed/kafka/checkpoints.js';
+import type { Checkpoints } from '../../command/feed/kafka/publisher.js';
 import { runPublisher, type Publisher } from '../../command/feed/kafka/run-publisher.js';
-import { ensureTopic, RETENTION_MS } from '../../command/feed/kafka/topic.js';
+import { encodeMessages } from '../../command/feed/messages.js';
+import { createSignedEncoder } from '../../command/feed/signed-fills.js';
+import { ensureTopic } from '../../command/feed/kafka/topic.js';
+import { RETENTION_MS } from '../../command/feed/kafka/topic-shape.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { sharedBroker } from '../support/shared-broker.js';
 import { clientTo, contentOf, newTopic } from '../support/kafka-client.js';
-import { kafkaScene, type KafkaScene } from '../support/kafka-scene.js';
+import { kafkaScene, memoryCheckpoints, type KafkaScene } from '../support/kafka-scene.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { until } from '../support/until.js';
 
@@ -31,11 +35,12 @@ describe('kafka: the publisher', () => {
     await scene.close();
   });
 
-  function start({ log = scene.log, topic = scene.topic } = {}): Told {
+  function start({ log = scene.log, topic = scene.topic, lookMs = 60_000 } = {}): Told {
     const stopping = new AbortController();
     const told: string[] = [];
     const publisher = runPublisher({
-      open: () => clientTo({ brokers: [broker.address] }), url: database.url, topic, log, logFeed: createLogFeed(log), signal: stopping.signal,
+      open: () => clientTo({ brokers: [broker.address] }), url: database.url, topic, encode: encodeMessages, lookMs, log, logFeed: createLogFeed(log),
+      signal: stopping.signal,
       report: (level, text) => { told.push(`${level}: ${text}`); }, standByMs: 50, backoff: { firstMs: 50, longestMs: 200 },
     });
     publisher.done.catch(() => undefined);
@@ -150,16 +155,75 @@ describe('kafka: the publisher', () => {
     await client.administer((admin) => admin.createTopics({ topics: [
       { topic: few, numPartitions: 4 }, { topic: compacted, numPartitions: 8, configEntries: [{ name: 'cleanup.policy', value: 'compact' }] },
     ] }));
-    await assert.rejects(ensureTopic(client, { ...scene.topic, topic: few }), /^TopicRefused: the Kafka topic .* has 4 partitions, not 8: /);
-    await assert.rejects(ensureTopic(client, { ...scene.topic, topic: compacted }), /has cleanup.policy=compact, which loses messages/);
+    await assert.rejects(ensureTopic(client, { ...scene.topic, topic: few }), /^TopicRefused: .* has 4 partitions, not 8: kafka-topics.sh /);
+    await assert.rejects(ensureTopic(client, { ...scene.topic, topic: compacted }), /has cleanup.policy=compact, not delete: kafka-configs.sh /);
     await assert.rejects(ensureTopic(client, { topic: newTopic(), replication: 3, minInsync: 2 }),
       /cannot have 3 copies on 1 broker: start more, or set KAFKA_REPLICATION$/);
     await scene.grow(300);
     const publisher = start({ topic: { ...scene.topic, topic: few as typeof scene.topic.topic } });
     await until('it is refused', () => /has 4 partitions/.test(publisher.status().trouble ?? ''));
-    assert.match(publisher.told[0] ?? '', /^alarm: the fill feed is not published: /);
+    assert.match(publisher.told[0] ?? '', /^alarm: the fill feed is not published in \S+: the Kafka topic \S+ has 4 partitions/);
     await client.administer((admin) => admin.deleteTopics({ topics: [few] }));
     await isAt(publisher, 300);
+  });
+
+  it('tells within a look that its topic was changed, publishes what the brokers take, and tells that it is mended', async () => {
+    const { topic: { topic } } = scene;
+    const client = scene.client();
+    // What alterConfigs does not name has the brokers' default again.
+    const set = (options: Record<string, string>) => client.administer((admin) => admin.alterConfigs({ validateOnly: false, resources: [{
+      type: 2, name: topic, configEntries: Object.entries({ 'cleanup.policy': 'delete', 'retention.ms': String(RETENTION_MS), ...options })
+        .map(([name, value]) => ({ name, value })),
+    }] }));
+    const tells = (what: string | undefined) => until(`it tells ${what}`, () => (
+      what === undefined ? publisher.status().topicTrouble === undefined : publisher.status().topicTrouble?.includes(what)));
+    await scene.grow(500);
+    const publisher = start({ lookMs: 50 });
+    await isAt(publisher, 500);
+    await set({ 'retention.ms': '3600000' });
+    await tells('has retention.ms=3600000, not 1209600000 or more: kafka-configs.sh ');
+    await scene.grow(500);
+    await isAt(publisher, 1_000);
+    assert.equal(publisher.status().trouble, undefined);
+    await set({ 'cleanup.policy': 'compact' });
+    await tells('has cleanup.policy=compact, not delete: kafka-configs.sh ');
+    // The brokers refuse a message without a key meanwhile, as every barrier is.
+    await scene.grow(500);
+    await set({});
+    await tells(undefined);
+    await isAt(publisher, 1_500);
+    const told = publisher.told.filter((line) => line.includes(`the Kafka topic ${topic}`) && !line.includes('is made'));
+    assert.deepEqual(told.map((line) => line.replace(/,? not .*/, '')), [
+      `alarm: the Kafka topic ${topic} has retention.ms=3600000`, `alarm: the Kafka topic ${topic} has cleanup.policy=compact`,
+      `note: the Kafka topic ${topic} is as it must be again`,
+    ]);
+    // Of a send that was refused in part, the rest comes again.
+    const seqs = new Set((await contentOf(client, topic)).map(({ partition, headers }) => `${partition}/${String(headers['seq'])}`));
+    assert.deepEqual(seqs, new Set(scene.expected().map(({ partition, seq }) => `${partition}/${seq}`)));
+  });
+
+  it('publishes each fill with its signed orders, and leaves none out when publishers die around the checkpoint', async () => {
+    const signed = createSignedEncoder(scene.log);
+    const shared = memoryCheckpoints();
+    await scene.grow(2_000);
+    for (let death = 0; death < 4; death++) {
+      let left = 1;
+      const dying: Checkpoints = { ...shared, save: async (change) => {
+        // In turns just before the checkpoint, and just after it.
+        if (left > 0 || death % 2 === 0) await shared.save(change);
+        if (left-- === 0) throw new Error('killed');
+      } };
+      await assert.rejects(scene.publisher(dying, signed).done, /killed/);
+    }
+    const last = scene.publisher(shared, signed);
+    await until('everything is published', () => last.progress.at(-1)?.position === 2_000);
+    const records = await contentOf(scene.client(), scene.topic.topic);
+    const expected = await signed(scene.expected());
+    assert.ok(records.length > expected.length, 'messages were repeated');
+    assert.deepEqual(
+      new Map(records.map(({ partition, value, headers }) => [`${partition}/${String(headers['seq'])}`, value.toString()])),
+      new Map(scene.expected().map(({ partition, seq }, index) => [`${partition}/${seq}`, expected[index]!.value.toString()])),
+    );
   });
 
   it('has its checkpoint as it saved it, of each topic its own', async () => {

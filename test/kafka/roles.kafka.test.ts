@@ -43,27 +43,68 @@ describe('kafka: the feed role', () => {
 
   const health = async () => await (await fetch(`${running?.url}/health/ready`)).json() as { feeds?: readonly FeedHealth[] };
 
-  it('publishes the markets that the exchange has opened, and shows that it is done', async () => {
-    const topic = newTopic();
-    await start({ KAFKA_BROKERS: broker.address, KAFKA_TOPIC: topic, KAFKA_REPLICATION: '1' });
-    await until('everything is published', async () => {
-      const [feed] = (await health()).feeds ?? [];
-      return feed?.lag === 0 && feed.position !== 0;
-    });
-    const [feed] = (await health()).feeds ?? [];
-    assert.deepEqual({ ...feed, position: 0 }, { topic, standby: false, position: 0, lag: 0, trouble: null });
+  const published = (count: number) => until('everything is published', async () => {
+    const { feeds = [] } = await health();
+    return feeds.length === count && feeds.every(({ lag, position }) => lag === 0 && position !== 0);
+  });
+
+  it('publishes in both topics the markets that the exchange has opened, and shows that it is done', async () => {
+    const topics = [newTopic(), newTopic()] as const;
+    await start({ KAFKA_BROKERS: broker.address, KAFKA_TOPIC: topics[0], KAFKA_TOPIC_V2: topics[1], KAFKA_REPLICATION: '1' });
+    await published(2);
+    const { feeds = [] } = await health();
+    assert.deepEqual(feeds.map((feed) => ({ ...feed, position: 0 })), topics.map((topic) => (
+      { topic, standby: false, position: 0, lag: 0, trouble: null, topicTrouble: null })));
     const client = clientTo({ brokers: [broker.address] });
-    const types = (await contentOf(client, topic)).map((record) => decodeMessage(record).message.type);
-    await client.close();
-    assert.deepEqual([types.length > 0, new Set(types)], [true, new Set(['MarketOpened'])]);
     const metrics = await (await fetch(`${running?.url}/metrics`)).text();
-    assert.match(metrics, new RegExp(`^exchange_feed_sent_messages ${types.length}$`, 'm'));
-    assert.match(metrics, /^exchange_feed_lag_records 0$/m);
-    assert.match(metrics, /^exchange_feed_troubled 0$/m);
+    for (const topic of topics) {
+      const types = (await contentOf(client, topic)).map((record) => decodeMessage(record).message.type);
+      assert.deepEqual([types.length > 0, new Set(types)], [true, new Set(['MarketOpened'])]);
+      const shows = (figure: string, value: number) => { assert.ok(metrics.includes(`\n${figure}{topic="${topic}"} ${value}\n`), figure); };
+      shows('exchange_feed_sent_messages', types.length);
+      shows('exchange_feed_lag_records', 0);
+      shows('exchange_feed_troubled', 0);
+      shows('exchange_feed_topic_troubled', 0);
+    }
+    await client.close();
+  });
+
+  it('says in readiness, metrics and log what is wrong with a topic, and goes on with the other one when it cannot publish it', async () => {
+    const [kept, compacted] = [newTopic(), newTopic()];
+    const client = clientTo({ brokers: [broker.address] });
+    const configEntries = (policy: string) => [{ name: 'cleanup.policy', value: policy }, { name: 'retention.ms', value: '3600000' }];
+    await client.administer(async (admin) => {
+      await admin.createTopics({ waitForLeaders: false, topics: [
+        { topic: kept, numPartitions: 8, configEntries: configEntries('delete') }, { topic: compacted, numPartitions: 8, configEntries: configEntries('compact') },
+      ] });
+      await until('both are there', async () => {
+        const topics = await admin.listTopics();
+        return [kept, compacted].every((topic) => topics.includes(topic));
+      });
+    });
+    await client.close();
+    await start({ KAFKA_BROKERS: broker.address, KAFKA_TOPIC: kept, KAFKA_TOPIC_V2: compacted, KAFKA_REPLICATION: '1' });
+    await until('it is told', async () => {
+      const [first, second] = (await health()).feeds ?? [];
+      return first?.lag === 0 && /retention\.ms=3600000, not /.test(first.topicTrouble ?? '') && /cleanup\.policy=compact, not /.test(second?.trouble ?? '');
+    });
+    const metrics = await (await fetch(`${running?.url}/metrics`)).text();
+    assert.ok(metrics.includes(`exchange_feed_topic_troubled{topic="${kept}"} 1\n`));
+    assert.ok(metrics.includes(`exchange_feed_troubled{topic="${kept}"} 0\n`));
+    assert.ok(metrics.includes(`exchange_feed_troubled{topic="${compacted}"} 1\n`));
+    const errors = lines.filter((line) => (JSON.parse(line) as { level: unknown }).level === 'error' || line.includes('"level":50'));
+    assert.equal(errors.filter((line) => line.includes('retention.ms=3600000, not 1209600000 or more: kafka-configs.sh ')).length, 1, errors.join(''));
+  });
+
+  it('publishes no second topic where none is wanted', async () => {
+    const topic = newTopic();
+    await start({ KAFKA_BROKERS: broker.address, KAFKA_TOPIC: topic, KAFKA_TOPIC_V2: 'none', KAFKA_REPLICATION: '1' });
+    await published(1);
+    assert.deepEqual((await health()).feeds?.map((feed) => feed.topic), [topic]);
   });
 
   it('says in readiness why it cannot publish, while the rest of the process works', async () => {
-    await start({ KAFKA_BROKERS: '127.0.0.1:1', KAFKA_TOPIC: newTopic() });
+    await start({ KAFKA_BROKERS: '127.0.0.1:1', KAFKA_TOPIC: newTopic(), KAFKA_TOPIC_V2: newTopic() });
     await until('it is in trouble', async () => /ECONNREFUSED/.test((await health()).feeds?.[0]?.trouble ?? ''));
     assert.equal((await fetch(`${running?.url}/health/ready`)).status, 200);
   });

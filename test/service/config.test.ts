@@ -23,7 +23,7 @@ describe('service: configuration', () => {
       binanceUrl: 'https://data-api.binance.vision', binanceStreamUrl: 'wss://data-stream.binance.vision', quickIntervalS: 900, quickAhead: 2,
       keepAliveTimeoutMs: 65_000, clockMaxJumpS: 10, clockAcceptAfterS: 600, minFreeDiskMb: 512,
       stopGraceMs: 0, stopTimeoutMs: 10_000, readyMaxLag: 10_000, queryDatabaseUrl: '', eventstoreUrl: '', logUrl: '', outboxUrl: '', allowUnsafePostgres: false,
-      kafkaBrokers: [], kafkaTopic: 'fills.v1', kafkaGroup: 'settlement', kafkaSslCa: '', kafkaSsl: false, kafkaUsername: '', kafkaPassword: '', kafkaPasswordFile: '',
+      kafkaBrokers: [], kafkaTopic: 'fills.v1', kafkaTopicV2: 'fills.v2', kafkaGroup: 'settlement', kafkaSslCa: '', kafkaSsl: false, kafkaUsername: '', kafkaPassword: '', kafkaPasswordFile: '',
       kafkaMechanism: 'scram-sha-512', kafkaReplication: 3, kafkaMinInsync: 2, roles, processes: roles.map((role) => [role]),
     });
     assert.deepEqual(parseConfig({ PORT: '', HOST: ' ' }), config, 'an empty variable is an absent one');

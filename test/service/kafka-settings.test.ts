@@ -1,6 +1,7 @@
 /** The settings about Kafka: brokers, TLS, users, and what has no effect or contradicts itself. */
 import assert from 'node:assert/strict';
-import { ConfigError, parseConfig, publicConfig } from '../../service/config.js';
+import { readFileSync } from 'node:fs';
+import { ConfigError, parseConfig, publicConfig, settingsMarkdown } from '../../service/config.js';
 
 const BROKERS = { KAFKA_BROKERS: 'one.example:9092, two.example:9093' };
 
@@ -33,6 +34,14 @@ describe('service: settings of Kafka', () => {
     }
   });
 
+  it('name another topic for each version of the messages, or none for the second', () => {
+    assert.equal(parseConfig(BROKERS).kafkaTopicV2, 'fills.v2');
+    assert.equal(parseConfig({ ...BROKERS, KAFKA_TOPIC_V2: 'none' }).kafkaTopicV2, 'none');
+    const other = 'KAFKA_TOPIC_V2: expected another topic than KAFKA_TOPIC: each version has numbers of its own';
+    assert.deepEqual(problemsOf({ ...BROKERS, KAFKA_TOPIC: 'mine', KAFKA_TOPIC_V2: 'mine' }), [other]);
+    assert.deepEqual(problemsOf({ ...BROKERS, KAFKA_TOPIC: 'none' }), ['KAFKA_TOPIC: expected the name of a topic; only KAFKA_TOPIC_V2 may be none']);
+  });
+
   it('reach the brokers by TLS where it is asked for, or where there are certificates to check by', () => {
     assert.equal(parseConfig(BROKERS).kafkaSsl, false);
     assert.equal(parseConfig({ ...BROKERS, KAFKA_SSL: 'true' }).kafkaSsl, true);
@@ -63,6 +72,11 @@ describe('service: settings of Kafka', () => {
       `${name}: has no effect without KAFKA_BROKERS: unset it, or set KAFKA_BROKERS`)));
     assert.deepEqual(Object.keys(publicConfig(parseConfig({}))).filter((name) => name.startsWith('KAFKA')), ['KAFKA_BROKERS']);
     assert.ok('KAFKA_TOPIC' in publicConfig(parseConfig(BROKERS)));
+  });
+
+  it('are all in the page for operators, and no others', () => {
+    const names = (text: string) => [...text.matchAll(/^\| `(KAFKA_\w+)` \|/gm)].map(([, name]) => name).sort();
+    assert.deepEqual(names(readFileSync('docs/kafka.md', 'utf8')), names(settingsMarkdown()));
   });
 
   it('ask for no more copies in step than there are', () => {

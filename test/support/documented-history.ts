@@ -1,6 +1,6 @@
 /** The short history whose messages the documents of the fill feed show: Alice buys YES from Bob twice, and the chain refuses the second fill. */
 import { encodeCommand } from '../../engine/records/codec.js';
-import type { Command } from '../../engine/records/commands.js';
+import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import { BUY, SELL, YES } from '../../engine/records/fields.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { FEED_START, createSequencer } from '../../command/feed/sequence.js';
@@ -34,4 +34,9 @@ export function documentedMessages(): SequencedMessage[] {
     const { position, outcome, digest } = engine.step(encodeCommand(command));
     return sequencer.take({ position, digest, ...outcome });
   });
+}
+
+/** Its orders, each with its number. */
+export function documentedOrders(): readonly (readonly [number, PlaceOrder])[] {
+  return COMMANDS.flatMap((command, number) => command.kind === 'PlaceOrder' ? [[number, command] as const] : []);
 }

@@ -1,4 +1,4 @@
-/** The documented example of a consumer of the fill feed, as a process of its own that tests kill. */
+/** The documented examples of consumers of the fill feed, as processes of their own that tests kill. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { FillMatched } from '../../command/feed/messages.js';
 import { within } from './until.js';
 
-const PROGRAM = fileURLToPath(new URL('../../../docs/events/consumer.mjs', import.meta.url));
+const FOLDER = new URL('../../../docs/events/', import.meta.url);
 
 export interface ExampleOptions {
   /** `host:port` of the broker. */
@@ -19,16 +19,21 @@ export interface ExampleOptions {
   readonly file: string;
 }
 
-export interface ExampleConsumer {
+export interface ExampleProcess {
   /** `kill -9`; resolves when the process has ended. */
   kill(): Promise<void>;
   /** Resolves when it has ended, with its exit code, null after a signal, and with what it wrote. */
   readonly ended: Promise<{ readonly code: number | null; readonly output: string }>;
 }
 
-export function startExampleConsumer({ broker, topic, group, api, file }: ExampleOptions): ExampleConsumer {
-  const child = spawn(process.execPath, [PROGRAM], {
-    env: { PATH: process.env['PATH'] ?? '', KAFKA_BROKERS: broker, KAFKA_TOPIC: topic, GROUP: group, API: api, FILE: file }, stdio: ['ignore', 'pipe', 'pipe'],
+export function startExampleConsumer({ broker, topic, group, api, file }: ExampleOptions): ExampleProcess {
+  return startExample('consumer.mjs', { KAFKA_BROKERS: broker, KAFKA_TOPIC: topic, GROUP: group, API: api, FILE: file });
+}
+
+/** `program` is a file of docs/events, `settings` are all environment variables that it gets. */
+export function startExample(program: string, settings: Readonly<Record<string, string>>): ExampleProcess {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(program, FOLDER))], {
+    env: { PATH: process.env['PATH'] ?? '', ...settings }, stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { output += text; });

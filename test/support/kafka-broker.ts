@@ -16,8 +16,13 @@ export interface KafkaBroker {
   readonly address: string;
   /** A second door: the broker tells clients that come through it to use the port `proxied.via`, where a test may start a proxy to `proxied.port`. */
   readonly proxied: { readonly port: number; readonly via: number };
-  /** A third door: TLS, with the certificate `ca` in PEM, and SCRAM or PLAIN for this user. */
-  readonly secured: { readonly address: string; readonly ca: string; readonly username: string; readonly password: string };
+  /**
+   * A third door: TLS, with the certificate `ca` in PEM, and SCRAM or PLAIN for this user, who may do everything, as clients by the other doors may.
+   * Users of the list have the same password, by PLAIN, and may do nothing without ACLs.
+   */
+  readonly secured: {
+    readonly address: string; readonly ca: string; readonly username: string; readonly password: string; readonly restricted: readonly string[];
+  };
   readonly pid: number;
   /** `kill -9`; resolves when the process has ended. */
   kill(): Promise<void>;
@@ -33,7 +38,7 @@ export interface KafkaBroker {
 }
 
 const PREFIX = 'prediction-exchange-kafka-';
-const SECURED = { username: 'feed', password: 'a-password-of-tests' };
+const SECURED = { username: 'feed', password: 'a-password-of-tests', restricted: ['publisher', 'settlement', 'outsider'] };
 const READY_MS = 120_000;
 
 /** A broker of its own in a new folder. Call stop() in an `after` hook. */
@@ -135,7 +140,8 @@ async function makeCertificate(directory: string): Promise<string> {
 function propertiesOf(directory: string, { broker, controller, proxied, via, secured }: Ports): string {
   const user = `username="${SECURED.username}" password="${SECURED.password}"`;
   const scram = 'org.apache.kafka.common.security.scram.ScramLoginModule required;';
-  const plain = `org.apache.kafka.common.security.plain.PlainLoginModule required ${user} user_${SECURED.username}="${SECURED.password}";`;
+  const users = [SECURED.username, ...SECURED.restricted].map((name) => `user_${name}="${SECURED.password}"`).join(' ');
+  const plain = `org.apache.kafka.common.security.plain.PlainLoginModule required ${user} ${users};`;
   return [
     'process.roles=broker,controller', 'node.id=1', `controller.quorum.voters=1@127.0.0.1:${controller}`,
     `listeners=PLAINTEXT://127.0.0.1:${broker},PROXIED://127.0.0.1:${proxied},SECURED://127.0.0.1:${secured},CONTROLLER://127.0.0.1:${controller}`,
@@ -145,6 +151,7 @@ function propertiesOf(directory: string, { broker, controller, proxied, via, sec
     `ssl.keystore.location=${join(directory, 'keys.p12')}`, `ssl.keystore.password=${SECURED.password}`, 'ssl.keystore.type=PKCS12',
     'sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512', `listener.name.secured.plain.sasl.jaas.config=${plain}`,
     `listener.name.secured.scram-sha-256.sasl.jaas.config=${scram}`, `listener.name.secured.scram-sha-512.sasl.jaas.config=${scram}`,
+    'authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer', `super.users=User:ANONYMOUS;User:${SECURED.username}`,
     'auto.create.topics.enable=false', 'offsets.topic.num.partitions=1', 'offsets.topic.replication.factor=1', 'transaction.state.log.num.partitions=1',
     'transaction.state.log.replication.factor=1', 'transaction.state.log.min.isr=1', 'group.initial.rebalance.delay.ms=0', 'group.min.session.timeout.ms=1000',
     // After a kill -9 the broker that comes back waits until the controller has given up its former self: 14 s by default.

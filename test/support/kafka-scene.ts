@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { createKafkaFeed, type KafkaFeed, type KafkaFeedOptions } from '../../command/feed/kafka/kafka-feed.js';
 import type { KafkaClient } from '../../command/feed/kafka/client.js';
-import { publish, type Checkpoint, type Checkpoints, type Progress } from '../../command/feed/kafka/publisher.js';
+import { publish, type Checkpoint, type Checkpoints, type Progress, type PublishOptions } from '../../command/feed/kafka/publisher.js';
 import { createLogFeed } from '../../command/feed/log-feed.js';
-import type { SequencedMessage } from '../../command/feed/messages.js';
+import { encodeMessages, type SequencedMessage } from '../../command/feed/messages.js';
 import { createSequencer, FEED_START, partitionsAfter, type FeedPosition } from '../../command/feed/sequence.js';
 import type { Log, NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
@@ -23,7 +23,7 @@ export interface KafkaScene {
   /** A new client of the cluster. It is closed with the scene. */
   client(): ToldClient;
   /** Publishes until `stop`, or until the checkpoints throw. */
-  publisher(checkpoints?: Checkpoints): Task & { readonly progress: readonly Progress[]; readonly told: readonly string[] };
+  publisher(checkpoints?: Checkpoints, encode?: PublishOptions['encode']): Task & { readonly progress: readonly Progress[]; readonly told: readonly string[] };
   /** Follows the topic from a position on. */
   follower(options?: Partial<KafkaFeedOptions> & { readonly from?: FeedPosition }): Follower;
   close(): Promise<void>;
@@ -81,11 +81,11 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
   return {
     topic, log, expected, client,
     grow: (more) => history.grow(more),
-    publisher(checkpoints = memoryCheckpoints()) {
+    publisher(checkpoints = memoryCheckpoints(), encode = encodeMessages) {
       const progress: Progress[] = [];
       const [told, own] = [new Array<string>(), client()];
       const running = task((signal) => publish({
-        client: own, topic, checkpoints, logFeed, log, signal, report: (level, text) => { told.push(`${level}: ${text}`); }, progress: (step) => { progress.push(step); },
+        client: own, topic, encode, checkpoints, logFeed, log, signal, report: (level, text) => { told.push(`${level}: ${text}`); }, progress: (step) => { progress.push(step); },
       }).finally(() => own.close()));
       return { ...running, progress, told };
     },

@@ -1,9 +1,9 @@
-/** The AsyncAPI 3.0 document of the fill feed: its topic, its messages with headers and key, and what the publisher and consumers do. */
+/** The AsyncAPI 3.0 document of the fill feed: its topics, their messages with headers and key, and what the publisher and consumers do. */
 import { BYTES32 } from '../../../engine/records/hex.js';
-import { RETENTION_MS, TOPIC_NAME } from '../kafka/topic.js';
-import { encodeMessage, messageSchemas, PARTITIONS } from '../messages.js';
-import { examples } from './examples.js';
-import { MESSAGE_TYPES, plainSchema, versionOf, type MessageType } from './schemas.js';
+import { RETENTION_MS, SIGNED_TOPIC_NAME, TOPIC_NAME } from '../kafka/topic-shape.js';
+import { PARTITIONS } from '../messages.js';
+import { encodedExample } from './examples.js';
+import { MESSAGE_NAMES, MESSAGE_TYPES, SIGNED_NAMES, plainSchema, publishedMessages, titleOf, type MessageName } from './schemas.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -16,10 +16,31 @@ const INTRODUCTION = 'Every fill of the exchange with what became of it, for set
 const PARTITIONING = `${PARTITIONS} partitions, for good. A market's messages are all in one: the last four bytes of the market id as an unsigned integer, modulo ${PARTITIONS}. `
   + 'ChainAdvanced is in every partition. Within a partition the header `seq` counts from 0 without a gap. A message may come more than once, with the same `seq`.';
 
+interface Channel {
+  readonly name: string;
+  readonly topic: string;
+  readonly title: string;
+  readonly description: string;
+  readonly messages: readonly MessageName[];
+  readonly publish: string;
+  readonly consume: string;
+}
+
+const CHANNELS: readonly Channel[] = [
+  { name: 'fills', topic: TOPIC_NAME, title: 'Fills', description: PARTITIONING, messages: MESSAGE_TYPES, publish: 'publish', consume: 'consume' },
+  {
+    name: 'signedFills', topic: SIGNED_TOPIC_NAME, title: 'Fills with their signed orders', messages: SIGNED_NAMES, publish: 'publishSigned', consume: 'consumeSigned',
+    description: `The messages of ${TOPIC_NAME} at the same places with the same headers, but FillMatched is of version 2: it has both signed orders. ${PARTITIONING}`,
+  },
+];
+
 const decimal = (description: string) => ({ type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$', description });
 
 const HEADERS = {
-  'event-id': { type: 'string', format: 'uuid', description: 'A UUID (version 5) of the message: the same for every copy of it, and another for every other message.' },
+  'event-id': {
+    type: 'string', format: 'uuid',
+    description: 'A UUID (version 5) of the message, made from digest, partition and number: the same for every copy of it, and another for every other message.',
+  },
   'seq': decimal('The message\'s number in its partition: dense from 0.'),
   'position': decimal('The field `position`.'),
   'digest': { type: 'string', pattern: BYTES32.recorded, description: 'The digest of the history up to and including `position`, as GET /api/v1/events shows it there.' },
@@ -32,7 +53,7 @@ export function asyncapiDocument(): Json {
   return {
     asyncapi: '3.0.0',
     info: {
-      title: 'Prediction exchange: fill feed', version: '1.0.0', description: INTRODUCTION, license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+      title: 'Prediction exchange: fill feed', version: '1.1.0', description: INTRODUCTION, license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     defaultContentType: 'application/json',
     servers: {
@@ -41,46 +62,47 @@ export function asyncapiDocument(): Json {
         variables: { broker: { description: 'host:port of one of its brokers.', default: '127.0.0.1:9092' } },
       },
     },
-    channels: { fills: channel() },
-    operations: {
-      publish: operation('send', 'The publisher: the exchange\'s role `feed`. One at a time; another one beside it would only repeat messages.'),
-      consume: operation('receive', 'Any consumer. It keeps the next `seq` of each partition with its own data, in one transaction: a lower `seq` is skipped, '
-      + 'the expected one is taken, a higher one is a gap, to be healed from GET /api/v1/events.'),
-    },
+    channels: Object.fromEntries(CHANNELS.map((each) => [each.name, channel(each)])),
+    operations: Object.fromEntries(CHANNELS.flatMap((each) => [
+      [each.publish, operation('send', each, 'The publisher: the exchange\'s role `feed`. One at a time; another one beside it would only repeat messages.')],
+      [each.consume, operation('receive', each, 'Any consumer. It checks that `event-id` is that of the message\'s digest, partition and number. It keeps the next `seq` '
+      + 'of each partition with its own data, in one transaction: a lower `seq` is skipped, the expected one is taken, a higher one is a gap, to be healed from GET '
+      + '/api/v1/events.')],
+    ])),
     components: {
-      messages: Object.fromEntries(MESSAGE_TYPES.map((type) => [type, message(type)])),
-      schemas: Object.fromEntries(MESSAGE_TYPES.map((type) => [type, plainSchema(type)])),
+      messages: Object.fromEntries(MESSAGE_NAMES.map((name) => [name, message(name)])),
+      schemas: Object.fromEntries(MESSAGE_NAMES.map((name) => [name, plainSchema(name)])),
     },
   };
 }
 
-function channel(): Json {
+function channel({ topic, title, description, messages }: Channel): Json {
   return {
-    address: TOPIC_NAME, title: 'Fills', description: PARTITIONING,
-    messages: Object.fromEntries(MESSAGE_TYPES.map((type) => [type, { $ref: `#/components/messages/${type}` }])),
+    address: topic, title, description,
+    messages: Object.fromEntries(messages.map((name) => [name, { $ref: `#/components/messages/${name}` }])),
     bindings: {
       kafka: {
-        topic: TOPIC_NAME, partitions: PARTITIONS, topicConfiguration: { 'cleanup.policy': ['delete'], 'retention.ms': RETENTION_MS }, bindingVersion: KAFKA_BINDING,
+        topic, partitions: PARTITIONS, topicConfiguration: { 'cleanup.policy': ['delete'], 'retention.ms': RETENTION_MS }, bindingVersion: KAFKA_BINDING,
       },
     },
   };
 }
 
-function operation(action: 'send' | 'receive', summary: string): Json {
+function operation(action: 'send' | 'receive', { name: channelName, messages }: Channel, summary: string): Json {
   return {
-    action, channel: { $ref: '#/channels/fills' }, summary,
-    messages: MESSAGE_TYPES.map((type) => ({ $ref: `#/channels/fills/messages/${type}` })),
+    action, channel: { $ref: `#/channels/${channelName}` }, summary,
+    messages: messages.map((name) => ({ $ref: `#/channels/${channelName}/messages/${name}` })),
   };
 }
 
-function message(type: MessageType): Json {
-  const { properties, description } = messageSchemas[type];
+function message(name: MessageName): Json {
+  const { properties, description } = publishedMessages[name];
   const headers = { ...HEADERS, ...'fill' in properties ? FILL_HEADER : {} };
-  const example = examples[type];
+  const { partition, seq, ...example } = encodedExample(name);
   return {
-    name: type, title: `${type}, version ${versionOf(type)}`, summary: description, contentType: 'application/json',
+    name, title: titleOf(name), summary: description, contentType: 'application/json',
     headers: { type: 'object', required: Object.keys(headers), properties: headers },
-    payload: { $ref: `#/components/schemas/${type}` },
+    payload: { $ref: `#/components/schemas/${name}` },
     bindings: {
       kafka: {
         key: 'marketId' in properties
@@ -89,6 +111,6 @@ function message(type: MessageType): Json {
         bindingVersion: KAFKA_BINDING,
       },
     },
-    examples: [{ name: type, summary: `Number ${example.seq} of partition ${example.partition}.`, headers: encodeMessage(example).headers, payload: example.message }],
+    examples: [{ name, summary: `Number ${seq} of partition ${partition}.`, headers: example.headers, payload: JSON.parse(example.value.toString()) as Json }],
   };
 }

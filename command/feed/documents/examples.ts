@@ -1,6 +1,8 @@
 /** An example of each message, for the documents. They are of one short history, in which Alice buys YES from Bob twice, and a fill fails. */
-import type { SequencedMessage } from '../messages.js';
-import type { MessageType } from './schemas.js';
+import type { PlaceOrder } from '../../../engine/records/commands.js';
+import { encodeMessage, type EncodedMessage, type SequencedMessage } from '../messages.js';
+import { encodeSigned } from '../signed-fills.js';
+import type { MessageName, MessageType } from './schemas.js';
 
 const chainId = 31_337;
 const marketId = `0x${'4d'.repeat(32)}`;
@@ -37,3 +39,18 @@ export const examples = {
     message: { type: 'ChainAdvanced', v: 1, position: 7, at: 1_790_000_010_000, chainId, block: 118, blockHash: `0x${'6b'.repeat(32)}` },
   },
 } as const satisfies Record<MessageType, SequencedMessage>;
+
+const order = { kind: 'PlaceOrder', v: 1, marketId, outcome: 0, price: 520_000, expiration: '1798675200', signature: `0x${'11'.repeat(32)}${'22'.repeat(32)}1b` } as const;
+
+/** The orders of the first fill, by their numbers. */
+export const exampleOrders: ReadonlyMap<number, PlaceOrder> = new Map([
+  [1, { ...order, at: 1_790_000_002_000, orderHash: `0x${'b0'.repeat(32)}`, trader: traders.seller, side: 1, size: '10000000', nonce: '0' }],
+  [2, { ...order, at: 1_790_000_004_000, orderHash: `0x${'a1'.repeat(32)}`, trader: traders.buyer, side: 0, size: '6000000', nonce: '0' }],
+]);
+
+/** The example as it is in its topic. */
+export function encodedExample(name: MessageName): EncodedMessage & Pick<SequencedMessage, 'partition' | 'seq'> {
+  const example: SequencedMessage = examples[name === 'FillMatched.v2' ? 'FillMatched' : name];
+  const { partition, seq } = example;
+  return { partition, seq, ...name === 'FillMatched.v2' ? encodeSigned(example, exampleOrders) : encodeMessage(example) };
+}

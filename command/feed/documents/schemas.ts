@@ -1,33 +1,51 @@
 /** The JSON Schemas of the feed's messages as they are published: in plain JSON Schema (draft 7), for any validator in any language. */
 import { messageSchemas } from '../messages.js';
+import { SignedFillMatched } from '../signed-fills.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
 export type MessageType = keyof typeof messageSchemas;
 export const MESSAGE_TYPES = Object.keys(messageSchemas) as MessageType[];
 
-/** A format of our own as a pattern, since other validators do not know the format. The greatest value is in the descriptions. */
-const PATTERNS: Readonly<Record<string, string>> = { uint64: '^(0|[1-9][0-9]{0,19})$' };
+/** Every published version of every message, by its name in the documents. */
+export const publishedMessages = { ...messageSchemas, 'FillMatched.v2': SignedFillMatched } as const;
+export type MessageName = keyof typeof publishedMessages;
+export const MESSAGE_NAMES = Object.keys(publishedMessages) as MessageName[];
 
-/** The version in a message's field `v`. */
-export function versionOf(type: MessageType): number {
-  return messageSchemas[type].properties.v.const;
+/** The messages of `fills.v2`. */
+export const SIGNED_NAMES: readonly MessageName[] = MESSAGE_TYPES.map((type) => type === 'FillMatched' ? 'FillMatched.v2' : type);
+
+/** A format of our own as a pattern, since other validators do not know the format. The greatest value is in the descriptions. */
+const PATTERNS: Readonly<Record<string, string>> = { uint64: '^(0|[1-9][0-9]{0,19})$', uint256: '^(0|[1-9][0-9]{0,77})$' };
+
+function headOf(name: MessageName): { readonly type: MessageType; readonly version: number } {
+  const { type, v } = publishedMessages[name].properties;
+  return { type: type.const, version: v.const };
+}
+
+/** As `FillMatched, version 2`. */
+export function titleOf(name: MessageName): string {
+  const { type, version } = headOf(name);
+  return `${type}, version ${version}`;
 }
 
 /** The file name of a message's schema. */
-export function schemaFile(type: MessageType): string {
-  return `${type}.v${versionOf(type)}.schema.json`;
+export function schemaFile(name: MessageName): string {
+  const { type, version } = headOf(name);
+  return `${type}.v${version}.schema.json`;
 }
 
 /** A message's schema without `$schema` and `$id`. */
-export function plainSchema(type: MessageType): Json {
-  const { description, ...rest } = JSON.parse(JSON.stringify(messageSchemas[type]), (_key, value: unknown) => withEnum(withPattern(value))) as Json;
-  return { title: `${type}, version ${versionOf(type)}`, description, ...rest };
+export function plainSchema(name: MessageName): Json {
+  const schema = JSON.stringify(publishedMessages[name]);
+  const { description, ...rest } = JSON.parse(schema, (_key, value: unknown) => withEnum(withPattern(value))) as Json;
+  return { title: titleOf(name), description, ...rest };
 }
 
 /** A message's schema as a document of its own. The id is a name, not an address. */
-export function publishedSchema(type: MessageType): Json {
-  return { $schema: 'http://json-schema.org/draft-07/schema#', $id: `urn:prediction-exchange:fill-feed:${type}:${versionOf(type)}`, ...plainSchema(type) };
+export function publishedSchema(name: MessageName): Json {
+  const { type, version } = headOf(name);
+  return { $schema: 'http://json-schema.org/draft-07/schema#', $id: `urn:prediction-exchange:fill-feed:${type}:${version}`, ...plainSchema(name) };
 }
 
 function withPattern(value: unknown): unknown {

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { asyncapiDocument } from './asyncapi.js';
-import { MESSAGE_TYPES, publishedSchema, schemaFile } from './schemas.js';
+import { MESSAGE_NAMES, publishedSchema, schemaFile } from './schemas.js';
 
 export const FOLDER = 'docs/events';
 
@@ -11,7 +11,7 @@ export const FOLDER = 'docs/events';
 export function publishedFiles(): Readonly<Record<string, string>> {
   const text = (document: object) => `${JSON.stringify(document, undefined, 2)}\n`;
   return {
-    ...Object.fromEntries(MESSAGE_TYPES.map((type) => [schemaFile(type), text(publishedSchema(type))])),
+    ...Object.fromEntries(MESSAGE_NAMES.map((name) => [schemaFile(name), text(publishedSchema(name))])),
     'asyncapi.json': text(asyncapiDocument()),
   };
 }

@@ -6,6 +6,8 @@ import { within } from '../../../engine/waiting.js';
 import type { Report } from '../../chain/report.js';
 import { PARTITIONS } from '../messages.js';
 
+export type { Admin };
+
 /** How to reach a cluster. */
 export interface KafkaAccess {
   /** `host:port` of some of its brokers. */

@@ -4,10 +4,11 @@ import { decodeOutcome } from '../../../engine/records/codec.js';
 import { backoffMs, orAborted, pause, retrying, within, type Backoff } from '../../../engine/waiting.js';
 import type { Report } from '../../chain/report.js';
 import { ForeignFeed, type FillFeed } from '../fill-feed.js';
-import { encodeMessage, type MarketOpened, type SequencedMessage } from '../messages.js';
+import type { AddressedMessage, MarketOpened, SequencedMessage } from '../messages.js';
 import { least, partitionsAfter, type FeedBatch, type FeedPosition, type PartitionPosition } from '../sequence.js';
 import type { KafkaClient, OutgoingRecord } from './client.js';
-import { ensureTopic, TopicRefused, type TopicOptions } from './topic.js';
+import { ensureTopic, TopicRefused } from './topic.js';
+import type { TopicOptions } from './topic-shape.js';
 
 /** A message's outcome. */
 export interface Newest {
@@ -36,6 +37,8 @@ export interface Checkpoints {
 export interface PublishOptions {
   readonly client: KafkaClient;
   readonly topic: TopicOptions;
+  /** The messages as the topic has them, in the same order. Throws LogUnavailable. */
+  readonly encode: (messages: readonly SequencedMessage[]) => Promise<readonly AddressedMessage[]>;
   readonly checkpoints: Checkpoints;
   /** The feed from the log. */
   readonly logFeed: FillFeed;
@@ -61,7 +64,7 @@ const LOOK_MS = 1_000;
 const QUIET_SAVE_MS = 5_000;
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 
-/** Publishes until the signal aborts. Throws ForeignFeed, TopicRefused, MalformedRecord, and what `checkpoints` throws. */
+/** Publishes until the signal aborts. Throws ForeignFeed, TopicRefused, MalformedRecord, and what `encode` and `checkpoints` throw. */
 export async function publish(options: PublishOptions): Promise<void> {
   const { client, topic, checkpoints, logFeed, report, signal, progress } = options;
   const { position, newest: last } = await checkpoints.load();
@@ -106,10 +109,10 @@ function openedIn(messages: readonly SequencedMessage[]): MarketOpened[] {
   return messages.flatMap(({ message }) => message.type === 'MarketOpened' ? [message] : []);
 }
 
-/** Resolves when the brokers have the messages. Throws the signal's reason, and TopicRefused. */
-async function send({ client, topic, report, signal }: PublishOptions, messages: readonly SequencedMessage[]): Promise<void> {
+/** Resolves when the brokers have the messages. Throws the signal's reason, TopicRefused, and what `encode` throws. */
+async function send({ client, topic, encode, report, signal }: PublishOptions, messages: readonly SequencedMessage[]): Promise<void> {
   if (messages.length === 0) return;
-  const records = messages.map((message) => ({ partition: message.partition, ...encodeMessage(message) }));
+  const records = await orAborted(encode(messages), signal);
   for (let failures = 1; ; failures++) {
     try {
       await orAborted(sendWhere({ client, topic, report }, records), signal);

@@ -5,12 +5,15 @@ import { OutboxUnavailable } from '../../lane/requests.js';
 import { openCheckpoints, type CheckpointOptions } from './checkpoints.js';
 import { publish, type PublishOptions } from './publisher.js';
 import { TopicRefused } from './topic.js';
+import { createTopicWatch } from './topic-watch.js';
 import type { KafkaClient } from './client.js';
 
-export interface PublisherOptions extends Pick<PublishOptions, 'topic' | 'logFeed' | 'log' | 'report' | 'signal'>, Pick<CheckpointOptions, 'url' | 'standByMs'> {
+export interface PublisherOptions extends Pick<PublishOptions, 'topic' | 'encode' | 'logFeed' | 'log' | 'report' | 'signal'>, Pick<CheckpointOptions, 'url' | 'standByMs'> {
   /** Opens the client, which is closed when the publisher has ended. */
   readonly open: () => KafkaClient;
   readonly backoff?: Backoff;
+  /** How often the topic's shape is looked at while this process publishes. Default a minute. */
+  readonly lookMs?: number;
 }
 
 export interface PublisherStatus {
@@ -22,6 +25,8 @@ export interface PublisherStatus {
   readonly sent: number;
   /** Why nothing can be published; undefined when it can. */
   readonly trouble: string | undefined;
+  /** What of the topic is not as it must be, though messages can be published; undefined when nothing is known to be. */
+  readonly topicTrouble: string | undefined;
 }
 
 export interface Publisher {
@@ -34,6 +39,8 @@ const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 
 export function runPublisher(options: PublisherOptions): Publisher {
   const client = options.open();
+  const { lookMs } = options;
+  const topicWatch = createTopicWatch({ client, topic: options.topic, report: options.report, ...lookMs === undefined ? {} : { everyMs: lookMs } });
   const state = { standby: false, position: undefined as number | undefined, sent: 0, failure: undefined as string | undefined };
 
   async function publishOnce(): Promise<void> {
@@ -41,12 +48,20 @@ export function runPublisher(options: PublisherOptions): Publisher {
     const standingBy = (): void => { Object.assign(state, { standby: true, position: undefined, failure: undefined }); };
     const checkpoints = await openCheckpoints({ topic: topic.topic, url, signal, standingBy, ...standByMs === undefined ? {} : { standByMs } });
     state.standby = false;
+    const over = new AbortController();
+    const watch = { over: undefined as Promise<void> | undefined };
     try {
       await publish({
         ...options, client, checkpoints,
-        progress: ({ position, sent }) => { Object.assign(state, { position, sent: state.sent + sent, failure: undefined }); },
+        progress: ({ position, sent }) => {
+          // The first says that the topic is there.
+          watch.over ??= topicWatch.watch(AbortSignal.any([signal, over.signal]));
+          Object.assign(state, { position, sent: state.sent + sent, failure: undefined });
+        },
       });
     } finally {
+      over.abort();
+      await watch.over;
       await checkpoints.close();
     }
   }
@@ -62,7 +77,8 @@ export function runPublisher(options: PublisherOptions): Publisher {
           if (signal.aborted) return;
           if (!canPass(error)) throw error;
           if (state.sent > before) failures = 1;
-          if (state.failure !== error.message) report(error instanceof TopicRefused ? 'alarm' : 'trouble', `the fill feed is not published: ${error.message}`);
+          const level = error instanceof TopicRefused ? 'alarm' : 'trouble';
+          if (state.failure !== error.message) report(level, `the fill feed is not published in ${options.topic.topic}: ${error.message}`);
           state.failure = error.message;
         }
         await pause(backoffMs(failures, backoff), signal);
@@ -74,7 +90,10 @@ export function runPublisher(options: PublisherOptions): Publisher {
 
   return {
     done: keepPublishing(),
-    status: () => ({ standby: state.standby, position: state.position, sent: state.sent, trouble: state.failure ?? client.trouble() }),
+    status: () => ({
+      standby: state.standby, position: state.position, sent: state.sent, trouble: state.failure ?? client.trouble(),
+      topicTrouble: state.standby ? undefined : topicWatch.trouble(),
+    }),
   };
 }
 

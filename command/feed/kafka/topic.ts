@@ -2,15 +2,7 @@
 import { pause } from '../../../engine/waiting.js';
 import { PARTITIONS } from '../messages.js';
 import type { KafkaClient } from './client.js';
-
-export interface TopicOptions {
-  /** As `fills.v1`. */
-  readonly topic: string;
-  /** How many brokers have a copy, when the topic is made here. */
-  readonly replication: number;
-  /** How many of them must have a message before it is acknowledged, when the topic is made here. */
-  readonly minInsync: number;
-}
+import { RETENTION_MS, differences, shapeOf, type TopicOptions } from './topic-shape.js';
 
 /** The topic is there, and the feed cannot use it. An operator must act. */
 export class TopicRefused extends Error {
@@ -20,29 +12,22 @@ export class TopicRefused extends Error {
   }
 }
 
-/** The name that the published documents give it. Operators may choose another. */
-export const TOPIC_NAME = 'fills.v1';
+const NO_RIGHT = 'is missing, or this user may not see it, and this user may not make it: give the user its rights, or make the topic, as docs/kafka.md says';
 
-export const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
-
-const TOPIC = 2;
 /** Looks whether the brokers have heard of a topic that was made, and the pause before each but the first. */
 const LOOKS = 300;
 const LOOK_MS = 100;
 
 /**
- * Makes the topic where it is missing; says whether it was. Throws TopicRefused for a topic of another shape, when the cluster has too few
- * brokers, and when they do not hear of the new topic.
+ * Makes the topic where it is missing; says whether it was. Throws TopicRefused for a topic whose sequences would be torn, when the cluster has
+ * too few brokers, and when they do not hear of the new topic.
  */
-export async function ensureTopic(client: KafkaClient, { topic, replication, minInsync }: TopicOptions, lookMs = LOOK_MS): Promise<boolean> {
+export async function ensureTopic(client: KafkaClient, options: TopicOptions, lookMs = LOOK_MS): Promise<boolean> {
+  const { topic, replication, minInsync } = options;
   return await client.administer(async (admin) => {
     if ((await admin.listTopics()).includes(topic)) {
-      const { topics: [metadata] } = await admin.fetchTopicMetadata({ topics: [topic] });
-      const { resources: [config] } = await admin.describeConfigs({
-        resources: [{ type: TOPIC, name: topic, configNames: ['cleanup.policy', 'retention.ms'] }], includeSynonyms: false,
-      });
-      const entries = new Map(config?.configEntries.map(({ configName, configValue }) => [configName, configValue]));
-      checkShape(topic, { partitions: metadata?.partitions.length ?? 0, policy: entries.get('cleanup.policy') ?? '' });
+      const [unfit] = differences(options, await shapeOf(admin, topic)).filter(({ tearsSequences }) => tearsSequences);
+      if (unfit !== undefined) throw new TopicRefused(topic, unfit.text);
       return false;
     }
     const { brokers } = await admin.describeCluster();
@@ -50,12 +35,15 @@ export async function ensureTopic(client: KafkaClient, { topic, replication, min
       throw new TopicRefused(topic, `cannot have ${replication} copies on ${brokers.length} broker${brokers.length === 1 ? '' : 's'}: start more, or set KAFKA_REPLICATION`);
     }
     const configEntries = Object.entries({
-      'cleanup.policy': 'delete', 'retention.ms': String(RETENTION_MS), 'min.insync.replicas': String(minInsync), 'unclean.leader.election.enable': 'false',
+      'cleanup.policy': 'delete', 'retention.ms': String(RETENTION_MS), 'retention.bytes': '-1', 'min.insync.replicas': String(minInsync),
+      'unclean.leader.election.enable': 'false',
     }).map(([name, value]) => ({ name, value }));
     const topics = [{ topic, numPartitions: PARTITIONS, replicationFactor: replication, configEntries }];
     // False where somebody was faster: most likely a try before, whose answer was lost. kafkajs' own wait for leaders ends with an error when the
     // broker that it asks has not heard of the topic yet.
-    await admin.createTopics({ topics, waitForLeaders: false });
+    await admin.createTopics({ topics, waitForLeaders: false }).catch((error: unknown) => {
+      throw isUnauthorized(error) ? new TopicRefused(topic, NO_RIGHT) : error;
+    });
     for (let look = 0; look < LOOKS; look++) {
       if ((await admin.listTopics()).includes(topic)) return true;
       await pause(lookMs);
@@ -64,8 +52,7 @@ export async function ensureTopic(client: KafkaClient, { topic, replication, min
   });
 }
 
-/** Compaction would tear the sequences; another number of partitions would put markets elsewhere. */
-function checkShape(topic: string, { partitions, policy }: { partitions: number; policy: string }): void {
-  if (partitions !== PARTITIONS) throw new TopicRefused(topic, `has ${partitions} partitions, not ${PARTITIONS}: delete it, or name another one by KAFKA_TOPIC`);
-  if (policy !== 'delete') throw new TopicRefused(topic, `has cleanup.policy=${policy}, which loses messages of the feed: set it to delete`);
+/** kafkajs gives an error per topic, and says of all together nothing. */
+function isUnauthorized(error: unknown): boolean {
+  return (error as { errors?: readonly { type?: unknown }[] }).errors?.some(({ type }) => type === 'TOPIC_AUTHORIZATION_FAILED') ?? false;
 }

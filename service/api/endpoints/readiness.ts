@@ -46,7 +46,8 @@ const Readiness = field.answer('Readiness', {
     position: field.orNull(field.integer('Number of command outcomes.'), 'Number of command outcomes whose messages are published; null while that is not known.'),
     lag: field.orNull(field.integer('Number of commands.'), 'Number of commands whose messages are not published yet; null while that is not known.'),
     trouble: field.orNull(Type.String(), 'Why nothing can be published; null when it can.'),
-  }), { description: 'State of the feed role, with KAFKA_BROKERS: how far the fill feed is published.' })),
+    topicTrouble: field.orNull(Type.String(), 'What of the topic is not as the feed promises, with what mends it; null when nothing is known to be.'),
+  }), { description: 'State of the feed role, with KAFKA_BROKERS: how far the fill feed is published in each of its topics.' })),
   intakes: Type.Optional(Type.Array(field.answer('IntakeReadiness', {
     standby: Type.Boolean({ description: 'Another process takes in the fills, and settles them.' }),
     position: field.orNull(field.integer('Number of command outcomes.'), 'Number of command outcomes that are taken in; null while that is not known.'),
@@ -118,7 +119,7 @@ const readiness = {
   clock: { trusted: true, doubts: [], time: '2026-11-22T07:30:00.000Z', wallAheadMs: 1, databaseAheadMs: 0, historyAheadMs: -412 },
   databases: [{ name: 'log', answers: true, lastError: null }, { name: 'read models', answers: true, lastError: null }],
   disk: { directory: 'DATA_DIR', freeBytes: 84_825_690_112, minFreeBytes: 512_000_000 },
-  readModels: { position: 4_217, lag: 0 }, feeds: [{ topic: 'fills.v1', standby: false, position: 4_217, lag: 1, trouble: null }],
+  readModels: { position: 4_217, lag: 0 }, feeds: [{ topic: 'fills.v1', standby: false, position: 4_217, lag: 1, trouble: null, topicTrouble: null }],
   intakes: [{ standby: false, position: 4_217, lag: 1, trouble: null, kafkaTrouble: null }],
   lanes: [{ chainId: 31_337, key: 'operator', address: example.bob, standby: false, trouble: null }],
   relays: [{

@@ -141,7 +141,7 @@ export const getOpenapi = defineEndpoint({
 export const getAsyncapi = defineEndpoint({
   ...plain,
   id: 'getAsyncapi', path: '/asyncapi.json', summary: 'The fill feed',
-  description: 'The fill feed as an AsyncAPI 3.0 document: a Kafka topic with every fill and what became of it. The feed is there where the operators run Kafka.',
+  description: 'The fill feed as an AsyncAPI 3.0 document: Kafka topics with every fill and what became of it. The feed is there where the operators run Kafka.',
   answer: {
     description: 'The document.', schema: Type.Object({ asyncapi: Type.String() }), examples: { document: { asyncapi: '3.0.0' } },
   },

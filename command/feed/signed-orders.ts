@@ -4,7 +4,7 @@ import { MalformedRecord, decodeCommand } from '../../engine/records/codec.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { Log } from '../../engine/log/log.js';
 
-export interface SettledOrders {
+export interface SignedOrders {
   /** The orders with these numbers (log positions). Throws LogUnavailable, or NoSuchOrder for positions without an order. */
   read(numbers: Iterable<number>): Promise<Map<number, PlaceOrder>>;
 }
@@ -31,7 +31,7 @@ const PAGE = 1_000;
 const PARALLEL = 8;
 
 /** `kept`: how many orders stay in memory; the least recently used are dropped first. */
-export function createSettledOrders(log: Pick<Log, 'read'>, kept = 10_000): SettledOrders {
+export function createSignedOrders(log: Pick<Log, 'read'>, kept = 10_000): SignedOrders {
   const known = new LRUCache<number, PlaceOrder>({ max: kept });
 
   async function readRange({ from, to, wanted }: Range, answer: Answer): Promise<void> {

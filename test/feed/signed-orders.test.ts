@@ -1,6 +1,6 @@
 /** Orders read back from the commands log: in few reads, the latest from memory, and nothing that is not an order. */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict';
-import { NoSuchOrder, createSettledOrders } from '../../command/settlement/settled-orders.js';
+import { NoSuchOrder, createSignedOrders } from '../../command/feed/signed-orders.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import type { Command, PlaceOrder } from '../../engine/records/commands.js';
 import { LogUnavailable, type Log, type LogRecord } from '../../engine/log/log.js';
@@ -29,7 +29,7 @@ async function fullLog(): Promise<Log> {
 function ordersOf(log: Log, kept?: number) {
   const reads: [from: number, limit: number][] = [];
   const behind = { failing: false };
-  const orders = createSettledOrders({
+  const orders = createSignedOrders({
     read(stream, from, limit): Promise<LogRecord[]> {
       equal(stream, 'commands');
       reads.push([from, limit]);
@@ -64,7 +64,7 @@ describe('settlement: orders', () => {
   }
 
   it('reads on where a page ends early', async () => {
-    const found = await createSettledOrders({ read: (stream, from, limit) => log.read(stream, from, Math.min(limit, 3)) }).read([11, 20, 13]);
+    const found = await createSignedOrders({ read: (stream, from, limit) => log.read(stream, from, Math.min(limit, 3)) }).read([11, 20, 13]);
     deepEqual([...found], [11, 13, 20].map((number) => [number, orderAt(number)]));
   });
 
