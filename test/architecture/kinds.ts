@@ -83,5 +83,5 @@ function nameFor(stem: string, started: ReadonlyMap<Started, unknown>): string {
 }
 
 function article(what: Started): string {
-  return what === 'auditor' ? `an ${what}` : what === 'chain' || what === 'service' ? `a ${what}` : what;
+  return what === 'auditor' ? `an ${what}` : what === 'chain' || what === 'service' || what === 'prover' ? `a ${what}` : what;
 }

@@ -11,7 +11,7 @@ const DONE = [
   'cancel', 'cancelAll', 'split', 'merge', 'redeem', 'giveShares', 'giveManyShares', 'giveMoney', 'approve', 'revoke', 'intrusion',
   'signed approval', 'signed split', 'signed merge', 'signed redeem', 'signed permit', 'signed propose', 'signed settle',
   'createMarket', 'dispute', 'arbitrate', 'settleAssertion', 'assertSomething', 'resolved by proposal', 'resolveQuick', 'halve', 'abandon',
-  'reportForeign', 'claimPayment', 'pause',
+  'reportForeign', 'pause',
 ];
 
 describe('contracts: histories', function () {

@@ -18,6 +18,12 @@ const SOLVERS = {
 // eslint-disable-next-line no-control-regex
 const COLOURS = /\u001b\[[\d;]*m/g;
 
+const BUILD = '.build/forge/symbolic';
+const SYMBOLIC = 'test/contracts/forge/symbolic';
+
+/** Halmos has forge compile: these few sources alone, and elsewhere, since it wants more of the compiler than the histories do. */
+const COMPILATION = { FOUNDRY_SRC: SYMBOLIC, FOUNDRY_TEST: SYMBOLIC, FOUNDRY_OUT: BUILD, FOUNDRY_CACHE_PATH: `${BUILD}-cache` };
+
 export interface Proof {
   readonly output: string;
   /** The checks that hold for all arguments. */
@@ -26,7 +32,7 @@ export interface Proof {
   readonly refuted: readonly string[];
 }
 
-/** Proves the checks of a contract of test/contracts/forge/ whose names match. `name` is a folder's. Rejects when Halmos cannot run. */
+/** Proves the checks of a contract of test/contracts/forge/symbolic/ whose names match. `name` is a folder's. Rejects when Halmos cannot run. */
 export async function prove({ contract, name, bytecode = COMMITTED, checks = '', solver }: {
   readonly contract: string; readonly name: string; readonly bytecode?: Bytecode; readonly checks?: string; readonly solver: keyof typeof SOLVERS;
 }): Promise<Proof> {
@@ -34,9 +40,9 @@ export async function prove({ contract, name, bytecode = COMMITTED, checks = '',
   await rm(join(ROOT, folder), { recursive: true, force: true });
   await layBytecode(join(ROOT, folder, 'code'), bytecode);
   const output = await run('halmos', [
-    '--root', ROOT.replace(/\/$/, ''), '--forge-build-out', '.build/forge/out', '--contract', contract, '--match-test', `^check_.*${checks}`, '--no-status',
+    '--root', ROOT.replace(/\/$/, ''), '--forge-build-out', BUILD, '--contract', contract, '--match-test', `^check_.*${checks}`, '--no-status',
     '--solver-command', SOLVERS[solver], '--solver-timeout-assertion', '120s',
-  ], { ...forgeEnvironment(), FORGE_FOLDER: folder });
+  ], { ...forgeEnvironment(), ...COMPILATION, FORGE_FOLDER: folder });
   if (!/^Symbolic test result: /m.test(output)) throw new Error(`halmos does not run: ${output}`);
   return { output, proven: named(output, 'PASS'), refuted: named(output, 'FAIL') };
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {KeyedNonces, Settlement, deploy} from "./Contracts.sol";
-import {vm} from "./Vm.sol";
+import {KeyedNonces, Settlement, deploy} from "../Contracts.sol";
+import {vm} from "../Vm.sol";
 
 /// @title What a fill costs: proven by Halmos of the deployed byte code, for all arguments at once.
 contract CostProof {
