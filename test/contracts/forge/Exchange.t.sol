@@ -64,10 +64,11 @@ contract ExchangeTest {
             handler.assertSomething.selector, handler.wayOut.selector, handler.pass.selector, handler.blockSomebody.selector,
             handler.intrude.selector, handler.revoke.selector
         ];
-        bytes4[10] memory more = [
+        bytes4[12] memory more = [
             handler.arbitrate.selector, handler.settleMarket.selector, handler.resolveQuick.selector, handler.reportForeign.selector,
             handler.setOracle.selector, handler.pause.selector, handler.changeRoles.selector,
-            handler.pass.selector, handler.propose.selector, handler.approve.selector
+            handler.pass.selector, handler.propose.selector, handler.approve.selector, handler.signRequest.selector,
+            handler.relay.selector
         ];
         actions = new bytes4[](all.length + more.length);
         for (uint256 i = 0; i < all.length; ++i) actions[i] = all[i];
