@@ -54,6 +54,22 @@ export const LONG = {
     command: 'TESTS=solidity npm test',
     covers: [...BUILD, 'contracts-abi/', 'test/contracts/artifacts.solidity.test.ts'],
   },
+  // Random histories by forge, from a seed that is printed, and planted bugs that they must find.
+  'contracts under random histories': {
+    command: 'TESTS=contracts/histories npm test',
+    covers: [
+      ...BUILD, 'contracts-abi/', 'test/contracts/forge/', 'test/contracts/histories.proofs.test.ts', 'test/support/forge.ts', 'test/support/planted-bugs.ts',
+      '.ci/solc',
+    ],
+  },
+  // Halmos and Slither.
+  'contracts proven and analysed': {
+    command: 'TESTS=contracts/arithmetic,contracts/findings npm test',
+    covers: [
+      ...BUILD, 'contracts-abi/', 'test/contracts/forge/', 'test/contracts/arithmetic.proofs.test.ts', 'test/contracts/findings.proofs.test.ts',
+      'test/support/forge.ts', 'test/support/planted-bugs.ts', 'test/support/provers.ts', 'test/support/explained-findings.ts', '.ci/solc', '.ci/provers',
+    ],
+  },
   'EventStoreDB': {
     command: 'TESTS=eventstore npm test',
     covers: [

@@ -33,6 +33,11 @@ describe('architecture: kinds of tests can be wrong', () => {
     finds(kinds, { 'test/lane/a.geth.test.ts': CHAIN }, /of kind geth, but starts no geth: name it a\.chain\.test\.ts$/);
   });
 
+  it('when one with a prover is not named so, or has none', () => {
+    finds(kinds, { 'test/contracts/a.test.ts': 'import { forge } from "../support/forge.js";' }, /starts a prover .*: name it a\.proofs\.test\.ts/);
+    finds(kinds, { 'test/contracts/a.proofs.test.ts': '' }, /of kind proofs, but starts no prover: name it a\.test\.ts/);
+  });
+
   it('when one with Kafka is not named so, or has none', () => {
     finds(kinds, { 'test/lane/a.services.test.ts': `${POSTGRES}${KAFKA}` }, /of kind services, but starts Kafka through test\/support\/kafka-broker: name it a\.kafka\.test\.ts, or do without$/);
     finds(kinds, { 'test/lane/a.chain.test.ts': `${CHAIN}${KAFKA}` }, /starts Kafka .*: name it a\.kafka\.test\.ts/);
@@ -45,7 +50,7 @@ describe('architecture: kinds of tests can be wrong', () => {
   });
 
   it('when there is no such kind', () => {
-    finds(kinds, { 'test/lane/a.quick.test.ts': '' }, /of kind quick, which is none of unit, slow, services, kafka, chain, crash, eventstore, geth, auditors, solidity: name it a\.test\.ts/);
+    finds(kinds, { 'test/lane/a.quick.test.ts': '' }, /of kind quick, which is none of unit, slow, services, kafka, chain, crash, eventstore, geth, auditors, solidity, proofs: name it a\.test\.ts/);
   });
 
   it('and are right otherwise', () => {

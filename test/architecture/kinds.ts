@@ -11,6 +11,7 @@ const STARTERS = {
   EventStoreDB: ['test/support/eventstore-process'],
   geth: ['test/support/geth'],
   auditor: ['test/support/python-auditor', 'test/support/java-consumer'],
+  prover: ['test/support/forge', 'test/support/provers'],
 } as const;
 
 type Started = keyof typeof STARTERS;
@@ -33,6 +34,7 @@ const BOUNDS: Readonly<Record<Kind, Bounds>> = {
   geth: { needs: ['geth'], may: ['Postgres', 'chain', 'service', 'geth'] },
   auditors: { needs: ['auditor'], may: ['Postgres', 'chain', 'Kafka', 'auditor'] },
   solidity: { needs: [], may: [] },
+  proofs: { needs: ['prover'], may: ['prover'] },
 };
 
 export const kinds: Rule = (project) => {
@@ -76,10 +78,10 @@ function startedBy(source: Source, files: ReadonlyMap<string, Source>): Map<Star
 }
 
 function nameFor(stem: string, started: ReadonlyMap<Started, unknown>): string {
-  const kind = started.has('geth') ? '.geth' : started.has('auditor') ? '.auditors' : started.has('service') ? '.crash' : started.has('Kafka') ? '.kafka' : started.has('chain') ? '.chain' : started.has('Postgres') ? '.services' : '';
+  const kind = started.has('prover') ? '.proofs' : started.has('geth') ? '.geth' : started.has('auditor') ? '.auditors' : started.has('service') ? '.crash' : started.has('Kafka') ? '.kafka' : started.has('chain') ? '.chain' : started.has('Postgres') ? '.services' : '';
   return `${stem}${kind}.test.ts${kind === '' ? ` (or ${stem}.slow.test.ts when it takes more than a second)` : ''}`;
 }
 
 function article(what: Started): string {
-  return what === 'auditor' ? `an ${what}` : what === 'chain' || what === 'service' ? `a ${what}` : what;
+  return what === 'auditor' ? `an ${what}` : what === 'chain' || what === 'service' || what === 'prover' ? `a ${what}` : what;
 }

@@ -11,6 +11,7 @@ export const KINDS = {
   geth: 'go-ethereum',
   auditors: 'auditors that are written in other languages',
   solidity: 'the contracts\' compiler, which takes most of a minute',
+  proofs: 'Foundry\'s forge, Halmos and Slither, which prove the contracts in some minutes',
 } as const;
 
 export type Kind = keyof typeof KINDS;
@@ -28,7 +29,7 @@ export const STAGES: readonly (readonly (readonly Kind[])[])[] = [
 export const FILES_AT_ONCE: Readonly<Partial<Record<Kind, number>>> = { crash: 2 };
 
 /** Kinds that run where they are named, as `.ci/long` does. */
-export const ON_DEMAND: readonly Kind[] = ['eventstore', 'geth', 'auditors', 'solidity'];
+export const ON_DEMAND: readonly Kind[] = ['eventstore', 'geth', 'auditors', 'solidity', 'proofs'];
 
 /** `file` is a path that ends in `.test.ts`; undefined where the word before is no kind. */
 export function kindOf(file: string): Kind | undefined {
