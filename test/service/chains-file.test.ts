@@ -180,7 +180,8 @@ describe('service: chains file', () => {
 
   it('refuses a node\'s URL with a secret that is written in it, and says where it belongs, without showing it', async () => {
     const key = 'aB3dE5fG7hJ9kL1mN3pQ';
-    for (const url of [`https://rpc.example/v2/${key}`, `https://rpc.example/?apikey=${key}`, 'https://user:hunter2@rpc.example', `http://${key}@rpc.example/`]) {
+    const secret = [`https://rpc.example/v2/${key}`, `https://rpc.example/?apikey=${key}`, 'https://user:hunter2@rpc.example', `http://${key}@rpc.example/`];
+    for (const url of secret) {
       const [problem, ...others] = await problemsOf({ chains: [{ ...polygon, rpcUrls: [url] }] });
       assert.deepEqual(others, []);
       assert.match(problem!, /^\/chains\/0\/rpcUrls\/0: the URL has a password or what looks like a key, .*: write \{ "env": "NAME" \} .*Replace a key/);
