@@ -71,27 +71,7 @@ export async function openEventStoreLog(options: EventStoreLogOptions): Promise<
     // Followers get what the server stored, by the subscription: a batch that was there already may have had other bytes.
     appended: ({ length }) => { lengths[stream] = Math.max(lengths[stream], length); },
   }));
-  const unlessClosed = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (closed.signal.aborted) throw new LogUnavailable(false);
-    failure.signal.throwIfAborted();
-    return await onceMore(work, canPass, BETWEEN_READS_MS);
-  };
-  const check = async (writes: readonly Stream[], timeoutMs = attemptTimeoutMs): Promise<void> => {
-    await store.check({ writes, timeoutMs, known: perStream(knownLength) }).catch((error: unknown) => {
-      throw error instanceof UnusableLog ? failure.found(error) : error;
-    });
-  };
-  const checkedLength = async (stream: Stream): Promise<number> => {
-    const before = knownLength(stream);
-    const length = await unlessClosed(() => store.length(stream));
-    // Where records are hidden and not lost, the error says so.
-    if (length < before) await check([]).catch((error: unknown) => { if (error instanceof UnusableLog) throw error; });
-    return tails[stream].told({ before, length });
-  };
-  const pageAfter = (stream: Stream, from: number, previous: string | undefined): Promise<readonly LogRecord[]> => {
-    const read = (first: number): Promise<LogRecord[]> => store.read(stream, first, PAGE_RECORDS);
-    return from === 0 ? read(0) : readOverlapping({ stream, from, previous, failure, read, length: () => checkedLength(stream) });
-  };
+  const reads = createReads({ store, tails, knownLength, failure, closed: closed.signal, attemptTimeoutMs });
 
   return {
     async append(stream, records, expected) {
@@ -101,21 +81,21 @@ export async function openEventStoreLog(options: EventStoreLogOptions): Promise<
     async read(stream, from, limit) {
       checkPosition(from);
       const before = knownLength(stream);
-      const records = await unlessClosed(() => store.read(stream, from, Math.min(limit, PAGE_RECORDS)));
+      const records = await reads.once(() => store.read(stream, from, Math.min(limit, PAGE_RECORDS)));
       tails[stream].seen(from, records);
-      if (records.length === 0 && limit > 0 && from < before) throw new BrokenSequence(stream, from, await checkedLength(stream));
+      if (records.length === 0 && limit > 0 && from < before) throw new BrokenSequence(stream, from, await reads.length(stream));
       return records;
     },
-    length: checkedLength,
+    length: reads.length,
     follow(stream, from, signal) {
       checkPosition(from);
       subscriptions[stream].start(tails[stream].length());
       const ended = AbortSignal.any([signal, closed.signal]);
-      return tails[stream].follow(from, ended, (next, previous) => readUntilAborted(() => pageAfter(stream, next, previous), ended, canPass));
+      return tails[stream].follow(from, ended, (next, previous) => readUntilAborted(() => reads.page(stream, next, previous), ended, canPass));
     },
     async check({ writes, timeoutMs }) {
       failure.signal.throwIfAborted();
-      await check(writes, timeoutMs);
+      await reads.check(writes, timeoutMs);
       refusal.throwIfRecent();
     },
     async close() {
@@ -123,6 +103,45 @@ export async function openEventStoreLog(options: EventStoreLogOptions): Promise<
       await Promise.all(STREAMS.map((stream) => appenders[stream].close()));
       await Promise.all(STREAMS.map((stream) => subscriptions[stream].close()));
       await store.close();
+    },
+  };
+}
+
+interface ReadParts {
+  readonly store: EventStore;
+  readonly tails: Readonly<Record<Stream, ReturnType<typeof createTail>>>;
+  /** The length that the stream had at least. */
+  readonly knownLength: (stream: Stream) => number;
+  readonly failure: ReturnType<typeof createHandleFailure>;
+  readonly closed: AbortSignal;
+  readonly attemptTimeoutMs: number;
+}
+
+/** Reads of a store that may have lost or hidden what this process knows. */
+function createReads({ store, tails, knownLength, failure, closed, attemptTimeoutMs }: ReadParts) {
+  const once = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (closed.aborted) throw new LogUnavailable(false);
+    failure.signal.throwIfAborted();
+    return await onceMore(work, canPass, BETWEEN_READS_MS);
+  };
+  const check = async (writes: readonly Stream[], timeoutMs = attemptTimeoutMs): Promise<void> => {
+    await store.check({ writes, timeoutMs, known: perStream(knownLength) }).catch((error: unknown) => {
+      throw error instanceof UnusableLog ? failure.found(error) : error;
+    });
+  };
+  const length = async (stream: Stream): Promise<number> => {
+    const before = knownLength(stream);
+    const found = await once(() => store.length(stream));
+    // Where records are hidden and not lost, the error says so.
+    if (found < before) await check([]).catch((error: unknown) => { if (error instanceof UnusableLog) throw error; });
+    return tails[stream].told({ before, length: found });
+  };
+  return {
+    once, check, length,
+    /** The page of a follower whose record before it is `previous`. */
+    page(stream: Stream, from: number, previous: string | undefined): Promise<readonly LogRecord[]> {
+      const read = (first: number): Promise<LogRecord[]> => store.read(stream, first, PAGE_RECORDS);
+      return from === 0 ? read(0) : readOverlapping({ stream, from, previous, failure, read, length: () => length(stream) });
     },
   };
 }
