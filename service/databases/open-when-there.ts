@@ -110,5 +110,5 @@ function isDenied(error: unknown): boolean {
 }
 
 function codeOf(error: unknown): string {
-  return (error as { code?: string }).code ?? '';
+  return (error as { code?: string } | undefined)?.code ?? '';
 }

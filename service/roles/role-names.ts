@@ -25,8 +25,8 @@ export const ROLES = {
     writes: 'signed transactions to the outbox and the chains; SubmitSettlement and SubmitRelay commands',
   },
   feed: {
-    reads: 'outcomes',
-    writes: 'the fill feed, to Kafka; how far it has got',
+    reads: 'outcomes; commands, for the signed orders',
+    writes: 'the fill feed, to two Kafka topics ([kafka.md](kafka.md)); how far each has got',
   },
   settlement: {
     reads: 'the fill feed, from Kafka and the outcomes; commands, for the signed orders; the chains',

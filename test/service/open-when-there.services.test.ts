@@ -43,11 +43,12 @@ describe('service: opening what other processes make', () => {
   });
 
   const lost = (error: Error): never => { throw error; };
+  type Opened = ReturnType<typeof opening>;
   const opening = (failed: (why: string) => unknown) => ({ url, place: 'db/x', waits: eager(failed), failed: lost });
 
   for (const [what, schema, open, sentence] of [
     ['the log', 'log', openLogWhenThere, /^this user may not read the log at db\/x \(permission denied for schema log\): grant it the role query_reader, and /],
-    ['the read models', 'read_models', (given: ReturnType<typeof opening>) => openReadModelsWhenThere({ ...given, setting: 'QUERY_DATABASE_URL', logger }),
+    ['the read models', 'read_models', (given: Opened) => openReadModelsWhenThere({ ...given, setting: 'QUERY_DATABASE_URL', logger }),
       /^the user of QUERY_DATABASE_URL may not read the read models at db\/x \(permission denied for schema read_models\): grant it the role /],
   ] as const) {
     it(`${what}: ends after six denials`, async () => {
@@ -67,17 +68,23 @@ describe('service: opening what other processes make', () => {
     });
   }
 
-  it('waits for a log that no process has made yet, and says so', async () => {
-    const empty = await testDatabase();
-    const why = await new Promise<string>((resolve, reject) => {
-      openLogWhenThere({ url: asUser(empty), place: 'db/x', waits: eager((reason) => {
-        resolve(reason);
-        throw new Error('has heard enough');
-      }), failed: lost }).catch(reject);
+  for (const [what, open, sentence] of [
+    ['a log', openLogWhenThere, 'no process has made it yet'],
+    ['read models', (given: Opened) => openReadModelsWhenThere({ ...given, setting: 'DATABASE_URL', logger }),
+      'no process with the projections role has made them yet'],
+  ] as const) {
+    it(`waits for ${what} that no process has made yet, and says so`, async () => {
+      const empty = await testDatabase();
+      const why = await new Promise<string>((resolve, reject) => {
+        open({ url: asUser(empty), place: 'db/x', failed: lost, waits: eager((reason) => {
+          resolve(reason);
+          throw new Error('has heard enough');
+        }) }).catch(reject);
+      });
+      assert.equal(why, sentence);
+      await empty.drop();
     });
-    assert.equal(why, 'no process has made it yet');
-    await empty.drop();
-  });
+  }
 });
 
 function asUser(database: TestDatabase): string {

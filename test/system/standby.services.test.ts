@@ -18,6 +18,7 @@ import type { Urls } from '../../service/process/shared-parts.js';
 import { documentedClient, type DocumentedClient } from '../support/documented-client.js';
 import { signedBody, type ListedMarket, type Signing } from '../support/exchange-stack.js';
 import { newRecord, take } from '../support/log-records.js';
+import { WITHOUT_FSYNC } from '../support/postgres.js';
 import { onDatabase } from '../support/postgres-cluster.js';
 import { startReplicatedPostgres, type ReplicatedPostgres } from '../support/replicated-postgres.js';
 import { until } from '../support/until.js';
@@ -53,7 +54,7 @@ describe('an exchange with a standby', function () {
 
   /** A process with these roles, all by default. `heard` gets its log lines. */
   async function start(urls: Pick<Urls, 'log' | 'readModels' | 'reads'>, roles = '', heard: Line[] = []): Promise<DocumentedClient> {
-    const config = parseConfig({ ROLES: roles, PORT: '0', DATABASE_URL: urls.readModels, DATA_DIR: join(directory, roles), LOG_LEVEL: 'info' });
+    const config = parseConfig({ ROLES: roles, PORT: '0', DATABASE_URL: urls.readModels, DATA_DIR: join(directory, roles), LOG_LEVEL: 'info', ...WITHOUT_FSYNC });
     const logger = createLogger(config, { write: (line: string) => { heard.push(JSON.parse(line) as Line); } });
     const started = await startProcess(config, { urls: { ...urls, outbox: postgres.primary }, chains: [] }, logger);
     running.push(started);
