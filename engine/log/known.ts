@@ -118,6 +118,11 @@ export function shorter(stream: Stream, { known, length }: { readonly known: num
   return new RecordsLost(`its store has ${length} ${stream} and had ${known}, so ${rangeOf(length, known)}`);
 }
 
+/** The store has fewer commands than outcomes. */
+export function fewerCommands({ commands, recorded }: { readonly commands: number; readonly recorded: number }): RecordsLost {
+  return new RecordsLost(`its store has ${commands} commands and ${recorded} outcomes, so of the commands ${rangeOf(commands, recorded)}`);
+}
+
 /** Another record is at a position than was there. */
 export function replaced(stream: Stream, position: number): RecordsLost {
   return new RecordsLost(`its store has another record at position ${position} of the ${stream} than it had`);
