@@ -119,8 +119,9 @@ export function shorter(stream: Stream, { known, length }: { readonly known: num
 }
 
 /** The store has fewer commands than outcomes. */
-export function fewerCommands({ commands, recorded }: { readonly commands: number; readonly recorded: number }): RecordsLost {
-  return new RecordsLost(`its store has ${commands} commands and ${recorded} outcomes, so of the commands ${rangeOf(commands, recorded)}`);
+export function fewerCommands({ commands, outcomes }: Readonly<Record<Stream, number>>): RecordsLost {
+  const gone = rangeOf(commands, outcomes);
+  return new RecordsLost(`its store has ${commands} commands and ${outcomes} outcomes, so of the commands ${gone}`);
 }
 
 /** Another record is at a position than was there. */

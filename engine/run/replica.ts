@@ -178,7 +178,7 @@ async function lengthsOf({ log, snapshotDirectory }: ReplicaOptions): Promise<{ 
   const snapshot = snapshotDirectory === undefined ? -1 : await newestSnapshot(snapshotDirectory);
   const recorded = await log.length('outcomes');
   const commands = await log.length('commands');
-  if (commands < recorded) throw fewerCommands({ commands, recorded });
+  if (commands < recorded) throw fewerCommands({ commands, outcomes: recorded });
   if (commands < snapshot) {
     throw new RecordsLost(
       `its store has ${commands} commands, and the newest snapshot in ${snapshotDirectory} includes ${snapshot}, so ${rangeOf(commands, snapshot)}`,

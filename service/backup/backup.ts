@@ -18,13 +18,13 @@ const CHECK_TIMEOUT_MS = 10_000;
 
 /**
  * Writes what the log had when it was asked: a history up to one position, whatever is appended meanwhile. The outcomes are counted first, so each
- * of them has its command. Writes nothing, and throws UnusableLog or RecordsLost, where the store hides or has lost records: a short backup
- * would take the place of a whole one.
+ * of them has its command. Writes nothing, and throws UnusableLog or RecordsLost, where the store hides or has lost
+ * records: a short backup would take the place of a whole one.
  */
 export async function writeBackup(log: Log, path: string): Promise<Lengths> {
   await log.check?.({ writes: [], timeoutMs: CHECK_TIMEOUT_MS });
   const lengths = await lengthsOf(log);
-  if (lengths.commands < lengths.outcomes) throw fewerCommands({ commands: lengths.commands, recorded: lengths.outcomes });
+  if (lengths.commands < lengths.outcomes) throw fewerCommands(lengths);
   await writeBackupFile(path, lengths, entriesOf(log, lengths));
   return lengths;
 }

@@ -7,11 +7,12 @@ import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
  * - `lose-reply`: it is carried out, and the client is told that the connection broke.
  * - `silence`: nothing is done or answered; `silence-after`: it is carried out, and nothing is answered.
  * - `not-leader`: refused, with the leader's address; `starting`: refused as by a server that is not up yet.
- * - `too-large`, `event-too-large` (from 25.1 on), `access-denied` (a right is missing), `unauthenticated` (wrong user or password): refused for good.
+ * - `too-large`, `event-too-large` (from 25.1 on), `access-denied` (a right is missing), `unauthenticated` (wrong user
+ *   or password): refused for good.
  * - `slow`: carried out a moment later.
  */
-export type ServerFault = 'none' | 'lose-reply' | 'silence' | 'silence-after' | 'not-leader' | 'starting' | 'too-large' | 'event-too-large'
-  | 'access-denied' | 'unauthenticated' | 'slow';
+export type ServerFault = 'none' | 'lose-reply' | 'silence' | 'silence-after' | 'not-leader' | 'starting' | 'too-large'
+  | 'event-too-large' | 'access-denied' | 'unauthenticated' | 'slow';
 
 export interface ServerCall {
   /** `gossip` tells who leads; of the faults it knows `silence`. */

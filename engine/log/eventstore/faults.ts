@@ -102,14 +102,15 @@ export function explained(error: unknown, { stream, name }: Place, call: 'read' 
   }
   const { type } = error as ClientError;
   if (type === 'stream-deleted') {
-    return new UnusableLog(stream, `the stream ${name} was deleted for good (tombstone): restore the server from a backup, `
-      + 'or begin a new history under another streamPrefix');
+    return new UnusableLog(stream, `the stream ${name} was deleted for good (tombstone): restore the server from a `
+      + 'backup, or begin a new history under another streamPrefix');
   }
   if (type === 'maximum-append-size-exceeded' || (isFinal(error) && EVENT_TOO_LARGE.test(reasonOf(error)))) {
     return refused(`the server does not take ${MAX_APPEND_BYTES} bytes in one append to the stream ${name}: `
       + 'set MaxAppendSize, and MaxAppendEventSize where the server has it, to 1048576 or more');
   }
-  return isFinal(error) ? refused(`the server refuses ${call === 'read' ? 'reads of' : 'appends to'} the stream ${name} (${reasonOf(error)})`) : error;
+  if (!isFinal(error)) return error;
+  return refused(`the server refuses ${call === 'read' ? 'reads of' : 'appends to'} the stream ${name} (${reasonOf(error)})`);
 }
 
 export function isNotLeader(error: unknown): boolean {
