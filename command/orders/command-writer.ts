@@ -22,8 +22,8 @@ export interface CommandWriterOptions {
 
 const LOST = 'the log has lost records, and the exchange stops until they are back';
 
-const CONTRADICTION = 'the log contradicts itself, and this process ends; whether the log has the request is seen when it is '
-  + 'in order again: send it again then, it is carried out once';
+const CONTRADICTION = 'the log contradicts itself, and this process ends; whether the log has the request is seen when '
+  + 'it is in order again: send it again then, it is carried out once';
 
 /** The commands of client requests. */
 export type Written = PlaceOrder | CancelOrder | SyncPosition;

@@ -69,7 +69,8 @@ describe('service: a backup', () => {
     const path = join(directory, 'kept.backup');
     await writeFile(path, 'an older, whole backup');
     const check = () => Promise.reject(new UnusableLog('commands', 'the stream was deleted'));
-    await assert.rejects(writeBackup({ ...createMemoryLog(store), check }, path), /^UnusableLog: the stream was deleted/);
+    const hiding: Log = { ...createMemoryLog(store), check };
+    await assert.rejects(writeBackup(hiding, path), /^UnusableLog: the stream was deleted/);
     store.records.commands.splice(OUTCOMES - 10);
     const lost = /has 1280 commands and 1290 outcomes, so of the commands positions 1280 to 1289 are gone/;
     await assert.rejects(writeBackup(createMemoryLog(store), path), lost);

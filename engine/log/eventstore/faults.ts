@@ -110,7 +110,8 @@ export function explained(error: unknown, { stream, name }: Place, call: 'read' 
       + 'set MaxAppendSize, and MaxAppendEventSize where the server has it, to 1048576 or more');
   }
   if (!isFinal(error)) return error;
-  return refused(`the server refuses ${call === 'read' ? 'reads of' : 'appends to'} the stream ${name} (${reasonOf(error)})`);
+  const calls = call === 'read' ? 'reads of' : 'appends to';
+  return refused(`the server refuses ${calls} the stream ${name} (${reasonOf(error)})`);
 }
 
 export function isNotLeader(error: unknown): boolean {
