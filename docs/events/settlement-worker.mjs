@@ -49,8 +49,10 @@ function take({ batch: { partition, messages: received } }) {
   for (const { headers, value } of received) {
     if (headers['event-id'] === undefined) continue; // It is not the exchange's.
     const seq = Number(headers.seq), digest = `${headers.digest}`, name = `message ${seq} of partition ${partition}`;
+    if (!Number.isSafeInteger(seq) || `${headers['event-id']}` !== eventId(`feed:${digest}:${partition}:${seq}`)) {
+      throw new Error(`${name} has an event-id that is not its own`);
+    }
     next ??= FIRST_FILL === undefined ? 0 : seq; // With FIRST_FILL the topic may have lost what was before.
-    if (`${headers['event-id']}` !== eventId(`feed:${digest}:${partition}:${seq}`)) throw new Error(`${name} has an event-id that is not its own`);
     if (seq === next - 1 && last !== undefined && digest !== last) throw new Error(`${name} was taken with another digest: this is another history`);
     if (seq < next) continue; // It was taken before.
     if (seq > next) throw new Error(`messages ${next} to ${seq - 1} of partition ${partition} are missing: heal them from the history`);

@@ -8,6 +8,7 @@ import type { OutgoingRecord, TopicRecord } from '../../command/feed/kafka/clien
 import { ensureTopic } from '../../command/feed/kafka/topic.js';
 import type { SignedFillMatched } from '../../command/feed/signed-fills.js';
 import { settlement } from '../../contracts-abi/settlement.js';
+import { recordId } from '../../engine/records/codec.js';
 import { deployedChain, type DeployedChain, type DeployedMarket } from '../support/deployed-chain.js';
 import { startExample, type ExampleProcess } from '../support/example-consumer.js';
 import { ONE, assertAnchored, assertPositionsAreBalances, caughtUp, eventsOf, permitOf, settled } from '../support/exchange-on-chain.js';
@@ -117,6 +118,10 @@ describe('kafka: the example settlement worker', function () {
     await until('the fill is published', async () => (await contentOf(client, topics[1])).some(isFill));
     await client.close();
     const forged = await copy((record) => isFill(record) ? { ...record, headers: { ...record.headers, digest: `0x${'12'.repeat(32)}` } } : record);
+    // Anybody can compute an event-id, also for what is no number.
+    const numberless = await copy((record) => isFill(record)
+      ? { ...record, headers: { ...record.headers, 'seq': 'none', 'event-id': recordId(`feed:${record.headers['digest']}:${record.partition}:NaN`) } }
+      : record);
     const unsigned = await copy((record) => {
       if (!isFill(record)) return record;
       const message = JSON.parse(record.value.toString()) as SignedFillMatched;
@@ -125,7 +130,8 @@ describe('kafka: the example settlement worker', function () {
     });
     const late = await copy((record) => Number(record.headers['position']) >= position ? record : undefined);
     for (const [settings, why] of [
-      [forged, /message \d+ of partition \d has an event-id that is not its own/], [unsigned, /order 0x[0-9a-f]{64} is not signed by its trader/],
+      [forged, /message \d+ of partition \d has an event-id that is not its own/],
+      [numberless, /message NaN of partition \d has an event-id that is not its own/], [unsigned, /order 0x[0-9a-f]{64} is not signed by its trader/],
       [late, /messages 0 to \d+ of partition \d are missing/],
     ] as const) {
       const { code, output } = await start(settings).ended;
