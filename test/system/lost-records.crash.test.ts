@@ -100,7 +100,7 @@ describe('a log that loses records', function () {
     }
   });
 
-  it('an older state is restored under processes of one role each: all of them end', async () => {
+  it('an older state is restored under processes of every role: all of them end', async () => {
     const database = await exchangeDatabase();
     const of = (roles: string) => start({ DATABASE_URL: database.url, ROLES: roles, DATA_DIR: join(directory, roles) });
     const services = ['engine indexer', 'projections', 'query', 'api'].map(of);
@@ -112,6 +112,9 @@ describe('a log that loses records', function () {
     // Who does not know of what is lost serves what there is: this one has to know.
     await until('the query process knows the orders', async () => (
       (await (await fetch(`${queryUrl!}/api/v1/events?from=${await lengthAt(database.url) - 1}`)).json() as { count: number }).count === 1));
+    // Nor do these tell what they know; a start asks. Without a chain only the process itself reads the log where lane, settlement and feed are.
+    services.push(...['lane settlement feed', 'relayer prices'].map(of));
+    await Promise.all(services.map(({ listening }) => listening));
     await query(database.url, `
       begin; truncate log.records; insert into log.records select * from saved;
       update log.streams set length = saved.length from saved_lengths saved where saved.stream = streams.stream; commit`);
