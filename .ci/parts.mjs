@@ -40,8 +40,9 @@ export const LONG = {
     covers: [
       ...BUILD, 'command/feed/', 'service/feed/', 'service/roles/feed.ts', 'docs/kafka.md',
       'docs/events/consumer.mjs', 'docs/events/settlement-worker.mjs',
-      'test/kafka/', 'test/support/kafka-pom.xml', 'test/support/kafka-broker.ts', 'test/support/kafka-jars.ts', 'test/support/kafka-scene.ts',
-      'test/support/kafka-client.ts', 'test/support/example-consumer.ts', 'test/support/documented-acls.ts', '.ci/java',
+      'test/kafka/', 'test/support/kafka-pom.xml', 'test/support/kafka-broker.ts', 'test/support/kafka-jars.ts',
+      'test/support/kafka-scene.ts', 'test/support/kafka-client.ts', 'test/support/example-consumer.ts',
+      'test/support/documented-acls.ts', '.ci/java',
     ],
   },
   'auditors': {

@@ -30,7 +30,8 @@ const CHANNELS: readonly Channel[] = [
   { name: 'fills', topic: TOPIC_NAME, title: 'Fills', description: PARTITIONING, messages: MESSAGE_TYPES, publish: 'publish', consume: 'consume' },
   {
     name: 'signedFills', topic: SIGNED_TOPIC_NAME, title: 'Fills with their signed orders', messages: SIGNED_NAMES, publish: 'publishSigned', consume: 'consumeSigned',
-    description: `The messages of ${TOPIC_NAME} at the same places with the same headers, but FillMatched is of version 2: it has both signed orders. ${PARTITIONING}`,
+    description: `The messages of ${TOPIC_NAME} at the same places with the same event-id, but FillMatched is of version 2: it has both signed orders. `
+      + `Operators may leave this topic out. ${PARTITIONING}`,
   },
 ];
 
