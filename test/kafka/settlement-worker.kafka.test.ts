@@ -97,8 +97,11 @@ describe('kafka: the example settlement worker', function () {
     for (const worker of running) await worker.kill();
   });
 
+  /** What becomes of a message in a copy of the topic; undefined: it is left out. */
+  type Change = (record: OutgoingRecord) => OutgoingRecord | readonly OutgoingRecord[] | undefined;
+
   /** A topic with the exchange's messages, changed or left out. */
-  async function copy(change: (record: OutgoingRecord) => OutgoingRecord | undefined): Promise<{ KAFKA_TOPIC: string; GROUP: string; FILE: string }> {
+  async function copy(change: Change): Promise<{ KAFKA_TOPIC: string; GROUP: string; FILE: string }> {
     const topic = newTopic();
     const client = clientTo({ brokers: [broker.address] });
     await ensureTopic(client, { topic, replication: 1, minInsync: 1 });
@@ -122,16 +125,24 @@ describe('kafka: the example settlement worker', function () {
     const numberless = await copy((record) => isFill(record)
       ? { ...record, headers: { ...record.headers, 'seq': 'none', 'event-id': recordId(`feed:${record.headers['digest']}:${record.partition}:NaN`) } }
       : record);
+    const digest = `0x${'34'.repeat(32)}`;
+    const otherHistory = await copy((record) => isFill(record)
+      ? [record, { ...record, headers: {
+          ...record.headers, digest, 'event-id': recordId(`feed:${digest}:${record.partition}:${record.headers['seq']}`),
+        } }]
+      : record);
     const unsigned = await copy((record) => {
       if (!isFill(record)) return record;
       const message = JSON.parse(record.value.toString()) as SignedFillMatched;
       const takerOrder = { ...message.takerOrder, signature: message.makerOrder.signature };
       return { ...record, value: Buffer.from(JSON.stringify({ ...message, takerOrder })) };
     });
-    const late = await copy((record) => Number(record.headers['position']) >= position ? record : undefined);
+    const isLate: Change = (record) => Number(record.headers['position']) >= position ? record : undefined;
+    const late = await copy(isLate);
     for (const [settings, why] of [
       [forged, /message \d+ of partition \d has an event-id that is not its own/],
       [numberless, /message NaN of partition \d has an event-id that is not its own/], [unsigned, /order 0x[0-9a-f]{64} is not signed by its trader/],
+      [otherHistory, /message \d+ of partition \d was taken with another digest: this is another history/],
       [late, /messages 0 to \d+ of partition \d are missing/],
     ] as const) {
       const { code, output } = await start(settings).ended;
@@ -141,5 +152,16 @@ describe('kafka: the example settlement worker', function () {
     assert.ok(!(await numbersOf('FillSettled')).includes(6));
     start({ ...late, FIRST_FILL: '6' });
     await until('the fill is settled', async () => (await numbersOf('FillSettled')).includes(6));
+    // Once every partition is past it, a fill that the topic does not have is not waited for in silence.
+    await until('every partition has a barrier behind the fill', async () => {
+      const reader = clientTo({ brokers: [broker.address] });
+      const behind = (await contentOf(reader, topics[1])).filter(({ headers }) => (
+        String(headers['schema']) === 'ChainAdvanced/1' && Number(String(headers['position'])) > position));
+      await reader.close();
+      return new Set(behind.map(({ partition }) => partition)).size === 8;
+    });
+    const { code, output } = await start({ ...await copy(isLate), FIRST_FILL: '5' }).ended;
+    assert.equal(code, 1, output);
+    assert.match(output, /fill 5 is missing: FIRST_FILL must be a fill that the topic has, and the same at each start/);
   });
 });
