@@ -1,6 +1,6 @@
 /** The logger: JSON log lines by pino, each with a time (`at`), without signatures, permits, keys, passwords and bearer tokens. */
 import { pino, type DestinationStream, type Logger } from 'pino';
-import type { Report } from '../command/chain/report.js';
+import type { Report } from '../engine/report.js';
 import { withoutTokens } from './access/token.js';
 import type { Config } from './config.js';
 import { createGate } from './repeats.js';

@@ -1,7 +1,7 @@
 /** Follows a chain's final blocks and records what the exchange's contracts did: each fact once, in order, also across failures. */
 import { backoffMs, createBell, orAborted, pause, variedMs } from '../../engine/waiting.js';
 import { ChainUnavailable, type Chain, type Rpc } from '../chain/chain.js';
-import { errorText } from '../chain/report.js';
+import { errorText } from '../../engine/report.js';
 import { readLatest } from './block-range.js';
 import { createFactWriter, CursorStands, type FactWriterOptions } from './fact-writer.js';
 import { ForeignChain } from './foreign-chain.js';

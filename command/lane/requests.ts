@@ -1,5 +1,5 @@
 /** The types that a lane and its users share: requests, their statuses, and the port of a user. */
-import { errorText } from '../chain/report.js';
+import { errorText } from '../../engine/report.js';
 
 /** The transaction that a user asks for. */
 export interface TransactionRequest {

@@ -4,7 +4,7 @@ import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import { LATE_PRICES_MS, MAX_PRICE_LEAD_MS, PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
 import type { OpenBoundary } from '../../engine/run/view.js';
 import { backoffMs, createBell, pause, type Backoff } from '../../engine/waiting.js';
-import type { Report } from '../chain/report.js';
+import type { Report } from '../../engine/report.js';
 import { createChoice, type Choice, type Reason } from './choice.js';
 import type { Observation, SourceName } from './observation.js';
 import { pastPrice } from './past-price.js';

@@ -2,7 +2,7 @@
 import type { Chain, Rpc } from '../../command/chain/chain.js';
 import { ChainUnavailable } from '../../command/chain/chain.js';
 import { createRpc, WrongChain } from '../../command/chain/rpc.js';
-import type { Report } from '../../command/chain/report.js';
+import type { Report } from '../../engine/report.js';
 import type { Keccak256 } from '../../command/signing/keccak.js';
 import { preparePermits, type PermitFields } from '../../command/signing/typed-data.js';
 import { pause } from '../../engine/waiting.js';

@@ -1,7 +1,7 @@
 /** The chains of a configuration: those of a chains file, a development chain that is started here, or none. */
 import { join } from 'node:path';
 import type { Chain } from '../../command/chain/chain.js';
-import type { Report } from '../../command/chain/report.js';
+import type { Report } from '../../engine/report.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import { readCatalogue } from './catalogue.js';
 import type { ConfiguredChain } from './configured-chain.js';

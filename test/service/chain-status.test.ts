@@ -1,6 +1,6 @@
 /** What health, metrics and alarms say of a chain: away, never reached, given up, and fills that wait. */
 import assert from 'node:assert/strict';
-import type { Report } from '../../command/chain/report.js';
+import type { Report } from '../../engine/report.js';
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
 import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
 import { createAwayAlarm, createWaitingAlarm } from '../../service/chains/chain-alarms.js';

@@ -2,7 +2,7 @@
 import { LogUnavailable, type Log } from '../../../engine/log/log.js';
 import { decodeOutcome } from '../../../engine/records/codec.js';
 import { backoffMs, createBell, pause, retrying, type Backoff } from '../../../engine/waiting.js';
-import type { Report } from '../../chain/report.js';
+import type { Report } from '../../../engine/report.js';
 import type { FillFeed } from '../fill-feed.js';
 import type { SequencedMessage } from '../messages.js';
 import { least, partitionsAfter, type FeedBatch, type FeedPosition, type PartitionPosition } from '../sequence.js';

@@ -1,6 +1,6 @@
 /** Looks every minute whether a topic of the fill feed is still as the feed promises: others may change it while it is published. */
 import { orAborted, pause } from '../../../engine/waiting.js';
-import type { Report } from '../../chain/report.js';
+import type { Report } from '../../../engine/report.js';
 import type { KafkaClient } from './client.js';
 import { differences, shapeOf, type TopicOptions, type TopicShape } from './topic-shape.js';
 
