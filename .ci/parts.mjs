@@ -38,8 +38,11 @@ export const LONG = {
   'Kafka 4': {
     command: 'KAFKA_VERSION=4.1.1 TESTS=kafka npm test',
     covers: [
-      ...BUILD, 'command/feed/', 'service/feed/', 'test/kafka/', 'test/support/kafka-pom.xml', 'test/support/kafka-broker.ts',
-      'test/support/kafka-jars.ts', 'test/support/kafka-scene.ts', 'test/support/kafka-client.ts', '.ci/java',
+      ...BUILD, 'command/feed/', 'service/feed/', 'service/roles/feed.ts', 'docs/kafka.md',
+      'docs/events/consumer.mjs', 'docs/events/settlement-worker.mjs',
+      'test/kafka/', 'test/support/kafka-pom.xml', 'test/support/kafka-broker.ts', 'test/support/kafka-jars.ts',
+      'test/support/kafka-scene.ts', 'test/support/kafka-client.ts', 'test/support/example-consumer.ts',
+      'test/support/documented-acls.ts', '.ci/java',
     ],
   },
   'auditors': {

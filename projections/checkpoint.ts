@@ -41,21 +41,12 @@ const ADVANCE = {
         and (next.writer is null or projection.xmin = next.writer)
       returning projection.xmin
     )
-    select count(*), min(xmin::text), case when $6::text is not null then pg_notify('read_models', $6) end from moved`,
+    select count(*), min(xmin::text),
+      case when $6::text is not null then pg_notify('read_models', $6) end,
+      case when $6::text is not null and exists (select from pg_stat_get_wal_senders())
+        then set_config('synchronous_commit', 'local', true) end
+    from moved`,
 };
-
-const FLUSH_FOR_STANDBYS = {
-  name: 'flush_for_standbys',
-  text: `select set_config('synchronous_commit', 'local', true) where exists (select from pg_stat_get_wal_senders())`,
-};
-
-/**
- * Where a standby follows, the transaction's commit waits for the disk: a standby gets only what is there, and a commit that does not wait gets
- * there up to 200 ms later (Postgres' wal_writer_delay).
- */
-export async function flushForStandbys(query: Query): Promise<void> {
-  await query(FLUSH_FOR_STANDBYS, []);
-}
 
 /** Every projection's checkpoint, by name. */
 export async function readCheckpoints(query: Query): Promise<Map<string, Checkpoint>> {
@@ -67,7 +58,8 @@ export async function readCheckpoints(query: Query): Promise<Map<string, Checkpo
  * Moves checkpoints that nobody else has changed, and returns their new writer, which is this transaction. Returns undefined when
  * another worker or a rebuild has changed one; the caller then rolls back. The statement waits for a transaction that is moving the
  * same checkpoints, so it must be the first one of its transaction. With `reached`, Postgres notifies readers at the commit that the
- * read models include that position.
+ * read models include that position; and where a standby follows, the commit waits for the disk: a standby gets only what is there, and
+ * a commit that does not wait gets there up to 200 ms later (Postgres' wal_writer_delay).
  */
 export async function advance(moves: readonly Advance[], query: Query, reached?: number): Promise<string | undefined> {
   const [moved, writer] = soleRow(await query<[string, string]>(ADVANCE, [

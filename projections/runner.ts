@@ -1,7 +1,7 @@
 /** The projection worker: follows the outcomes and updates the read models. A batch's rows and checkpoints are one transaction. */
 import { LogUnavailable, type Log } from '../engine/log/log.js';
 import { pause } from '../engine/waiting.js';
-import { advance, checkpointOf, flushForStandbys, readCheckpoints, type Checkpoints } from './checkpoint.js';
+import { advance, checkpointOf, readCheckpoints, type Checkpoints } from './checkpoint.js';
 import { DatabaseUnavailable, openSession, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';
 import { openInbox, type BatchLimits, type Inbox } from './inbox.js';
@@ -165,11 +165,10 @@ async function writeBatch({ session, folds, checkpoints, batch }: {
   // All statements are sent at once, in this order. Errors of the folds count only if the checkpoints were as expected.
   const begun = session.run('begin');
   const advanced = advance(moves, session.query, end - 1);
-  const flushes = flushForStandbys(session.query);
   const folded = Promise.all(due.map(({ name, fold, position }) => (
     foldInto({ name, fold, batch: position <= first ? batch : batch.slice(position - first), query: session.query }))));
   folded.catch(() => undefined);
-  const [writer] = await Promise.all([advanced, begun, flushes]);
+  const [writer] = await Promise.all([advanced, begun]);
   if (writer === undefined) throw new Overtaken();
   await folded;
   await session.run('commit');

@@ -10,13 +10,14 @@ export interface Gate {
 
 const FIRST_INTERVAL_MS = 10_000;
 const LONGEST_INTERVAL_MS = 600_000;
-/** Different texts that are remembered: of more, such as with an id in each, none would be told apart. */
+/** Different texts that are remembered, each until it has not come for the longest interval. More, such as with an id in each, count as one. */
 const MAX_TEXTS = 20;
 const OTHERS = 'others';
 
 interface Told {
   readonly atMs: number;
   readonly nextMs: number;
+  latestMs: number;
   times: number;
 }
 
@@ -26,15 +27,21 @@ export function createGate(now: () => number): Gate {
     open() { told.clear(); },
     pass(text) {
       const nowMs = now();
+      if (told.size >= MAX_TEXTS && !told.has(text)) forgetQuiet(told, nowMs);
       const key = told.has(text) || told.size < MAX_TEXTS ? text : OTHERS;
       const known = told.get(key);
       if (known !== undefined && nowMs - known.atMs < known.nextMs) {
+        known.latestMs = nowMs;
         known.times += 1;
         return undefined;
       }
       const nextMs = known === undefined ? FIRST_INTERVAL_MS : Math.min(known.nextMs * 2, LONGEST_INTERVAL_MS);
-      told.set(key, { atMs: nowMs, nextMs, times: 0 });
+      told.set(key, { atMs: nowMs, latestMs: nowMs, nextMs, times: 0 });
       return known?.times ?? 0;
     },
   };
+}
+
+function forgetQuiet(told: Map<string, Told>, nowMs: number): void {
+  for (const [text, { latestMs }] of told) if (nowMs - latestMs >= LONGEST_INTERVAL_MS) told.delete(text);
 }

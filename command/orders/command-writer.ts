@@ -22,6 +22,9 @@ export interface CommandWriterOptions {
 
 const LOST = 'the log has lost records, and the exchange stops until they are back';
 
+const CONTRADICTION = 'the log contradicts itself, and this process ends; whether the log has the request is seen when '
+  + 'it is in order again: send it again then, it is carried out once';
+
 /** The commands of client requests. */
 export type Written = PlaceOrder | CancelOrder | SyncPosition;
 
@@ -70,7 +73,8 @@ function appendError(error: unknown, signal: AbortSignal | undefined): unknown {
     return new RequestError('unavailable', 'the log cannot be reached; the request was not accepted');
   }
   if (error instanceof RecordsLost) return new RequestError('unavailable', `${LOST}; the request was not accepted`);
-  if (error instanceof BrokenSequence) return new RequestError('unavailable', 'the log contradicts itself, and this process ends');
+  // Not a refusal: where the store hides records, it may have taken this one behind them, and gives it back with them.
+  if (error instanceof BrokenSequence) return new RequestError('internal', CONTRADICTION);
   if (signal?.aborted === true && error === signal.reason) return new RequestError('overloaded', 'the request was withdrawn because the client disconnected');
   return error;
 }

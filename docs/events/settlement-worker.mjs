@@ -22,7 +22,7 @@ const ABI = [
 ];
 
 // What was taken, all of it from the lines of FILE.
-const places = new Map(), fills = new Map(), arrived = new Set(), barriers = new Array(8).fill(-1);
+const places = new Map(), fills = new Map(), arrived = new Map(), barriers = new Array(8).fill(-1);
 let watermark = Number(FIRST_FILL ?? 0), newest = { position: -1 };
 
 function apply({ messages, ...place }) {
@@ -30,12 +30,16 @@ function apply({ messages, ...place }) {
   if (place.position >= newest.position) newest = place;
   for (const message of messages) {
     const { type, fill } = message, isOurs = message.chainId === Number(CHAIN_ID);
-    if (type === 'FillMatched' && fill >= watermark) arrived.add(fill);
+    if (type === 'FillMatched' && fill >= watermark) arrived.set(fill, message.position);
     if (type === 'FillMatched' && isOurs && fill >= Number(FIRST_FILL ?? 0)) fills.set(fill, message);
     if (type === 'FillSettled' || type === 'FillFailed') fills.delete(fill);
     if (type === 'ChainAdvanced' && isOurs) barriers[place.partition] = message.block;
   }
   while (arrived.delete(watermark)) watermark++; // All fills below it have come: fill numbers have no gaps.
+  // Fill numbers ascend with positions: behind a later fill in every partition, the fill at the watermark comes no more.
+  const reached = places.size < barriers.length ? -1 : Math.min(...[...places.values()].map(({ position }) => position));
+  if (![...arrived.values()].some((position) => position < reached)) return;
+  throw new Error(`fill ${watermark} is missing: FIRST_FILL must be a fill that the topic has, and the same at each start`);
 }
 
 const kept = readFileSync(FILE, { encoding: 'utf8', flag: 'a+' });
@@ -49,8 +53,10 @@ function take({ batch: { partition, messages: received } }) {
   for (const { headers, value } of received) {
     if (headers['event-id'] === undefined) continue; // It is not the exchange's.
     const seq = Number(headers.seq), digest = `${headers.digest}`, name = `message ${seq} of partition ${partition}`;
+    if (!Number.isSafeInteger(seq) || `${headers['event-id']}` !== eventId(`feed:${digest}:${partition}:${seq}`)) {
+      throw new Error(`${name} has an event-id that is not its own`);
+    }
     next ??= FIRST_FILL === undefined ? 0 : seq; // With FIRST_FILL the topic may have lost what was before.
-    if (`${headers['event-id']}` !== eventId(`feed:${digest}:${partition}:${seq}`)) throw new Error(`${name} has an event-id that is not its own`);
     if (seq === next - 1 && last !== undefined && digest !== last) throw new Error(`${name} was taken with another digest: this is another history`);
     if (seq < next) continue; // It was taken before.
     if (seq > next) throw new Error(`messages ${next} to ${seq - 1} of partition ${partition} are missing: heal them from the history`);

@@ -118,6 +118,12 @@ export function shorter(stream: Stream, { known, length }: { readonly known: num
   return new RecordsLost(`its store has ${length} ${stream} and had ${known}, so ${rangeOf(length, known)}`);
 }
 
+/** The store has fewer commands than outcomes. */
+export function fewerCommands({ commands, outcomes }: Readonly<Record<Stream, number>>): RecordsLost {
+  const gone = rangeOf(commands, outcomes);
+  return new RecordsLost(`its store has ${commands} commands and ${outcomes} outcomes, so of the commands ${gone}`);
+}
+
 /** Another record is at a position than was there. */
 export function replaced(stream: Stream, position: number): RecordsLost {
   return new RecordsLost(`its store has another record at position ${position} of the ${stream} than it had`);

@@ -4,7 +4,7 @@
  */
 import { decodeOutcome, type CommandOutcome } from '../records/codec.js';
 import { formatDigest } from '../records/digest.js';
-import { rangeOf } from '../log/known.js';
+import { fewerCommands, rangeOf } from '../log/known.js';
 import { BrokenSequence, RecordsLost, type Log } from '../log/log.js';
 import { createChecker } from './checker.js';
 import { createEngine, type Engine, type Step } from './engine.js';
@@ -178,9 +178,7 @@ async function lengthsOf({ log, snapshotDirectory }: ReplicaOptions): Promise<{ 
   const snapshot = snapshotDirectory === undefined ? -1 : await newestSnapshot(snapshotDirectory);
   const recorded = await log.length('outcomes');
   const commands = await log.length('commands');
-  if (commands < recorded) {
-    throw new RecordsLost(`its store has ${commands} commands and ${recorded} outcomes, so of the commands ${rangeOf(commands, recorded)}`);
-  }
+  if (commands < recorded) throw fewerCommands({ commands, outcomes: recorded });
   if (commands < snapshot) {
     throw new RecordsLost(
       `its store has ${commands} commands, and the newest snapshot in ${snapshotDirectory} includes ${snapshot}, so ${rangeOf(commands, snapshot)}`,

@@ -1,5 +1,6 @@
 /** Backs up the log of a running exchange, checks a backup by replaying it, and restores one into an empty log, whatever the store. */
 import { LARGEST_APPEND } from '../../engine/log/append-size.js';
+import { fewerCommands } from '../../engine/log/known.js';
 import { WrongPosition, type Log, type LogRecord, type NewRecord, type Stream } from '../../engine/log/log.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
@@ -12,12 +13,18 @@ export interface Replayed extends Lengths {
   readonly digest: string;
 }
 
+/** The limit of each question whether the store hides records. */
+const CHECK_TIMEOUT_MS = 10_000;
+
 /**
  * Writes what the log had when it was asked: a history up to one position, whatever is appended meanwhile. The outcomes are counted first, so each
- * of them has its command.
+ * of them has its command. Writes nothing, and throws UnusableLog or RecordsLost, where the store hides or has lost
+ * records: a short backup would take the place of a whole one.
  */
 export async function writeBackup(log: Log, path: string): Promise<Lengths> {
+  await log.check?.({ writes: [], timeoutMs: CHECK_TIMEOUT_MS });
   const lengths = await lengthsOf(log);
+  if (lengths.commands < lengths.outcomes) throw fewerCommands(lengths);
   await writeBackupFile(path, lengths, entriesOf(log, lengths));
   return lengths;
 }

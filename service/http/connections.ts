@@ -14,13 +14,19 @@ export interface ConnectionLimits {
 
 /** How many connections of each client address carry a stream that was accepted. */
 export class StreamConnections {
+  /** A client may pipeline several streams on one connection, which still counts as one. */
+  private readonly bySocket = new Map<Socket, number>();
   private readonly byAddress = new Map<string, number>();
 
   /** The connection carries a stream until the returned function is called. */
   begin(socket: Socket): () => void {
     const address = addressKey(socket.remoteAddress);
-    count(this.byAddress, address, 1);
-    return () => { count(this.byAddress, address, -1); };
+    if (!this.bySocket.has(socket)) count(this.byAddress, address, 1);
+    count(this.bySocket, socket, 1);
+    return () => {
+      count(this.bySocket, socket, -1);
+      if (!this.bySocket.has(socket)) count(this.byAddress, address, -1);
+    };
   }
 
   of(address: string): number {
@@ -28,9 +34,9 @@ export class StreamConnections {
   }
 }
 
-function count(counts: Map<string, number>, address: string, change: 1 | -1): void {
-  const now = (counts.get(address) ?? 0) + change;
-  if (now === 0) counts.delete(address); else counts.set(address, now);
+function count<K>(counts: Map<K, number>, key: K, change: 1 | -1): void {
+  const now = (counts.get(key) ?? 0) + change;
+  if (now === 0) counts.delete(key); else counts.set(key, now);
 }
 
 export interface LimitedConnections {

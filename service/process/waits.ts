@@ -2,6 +2,7 @@
 import { orAborted, retrying } from '../../engine/waiting.js';
 import { messageOf } from '../cannot-start.js';
 import type { Logger } from '../logger.js';
+import { createGate } from '../repeats.js';
 
 export interface Waits {
   /** Aborts when the process stops before its start is over. */
@@ -20,19 +21,28 @@ export interface Waits {
 /** A server that starts last is noticed within a second. */
 const BACKOFF = { firstMs: 100, longestMs: 1_000 };
 
-export function createWaits({ logger, signal }: { readonly logger: Logger; readonly signal: AbortSignal }): Waits {
+export interface WaitsOptions {
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  /** A monotonic clock in milliseconds; tests give their own. */
+  readonly now?: () => number;
+}
+
+export function createWaits({ logger, signal, now = () => performance.now() }: WaitsOptions): Waits {
   const missing = new Map<string, string>();
   const doing = new Set<() => string>();
   return {
     signal,
     reasons: () => missing.size > 0 ? [...missing].map(([what, why]) => `waiting for ${what}: ${why}`) : [...doing].map((text) => text()),
     async until(what, work, canPass) {
+      // Two reasons in turns, as of two addresses of one host, are told as seldom as one that stays.
+      const gate = createGate(now);
       try {
         const result = await retrying(() => orAborted(work(), signal), {
           backoff: BACKOFF, signal, canPass,
           failed(error) {
             const why = messageOf(error);
-            if (missing.get(what) !== why) logger.warn(`waiting for ${what}: ${why}`);
+            if (missing.get(what) !== why && gate.pass(why) !== undefined) logger.warn(`waiting for ${what}: ${why}`);
             missing.set(what, why);
           },
         });

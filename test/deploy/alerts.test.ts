@@ -41,8 +41,9 @@ describe('deploy: alerts', () => {
   });
 
   it('that silence others exist, as do those, and none silences itself', () => {
-    const matching = (matchers: readonly string[]) => (
-      rules.filter(({ alert, labels }) => matchers.every((matcher) => matches(matcher, { ...labels, alertname: alert }))));
+    // The other labels are those of the metrics.
+    const matching = (matchers: readonly string[]) => rules.filter(({ alert, labels }) => (
+      matchers.filter((matcher) => matcher.startsWith('alertname')).every((matcher) => matches(matcher, { ...labels, alertname: alert }))));
     for (const { source_matchers: source, target_matchers: target } of alertmanager.inhibit_rules) {
       const [sources, targets] = [matching(source), matching(target)];
       assert.ok(sources.length > 0 && targets.length > 0, source.join());
@@ -51,6 +52,21 @@ describe('deploy: alerts', () => {
         assert.deepEqual(names.split('|').filter((name) => !rules.some(({ alert }) => alert === name)), []);
       }
     }
+  });
+
+  it('silence what follows from them, and nothing that has another cause', () => {
+    const chain = '1';
+    for (const [source, target, isSilenced] of [
+      [{ alertname: 'ExchangeDatabaseSilent', database: 'log' }, { alertname: 'ExchangeOrdersFail' }, true],
+      [{ alertname: 'ExchangeDatabaseSilent', database: 'outbox' }, { alertname: 'ExchangeOrdersFail' }, false],
+      [{ alertname: 'ExchangeEngineGone', job: 'engine' }, { alertname: 'ExchangeReadModelBehind', job: 'projections' }, true],
+      [{ alertname: 'ExchangeEngineGone', job: 'engine' }, { alertname: 'ExchangeOrdersFail' }, false],
+      [{ alertname: 'ExchangeNoLane', key: 'operator', chain }, { alertname: 'ExchangeFillsWait', chain }, true],
+      [{ alertname: 'ExchangeNoLane', key: 'relayer', chain }, { alertname: 'ExchangeFillsWait', chain }, false],
+      [{ alertname: 'ExchangeNoLane', key: 'operator', chain }, { alertname: 'ExchangeFillsWait', chain: '2' }, false],
+      [{ alertname: 'ExchangeLaneTroubled', key: 'quick', chain }, { alertname: 'ExchangeQuickMarketsTroubled', chain }, true],
+      [{ alertname: 'ExchangeLaneTroubled', key: 'quick', chain }, { alertname: 'ExchangeRelayerTroubled', chain }, false],
+    ] as const) assert.equal(silences(source, target), isSilenced, `${JSON.stringify(source)} ${JSON.stringify(target)}`);
   });
 
   it('that a role is gone carry the role, by which they silence its others', () => {
@@ -74,6 +90,13 @@ describe('deploy: alerts', () => {
     for (const { alert } of rules.filter((each) => each.alert.startsWith('Machine'))) assert.ok(document.includes(`\`${alert}\``), alert);
   });
 });
+
+/** Whether the first alert, while it fires, keeps the second one from being told. */
+function silences(source: Readonly<Record<string, string>>, target: Readonly<Record<string, string>>): boolean {
+  return alertmanager.inhibit_rules.some(({ source_matchers: sources, target_matchers: targets, equal = [] }) => (
+    sources.every((matcher) => matches(matcher, source)) && targets.every((matcher) => matches(matcher, target))
+    && equal.every((name) => source[name] === target[name])));
+}
 
 /** Whether an alert's labels match `name="value"`, `name!="value"`, `name=~"pattern"` or `name!~"pattern"`. */
 function matches(matcher: string, labels: Readonly<Record<string, string>>): boolean {

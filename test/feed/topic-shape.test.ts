@@ -48,11 +48,12 @@ describe('the shape of a Kafka topic', () => {
 describe('the watch over a Kafka topic', () => {
   /** A cluster whose topic the test changes; `undefined` options may not be described. */
   function watched(options: Record<string, string> | undefined) {
-    const found = { options, looks: 0 };
+    const found = { options, looks: 0, failure: undefined as string | undefined };
     const admin = {
       fetchTopicMetadata: () => Promise.resolve({ topics: [{ partitions: Array.from({ length: 8 }, () => ({ replicas: [1, 2, 3] })) }] }),
       describeConfigs() {
         found.looks++;
+        if (found.failure !== undefined) return Promise.reject(new Error(found.failure));
         if (found.options === undefined) return Promise.reject(Object.assign(new Error('no'), { type: 'TOPIC_AUTHORIZATION_FAILED' }));
         const configEntries = Object.entries(found.options).map(([configName, configValue]) => ({ configName, configValue }));
         return Promise.resolve({ resources: [{ configEntries }] });
@@ -99,5 +100,16 @@ describe('the watch over a Kafka topic', () => {
     equal(watch.trouble(), undefined);
     deepEqual(told, ['trouble: the options of the Kafka topic fills are not checked: this user needs the right DescribeConfigs on the topic']);
     await stop();
+  });
+
+  it('says once that it cannot look, and why, until it can again', async () => {
+    const { found, told, looksAgain, stop } = watched(OPTIONS);
+    for (const failure of ['not supported', undefined, 'not supported']) {
+      found.failure = failure;
+      await looksAgain();
+    }
+    await stop();
+    const line = 'trouble: the Kafka topic fills could not be looked at: not supported';
+    deepEqual(told, [line, line]);
   });
 });

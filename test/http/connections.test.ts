@@ -71,6 +71,28 @@ describe('service: open connections', () => {
     await shell.stop();
   });
 
+  it('counts a connection once, however many streams a client pipelines on it', async () => {
+    let streams = 0;
+    const limits = { maxConnections: 10, maxConnectionsPerAddress: 2 };
+    const refused: RefusedConnection[] = [];
+    const note = (connection: RefusedConnection): void => { refused.push(connection); };
+    const shell = await startShell({ limits, refused: note, handlers: { streamPrices: async () => {
+      streams++;
+      return { stream: silent() };
+    } } });
+    const connect = () => Wire.connect(shell.port, { from: '127.0.0.2' });
+    const greedy = await connect();
+    for (let n = 0; n < 3; n++) greedy.request('GET', STREAM);
+    await until('all its streams are open', () => streams === 3);
+    const readers = [await connect(), await connect()];
+    for (const wire of readers) assert.ok(await isServed(wire));
+    await (await connect()).closed;
+    // Not by its silence: it was refused.
+    assert.deepEqual(refused.map(({ reason, limit }) => [reason, limit]), [['address', 2]]);
+    for (const wire of [greedy, ...readers]) wire.close();
+    await shell.stop();
+  });
+
   it('closes what is beyond the total, and names the client with the most connections', async () => {
     const refused: RefusedConnection[] = [];
     const limits = { maxConnections: 3, maxConnectionsPerAddress: 0 };

@@ -8,6 +8,7 @@ import type { OutgoingRecord, TopicRecord } from '../../command/feed/kafka/clien
 import { ensureTopic } from '../../command/feed/kafka/topic.js';
 import type { SignedFillMatched } from '../../command/feed/signed-fills.js';
 import { settlement } from '../../contracts-abi/settlement.js';
+import { recordId } from '../../engine/records/codec.js';
 import { deployedChain, type DeployedChain, type DeployedMarket } from '../support/deployed-chain.js';
 import { startExample, type ExampleProcess } from '../support/example-consumer.js';
 import { ONE, assertAnchored, assertPositionsAreBalances, caughtUp, eventsOf, permitOf, settled } from '../support/exchange-on-chain.js';
@@ -96,8 +97,11 @@ describe('kafka: the example settlement worker', function () {
     for (const worker of running) await worker.kill();
   });
 
+  /** What becomes of a message in a copy of the topic; undefined: it is left out. */
+  type Change = (record: OutgoingRecord) => OutgoingRecord | readonly OutgoingRecord[] | undefined;
+
   /** A topic with the exchange's messages, changed or left out. */
-  async function copy(change: (record: OutgoingRecord) => OutgoingRecord | undefined): Promise<{ KAFKA_TOPIC: string; GROUP: string; FILE: string }> {
+  async function copy(change: Change): Promise<{ KAFKA_TOPIC: string; GROUP: string; FILE: string }> {
     const topic = newTopic();
     const client = clientTo({ brokers: [broker.address] });
     await ensureTopic(client, { topic, replication: 1, minInsync: 1 });
@@ -117,15 +121,28 @@ describe('kafka: the example settlement worker', function () {
     await until('the fill is published', async () => (await contentOf(client, topics[1])).some(isFill));
     await client.close();
     const forged = await copy((record) => isFill(record) ? { ...record, headers: { ...record.headers, digest: `0x${'12'.repeat(32)}` } } : record);
+    // Anybody can compute an event-id, also for what is no number.
+    const numberless = await copy((record) => isFill(record)
+      ? { ...record, headers: { ...record.headers, 'seq': 'none', 'event-id': recordId(`feed:${record.headers['digest']}:${record.partition}:NaN`) } }
+      : record);
+    const digest = `0x${'34'.repeat(32)}`;
+    const otherHistory = await copy((record) => isFill(record)
+      ? [record, { ...record, headers: {
+          ...record.headers, digest, 'event-id': recordId(`feed:${digest}:${record.partition}:${record.headers['seq']}`),
+        } }]
+      : record);
     const unsigned = await copy((record) => {
       if (!isFill(record)) return record;
       const message = JSON.parse(record.value.toString()) as SignedFillMatched;
       const takerOrder = { ...message.takerOrder, signature: message.makerOrder.signature };
       return { ...record, value: Buffer.from(JSON.stringify({ ...message, takerOrder })) };
     });
-    const late = await copy((record) => Number(record.headers['position']) >= position ? record : undefined);
+    const isLate: Change = (record) => Number(record.headers['position']) >= position ? record : undefined;
+    const late = await copy(isLate);
     for (const [settings, why] of [
-      [forged, /message \d+ of partition \d has an event-id that is not its own/], [unsigned, /order 0x[0-9a-f]{64} is not signed by its trader/],
+      [forged, /message \d+ of partition \d has an event-id that is not its own/],
+      [numberless, /message NaN of partition \d has an event-id that is not its own/], [unsigned, /order 0x[0-9a-f]{64} is not signed by its trader/],
+      [otherHistory, /message \d+ of partition \d was taken with another digest: this is another history/],
       [late, /messages 0 to \d+ of partition \d are missing/],
     ] as const) {
       const { code, output } = await start(settings).ended;
@@ -135,5 +152,16 @@ describe('kafka: the example settlement worker', function () {
     assert.ok(!(await numbersOf('FillSettled')).includes(6));
     start({ ...late, FIRST_FILL: '6' });
     await until('the fill is settled', async () => (await numbersOf('FillSettled')).includes(6));
+    // Once every partition is past it, a fill that the topic does not have is not waited for in silence.
+    await until('every partition has a barrier behind the fill', async () => {
+      const reader = clientTo({ brokers: [broker.address] });
+      const behind = (await contentOf(reader, topics[1])).filter(({ headers }) => (
+        String(headers['schema']) === 'ChainAdvanced/1' && Number(String(headers['position'])) > position));
+      await reader.close();
+      return new Set(behind.map(({ partition }) => partition)).size === 8;
+    });
+    const { code, output } = await start({ ...await copy(isLate), FIRST_FILL: '5' }).ended;
+    assert.equal(code, 1, output);
+    assert.match(output, /fill 5 is missing: FIRST_FILL must be a fill that the topic has, and the same at each start/);
   });
 });

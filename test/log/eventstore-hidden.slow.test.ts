@@ -1,13 +1,16 @@
-/** A log in EventStoreDB that hides or has lost records is found by every check and at the start, and is not written to from the start. */
+/** A log in EventStoreDB that hides or has lost records, or has others' events, is found by checks, starts and replicas. */
 import assert from 'node:assert/strict';
 import { openEventStoreLog } from '../../engine/log/eventstore/eventstore-log.js';
 import { UnusableLog, type Log, type Stream } from '../../engine/log/log.js';
+import { startReplica } from '../../engine/run/replica.js';
 import { isBadConfiguration } from '../../service/exit-codes.js';
 import { administer, type EventStoreAdmin } from '../support/eventstore-admin.js';
 import { startOn } from '../support/eventstore-start.js';
 import { onFreshStreams, testEventStore } from '../support/eventstore-log.js';
 import { startEventStoreServer } from '../support/eventstore-server.js';
-import { newRecords, placed, readAll } from '../support/log-records.js';
+import { newRecord, newRecords, placed, readAll } from '../support/log-records.js';
+import { crowd } from '../support/random-commands.js';
+import { history } from '../support/restarted-engines.js';
 
 const WRITES: readonly Stream[] = ['commands', 'outcomes'];
 const check = (log: Log, writes = WRITES): Promise<void> => log.check!({ writes, timeoutMs: 5_000 });
@@ -107,6 +110,25 @@ describe('log: EventStoreDB hides records', () => {
     await assert.rejects(check(log), says(foreign));
     await assert.rejects(log.read('commands', 0, 10), says(foreign));
     assert.match(await startOn(url).said(), foreign);
+  });
+});
+
+describe('log: EventStoreDB has an event of somebody else in the middle', () => {
+  it('ends the replica of a start that looked at both ends only, with the event\'s place', async () => {
+    const store = await testEventStore();
+    closing.push(() => store.close());
+    const log = await open(store.url);
+    const [first, last] = history(7, crowd, 2).map(newRecord);
+    await log.append('commands', [first!]);
+    await administer(store.url).appendForeign('commands');
+    await log.append('commands', [last!]);
+    assert.equal(await startOn(store.url).said(), 'it can start');
+    const ending = new AbortController();
+    closing.push(async () => { ending.abort(); });
+    const replica = await startReplica({ log, signal: ending.signal });
+    const foreign = says(/-commands has an event at position 1 that is not a record .* \(its type is of others\)/);
+    await assert.rejects(replica.caughtUp, foreign);
+    await assert.rejects(replica.done, foreign);
   });
 });
 

@@ -1,7 +1,7 @@
 /** A log in EventStoreDB whose server refuses its work says so before an order is lost, and a silent server costs no more than a question's limit. */
 import assert from 'node:assert/strict';
 import { openEventStoreLog, type EventStoreLogOptions } from '../../engine/log/eventstore/eventstore-log.js';
-import { LogRefused, type Log, type Stream } from '../../engine/log/log.js';
+import { LogRefused, LogUnavailable, type Log, type Stream } from '../../engine/log/log.js';
 import { startOn } from '../support/eventstore-start.js';
 import { startEventStoreProcess } from '../support/eventstore-process.js';
 import { startEventStoreServer, type EventStoreServer, type EventStoreServerOptions } from '../support/eventstore-server.js';
@@ -61,6 +61,17 @@ describe('log: EventStoreDB refuses', () => {
     assert.equal(await log.length('commands'), 1);
   });
 
+  it('events of that size: a server since 25.1 has a limit for them, too', async () => {
+    const server = await serve();
+    const log = await open({ url: server.url });
+    server.fault = ({ method }) => method === 'append' ? 'event-too-large' : 'none';
+    const message = /the server does not take 1000000 bytes in one append .*: set MaxAppendSize, and MaxAppendEventSize/;
+    await assert.rejects(check(log), says(message));
+    assert.match(await startOn(server.url).said(), message);
+    const isKnown = (error: unknown): boolean => error instanceof LogUnavailable && !error.outcomeUnknown;
+    await assert.rejects(log.append('commands', newRecords(1)), isKnown);
+  });
+
   it('takes the largest append that the log makes at a server with the default limit', async () => {
     const log = await open({ url: (await serve()).url });
     await check(log);
@@ -77,6 +88,18 @@ describe('log: EventStoreDB refuses', () => {
     await assert.rejects(check(log), says(/the user may not append to the stream exchange-commands/));
     await log.append('commands', newRecords(1));
     await check(log);
+  });
+
+  it('a single append to one stream, while the other one goes on: the next checks tell it, too', async () => {
+    const server = await serve();
+    const log = await open({ url: server.url });
+    let isRefused = true;
+    server.fault = ({ method, stream }) => (
+      method === 'append' && isRefused && stream.endsWith('outcomes') ? 'access-denied' : 'none');
+    await assert.rejects(log.append('outcomes', newRecords(1)));
+    isRefused = false;
+    await log.append('commands', newRecords(1));
+    await assert.rejects(check(log), says(/the user may not append to the stream exchange-outcomes/));
   });
 
   it('reads of a user who may not read', async () => {

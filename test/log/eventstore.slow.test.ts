@@ -36,11 +36,11 @@ describe('log: EventStoreDB killed and silent', () => {
   beforeEach(async () => { server = await startEventStoreProcess(); });
   afterEach(() => server.close());
 
-  /** Each writer appends batches, each until it is acknowledged. Returns where they are. */
-  async function writeAll(writers: readonly Log[], batches: number): Promise<Map<number, readonly NewRecord[]>> {
+  /** Each writer appends batches until it is told to stop, each until it is acknowledged. Returns where they are. */
+  async function writeAll(writers: readonly Log[], stop: AbortSignal): Promise<Map<number, readonly NewRecord[]>> {
     const acknowledged = new Map<number, readonly NewRecord[]>();
     await Promise.all(writers.map(async (log) => {
-      for (let i = 0; i < batches; i++) {
+      for (let i = 0; !stop.aborted; i++) {
         const batch = newRecords(1 + i % 3);
         acknowledged.set(await untilAnswered('the acknowledgement of a batch', () => log.append('commands', batch)), batch);
       }
@@ -63,13 +63,15 @@ describe('log: EventStoreDB killed and silent', () => {
     const following = (async () => {
       for await (const batch of follower.follow('commands', 0, abort.signal)) seen.push(...batch);
     })();
-    const written = writeAll(writers, 40);
+    const killed = new AbortController();
+    const written = writeAll(writers, AbortSignal.any([killed.signal, abort.signal]));
     for (let kills = 0; kills < 3; kills++) {
       const length = seen.length;
       await until(`15 records since kill ${kills}`, () => seen.length < length + 15 ? undefined : true);
       await server.kill();
       await server.start();
     }
+    killed.abort();
     const stored = await assertOnce(await written);
     await until(`all ${stored.length} records at the follower`, () => seen.length < stored.length ? undefined : true);
     abort.abort();

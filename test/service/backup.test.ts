@@ -4,7 +4,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Log, NewRecord } from '../../engine/log/log.js';
+import { UnusableLog, type Log, type NewRecord } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { encodeOutcome } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
@@ -61,6 +61,20 @@ describe('service: a backup', () => {
     const path = join(directory, 'growing.backup.gz');
     assert.deepEqual(await writeBackup(appends, path), { commands: COMMANDS, outcomes: OUTCOMES });
     assert.equal((await checkBackup(path)).commands, COMMANDS);
+  });
+
+  it('of a log that hides or has lost records is not written: it would take the place of a whole one', async () => {
+    const store = createMemoryStore();
+    await restoreBackup(createMemoryLog(store), file);
+    const path = join(directory, 'kept.backup');
+    await writeFile(path, 'an older, whole backup');
+    const check = () => Promise.reject(new UnusableLog('commands', 'the stream was deleted'));
+    const hiding: Log = { ...createMemoryLog(store), check };
+    await assert.rejects(writeBackup(hiding, path), /^UnusableLog: the stream was deleted/);
+    store.records.commands.splice(OUTCOMES - 10);
+    const lost = /has 1280 commands and 1290 outcomes, so of the commands positions 1280 to 1289 are gone/;
+    await assert.rejects(writeBackup(createMemoryLog(store), path), lost);
+    assert.equal(await readFile(path, 'utf8'), 'an older, whole backup');
   });
 
   it('that is cut off, altered or continued is refused, and nothing of it is restored', async () => {

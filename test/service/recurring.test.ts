@@ -79,4 +79,16 @@ describe('service: what recurs', () => {
     for (const [level, text] of [['note', 'goes on'], ['trouble', 'the lane waits: reset'], ['alarm', 'act'], ['alarm', 'act']] as const) report(level, text);
     assert.deepEqual(lines.slice(6), ['goes on', 'the lane waits: reset', 'act', 'act']);
   });
+
+  it('is told of troubles that are each another one, however many there have been', () => {
+    const lines: string[] = [];
+    let nowMs = 0;
+    const report = reportTo(createLogger({ logLevel: 'info' }, { write: (line) => { lines.push((JSON.parse(line) as { msg: string }).msg); } }), () => nowMs);
+    const texts = Array.from({ length: 60 }, (_, n) => `fill ${n} cannot be sent`);
+    for (const text of texts) {
+      report('trouble', text);
+      nowMs += 60_000;
+    }
+    assert.deepEqual(lines, texts);
+  });
 });

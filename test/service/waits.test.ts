@@ -4,11 +4,11 @@ import { parseConfig } from '../../service/config.js';
 import { createLogger } from '../../service/logger.js';
 import { createWaits } from '../../service/process/waits.js';
 
-function scene() {
+function scene(now?: () => number) {
   const lines: string[] = [];
   const ending = new AbortController();
   const logger = createLogger(parseConfig({}), { write: (line: string) => { lines.push((JSON.parse(line) as { msg: string }).msg); } });
-  return { lines, ending, waits: createWaits({ logger, signal: ending.signal }) };
+  return { lines, ending, waits: createWaits({ logger, signal: ending.signal, ...now && { now } }) };
 }
 
 /** Fails with each of the errors, then succeeds. */
@@ -32,6 +32,12 @@ describe('service: what a start waits for', () => {
     assert.deepEqual([...seen], texts);
     assert.deepEqual(lines, [...texts, 'no longer waiting for the log at db:5432/x']);
     assert.deepEqual(waits.reasons(), []);
+  });
+
+  it('is told once of each of two reasons that come in turns', async () => {
+    const { waits, lines } = scene(() => 0);
+    await waits.until('the log', failing('refused', 'no answer', 'refused'), () => true);
+    assert.deepEqual(lines, ['waiting for the log: refused', 'waiting for the log: no answer', 'no longer waiting for the log']);
   });
 
   it('ends with the first error that waiting cannot mend, and with the stop', async () => {

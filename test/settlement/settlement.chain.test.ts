@@ -1,6 +1,5 @@
 /** Settlement on a real chain with everything real: signed orders in, batches out, results in the history; and what goes wrong on the chain. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict';
-import { SETTLE_GAS } from '../../command/settlement/batch.js';
 import type { FillMatched } from '../../engine/records/events.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { BUY, SELL, USDC, walletOf, type SignedOrder } from '../support/settlement-contracts.js';
@@ -184,12 +183,6 @@ describe('settlement on a chain', function () {
     } finally {
       await blocksOf(30_000_000);
     }
-  });
-
-  it('asks for the gas that the contract wants to have left, for every fill and permit', async () => {
-    const [fill, permit] = await Promise.all(['FILL_RESERVE', 'PERMIT_GAS'].map((name) => world.contracts.read(world.contracts.settlement, name)));
-    ok(SETTLE_GAS.fill >= Number(fill));
-    ok(SETTLE_GAS.permit >= Math.ceil(Number(permit) * 64 / 63));
   });
 
   it('a batch that is sent twice settles once', async () => {

@@ -7,10 +7,12 @@ import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
  * - `lose-reply`: it is carried out, and the client is told that the connection broke.
  * - `silence`: nothing is done or answered; `silence-after`: it is carried out, and nothing is answered.
  * - `not-leader`: refused, with the leader's address; `starting`: refused as by a server that is not up yet.
- * - `too-large`, `access-denied` (a right is missing), `unauthenticated` (wrong user or password): refused for good.
+ * - `too-large`, `event-too-large` (from 25.1 on), `access-denied` (a right is missing), `unauthenticated` (wrong user
+ *   or password): refused for good.
  * - `slow`: carried out a moment later.
  */
-export type ServerFault = 'none' | 'lose-reply' | 'silence' | 'silence-after' | 'not-leader' | 'starting' | 'too-large' | 'access-denied' | 'unauthenticated' | 'slow';
+export type ServerFault = 'none' | 'lose-reply' | 'silence' | 'silence-after' | 'not-leader' | 'starting' | 'too-large'
+  | 'event-too-large' | 'access-denied' | 'unauthenticated' | 'slow';
 
 export interface ServerCall {
   /** `gossip` tells who leads; of the faults it knows `silence`. */
@@ -47,6 +49,10 @@ export function refusalOf(fault: ServerFault, leader: { host: string; port: numb
       return error(status.UNAVAILABLE, 'Server Is Not Ready');
     case 'too-large':
       return error(status.INVALID_ARGUMENT, 'Maximum Append Size of 1048576 Exceeded.', { 'exception': 'maximum-append-size-exceeded', 'maximum-append-size': '1048576' });
+    case 'event-too-large':
+      return error(status.INVALID_ARGUMENT, 'Event with Id: 0, Size: 1012000, exceeds Maximum Append Event Size of 65536.', {
+        'exception': 'maximum-append-event-size-exceeded', 'maximum-append-event-size': '65536',
+      });
     case 'access-denied':
       return error(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
     case 'unauthenticated':

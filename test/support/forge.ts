@@ -1,6 +1,6 @@
 /** Foundry's forge on the contracts' byte code: runs the Solidity tests of test/contracts/forge/ from a seed that repeats them. */
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -54,6 +54,14 @@ export async function runHistories({ seed, name, bytecode = COMMITTED, runs, shr
   });
   if (!/^Ran \d+ tests? for /m.test(output)) throw new Error(`forge does not run: ${output}`);
   return { passed: code === 0, output, counts: await countsIn(join(folder, 'counts')) };
+}
+
+/** The longer texts in the Solidity of the tests: what an invariant says when it fails is one of them, or has one in it. */
+export async function textsOfInvariants(): Promise<readonly string[]> {
+  const folder = join(ROOT, 'test', 'contracts', 'forge');
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sol'));
+  const sources = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
+  return sources.flatMap((source) => [...source.matchAll(/"([^"\n]{9,})"/g)].map(([, text = '']) => text));
 }
 
 /** Runs forge with the project's settings. Resolves with its exit code and all that it has written. */

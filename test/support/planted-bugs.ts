@@ -1,4 +1,4 @@
-/** Bugs for the contracts, one at a time, and what the invariants say of each: that they can fail. */
+/** Bugs for the contracts, one at a time, which some invariant must find: they show that the invariants can fail. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compiled } from '../../contracts-abi/compile.js';
@@ -14,89 +14,77 @@ export interface PlantedBug {
   /** Exactly once in the source. */
   readonly from: string;
   readonly to: string;
-  /** What an invariant says. */
-  readonly found: RegExp;
 }
 
 const FILLED_BUYER = 'byBuyer = uint256(uint64(buyWord)) + fill.size > buy.size;';
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
-    what: 'fills a buy order beyond its size', source: 'Settlement', from: FILLED_BUYER, to: 'byBuyer = false;', found: /beyond its size/,
+    what: 'fills a buy order beyond its size', source: 'Settlement', from: FILLED_BUYER, to: 'byBuyer = false;',
   },
   {
     what: 'forgets what was filled of a sell order', source: 'Settlement', from: '_orders[sellHash] += size;', to: '',
-    found: /filled is the sum of the fills|beyond its size/,
   },
   {
     what: 'does not mark a fill number as used', source: 'Settlement', from: '_settled[seq >> 8] = bits | bit;', to: '',
-    found: /its number is free|used twice/,
   },
   {
     what: 'marks the number of its neighbour', source: 'Settlement', from: 'uint256 bit = 1 << (seq & 0xff);', to: 'uint256 bit = 1 << (seq & 0xfe);',
-    found: /number is free|a number is used when its fill ended/,
   },
   {
-    what: 'rounds a cost down', source: 'Settlement', from: '(uint256(size) * price + UNIT - 1) / UNIT', to: 'uint256(size) * price / UNIT', found: /another cost/,
+    what: 'rounds a cost down', source: 'Settlement', from: '(uint256(size) * price + UNIT - 1) / UNIT', to: 'uint256(size) * price / UNIT',
   },
   {
     what: 'takes any signature of an order', source: 'Settlement', from: 'signer != address(0) && signer == order.trader', to: 'true',
-    found: /its trader did not sign/,
   },
   {
-    what: 'fills above the buyer\'s limit', source: 'Settlement', from: '&& fill.price <= buy.price && buy.makerFee', to: '&& buy.makerFee', found: /beyond a limit/,
+    what: 'fills above the buyer\'s limit', source: 'Settlement', from: '&& fill.price <= buy.price && buy.makerFee', to: '&& buy.makerFee',
   },
   {
     what: 'fills an order in the second of its expiration', source: 'Settlement', from: 'block.timestamp >= buy.expiration', to: 'block.timestamp > buy.expiration',
-    found: /expired order/,
   },
   {
     what: 'lets a cancel never take effect', source: 'Settlement', from: 'return effectiveAt != 0 && block.timestamp >= effectiveAt;', to: 'return false;',
-    found: /cancelled order/,
   },
   {
     what: 'moves a fill\'s tokens for whoever asks', source: 'Settlement', from: 'if (msg.sender != address(this)) revert OnlySelf();', to: '',
-    found: /may not|without consent/,
   },
   {
     what: 'swaps the payouts', source: 'ConditionalTokens', from: 'payoutNumerators[conditionId][indexSet - 1]', to: 'payoutNumerators[conditionId][2 - indexSet]',
-    found: /redemption paid another amount/,
   },
   {
     what: 'rounds a payout up', source: 'ConditionalTokens', from: 'Math.mulDiv(balance, payoutNumerators[conditionId][indexSet - 1], denominator)',
-    to: 'Math.mulDiv(balance, payoutNumerators[conditionId][indexSet - 1], denominator, Math.Rounding.Ceil)', found: /redemption paid another amount/,
+    to: 'Math.mulDiv(balance, payoutNumerators[conditionId][indexSet - 1], denominator, Math.Rounding.Ceil)',
   },
   {
-    what: 'pays shares and leaves them', source: 'ConditionalTokens', from: '_burn(owner, id, balance);', to: '', found: /collateral equals claims|as many YES/,
+    what: 'pays shares and leaves them', source: 'ConditionalTokens', from: '_burn(owner, id, balance);', to: '',
   },
   {
     what: 'takes anybody\'s signature for a request', source: 'ConditionalTokens', from: 'if (signer == address(0) || signer != owner) revert InvalidSigner(signer, owner);',
-    to: '', found: /altered|may not|without consent/,
+    to: '',
   },
   {
     what: 'takes a signed merge twice', source: 'ConditionalTokens',
     from: 'abi.encode(MERGE_POSITIONS_TYPEHASH, owner, collateralToken, conditionId, amount, _useNonce(owner), deadline)',
-    to: 'abi.encode(MERGE_POSITIONS_TYPEHASH, owner, collateralToken, conditionId, amount, nonces(owner), deadline)', found: /taken twice/,
+    to: 'abi.encode(MERGE_POSITIONS_TYPEHASH, owner, collateralToken, conditionId, amount, nonces(owner), deadline)',
   },
   {
     what: 'moves shares without their owner\'s approval', source: 'ConditionalTokens', from: '_checkAuthorized(msg.sender, from);', to: '',
-    found: /may not|without consent/,
   },
   {
     what: 'resolves a market the other way round', source: 'OracleResolver', contract: 'MarketFactory', from: 'numerators[_outcomeIndex(outcome)] = 1;',
-    to: 'numerators[1 - _outcomeIndex(outcome)] = 1;', found: /pays what was shown/,
+    to: 'numerators[1 - _outcomeIndex(outcome)] = 1;',
   },
   {
     what: 'takes a proposal of a market that is open', source: 'OracleResolver', contract: 'MarketFactory',
-    from: 'if (block.timestamp < facts.expiration) revert MarketNotExpired(facts.expiration);', to: '', found: /open market was proposed/,
+    from: 'if (block.timestamp < facts.expiration) revert MarketNotExpired(facts.expiration);', to: '',
   },
   {
     what: 'can not abandon a proposal that the oracle does not settle', source: 'OracleResolver', contract: 'MarketFactory',
     from: '} catch {}\n        delete proposals[marketId];', to: '} catch { revert NoProposal(marketId); }\n        delete proposals[marketId];',
-    found: /neither settled nor abandoned/,
   },
   {
-    what: 'loses a payment that was refused', source: 'OptimisticOracle', from: 'claimable[to] += amount;', to: '', found: /oracle holds its bonds/,
+    what: 'loses a payment that was refused', source: 'OptimisticOracle', from: 'claimable[to] += amount;', to: '',
   },
 ];
 

@@ -30,7 +30,8 @@ const CHANNELS: readonly Channel[] = [
   { name: 'fills', topic: TOPIC_NAME, title: 'Fills', description: PARTITIONING, messages: MESSAGE_TYPES, publish: 'publish', consume: 'consume' },
   {
     name: 'signedFills', topic: SIGNED_TOPIC_NAME, title: 'Fills with their signed orders', messages: SIGNED_NAMES, publish: 'publishSigned', consume: 'consumeSigned',
-    description: `The messages of ${TOPIC_NAME} at the same places with the same headers, but FillMatched is of version 2: it has both signed orders. ${PARTITIONING}`,
+    description: `The messages of ${TOPIC_NAME} at the same places with the same event-id, but FillMatched is of version 2: it has both signed orders. `
+      + `Operators may leave this topic out. ${PARTITIONING}`,
   },
 ];
 
@@ -66,8 +67,9 @@ export function asyncapiDocument(): Json {
     operations: Object.fromEntries(CHANNELS.flatMap((each) => [
       [each.publish, operation('send', each, 'The publisher: the exchange\'s role `feed`. One at a time; another one beside it would only repeat messages.')],
       [each.consume, operation('receive', each, 'Any consumer. It checks that `event-id` is that of the message\'s digest, partition and number. It keeps the next `seq` '
-      + 'of each partition with its own data, in one transaction: a lower `seq` is skipped, the expected one is taken, a higher one is a gap, to be healed from GET '
-      + '/api/v1/events.')],
+      + 'and the last `digest` of each partition with its own data, in one transaction: a lower `seq` is skipped, the expected one is taken, a higher one is a '
+      + 'gap, to be healed from GET /api/v1/events. It stops at another `event-id`, and where its last message comes again, or is in the history, with another '
+      + '`digest`.')],
     ])),
     components: {
       messages: Object.fromEntries(MESSAGE_NAMES.map((name) => [name, message(name)])),

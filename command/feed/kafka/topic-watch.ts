@@ -20,6 +20,7 @@ export function createTopicWatch(
   const { topic } = options;
   let known: readonly string[] = [];
   let unauthorizedTold = false;
+  let failure: string | undefined;
 
   function heard(shape: TopicShape): void {
     if (shape.options === undefined && !unauthorizedTold) {
@@ -39,8 +40,12 @@ export function createTopicWatch(
         try {
           // While no broker answers, this waits.
           heard(await orAborted(client.administer((admin) => shapeOf(admin, topic)), signal));
-        } catch {
-          // The publisher says why nothing answers, makes a topic that is gone again, and begins again when it may not.
+          failure = undefined;
+        } catch (error) {
+          // The publisher makes a topic that is gone again, and begins again when it may not.
+          const { message } = error as Error;
+          if (!signal.aborted && message !== failure) report('trouble', `the Kafka topic ${topic} could not be looked at: ${message}`);
+          failure = message;
         }
         await pause(everyMs, signal);
       }

@@ -62,10 +62,10 @@ export async function openEventStoreLog(options: EventStoreLogOptions): Promise<
     }
   };
   const knownLength = (stream: Stream): number => lengths[stream] = Math.max(lengths[stream], tails[stream].length());
-  const refusal = createRefusal();
+  const refusals = perStream(createRefusal);
   const appenders = perStream((stream) => createAppender({
     stream, unknownAfterMs, attemptTimeoutMs,
-    attemptsOf: (records) => attemptsOf(store, stream, records, refusal),
+    attemptsOf: (records) => attemptsOf(store, stream, records, refusals[stream]),
     length: () => knownLength(stream),
     newest: tails[stream].newest, failure,
     // Followers get what the server stored, by the subscription: a batch that was there already may have had other bytes.
@@ -96,7 +96,7 @@ export async function openEventStoreLog(options: EventStoreLogOptions): Promise<
     async check({ writes, timeoutMs }) {
       failure.signal.throwIfAborted();
       await reads.check(writes, timeoutMs);
-      refusal.throwIfRecent();
+      for (const stream of STREAMS) refusals[stream].throwIfRecent();
     },
     async close() {
       closed.abort();

@@ -24,6 +24,7 @@ interface ClientError {
   readonly code?: number;
 }
 
+const INVALID_ARGUMENT = 3;
 const PERMISSION_DENIED = 7;
 const UNAVAILABLE = 14;
 const UNAUTHENTICATED = 16;
@@ -32,26 +33,39 @@ const UNAUTHENTICATED = 16;
 const REFUSALS = ['not-leader', 'access-denied', 'stream-deleted', 'maximum-append-size-exceeded', 'missing-required-metadata-property'];
 
 /** The same call gets the same answer, until somebody changes the server. */
-const FINAL = ['access-denied', 'stream-deleted', 'maximum-append-size-exceeded', 'missing-required-metadata-property', 'invalid-argument'];
+const FINAL = ['access-denied', 'stream-deleted', 'maximum-append-size-exceeded', 'missing-required-metadata-property'];
+/** What a server says of an event beyond MaxAppendEventSize, from 25.1 on. */
+const EVENT_TOO_LARGE = /maximum append event size/i;
 
 /**
  * Whether the server may have carried out the append. The text of an error proves nothing: calls that were sent end with "No connection
  * established", too, when their connection breaks.
  */
 export function maybeWritten(error: unknown): boolean {
-  return !(error instanceof NotSent) && !(error instanceof LogRefused) && !REFUSALS.includes((error as ClientError).type ?? '');
+  return !(error instanceof NotSent) && !(error instanceof LogRefused) && !isRefusal(error);
 }
 
 /** Whether the server answered, if only to refuse. */
 export function isAnswer(error: unknown): boolean {
-  return ['wrong-expected-version', ...REFUSALS].includes((error as ClientError).type ?? '');
+  return (error as ClientError).type === 'wrong-expected-version' || isRefusal(error);
+}
+
+/** The client has no name for some of the refusals of newer servers: they are an invalid argument to gRPC. */
+function isRefusal(error: unknown): boolean {
+  const { type = '', code } = error as ClientError;
+  return REFUSALS.includes(type) || code === INVALID_ARGUMENT;
+}
+
+function isFinal(error: unknown): boolean {
+  const { type = '', code } = error as ClientError;
+  return FINAL.includes(type) || code === INVALID_ARGUMENT;
 }
 
 /** Whether the same call may succeed later. A server that is starting answers with errors of an unknown type. */
 export function canPass(error: unknown): boolean {
   if (error instanceof NotSent) return canPass(error.cause);
   if ([TypeError, RangeError, BrokenSequence, LogRefused].some((kind) => error instanceof kind)) return false;
-  return !FINAL.includes((error as ClientError).type ?? '');
+  return !isFinal(error);
 }
 
 /** The connection broke or could not be made, or the server is starting or stopping. */
@@ -86,18 +100,18 @@ export function explained(error: unknown, { stream, name }: Place, call: 'read' 
     return refused(`the user may not ${call === 'read' ? 'read' : 'append to'} the stream ${name}: `
       + `give it the right ${call === 'read' ? '$r' : '$w'} in the stream's $acl, or name a user in the URL that has it`);
   }
-  switch ((error as ClientError).type) {
-    case 'stream-deleted':
-      return new UnusableLog(stream, `the stream ${name} was deleted for good (tombstone): restore the server from a backup, `
-        + 'or begin a new history under another streamPrefix');
-    case 'maximum-append-size-exceeded':
-      return refused(`the server does not take ${MAX_APPEND_BYTES} bytes in one append to the stream ${name}: `
-        + 'set MaxAppendSize, and MaxAppendEventSize where the server has it, to 1048576 or more');
-    default:
-      return FINAL.includes((error as ClientError).type ?? '')
-        ? refused(`the server refuses appends to the stream ${name} (${reasonOf(error)})`)
-        : error;
+  const { type } = error as ClientError;
+  if (type === 'stream-deleted') {
+    return new UnusableLog(stream, `the stream ${name} was deleted for good (tombstone): restore the server from a `
+      + 'backup, or begin a new history under another streamPrefix');
   }
+  if (type === 'maximum-append-size-exceeded' || (isFinal(error) && EVENT_TOO_LARGE.test(reasonOf(error)))) {
+    return refused(`the server does not take ${MAX_APPEND_BYTES} bytes in one append to the stream ${name}: `
+      + 'set MaxAppendSize, and MaxAppendEventSize where the server has it, to 1048576 or more');
+  }
+  if (!isFinal(error)) return error;
+  const calls = call === 'read' ? 'reads of' : 'appends to';
+  return refused(`the server refuses ${calls} the stream ${name} (${reasonOf(error)})`);
 }
 
 export function isNotLeader(error: unknown): boolean {
