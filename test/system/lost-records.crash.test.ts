@@ -64,7 +64,7 @@ describe('a log that loses records', function () {
     Number((await query(url, 'select length from log.streams where stream = 0')).rows[0]?.length ?? 0));
 
   async function endsForGood({ exited, lastLines }: SpawnedService, what: RegExp): Promise<void> {
-    equal(await within('the process ends', exited), BAD_CONFIGURATION, lastLines().join('\n'));
+    equal(await within(() => `the process ends, whose last lines are\n${lastLines().join('\n')}`, exited), BAD_CONFIGURATION, lastLines().join('\n'));
     const lines = lastLines().filter((line) => what.test(line)).map((line) => (JSON.parse(line) as { level: string }).level);
     ok(lines.includes('error') || lines.includes('fatal'), lastLines().join('\n'));
   }
