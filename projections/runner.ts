@@ -30,10 +30,8 @@ export interface RunOptions {
   readonly backoff?: Backoff;
   readonly open?: OpenSession;
   readonly onProgress?: (progress: Progress) => void;
-  /** Told of what does not stop the run: Postgres or the log unavailable, another worker ahead, a rebuild. */
+  /** Told of what does not stop the run: Postgres or the log unavailable, a rebuild. */
   readonly report: Report;
-  /** Milliseconds since the Unix epoch. */
-  readonly now?: () => number;
 }
 
 /** How far the read models are. Reported when a worker has read the checkpoints, and after each committed batch. */
@@ -87,7 +85,7 @@ interface Course {
  * batch. A projection whose tables have an older version is rebuilt first; until then the old rows are served.
  */
 export function runProjections(options: RunOptions): ProjectionRun {
-  const { log, projections, signal, report, backoff = BACKOFF, now = Date.now } = options;
+  const { log, projections, signal, report, backoff = BACKOFF } = options;
   let checkpoints: Checkpoints = new Map();
   const position = () => lowest(projections, checkpoints);
   const reached = (after: Checkpoints, outcomes: number) => {
@@ -109,7 +107,9 @@ export function runProjections(options: RunOptions): ProjectionRun {
     },
     isLoss: () => true,
     canPass: (error) => error instanceof DatabaseUnavailable || error instanceof LogUnavailable || error instanceof Overtaken,
-    backoff, who: 'the projection worker', report, now, signal,
+    // Where two workers run, each overtakes the other all the time.
+    level: (error) => error instanceof Overtaken ? undefined : 'trouble',
+    backoff, who: 'the projection worker', report, signal,
   });
   return { done, position, lag: async () => Math.max(0, await log.length('outcomes') - position()) };
 }

@@ -1,5 +1,5 @@
 /** Sends the transactions of one key: signs and records each request before it is broadcast, and follows it until it is final. */
-import { startReactor, type Reactor } from '../../engine/reactor.js';
+import { startReactor, type Reactor, type StandBy } from '../../engine/reactor.js';
 import { createKeccak256 } from '../signing/keccak.js';
 import { broadcast, lookAt, type LaneView } from './chain-view.js';
 import { freshFees, type Fees } from './fees.js';
@@ -88,11 +88,11 @@ class LaneRun {
   /** Rounds until the lane stops: failures are reported and retried, since recorded transactions must not be abandoned. */
   private run(): Reactor<HeldLane> {
     const { signal } = this.stopping;
-    const { policy: { backoff, pollMs, idlePollMs }, now, report } = this.options;
+    const { policy: { backoff, pollMs, idlePollMs }, report } = this.options;
     /** How often the bell had rung when the round began: what rings during it is not to be waited for. */
     let rung: number;
     return startReactor<HeldLane>({
-      hold: () => this.hold(),
+      hold: (standBy) => this.hold(standBy),
       round: async (held) => {
         rung = held.bell.rung();
         await this.round(held);
@@ -104,17 +104,15 @@ class LaneRun {
       release: (held) => held.close(),
       isLoss: (error) => error instanceof OutboxUnavailable,
       failed: (held) => this.publish(held),
-      backoff, who: this.who, report, now, signal,
+      backoff, who: this.who, report, signal,
     });
   }
 
   /** Takes the lane and reads its open transactions. */
-  private async hold(): Promise<HeldLane> {
+  private async hold(standBy: StandBy): Promise<HeldLane> {
     const { outbox, chain: { chainId }, key, now } = this.options;
     const { address } = this.signer;
-    const held = await outbox.hold({ chainId, key, address }, {
-      signal: this.stopping.signal, standingBy: () => { this.report('note', 'another process holds the lane; standing by'); },
-    });
+    const held = await outbox.hold({ chainId, key, address }, standBy);
     try {
       const { open, nextNonce, formerAddresses, earlier } = await held.load();
       if (earlier > 0 && nextNonce === 0) {
@@ -328,7 +326,7 @@ class LaneRun {
   }
 
   private trouble(): string | undefined {
-    return this.reactor.trouble()?.text ?? this.refusal ?? doubtOf(this.nonces);
+    return this.reactor.trouble() ?? this.refusal ?? doubtOf(this.nonces);
   }
 
   /** Publishes the state after each change and from time to time, so that users see that a process works on the lane. */

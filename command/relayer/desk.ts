@@ -6,7 +6,7 @@
 import { LRUCache } from 'lru-cache';
 import type { EndRelay, RequestRelay } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
-import { startReactor, type Reactor } from '../../engine/reactor.js';
+import { startReactor, type Reactor, type StandBy } from '../../engine/reactor.js';
 import { createBell } from '../../engine/waiting.js';
 import { errorText, type Report } from '../../engine/report.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
@@ -150,11 +150,11 @@ class RunningDesk {
   }
 
   private run(): Reactor<HeldLaneUser> {
-    const { signal, report, chainId, now } = this.options;
+    const { signal, report, chainId } = this.options;
     return startReactor({
-      hold: () => this.hold(), round: (held) => this.round(held), rest: (held) => held.wait(signal, this.timings.pollMs),
+      hold: (standBy) => this.hold(standBy), round: (held) => this.round(held), rest: (held) => held.wait(signal, this.timings.pollMs),
       release: (held) => held.close(), isLoss: (error) => error instanceof OutboxUnavailable,
-      backoff: RETRY, who: `chain ${chainId}: the relayer`, report, now, signal,
+      backoff: RETRY, who: `chain ${chainId}: the relayer`, report, signal,
     });
   }
 
@@ -234,7 +234,7 @@ class RunningDesk {
   }
 
   trouble(): string | undefined {
-    const failure = this.reactor.trouble()?.text;
+    const failure = this.reactor.trouble();
     if (this.reactor.held() === undefined) return failure ?? 'another process relays, or this one has just started';
     if (failure !== undefined) return failure;
     if (this.state === undefined) return 'no lane has worked on the relayer\'s key yet';
@@ -261,8 +261,8 @@ class RunningDesk {
     throw unavailable('the lane has not signed the transaction yet');
   }
 
-  private async hold(): Promise<HeldLaneUser> {
-    const held = await this.options.lane.hold(this.options.signal);
+  private async hold(standBy: StandBy): Promise<HeldLaneUser> {
+    const held = await this.options.lane.hold(standBy);
     try {
       // What is open is what the outbox lists: of a request that is in doubt, it tells whether the lane was asked.
       this.open.clear();

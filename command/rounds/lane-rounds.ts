@@ -43,7 +43,7 @@ const RETRY: Backoff = { firstMs: 250, longestMs: 60_000 };
 
 export function runLaneRounds({ lane, who, round, pollMs, now, signal, report }: RoundsOptions): LaneRounds {
   const reactor = startReactor<Rounds>({
-    hold: async () => new Rounds(await lane.hold(signal), now),
+    hold: async (standBy) => new Rounds(await lane.hold(standBy), now),
     round: async (rounds) => {
       await rounds.hear();
       await round(rounds);
@@ -51,9 +51,9 @@ export function runLaneRounds({ lane, who, round, pollMs, now, signal, report }:
     rest: ({ held }) => held.wait(signal, pollMs),
     release: ({ held }) => held.close(),
     isLoss: (error) => error instanceof OutboxUnavailable,
-    backoff: RETRY, who, report, now, signal,
+    backoff: RETRY, who, report, signal,
   });
-  return { done: reactor.done, status: () => ({ holds: reactor.held() !== undefined, trouble: reactor.trouble()?.text }) };
+  return { done: reactor.done, status: () => ({ holds: reactor.held() !== undefined, trouble: reactor.trouble() }) };
 }
 
 /** Whether a request may follow the earlier ones for the same end: the history has seen the last one's block, and the pause after it is over. */

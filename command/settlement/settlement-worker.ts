@@ -5,7 +5,7 @@
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { Log } from '../../engine/log/log.js';
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
-import { startReactor } from '../../engine/reactor.js';
+import { startReactor, type StandBy } from '../../engine/reactor.js';
 import { orAborted } from '../../engine/waiting.js';
 import type { Chain } from '../chain/chain.js';
 import type { Report } from '../../engine/report.js';
@@ -79,7 +79,7 @@ export interface SettlementStatus extends QueueStatus {
   /** The number of waiting fills; counting stops at 10,000. */
   readonly waiting: number;
   /** What stops the worker or its lane at present, and since when; absent when nothing does. */
-  readonly trouble?: { readonly text: string; readonly sinceMs: number };
+  readonly trouble?: string;
 }
 
 export interface Settlement {
@@ -100,13 +100,13 @@ export function runSettlement(options: SettlementOptions): Settlement {
   const queue = new SettlementQueue(view.unsettled, { ...QUEUE_RULES, ...options.rules });
   const worker = new Worker(options, { queue, timings });
   const reactor = startReactor({
-    hold: () => worker.hold(),
+    hold: (standBy) => worker.hold(standBy),
     round: (held) => worker.round(held),
     rest: (held) => worker.rest(held),
     release: (held) => held.close(),
     isLoss: (error) => error instanceof OutboxUnavailable,
     backoff: { firstMs: timings.retryMs, longestMs: timings.maxRetryMs },
-    who: `chain ${chain.chainId}: settlement`, report, now, signal,
+    who: `chain ${chain.chainId}: settlement`, report, signal,
   });
   return {
     done: reactor.done,
@@ -174,9 +174,9 @@ class Worker {
   }
 
   /** Takes the ownership and restores the open requests: those of an earlier process, or of this one before it lost the outbox. */
-  async hold(): Promise<HeldLaneUser> {
-    const { lane, view, signal, now } = this.options;
-    const held = await lane.hold(signal);
+  async hold(standBy: StandBy): Promise<HeldLaneUser> {
+    const { lane, view, now } = this.options;
+    const held = await lane.hold(standBy);
     try {
       const requests = await held.changes();
       this.laneView.seen(await held.state());
@@ -298,8 +298,8 @@ function createLaneView({ laneLookMs, laneSilentMs }: SettlementTimings, now: ()
     blockGasLimit: () => state?.blockGasLimit,
     /** Silence of the lane counts as trouble only while requests wait for it. */
     trouble(waits: boolean): SettlementStatus['trouble'] {
-      if (waits && now() - heardAtMs >= laneSilentMs) return { text: 'no process works on the lane', sinceMs: heardAtMs };
-      return state?.trouble;
+      if (waits && now() - heardAtMs >= laneSilentMs) return 'no process works on the lane';
+      return state?.trouble?.text;
     },
   };
 }

@@ -41,7 +41,7 @@ describe('engine: reactor', () => {
       rest: () => new Promise<void>((resolve) => { rest = resolve; }),
       async release(held) { done.push(`release ${held}`); },
       backoff: { firstMs: 1, longestMs: 1 }, who: 'it', report: (level, text) => { reports.push(`${level}: ${text}`); },
-      now: () => 7, signal: stopping.signal, ...options,
+      signal: stopping.signal, ...options,
     });
   }
   const fails = (error: Error) => (): never => { throw error; };
@@ -73,10 +73,10 @@ describe('engine: reactor', () => {
     deepEqual([done.filter((each) => each === 'hold').length, reactor.trouble()], [1, undefined]);
   });
 
-  it('shows why it fails, and since when', async () => {
+  it('shows why it fails', async () => {
     start([fails(new TypeError('x is undefined'))], { backoff: { firstMs: 3_600_000, longestMs: 3_600_000 } });
     await turns();
-    deepEqual(reactor.trouble(), { text: 'TypeError: x is undefined', sinceMs: 7 });
+    equal(reactor.trouble(), 'TypeError: x is undefined');
   });
 
   it('releases what it has lost, and holds anew', async () => {
@@ -108,6 +108,37 @@ describe('engine: reactor', () => {
     start([fails(new Lost('for good'))], { canPass: (error) => !(error instanceof Lost) });
     await rejects(reactor.done, Lost);
     deepEqual([done, reports], [['hold', 'round of hold 1', 'release hold 1'], []]);
+  });
+
+  it('stands by while another process has what it waits for, which is no failure', async () => {
+    let take: (held: string) => void = () => undefined;
+    let tries = 0;
+    start([], {
+      hold({ standingBy }) {
+        if (++tries === 1) return Promise.reject(new Error('away'));
+        standingBy();
+        return new Promise((resolve) => { take = resolve; });
+      },
+    });
+    while (!reactor.standsBy()) await new Promise((resolve) => { setTimeout(resolve, 1); });
+    deepEqual([reactor.held(), reactor.trouble(), reports], [undefined, undefined, ['trouble: it waits: away', 'note: it stands by: another process does this']]);
+    take('held');
+    await untilResting(1);
+    deepEqual([reactor.standsBy(), reactor.held(), done], [false, 'held', ['round of held']]);
+  });
+
+  it('says nothing of failures that belong to the usual work, and raises an alarm for those that need one', async () => {
+    start([fails(new Lost('overtaken')), fails(new Error('down'))], { level: (error) => error instanceof Lost ? undefined : 'alarm' });
+    await untilResting(3);
+    deepEqual(reports, ['alarm: it waits: down', 'note: it goes on']);
+  });
+
+  it('ends with an error that cannot pass although it is stopping', async () => {
+    start([() => {
+      stopping.abort();
+      throw new Lost('for good');
+    }], { canPass: (error) => !(error instanceof Lost) });
+    await rejects(reactor.done, Lost);
   });
 
   it('ends after its round when the signal aborts, without a word of what that breaks', async () => {

@@ -151,12 +151,12 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
     return lane;
   }
 
-  laneUser(purpose: Purpose = 'settlement', standingBy: () => void = () => undefined): LaneUser {
-    return openLaneUser({ url: this.database.url, chainId: this.chain.chainId, key: this.keyName, purpose, standByMs: 20, standingBy });
+  laneUser(purpose: Purpose = 'settlement'): LaneUser {
+    return openLaneUser({ url: this.database.url, chainId: this.chain.chainId, key: this.keyName, purpose, standByMs: 20 });
   }
 
   async hold(purpose: Purpose): Promise<HeldLaneUser> {
-    const user = await this.laneUser(purpose).hold(AbortSignal.timeout(NEVER_MS));
+    const user = await this.laneUser(purpose).hold({ signal: AbortSignal.timeout(NEVER_MS), standingBy: () => undefined });
     this.users.push(user);
     return user;
   }

@@ -171,8 +171,8 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
 
 function altering(user: LaneUser, altered: (request: LaneRequest) => LaneRequest = (request) => request): LaneUser {
   return {
-    async hold(signal) {
-      const held = await user.hold(signal);
+    async hold(standBy) {
+      const held = await user.hold(standBy);
       return { ...held, ask: (requests) => held.ask(requests.map(altered)) };
     },
   };
