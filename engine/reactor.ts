@@ -8,8 +8,8 @@ import { backoffMs, pause, type Backoff } from './waiting.js';
 export interface RoundsOptions {
   /** Does what is due. Resolves with true when more may be due at once. */
   readonly round: () => Promise<unknown>;
-  /** Resolves when there may be something to do. */
-  readonly rest: () => Promise<unknown>;
+  /** Resolves when there may be something to do. Absent: a round waits until it has something to do. */
+  readonly rest?: () => Promise<unknown>;
   /** Whether a later round may succeed. With any other error the reactor ends. Default: always. */
   readonly canPass?: (error: unknown) => boolean;
   /** How a failure is reported: undefined for one that belongs to the usual work. Default: as trouble. */
@@ -25,7 +25,7 @@ export interface ReactorOptions<Held> extends Omit<RoundsOptions, 'round' | 'res
   /** Takes what the rounds need, and waits while another process has it. Called before the first round, and again after a loss. */
   readonly hold: (standBy: StandBy) => Promise<Held>;
   readonly round: (held: Held) => Promise<unknown>;
-  readonly rest: (held: Held) => Promise<unknown>;
+  readonly rest?: (held: Held) => Promise<unknown>;
   /** Gives back what was held: at the end, and after a loss. Must not throw. */
   readonly release: (held: Held) => Promise<void>;
   /** Whether what was held is lost with this error. Default: it never is. */
@@ -79,7 +79,7 @@ class RunningReactor<Held> {
           const held = this.held ??= await this.hold();
           const isMoreDue = await round(held);
           this.succeeded();
-          if (isMoreDue !== true) await rest(held);
+          if (isMoreDue !== true) await rest?.(held);
         } catch (error) {
           if (signal.aborted && error === signal.reason) break;
           if (!canPass(error)) throw error;

@@ -98,9 +98,7 @@ export function runProjections(options: RunOptions): ProjectionRun {
     async round({ session, folds, inbox }) {
       const batch = await inbox.take();
       if (batch.length > 0) reached(await writeBatch({ session, folds, checkpoints, batch }), batch.length);
-      return true;
     },
-    rest: () => Promise.resolve(),
     async release({ session, inbox }) {
       await session.close();
       await inbox.close();

@@ -84,9 +84,14 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
     publisher(checkpoints = memoryCheckpoints(), encode = encodeMessages) {
       const progress: Progress[] = [];
       const [told, own] = [new Array<string>(), client()];
-      const running = task((signal) => publish({
-        client: own, topic, encode, checkpoints, logFeed, log, signal, report: (level, text) => { told.push(`${level}: ${text}`); }, progress: (step) => { progress.push(step); },
-      }).finally(() => own.close()));
+      const running = task(async (signal) => {
+        const report = (level: string, text: string): void => { told.push(`${level}: ${text}`); };
+        try {
+          for await (const step of publish({ client: own, topic, encode, checkpoints, logFeed, log, signal, report })) progress.push(step);
+        } finally {
+          await own.close();
+        }
+      });
       return { ...running, progress, told };
     },
     follower({ from = FEED_START, ...options } = {}) {

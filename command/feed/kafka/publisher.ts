@@ -45,8 +45,6 @@ export interface PublishOptions {
   readonly log: Pick<Log, 'read'>;
   readonly report: Report;
   readonly signal: AbortSignal;
-  /** Called at the start, and with every step that has succeeded. */
-  readonly progress: (progress: Progress) => void;
 }
 
 export interface Progress {
@@ -64,12 +62,15 @@ const LOOK_MS = 1_000;
 const QUIET_SAVE_MS = 5_000;
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 
-/** Publishes until the signal aborts. Throws ForeignFeed, TopicRefused, MalformedRecord, and what `encode` and `checkpoints` throw. */
-export async function publish(options: PublishOptions): Promise<void> {
-  const { client, topic, checkpoints, logFeed, report, signal, progress } = options;
+/**
+ * Publishes until the signal aborts; tells where it begins, and every step that has succeeded. Throws ForeignFeed, TopicRefused, MalformedRecord,
+ * and what `encode` and `checkpoints` throw.
+ */
+export async function* publish(options: PublishOptions): AsyncGenerator<Progress, undefined> {
+  const { client, topic, checkpoints, logFeed, report, signal } = options;
   const { position, newest: last } = await checkpoints.load();
   await checkHistory(options, last);
-  if (signal.aborted) return;
+  if (signal.aborted) return undefined;
   if (await orAborted(ensureTopic(client, topic), signal)) {
     if (last === undefined) report('note', `the Kafka topic ${topic.topic} is made`);
     else tellGone(options);
@@ -77,7 +78,7 @@ export async function publish(options: PublishOptions): Promise<void> {
   let { partitions } = position;
   let newest = last;
   let savedMs = performance.now();
-  progress({ position: least(partitions), sent: 0 });
+  yield { position: least(partitions), sent: 0 };
   for await (const batch of logFeed.follow(position, signal)) {
     for (const part of partsOf(batch)) {
       await send(options, part.messages);
@@ -87,9 +88,10 @@ export async function publish(options: PublishOptions): Promise<void> {
         await checkpoints.save({ partitions, newest, opened: openedIn(part.messages) });
         savedMs = performance.now();
       }
-      progress({ position: least(partitions), sent: part.messages.length });
+      yield { position: least(partitions), sent: part.messages.length };
     }
   }
+  return undefined;
 }
 
 /** The batch in parts that are sent at once; only the last one reaches as far as the batch. */

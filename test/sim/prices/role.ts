@@ -42,7 +42,7 @@ export function startPrices(process: SimProcess, parts: SourceParts, role: Price
   const { chain, rpc, log, view, database, carry, lane, keccak256, verify, now, doubt, signal, report, fail } = role;
   const sources = SOURCES.map((name) => createSimSource(name, process, parts));
   const sole = soleRecorder({
-    signal,
+    signal, report,
     async open(options) {
       const session = await database.open({ ...options, carry, locks: ['prices'] });
       return {
