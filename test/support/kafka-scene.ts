@@ -84,14 +84,8 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
     publisher(checkpoints = memoryCheckpoints(), encode = encodeMessages) {
       const progress: Progress[] = [];
       const [told, own] = [new Array<string>(), client()];
-      const running = task(async (signal) => {
-        const report = (level: string, text: string): void => { told.push(`${level}: ${text}`); };
-        try {
-          for await (const step of publish({ client: own, topic, encode, checkpoints, logFeed, log, signal, report })) progress.push(step);
-        } finally {
-          await own.close();
-        }
-      });
+      const report = (level: string, text: string): void => { told.push(`${level}: ${text}`); };
+      const running = task((signal) => publishAll({ client: own, topic, encode, checkpoints, logFeed, log, signal, report }, progress).finally(() => own.close()));
       return { ...running, progress, told };
     },
     follower({ from = FEED_START, ...options } = {}) {
@@ -151,6 +145,10 @@ function startTask(work: (signal: AbortSignal) => Promise<void>): Task {
       await done;
     },
   };
+}
+
+async function publishAll(options: PublishOptions, progress: Progress[]): Promise<void> {
+  for await (const step of publish(options)) progress.push(step);
 }
 
 /** Checkpoints as a publisher keeps them, in memory. */

@@ -1,7 +1,7 @@
 /** Publishes the fill feed in a Kafka topic: one send in flight, a checkpoint after its acknowledgement, so that a crash only repeats messages. */
 import { LogUnavailable, type Log } from '../../../engine/log/log.js';
 import { decodeOutcome } from '../../../engine/records/codec.js';
-import { backoffMs, orAborted, pause, retrying, within, type Backoff } from '../../../engine/waiting.js';
+import { orAborted, retrying, within, type Backoff } from '../../../engine/waiting.js';
 import type { Report } from '../../../engine/report.js';
 import { ForeignFeed, type FillFeed } from '../fill-feed.js';
 import type { AddressedMessage, MarketOpened, SequencedMessage } from '../messages.js';
@@ -115,16 +115,10 @@ function openedIn(messages: readonly SequencedMessage[]): MarketOpened[] {
 async function send({ client, topic, encode, report, signal }: PublishOptions, messages: readonly SequencedMessage[]): Promise<void> {
   if (messages.length === 0) return;
   const records = await orAborted(encode(messages), signal);
-  for (let failures = 1; ; failures++) {
-    try {
-      await orAborted(sendWhere({ client, topic, report }, records), signal);
-      return;
-    } catch (error) {
-      if (signal.aborted || error instanceof TopicRefused) throw error;
-      report('trouble', `Kafka refuses messages of the fill feed: ${(error as Error).message}`);
-    }
-    await pause(backoffMs(failures, BACKOFF), signal);
-  }
+  await retrying(() => orAborted(sendWhere({ client, topic, report }, records), signal), {
+    backoff: BACKOFF, signal, canPass: (error) => !(error instanceof TopicRefused),
+    failed(error) { report('trouble', `Kafka refuses messages of the fill feed: ${(error as Error).message}`); },
+  });
 }
 
 /** kafkajs waits for a topic that is gone as it waits for a broker; so the topic is looked for while a send takes long. */
