@@ -85,7 +85,8 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
       const progress: Progress[] = [];
       const [told, own] = [new Array<string>(), client()];
       const report = (level: string, text: string): void => { told.push(`${level}: ${text}`); };
-      const running = task((signal) => publishAll({ client: own, topic, encode, checkpoints, logFeed, log, signal, report }, progress).finally(() => own.close()));
+      const running = task((signal) => (
+        publishAll({ client: own, topic, encode, checkpoints, logFeed, log, signal, report }, progress).finally(() => own.close())));
       return { ...running, progress, told };
     },
     follower({ from = FEED_START, ...options } = {}) {
