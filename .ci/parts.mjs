@@ -18,15 +18,15 @@ export const ALWAYS = {
   'npm start, npm run demo': '.ci/smoke',
 };
 
-const BUILD = ['package.json', 'package-lock.json', 'tsconfig.json', 'tools/'];
-const STACKS = ['service/process/', 'service/supervision/', 'service/embedded/', 'service/projection-thread/', '.ci/serving'];
+const BUILD = ['package.json', 'package-lock.json', 'tsconfig.json', 'tools/run.mjs'];
+const STACKS = ['service/process/', 'stack/', 'service/projection-thread/', '.ci/serving'];
 
 /** At a push that changes one of the files that a part covers: paths of files, or of folders with a closing slash. */
 export const LONG = {
   'go-ethereum': {
     command: 'TESTS=geth npm test',
     covers: [
-      ...BUILD, 'contracts-abi/', 'command/chain/', 'command/indexer/', 'command/lane/', 'service/chains/', 'service/deploy/', '.ci/geth',
+      ...BUILD, 'contracts-abi/', 'command/chain/', 'command/indexer/', 'command/lane/', 'service/chains/', 'tools/deploy/', '.ci/geth',
       'test/support/geth.ts', 'test/support/lane-stack.ts', 'test/support/deployed-chain.ts', 'test/support/exchange-on-chain.ts',
       'test/lane/lane.geth.test.ts', 'test/system/chain-faults.geth.test.ts', 'test/system/demo.geth.test.ts', 'test/system/exchange.geth.test.ts',
     ],
@@ -82,6 +82,6 @@ export const LONG = {
   },
   'demo on its own stack': {
     command: 'npm run --silent demo',
-    covers: [...BUILD, ...STACKS, 'service/cli/demo.ts', 'service/cli/demo/', 'command/relayer/', 'contracts-abi/'],
+    covers: [...BUILD, ...STACKS, 'tools/demo.ts', 'tools/demo/', 'command/relayer/', 'contracts-abi/'],
   },
 };

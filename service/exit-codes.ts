@@ -3,9 +3,7 @@ import { WrongChain } from '../command/chain/rpc.js';
 import { CannotStart } from './cannot-start.js';
 import { ContractMismatch } from './chains/chain-check.js';
 import { ChainsFileError } from './chains/chains-file.js';
-import { DevChainUnusable } from './embedded/chain/dev-chain-state.js';
 import { ForeignHistory } from './process/history-check.js';
-import { HopelessProcess } from './supervision/supervisor.js';
 
 /**
  * EX_CONFIG of sysexits.h: starting again with the same settings would fail again; or, after the log has lost records, it might not, and would go
@@ -22,5 +20,5 @@ const OF_THE_LOG: readonly string[] = ['RecordsLost', 'BrokenSequence', 'Unusabl
 export function isBadConfiguration(error: unknown): boolean {
   if (error instanceof CannotStart) return error.hopeless;
   if (error instanceof Error && OF_THE_LOG.includes(error.name)) return true;
-  return [ChainsFileError, ContractMismatch, DevChainUnusable, ForeignHistory, HopelessProcess, WrongChain].some((kind) => error instanceof kind);
+  return [ChainsFileError, ContractMismatch, ForeignHistory, WrongChain].some((kind) => error instanceof kind);
 }

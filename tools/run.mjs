@@ -1,5 +1,5 @@
 // node tools/run.mjs PROGRAM [argument…]: compiles the sources if one of them has changed since the last build, then runs
-// dist/PROGRAM.js in this process. PROGRAM has no ending; a folder, as service/cli/, takes the program's name from the
+// dist/PROGRAM.js in this process. PROGRAM has no ending; a folder, as tools/, takes the program's name from the
 // next argument. Without PROGRAM this only compiles.
 import { spawnSync } from 'node:child_process';
 import console from 'node:console';

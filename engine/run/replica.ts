@@ -5,7 +5,7 @@
 import { decodeOutcome, type CommandOutcome } from '../records/codec.js';
 import { formatDigest } from '../records/digest.js';
 import { fewerCommands, rangeOf } from '../log/known.js';
-import { BrokenSequence, RecordsLost, type Log } from '../log/log.js';
+import { BrokenSequence, LogUnavailable, RecordsLost, type Log } from '../log/log.js';
 import { createChecker } from './checker.js';
 import { createEngine, type Engine, type Step } from './engine.js';
 import { HistoryDiffers } from './history-differs.js';
@@ -92,8 +92,9 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
       outcomes.close(reason, { hasFailed });
       begin.end(reason);
     },
-    // The next start finds what was lost by it, and refuses to go on without it.
-    lost: () => snapshots.finish(),
+    // The next start finds by it what the log has lost, and refuses to go on without that. A stop may come before the loss is noticed, and before
+    // the last outcomes are written.
+    snapshot: () => snapshots.finish(),
   });
   done.catch(() => undefined);
   return {
@@ -104,10 +105,13 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   };
 }
 
-/** Resolves when the work has ended after a stop. Rejects with the failure, or with the error that the work threw. */
-async function runToEnd(work: () => Promise<void>, { stopped, failure, ended, lost }: {
+/**
+ * Resolves when the work has ended after a stop. Rejects with the failure, or with the error that the work threw. Takes the last snapshot also
+ * where the log has failed and not the engine.
+ */
+async function runToEnd(work: () => Promise<void>, { stopped, failure, ended, snapshot }: {
   readonly stopped: AbortSignal; readonly failure: AbortSignal;
-  readonly ended: (reason: Error, hasFailed: boolean) => void; readonly lost: () => Promise<void>;
+  readonly ended: (reason: Error, hasFailed: boolean) => void; readonly snapshot: () => Promise<void>;
 }): Promise<void> {
   try {
     await work();
@@ -115,7 +119,7 @@ async function runToEnd(work: () => Promise<void>, { stopped, failure, ended, lo
     ended(new Error('the engine has stopped'), false);
   } catch (error) {
     ended(error as Error, !stopped.aborted);
-    if (error instanceof RecordsLost) await lost();
+    if (error === stopped.reason || error instanceof LogUnavailable || error instanceof RecordsLost) await snapshot();
     if (!stopped.aborted) throw error;
   }
 }

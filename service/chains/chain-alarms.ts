@@ -4,7 +4,7 @@
  */
 import type { Report } from '../../engine/report.js';
 import type { RoundsStatus } from '../../command/rounds/lane-rounds.js';
-import type { IndexerHealth, SettlementHealth } from '../process/readiness.js';
+import type { IndexerHealth, SettlementHealth } from '../status/readiness.js';
 
 export interface AwayAlarmOptions {
   readonly chainId: number;

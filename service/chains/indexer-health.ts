@@ -1,7 +1,7 @@
 /** The health of a chain's indexer: for readiness, metrics and alarms. */
 import type { Chain } from '../../command/chain/chain.js';
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
-import type { IndexerHealth } from '../process/readiness.js';
+import type { IndexerHealth } from '../status/readiness.js';
 import type { Beginning } from './chain-access.js';
 
 export interface IndexerHealthParts {

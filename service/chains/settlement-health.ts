@@ -1,6 +1,6 @@
 /** The health of a chain's settlement: for readiness, metrics and alarms. */
 import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
-import type { SettlementHealth } from '../process/readiness.js';
+import type { SettlementHealth } from '../status/readiness.js';
 import { secondsOf, textOf } from './indexer-health.js';
 
 export interface SettlementHealthParts {

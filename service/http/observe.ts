@@ -7,7 +7,7 @@ import type { OrderHandlers } from '../api/endpoints.js';
 import type { RefusedConnection } from './connections.js';
 import type { Observer } from './shell.js';
 import type { Logger } from '../logger.js';
-import type { Metrics } from '../metrics.js';
+import type { Metrics } from '../status/metrics.js';
 
 /** The command side's handlers as route handlers that count each result. */
 export function observedOrders(

@@ -6,10 +6,10 @@ import { LogRefused, UnusableLog, type Stream } from '../../engine/log/log.js';
 import { createConnection } from '../../engine/log/postgres/connection.js';
 import { askServer } from '../../engine/log/postgres/server.js';
 import { CannotStart, messageOf } from '../cannot-start.js';
-import { databasesOf, writtenBy, type ConditionsOptions } from '../conditions/conditions.js';
+import { databasesOf, writtenBy, type ConditionsOptions } from '../status/conditions.js';
 import { unfitPostgres } from '../databases/unfit-postgres.js';
 import type { RoleName } from '../roles/role-names.js';
-import type { DatabaseName } from './readiness.js';
+import type { DatabaseName } from '../status/readiness.js';
 import type { Waits } from './waits.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;

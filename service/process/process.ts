@@ -12,15 +12,16 @@ import { createApp, type App } from '../http/app.js';
 import { createLimiters } from '../http/limits.js';
 import { requestObserver } from '../http/observe.js';
 import type { Logger } from '../logger.js';
-import { createMetrics, type Figure, type Metrics } from '../metrics.js';
+import { createMetrics, type Metrics } from '../status/metrics.js';
 import type { StopStep } from '../stop.js';
-import { machineClocks } from '../conditions/clock.js';
-import type { Machine } from '../conditions/conditions.js';
-import { spaceOf } from '../conditions/disk.js';
+import { machineClocks } from '../machine/clock.js';
+import type { Machine } from '../status/conditions.js';
+import { spaceOf } from '../machine/disk.js';
+import type { Resources } from '../resources.js';
 import type { RoleName } from '../roles/role-names.js';
 import { bearerTokensFor } from './bearer-tokens.js';
 import { beginRoles, type Beginning, type Working } from './begin.js';
-import { mergeReadiness, startingReasons, type ReadinessParts } from './readiness.js';
+import { mergeReadiness, startingReasons, type ReadinessParts } from '../status/readiness.js';
 import { serve } from './serve.js';
 import type { Urls } from './shared-parts.js';
 import { createWaits } from './waits.js';
@@ -46,25 +47,11 @@ export interface Taken {
   readonly standsBy: readonly RoleName[];
 }
 
-/** The databases and chains of a process. */
-export interface Grounds {
-  readonly urls: Urls;
-  /** Where orders settle; empty: orders are matched and trades do not settle. */
-  readonly chains: readonly ConfiguredChain[];
-  /** The part of `/health/ready`, and the figures, of what was started here for all processes; absent when nothing was. */
-  readonly started?: StartedHere | undefined;
-}
-
-export interface StartedHere {
-  readonly health: () => ReadinessParts;
-  readonly figures: readonly Figure[];
-}
-
 const THIS_MACHINE: Machine = { clocks: machineClocks, spaceOf, lookEveryMs: 1_000 };
 
 export interface OpeningProcess {
   readonly config: Config;
-  readonly grounds: Grounds;
+  readonly resources: Resources;
   readonly logger: Logger;
   readonly machine?: Machine | undefined;
   /** Resolves when nobody sends requests here any more, now that this process has said that it leaves. */
@@ -75,8 +62,8 @@ export interface OpeningProcess {
  * Listens at once, and starts the roles in their order. Until each role works, `/health/ready` says what is waited for and every other
  * endpoint answers 503. When the promise rejects, nothing is left running.
  */
-export async function openProcess({ config, grounds, logger, machine = THIS_MACHINE, forgotten }: OpeningProcess): Promise<ExchangeProcess> {
-  const { urls, chains, started: startedHere } = grounds;
+export async function openProcess({ config, resources, logger, machine = THIS_MACHINE, forgotten }: OpeningProcess): Promise<ExchangeProcess> {
+  const { urls, chains, started: startedHere } = resources;
   const roles = new Set(config.roles);
   const metrics = createMetrics();
   metrics.show(startedHere?.figures ?? []);
@@ -117,8 +104,8 @@ export async function openProcess({ config, grounds, logger, machine = THIS_MACH
 }
 
 /** Opens a process and waits until each role works, so that it has caught up with the history. When the promise rejects, nothing is left running. */
-export async function startProcess(config: Config, grounds: Grounds, logger: Logger, machine?: Machine): Promise<ExchangeProcess> {
-  const process = await openProcess({ config, grounds, logger, machine, forgotten: () => Promise.resolve() });
+export async function startProcess(config: Config, resources: Resources, logger: Logger, machine?: Machine): Promise<ExchangeProcess> {
+  const process = await openProcess({ config, resources, logger, machine, forgotten: () => Promise.resolve() });
   try {
     await process.started;
     return process;

@@ -6,8 +6,8 @@ import { createApp, type App } from '../http/app.js';
 import { connectionObserver, requestObserver } from '../http/observe.js';
 import { closeServer, createServer, listen, urlOf } from '../http/server.js';
 import type { Logger } from '../logger.js';
-import type { Metrics } from '../metrics.js';
-import { fitConnections, openFilesLimit } from './descriptors.js';
+import type { Metrics } from '../status/metrics.js';
+import { fitConnections, openFilesLimit } from '../machine/descriptors.js';
 
 export interface Serving {
   readonly config: Config;

@@ -11,7 +11,7 @@ import { createExposures } from '../chains/exposures.js';
 import { observedOrders } from '../http/observe.js';
 import { createOrderFinder, createOrderLookup } from './handlers/order-finder.js';
 import { createPositionSync } from './handlers/position-sync.js';
-import type { Conditions } from '../conditions/conditions.js';
+import type { Conditions } from '../status/conditions.js';
 import { neverFails } from '../process/failure.js';
 import type { Role } from './role.js';
 import type { SharedParts } from '../process/shared-parts.js';

@@ -6,9 +6,9 @@ import { createSignedEncoder } from '../../command/feed/signed-fills.js';
 import { kafkaOf } from '../feed/fill-feed.js';
 import { NO_TOPIC } from '../feed/kafka-settings.js';
 import { reportTo } from '../logger.js';
-import type { Figure, Labelled } from '../metrics.js';
+import type { Figure, Labelled } from '../status/metrics.js';
 import { failureOf, neverFails } from '../process/failure.js';
-import type { FeedHealth } from '../process/readiness.js';
+import type { FeedHealth } from '../status/readiness.js';
 import type { SharedParts } from '../process/shared-parts.js';
 import type { Role } from './role.js';
 

@@ -1,7 +1,7 @@
 /** The projections role: folds command outcomes into the read models, in a separate thread, so that this work does not delay other roles. */
 import { orAborted } from '../../engine/waiting.js';
 import { startProjectionThread } from '../projection-thread/thread.js';
-import { lagReasons } from '../process/readiness.js';
+import { lagReasons } from '../status/readiness.js';
 import { failureOf } from '../process/failure.js';
 import { reportTo } from '../logger.js';
 import type { Role } from './role.js';

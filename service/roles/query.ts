@@ -6,9 +6,9 @@ import { readEndpoints } from '../api/endpoints.js';
 import { createHistory } from './handlers/history.js';
 import { createPriceStreams } from './handlers/price-stream.js';
 import { createQueries } from './queries.js';
-import { lagReasons, type ReadinessParts } from '../process/readiness.js';
+import { lagReasons, type ReadinessParts } from '../status/readiness.js';
 import { createRecurring } from '../recurring.js';
-import { joined } from '../conditions/probe.js';
+import { joined } from '../status/probe.js';
 import { neverFails } from '../process/failure.js';
 import type { Role } from './role.js';
 

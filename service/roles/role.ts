@@ -1,7 +1,7 @@
 /** The interface of a role. Roles communicate only through the log, Postgres and the chains. */
 import type { Route } from '../api/endpoint.js';
-import type { Figure } from '../metrics.js';
-import type { ReadinessParts } from '../process/readiness.js';
+import type { Figure } from '../status/metrics.js';
+import type { ReadinessParts } from '../status/readiness.js';
 import type { SharedParts } from '../process/shared-parts.js';
 
 export interface Role {

@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { SCOPES } from '../../service/access/scopes.js';
 import { openTokenStore } from '../../service/access/token-store.js';
 import { digestOf } from '../../service/access/token.js';
-import { databaseOf } from '../../service/embedded/database-of.js';
+import { databaseOf } from '../../stack/database-of.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 
-const PROGRAM = fileURLToPath(new URL('../../service/cli/token.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../tools/token.js', import.meta.url));
 
 interface Ran {
   readonly code: number;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { developmentTokenText, keepDevelopmentToken } from '../../service/access/development-token.js';
+import { developmentTokenText, keepDevelopmentToken } from '../../stack/development-token.js';
 import { issueToken } from '../../service/access/issue-token.js';
 import { openTokenStore, type TokenStore } from '../../service/access/token-store.js';
 import { digestOf, tokenOf } from '../../service/access/token.js';

@@ -8,7 +8,7 @@ import { bind, defineEndpoint } from '../../service/api/endpoint.js';
 import { requestObserver } from '../../service/http/observe.js';
 import { relayerErrors } from '../../service/http/relayer-errors.js';
 import { createLogger } from '../../service/logger.js';
-import { createMetrics } from '../../service/metrics.js';
+import { createMetrics } from '../../service/status/metrics.js';
 import { startShell } from '../support/shell.js';
 import { once } from '../support/wire.js';
 

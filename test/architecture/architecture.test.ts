@@ -13,7 +13,7 @@ import { form, topLevel } from './form.js';
 import { kinds } from './kinds.js';
 import { OWNERS, installed, owners, ownersOf } from './packages.js';
 import { readProject, type Rule } from './project.js';
-import { ASSERTIONS, assertionsWithin, folderSizes, sizes } from './sizes.js';
+import { ASSERTIONS, assertionsWithin, sizes } from './sizes.js';
 
 const settings = [...settingsMarkdown().matchAll(/^\| `(\w+)`/gm)].map(([, name = '']) => name);
 
@@ -26,7 +26,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   'what the system imports is installed with it': installed,
   'time, randomness and the environment are arguments': bannedCalls,
   'files and functions are short': sizes,
-  'folders are short': folderSizes,
   'non-null assertions are few': assertionsWithin(ASSERTIONS),
   'files say what they are for': form,
   'the top level is fixed': topLevel,

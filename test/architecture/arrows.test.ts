@@ -17,7 +17,7 @@ describe('architecture: arrows can fail', () => {
     finds(arrows, { 'engine/log/a.ts': 'import x from "../../package.json";' }, /in no folder of the project/);
     finds(arrows, { 'deploy/a.ts': importing('../engine/waiting') }, /its folder has no row in ARROWS/);
     accepts(arrows, { 'service/http/a.ts': importing('../../command/a') });
-    accepts(arrows, { 'test/a.ts': importing('../service/cli/a') });
+    accepts(arrows, { 'test/a.ts': importing('../tools/a') });
     accepts(arrows, { 'query/a.ts': `${importing('../engine/records/fields')} import y from "pg";` });
   });
 
@@ -55,10 +55,11 @@ describe('architecture: arrows can fail', () => {
     accepts(arrows, { 'command/orders/a.ts': importing('../signing/b') });
   });
 
-  it('within service: nobody imports the command-line programs', () => {
-    finds(arrows, { 'service/roles/a.ts': importing('../cli/b') }, /not service\/cli\/\*, because/);
-    finds(arrows, { 'service/main.ts': importing('./cli/b') }, /not service\/cli\/\*, because/);
-    accepts(arrows, { 'service/cli/a.ts': importing('./demo/b') });
+  it('around service: it imports neither the tools nor the stack, and those two know little of each other', () => {
+    for (const other of ['tools', 'stack']) finds(arrows, { 'service/roles/a.ts': importing(`../../${other}/b`) }, /knows neither the programs beside it/);
+    finds(arrows, { 'tools/a.ts': importing('../stack/chain/anvil') }, /not how they are started/);
+    finds(arrows, { 'stack/a.ts': importing('../tools/audit/audit') }, /do not know each other/);
+    accepts(arrows, { 'tools/demo.ts': importing('./demo/b'), 'stack/main.ts': importing('../service/run') });
     accepts(arrows, { 'service/roles/a.ts': importing('../http/b') });
   });
 });

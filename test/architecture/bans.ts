@@ -18,12 +18,12 @@ const BANS: readonly Ban[] = [
   ...['Date.now', 'new Date()'].map((call) => ({ call, within: PURE, except: [], why: INJECTED })),
   ...['performance.now', 'randomUUID', 'Math.random'].map((call) => ({ call, within: PURE, except: ['engine/log/*'], why: INJECTED })),
   {
-    call: 'Date.now', within: ['command/*', 'service/*'], except: ['service/conditions/clock.ts', 'service/http/limits.ts', 'service/chains/chains-of.ts'],
-    why: 'a wrong wall clock would get into the history; take the trusted time of service/conditions/clock.ts as an argument',
+    call: 'Date.now', within: ['command/*', 'service/*'], except: ['service/machine/clock.ts', 'service/http/limits.ts'],
+    why: 'a wrong wall clock would get into the history; take the trusted time of service/machine/clock.ts as an argument',
   },
   {
-    call: 'process.env', within: FOLDERS.map((folder) => `${folder}/*`), except: ['service/main.ts', 'service/cli/backup.ts', 'service/cli/demo.ts', 'service/cli/rebuild.ts', 'service/cli/start-roles.ts',
-      'service/cli/token.ts', 'service/cli/market.ts', 'service/cli/deploy.ts', 'test/*'],
+    call: 'process.env', within: FOLDERS.map((folder) => `${folder}/*`), except: ['service/main.ts', 'stack/main.ts', 'tools/backup.ts', 'tools/demo.ts', 'tools/rebuild.ts', 'stack/start-roles.ts',
+      'tools/token.ts', 'tools/market.ts', 'tools/deploy.ts', 'test/*'],
     why: 'settings are one table in service/config.ts, which the programs\' entry files give the environment; add the setting there',
   },
 ];

@@ -1,7 +1,7 @@
 /** The rules about sizes, form and the top level can fail. */
 import { form, topLevel } from './form.js';
 import { FOLDERS } from './project.js';
-import { assertionsWithin, folderSizes, sizes } from './sizes.js';
+import { assertionsWithin, sizes } from './sizes.js';
 import { accepts, finds } from './verdicts.js';
 
 describe('architecture: rules about sizes can fail', () => {
@@ -19,14 +19,6 @@ describe('architecture: rules about sizes can fail', () => {
     finds(sizes, { 'test/a.ts': `function f() {\n${lines(69)}g(() => { it(1); });\n}` }, /function of 72 lines/);
     accepts(sizes, { 'test/a.test.ts': `describe('a', () => {\n${lines(100)}it('b', f);\n});` });
     accepts(sizes, { 'test/a.ts': `export function contract() {\nfor (const a of b) {\n${lines(100)}it('b', f);\n}\n}` });
-  });
-
-  it('for folders', () => {
-    const folder = (name: string, count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`${name}/${n}.ts`, '']));
-    finds(folderSizes, folder('query', 15), /^query\/ has 15 sources, at most 14/);
-    finds(folderSizes, { ...folder('engine/run', 15), 'engine/run/part/a.ts': '' }, /^engine\/run\/ has 15 sources/);
-    accepts(folderSizes, { ...folder('engine', 14), ...folder('engine/run', 14) });
-    accepts(folderSizes, folder('test/support', 40));
   });
 
   it('for non-null assertions', () => {

@@ -3,7 +3,7 @@ import { kinds } from './kinds.js';
 import { accepts, finds } from './verdicts.js';
 
 const POSTGRES = 'import { testDatabase } from "../support/postgres.js";';
-const CHAIN = 'import { startAnvil } from "../../service/embedded/chain/anvil.js";';
+const CHAIN = 'import { startAnvil } from "../../stack/chain/anvil.js";';
 const GETH = 'import { startGeth } from "../support/geth.js";';
 const KAFKA = 'import { startBroker } from "../support/kafka-broker.js";';
 const SERVICE = 'import { startService } from "../support/service-process.js";';

@@ -4,8 +4,8 @@ import { isOneOf, type Rule, type Source } from './project.js';
 
 /** What starts something. A test starts it by importing one of these, or a file of test/ that does. */
 const STARTERS = {
-  Postgres: ['test/support/postgres', 'service/embedded/embedded-postgres'],
-  chain: ['service/embedded/chain/anvil', 'service/embedded/chain/dev-chain', 'service/embedded/chain/held-chain', 'service/chains/chains-of'],
+  Postgres: ['test/support/postgres', 'stack/embedded-postgres'],
+  chain: ['stack/chain/anvil', 'stack/chain/dev-chain', 'stack/chain/held-chain', 'stack/chain/development'],
   Kafka: ['test/support/kafka-broker'],
   service: ['test/support/service-process'],
   EventStoreDB: ['test/support/eventstore-process'],

@@ -1,10 +1,9 @@
-/** Files, functions and folders that a reader can hold in the head, and how many times a file may overrule the type checker. */
+/** Files and functions that a reader can hold in the head, and how many times a file may overrule the type checker. */
 import ts from 'typescript';
 import { eachSource, lineOf, visit, type Rule } from './project.js';
 
 const MAX_FILE_LINES = 400;
 const MAX_FUNCTION_LINES = 70;
-const MAX_FOLDER_FILES = 14;
 
 /** A function that declares tests is a list of them and may be longer; each test in it may not. */
 export const sizes: Rule = eachSource(({ path, text, tree }) => {
@@ -18,17 +17,6 @@ export const sizes: Rule = eachSource(({ path, text, tree }) => {
   });
   return findings;
 });
-
-/** The sources directly in a folder. The tests' folders are lists by nature. */
-export const folderSizes: Rule = ({ sources }) => {
-  const counts = new Map<string, number>();
-  for (const { path } of sources) {
-    const folder = path.slice(0, path.lastIndexOf('/'));
-    if (!folder.startsWith('test')) counts.set(folder, (counts.get(folder) ?? 0) + 1);
-  }
-  return [...counts].filter(([, count]) => count > MAX_FOLDER_FILES)
-    .map(([folder, count]) => `${folder}/ has ${count} sources, at most ${MAX_FOLDER_FILES}: give those that belong together a folder named for what they do`);
-};
 
 /** How many non-null assertions (`x!`) a folder may have; a folder without a line here has none. Lower a number when there are fewer. */
 export const ASSERTIONS: Readonly<Record<string, number>> = {

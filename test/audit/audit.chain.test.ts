@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import type { AuditReport } from '../../service/audit/report.js';
+import type { AuditReport } from '../../tools/audit/report.js';
 import { sendAnchoredBatch } from '../support/anchored-batch.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
@@ -15,7 +15,7 @@ import { until } from '../support/until.js';
 
 interface Ran { readonly code: number; readonly stdout: string; readonly stderr: string }
 
-const programOf = (tool: 'audit' | 'export') => fileURLToPath(new URL(`../../service/cli/${tool}.js`, import.meta.url));
+const programOf = (tool: 'audit' | 'export') => fileURLToPath(new URL(`../../tools/${tool}.js`, import.meta.url));
 
 function run(tool: 'audit' | 'export', ...args: string[]): Promise<Ran> {
   const program = programOf(tool);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { encodeCall } from '../../command/chain/abi.js';
 import { recordId } from '../../engine/records/codec.js';
 import type { EndRelay } from '../../engine/records/commands.js';
-import { wrongEnding, type EndedRelay, type MinedTransaction } from '../../service/audit/chain/ended-relays.js';
+import { wrongEnding, type EndedRelay, type MinedTransaction } from '../../tools/audit/chain/ended-relays.js';
 import {
   auditedChain, CHAIN_ID, contracts, emptyHistory, nodeOf, traders, transaction, type AuditedHistory, type Emitted,
 } from '../support/audited-history.js';

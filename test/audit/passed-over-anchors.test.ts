@@ -1,7 +1,7 @@
 /** An anchor counts unless the auditor passes it over: what the audited exchange says of it, in its history or its settings, is not enough. */
 import { deepEqual, equal, match } from 'node:assert/strict';
-import { readDescription } from '../../service/audit/source/described.js';
-import { factId } from '../../service/audit/records/record-ids.js';
+import { readDescription } from '../../tools/audit/source/described.js';
+import { factId } from '../../tools/audit/records/record-ids.js';
 import {
   CHAIN_ID, anchored, auditedChain, blockHash, contracts, domain, linesOfHistory, rawEvent, sourceOf, tradedHistory, transaction, type AuditedHistory,
 } from '../support/audited-history.js';

@@ -2,7 +2,7 @@
 import { deepEqual, match } from 'node:assert/strict';
 import type { Fact } from '../../command/indexer/facts.js';
 import { passedOverFill } from '../../command/indexer/checks/told-fill.js';
-import { audit } from '../../service/audit/audit.js';
+import { audit } from '../../tools/audit/audit.js';
 import {
   CHAIN_ID, emptyHistory, fillFailed, fillSettled, linesOfHistory, marketCreated, nodeOf, sharesMoved, sourceOf, traders, transaction,
   type AuditedHistory, type Emitted,

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from '../../engine/records/commands.js';
 import { recordId } from '../../engine/records/codec.js';
-import { audit } from '../../service/audit/audit.js';
-import type { AuditReport } from '../../service/audit/report.js';
+import { audit } from '../../tools/audit/audit.js';
+import type { AuditReport } from '../../tools/audit/report.js';
 import {
   CHAIN_ID, conditionResolved, emptyHistory, linesOfHistory, market, nodeOf, quickMarketCreated, quickMarketResolved, redecided, sourceOf,
   transaction, type AuditedHistory, type Emitted, type HistoryRecord,

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkedRecordId, decodeCommand } from '../../engine/records/codec.js';
 import type { Command } from '../../engine/records/commands.js';
-import { openIdStore } from '../../service/audit/records/id-store.js';
-import { audit } from '../../service/audit/audit.js';
+import { openIdStore } from '../../tools/audit/records/id-store.js';
+import { audit } from '../../tools/audit/audit.js';
 import { lineOf, linesOfHistory, redecided, redigested, sourceOf, tradedHistory, type AuditedHistory, type HistoryRecord } from '../support/audited-history.js';
 import { auditOf, differenceOf } from '../support/audits.js';
 

@@ -1,7 +1,7 @@
 /** The signature threads of an audit: whatever becomes of a thread, nothing passes that no thread has checked. */
 import { equal, match, rejects } from 'node:assert/strict';
 import { Worker } from 'node:worker_threads';
-import { createSignaturePool, type SignaturePool } from '../../service/audit/signatures/signature-pool.js';
+import { createSignaturePool, type SignaturePool } from '../../tools/audit/signatures/signature-pool.js';
 import { CHAIN_ID, domain, tradedHistory } from '../support/audited-history.js';
 import { within } from '../support/until.js';
 

@@ -1,8 +1,8 @@
 /** An audit that waits for records which the chain anchors says so meanwhile, and how far it has read the chain. */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict';
-import type { Stage } from '../../service/audit/audit-options.js';
-import { CannotAudit } from '../../service/audit/difference.js';
-import { createProgress } from '../../service/audit/progress.js';
+import type { Stage } from '../../tools/audit/audit-options.js';
+import { CannotAudit } from '../../tools/audit/difference.js';
+import { createProgress } from '../../tools/audit/progress.js';
 import { decodeCommand } from '../../engine/records/codec.js';
 import { linesOfHistory, sourceOf, tradedHistory } from '../support/audited-history.js';
 import { auditOf } from '../support/audits.js';

@@ -4,10 +4,10 @@ import { ChainUnavailable, type Rpc } from '../../command/chain/chain.js';
 import { readEvent } from '../../command/indexer/chain-events.js';
 import type { Command, OpenMarket, PlaceOrder } from '../../engine/records/commands.js';
 import type { FillMatched } from '../../engine/records/events.js';
-import { audit } from '../../service/audit/audit.js';
-import { Differs, type Difference } from '../../service/audit/difference.js';
-import { createReplay } from '../../service/audit/replay.js';
-import type { AuditReport } from '../../service/audit/report.js';
+import { audit } from '../../tools/audit/audit.js';
+import { Differs, type Difference } from '../../tools/audit/difference.js';
+import { createReplay } from '../../tools/audit/replay.js';
+import type { AuditReport } from '../../tools/audit/report.js';
 import {
   CHAIN_ID, anchored, blockHash, contracts, fillSettled, linesOfHistory, nodeOf, rawEvent, redecided, redigested, sourceOf, tradedHistory,
   traders, transaction, type AuditedHistory, type HistoryRecord,

@@ -22,7 +22,7 @@ import type { BenchLine } from './line.js';
 const RECORDS = Number(process.env['AUDIT_RECORDS'] ?? 1_000_000);
 const MOST_MB = 400;
 
-const PROGRAM = fileURLToPath(new URL('../../service/cli/audit.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../tools/audit.js', import.meta.url));
 // By require: an import would also read the package's JavaScript fallback.
 const secp256k1 = createRequire(import.meta.url)('secp256k1') as typeof Secp256k1;
 

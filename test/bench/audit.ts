@@ -14,10 +14,10 @@ import { prepareDomain, type OrderDomain } from '../../command/signing/typed-dat
 import { encodeCommand } from '../../engine/records/codec.js';
 import { toHex } from '../../engine/records/hex.js';
 import { createEngine } from '../../engine/run/engine.js';
-import { audit } from '../../service/audit/audit.js';
-import { createSignaturePool, usualThreads } from '../../service/audit/signatures/signature-pool.js';
-import { openFile } from '../../service/audit/source/file-source.js';
-import { linesOf } from '../../service/audit/source/line-splitter.js';
+import { audit } from '../../tools/audit/audit.js';
+import { createSignaturePool, usualThreads } from '../../tools/audit/signatures/signature-pool.js';
+import { openFile } from '../../tools/audit/source/file-source.js';
+import { linesOf } from '../../tools/audit/source/line-splitter.js';
 import { auditMemory } from './audit-memory.js';
 import { marketCommands, mix } from './engine.js';
 import { historyLines } from './history-lines.js';

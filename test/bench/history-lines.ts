@@ -1,7 +1,7 @@
 /** The history that commands make, as `GET /api/v1/events` shows it in lines. */
 import { checkedRecordId, decodeCommand } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
-import { dueId } from '../../service/audit/records/record-ids.js';
+import { dueId } from '../../tools/audit/records/record-ids.js';
 
 const PIECE_LENGTH = 1_000_000;
 

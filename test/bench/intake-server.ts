@@ -7,7 +7,7 @@ import { orderEndpoints } from '../../service/api/endpoints.js';
 import { createApp } from '../../service/http/app.js';
 import { createServer, listen } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
-import { createMetrics } from '../../service/metrics.js';
+import { createMetrics } from '../../service/status/metrics.js';
 import { observedOrders, requestObserver } from '../../service/http/observe.js';
 
 const domain = JSON.parse(process.argv[2]!) as OrderDomain;

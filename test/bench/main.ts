@@ -6,7 +6,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startEmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../stack/embedded-postgres.js';
 import { auditBench } from './audit.js';
 import { bookBench } from './book.js';
 import { compare } from './compare/compare.js';

@@ -5,7 +5,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startEmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../stack/embedded-postgres.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
 import type { BenchLine } from './line.js';
 import type { LoadResult } from './load.js';

@@ -15,7 +15,7 @@ import { prepareAction, type Message } from '../../command/signing/action-digest
 import { createKeccak256 } from '../../command/signing/keccak.js';
 import { nonceKey, signedActions, signingDomains, type SignedActionName } from '../../command/signing/signed-actions.js';
 import { deployedChain, type DeployedChain, type DeployedMarket, type Receipt } from '../support/deployed-chain.js';
-import { bodiesSignedBy, type Sign } from '../../service/cli/demo/signed-requests.js';
+import { bodiesSignedBy, type Sign } from '../../tools/demo/signed-requests.js';
 import { MAX_GAS, MAX_UINT256, SELL, USDC, results, settlementContracts, walletOf, type Batch, type Sent, type SettlementContracts } from '../support/settlement-contracts.js';
 
 const PRICE = 600_000n;

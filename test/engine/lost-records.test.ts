@@ -142,6 +142,40 @@ describe('replica: a log that loses records', () => {
       await (await again()).done;
     });
 
+    const faults: readonly [string, (log: Log, stop: AbortController) => Partial<Log>][] = [
+      ['took no outcomes', () => ({ append: () => Promise.reject(new LogUnavailable(true)) })],
+      ['could not tell what another engine had written', (log, stop) => {
+        let isStarted = false;
+        return {
+          append: (stream, _records, expected) => Promise.reject(new WrongPosition(stream, expected!, expected! + 1)),
+          length(stream) {
+            if (!isStarted) {
+              isStarted = stream === 'commands';
+              return log.length(stream);
+            }
+            stop.abort();
+            return Promise.reject(new LogUnavailable(false));
+          },
+        };
+      }],
+    ];
+    for (const [what, faultOf] of faults) {
+      it(`is refused on fewer commands than it knew, also after a stop while the log ${what}`, async () => {
+        const store = createMemoryStore();
+        const [log, stop] = [createMemoryLog(store), new AbortController()];
+        const replica = await startReplica({
+          log: { ...log, ...faultOf(log, stop) }, signal: stop.signal, record: { writerId: 'w' }, snapshotDirectory: directory,
+        });
+        await log.append('commands', recordsOf(own.slice(0, KNOWN)));
+        await until('all are decided', () => replica.view.position === KNOWN);
+        stop.abort();
+        await replica.done;
+        loseRecords(store);
+        const again = startReplica({ log: createMemoryLog(store), signal: AbortSignal.abort(), snapshotDirectory: directory });
+        await rejects(again, /its store has 40 commands, and the newest snapshot in .* includes 60, so positions 40 to 59 are gone/);
+      });
+    }
+
     it('is refused on fewer commands than outcomes', async () => {
       const { store, stop, replica } = await running();
       stop.abort();

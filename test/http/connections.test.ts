@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import type { RefusedConnection } from '../../service/http/connections.js';
 import { connectionObserver } from '../../service/http/observe.js';
 import { createLogger } from '../../service/logger.js';
-import { createMetrics } from '../../service/metrics.js';
-import { fitConnections, OWN_DESCRIPTORS } from '../../service/process/descriptors.js';
+import { createMetrics } from '../../service/status/metrics.js';
+import { fitConnections, OWN_DESCRIPTORS } from '../../service/machine/descriptors.js';
 import { startShell } from '../support/shell.js';
 import { until } from '../support/until.js';
 import { Wire } from '../support/wire.js';
@@ -154,7 +154,7 @@ describe('service: connections and the limit of open files', () => {
   });
 
   it('reads the limit of its own process where the system tells it', async () => {
-    const module = JSON.stringify(fileURLToPath(new URL('../../service/process/descriptors.js', import.meta.url)));
+    const module = JSON.stringify(fileURLToPath(new URL('../../service/machine/descriptors.js', import.meta.url)));
     const program = `import { openFilesLimit } from ${module}; console.log(await openFilesLimit(), await openFilesLimit('/nowhere'));`;
     const { stdout } = await promisify(execFile)('bash', ['-c', 'ulimit -n 777 && exec "$0" --input-type=module -e "$1"', process.execPath, program]);
     assert.equal(stdout, process.platform === 'linux' ? '777 undefined\n' : 'undefined undefined\n');

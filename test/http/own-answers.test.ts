@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { once as event } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
-import { createMetrics } from '../../service/metrics.js';
-import { createFront } from '../../service/supervision/front.js';
+import { createMetrics } from '../../service/status/metrics.js';
+import { createFront } from '../../stack/supervision/front.js';
 import { createServer, listen } from '../../service/http/server.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { Wire } from '../support/wire.js';

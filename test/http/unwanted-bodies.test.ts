@@ -5,8 +5,8 @@ import type { Socket } from 'node:net';
 import { patternOf, roleOf } from '../../service/api/role-of.js';
 import { allEndpoints } from '../../service/api/endpoints.js';
 import { createServer, listen } from '../../service/http/server.js';
-import { createMetrics } from '../../service/metrics.js';
-import { createFront } from '../../service/supervision/front.js';
+import { createMetrics } from '../../service/status/metrics.js';
+import { createFront } from '../../stack/supervision/front.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { Wire } from '../support/wire.js';
 

@@ -9,7 +9,7 @@ import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { ConfigError, parseConfig } from '../../service/config.js';
 import { kafkaOf, openFillFeed } from '../../service/feed/fill-feed.js';
 import { createLogger } from '../../service/logger.js';
-import type { FeedHealth } from '../../service/process/readiness.js';
+import type { FeedHealth } from '../../service/status/readiness.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { sharedBroker } from '../support/shared-broker.js';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { openPostgresLog, type PostgresLogOptions } from '../../engine/log/postgres/postgres-log.js';
 import { BrokenSequence, LogUnavailable, type Log, type LogRecord, type NewRecord } from '../../engine/log/log.js';
-import { startEmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../stack/embedded-postgres.js';
 import { EARLIER_APPEND, EARLIER_SCHEMA } from '../support/earlier-log-schema.js';
 import { appendAll, newRecord, newRecords, placed, take } from '../support/log-records.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';

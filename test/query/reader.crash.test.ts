@@ -7,7 +7,7 @@ import pg from 'pg';
 import { openLog } from '../../engine/log/open-log.js';
 import { LogUnavailable } from '../../engine/log/log.js';
 import { openReadModels } from '../../query/database.js';
-import { readerUrlOf } from '../../service/embedded/reader-login.js';
+import { readerUrlOf } from '../../stack/reader-login.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
 

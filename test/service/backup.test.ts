@@ -9,8 +9,8 @@ import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memo
 import { encodeOutcome } from '../../engine/records/codec.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { HistoryDiffers } from '../../engine/run/history-differs.js';
-import { LogNotEmpty, checkBackup, restoreBackup, writeBackup } from '../../service/backup/backup.js';
-import { BadBackup } from '../../service/backup/backup-file.js';
+import { LogNotEmpty, checkBackup, restoreBackup, writeBackup } from '../../tools/backup/backup.js';
+import { BadBackup } from '../../tools/backup/backup-file.js';
 import { appendAll, readAll } from '../support/log-records.js';
 import { crowd } from '../support/random-commands.js';
 import { history } from '../support/restarted-engines.js';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createBell } from '../../engine/waiting.js';
-import { keepChain, restAfter, type ChainKeeper, type KeptStatus } from '../../service/embedded/chain/chain-keeper.js';
-import { createKeptAlarm } from '../../service/embedded/chain/kept-alarm.js';
+import { keepChain, restAfter, type ChainKeeper, type KeptStatus } from '../../stack/chain/chain-keeper.js';
+import { createKeptAlarm } from '../../stack/chain/kept-alarm.js';
 
 describe('service: the development chain\'s keeper', () => {
   it('rests 20 times as long as a dump took, between its least pause and two seconds', () => {

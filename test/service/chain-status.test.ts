@@ -6,7 +6,7 @@ import type { SettlementStatus } from '../../command/settlement/settlement-worke
 import { createAwayAlarm, createWaitingAlarm } from '../../service/chains/chain-alarms.js';
 import { createIndexerHealth, type IndexerHealthParts } from '../../service/chains/indexer-health.js';
 import { createSettlementHealth, type SettlementHealthParts } from '../../service/chains/settlement-health.js';
-import type { IndexerHealth, SettlementHealth } from '../../service/process/readiness.js';
+import type { IndexerHealth, SettlementHealth } from '../../service/status/readiness.js';
 
 type ChainState = IndexerHealth & SettlementHealth;
 

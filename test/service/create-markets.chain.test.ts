@@ -6,7 +6,7 @@ import { createRpc } from '../../command/chain/rpc.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { Interface, type InterfaceAbi } from 'ethers';
 import { readCatalogue, type CatalogueMarket } from '../../service/chains/catalogue.js';
-import { createMissingMarkets, marketIdOf } from '../../service/chains/create-markets.js';
+import { createMissingMarkets, marketIdOf } from '../../stack/chain/create-markets.js';
 import { deployedChain, type DeployedChain } from '../support/deployed-chain.js';
 
 const FACTORY = new Interface(marketFactory.abi as InterfaceAbi);

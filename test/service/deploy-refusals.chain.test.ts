@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { AbiCoder, Interface, getAddress, id, type HDNodeWallet, type InterfaceAbi } from 'ethers';
 import { RpcError } from '../../command/chain/chain.js';
 import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
-import type { Deployment, Planned } from '../../service/deploy/deploy.js';
-import { KNOWN_CHAINS } from '../../service/deploy/known-chains.js';
-import type { Asked } from '../../service/deploy/terms.js';
+import type { Deployment, Planned } from '../../tools/deploy/deploy.js';
+import { KNOWN_CHAINS } from '../../tools/deploy/known-chains.js';
+import type { Asked } from '../../tools/deploy/terms.js';
 import { deploymentScene, recordIn, type DeploymentScene } from '../support/deployment.js';
 import { eventually } from '../support/exchange-on-chain.js';
 
-const PROGRAM = fileURLToPath(new URL('../../service/cli/deploy.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../tools/deploy.js', import.meta.url));
 
 describe('service: a deployment is refused', function () {
   this.timeout(120_000);

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { HDNodeWallet } from 'ethers';
 import { createRpc } from '../../command/chain/rpc.js';
 import type { Rpc } from '../../command/chain/chain.js';
-import { lockDirectory } from '../../service/embedded/directory-lock.js';
-import { planDeployment, type Terms } from '../../service/deploy/plan.js';
+import { lockDirectory } from '../../service/machine/directory-lock.js';
+import { planDeployment, type Terms } from '../../tools/deploy/plan.js';
 import { testChain } from '../support/chain.js';
 import { deploymentScene, hashOf, Killed, recordIn, type DeploymentScene } from '../support/deployment.js';
 

@@ -6,10 +6,10 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { DirectoryInUse, lockDirectory } from '../../service/embedded/directory-lock.js';
+import { DirectoryInUse, lockDirectory } from '../../service/machine/directory-lock.js';
 import { within } from '../support/until.js';
 
-const MODULE = new URL('../../service/embedded/directory-lock.js', import.meta.url).href;
+const MODULE = new URL('../../service/machine/directory-lock.js', import.meta.url).href;
 
 describe('directory lock', () => {
   let directory: string;

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { childEnded } from '../../service/embedded/child-ended.js';
-import { directoriesOf, isShort, spaceOf, watchDisks } from '../../service/conditions/disk.js';
-import { diskFullText, saysDiskFull } from '../../service/conditions/disk-full.js';
+import { childEnded } from '../../stack/child-ended.js';
+import { directoriesOf, isShort, spaceOf, watchDisks } from '../../service/machine/disk.js';
+import { diskFullText, saysDiskFull } from '../../service/machine/disk-full.js';
 
 const coded = (code: string, message = 'failed') => Object.assign(new Error(message), { code });
 const ended = (lastLines: readonly string[]) => childEnded({ name: 'Postgres', pid: 7, code: 1, signal: null, lastLines });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 
-const MODULE = new URL('../../service/embedded/keep-alive.js', import.meta.url).href;
+const MODULE = new URL('../../stack/keep-alive.js', import.meta.url).href;
 
 /** A process that waits for a child whose output stays open for a moment after its exit. */
 function waiting(steps: string): { code: number | null; said: string } {

@@ -1,7 +1,7 @@
 /** The chains that `npm run deploy` knows: each once, with addresses whose checksums are right. */
 import assert from 'node:assert/strict';
 import { getAddress } from 'ethers';
-import { KNOWN_CHAINS, knownChain } from '../../service/deploy/known-chains.js';
+import { KNOWN_CHAINS, knownChain } from '../../tools/deploy/known-chains.js';
 
 describe('service: the known chains', () => {
   it('are each listed once, and their oracles have the checksums of their addresses', () => {

@@ -4,8 +4,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { privateKeyIn } from '../../service/chains/private-key.js';
-import { keyOfFile } from '../../service/cli/terminal/private-key.js';
-import { keyFrom } from '../../service/cli/market/key.js';
+import { keyOfFile } from '../../tools/terminal/private-key.js';
+import { keyFrom } from '../../tools/market/key.js';
 
 const KEY = `0x${'4f'.repeat(32)}`;
 const FORMS: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ describe('service: a private key', () => {
     await writeFile(path, text, { mode: 0o600 });
     return path;
   };
-  const fromEnvironment = (text: string) => keyFrom({ environment: { MARKET_KEY: text }, chain: { chainId: 1, testnet: false }, development: '' });
+  const fromEnvironment = (text: string) => keyFrom({ environment: { MARKET_KEY: text }, chain: { chainId: 1, testnet: false }, development: () => Promise.resolve('') });
 
   for (const [what, text] of Object.entries(FORMS)) {
     it(`is read ${what}, from a text, a file and a variable`, async () => {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mergeReadiness, type IndexerHealth, type ReadinessParts, type SettlementHealth } from '../../service/process/readiness.js';
-import { stackReadiness } from '../../service/supervision/stack-readiness.js';
+import { mergeReadiness, type IndexerHealth, type ReadinessParts, type SettlementHealth } from '../../service/status/readiness.js';
+import { stackReadiness } from '../../stack/supervision/stack-readiness.js';
 
 const engine = { position: 10, logLength: 10, standby: false };
 const indexing: IndexerHealth = {

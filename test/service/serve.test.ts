@@ -5,8 +5,8 @@ import { createServer as createSocketServer, type AddressInfo, type Server } fro
 import { parseConfig } from '../../service/config.js';
 import { createServer, listen } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
-import { createMetrics } from '../../service/metrics.js';
-import { OWN_DESCRIPTORS } from '../../service/process/descriptors.js';
+import { createMetrics } from '../../service/status/metrics.js';
+import { OWN_DESCRIPTORS } from '../../service/machine/descriptors.js';
 import { serve, type Listener } from '../../service/process/serve.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once, Wire } from '../support/wire.js';

@@ -1,6 +1,6 @@
 /** The look for secrets in what services write finds each kind of them; it is the same look that every test's services are under. */
 import assert from 'node:assert/strict';
-import { creatorWallet, developmentAccounts, relayerWallet } from '../../service/embedded/chain/dev-contracts.js';
+import { creatorWallet, developmentAccounts, relayerWallet } from '../../stack/chain/dev-contracts.js';
 import { secretsOf, spokenIn } from '../support/spoken-secrets.js';
 
 const TOKEN = `pex_${'aB3_-'.repeat(9)}`;

@@ -19,7 +19,7 @@ describe('service: a process that starts', () => {
     const config = parseConfig({ PORT: '0', DATABASE_URL: url, DATA_DIR: directory, LOG_LEVEL: 'silent', ROLES: 'engine' });
     const asked = event(silent, 'connection');
     const exchange = await openProcess({
-      config, grounds: { urls: { log: url, readModels: url, outbox: url }, chains: [] }, logger: createLogger(config),
+      config, resources: { urls: { log: url, readModels: url, outbox: url }, chains: [] }, logger: createLogger(config),
       forgotten: () => Promise.resolve(),
     });
     exchange.started.catch(() => undefined);

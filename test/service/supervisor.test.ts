@@ -5,8 +5,8 @@ import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { processesOf, rolesOf } from '../../service/role-settings.js';
-import { rolesFile } from '../../service/supervision/roles-file.js';
-import { supervise, type LiveProcess, type Managed, type Supervisor } from '../../service/supervision/supervisor.js';
+import { rolesFile } from '../../stack/supervision/roles-file.js';
+import { supervise, type LiveProcess, type Managed, type Supervisor } from '../../stack/supervision/supervisor.js';
 
 const FOREVER = 'setInterval(() => undefined, 1_000); process.stdout.write("up");';
 /** A process that tells what it serves, and waits to be forgotten before it ends. */

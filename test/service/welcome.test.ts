@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Chain } from '../../command/chain/chain.js';
 import { parseConfig } from '../../service/config.js';
-import { welcome, welcomeText, type Market, type Welcome } from '../../service/welcome.js';
+import { welcome, welcomeText, type Market, type Welcome } from '../../stack/welcome.js';
 
 const NAMES = ['settlement', 'conditionalTokens', 'collateral', 'marketFactory', 'oracle', 'oracleResolver', 'quickResolver', 'multicall'] as const;
 const contracts = Object.fromEntries(NAMES.map((name, i) => [name, `0x${`a${i}`.repeat(20)}`])) as unknown as Chain['contracts'];

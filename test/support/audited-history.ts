@@ -17,9 +17,9 @@ import { formatDigest } from '../../engine/records/digest.js';
 import { toHex } from '../../engine/records/hex.js';
 import { createEngine, type Step } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
-import { factId } from '../../service/audit/records/record-ids.js';
-import type { Described } from '../../service/audit/source/described.js';
-import type { HistorySource } from '../../service/audit/source/source.js';
+import { factId } from '../../tools/audit/records/record-ids.js';
+import type { Described } from '../../tools/audit/source/described.js';
+import type { HistorySource } from '../../tools/audit/source/source.js';
 import { START_MS } from './random-commands.js';
 
 export const CHAIN_ID = 31_337;

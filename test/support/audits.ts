@@ -2,10 +2,10 @@
 import { ok } from 'node:assert/strict';
 import type { Rpc } from '../../command/chain/chain.js';
 import type { RawChainEvent } from '../../command/indexer/chain-events.js';
-import { audit } from '../../service/audit/audit.js';
-import type { AuditOptions } from '../../service/audit/audit-options.js';
-import type { Difference } from '../../service/audit/difference.js';
-import type { AuditReport } from '../../service/audit/report.js';
+import { audit } from '../../tools/audit/audit.js';
+import type { AuditOptions } from '../../tools/audit/audit-options.js';
+import type { Difference } from '../../tools/audit/difference.js';
+import type { AuditReport } from '../../tools/audit/report.js';
 import { CHAIN_ID, linesOfHistory, nodeOf, sourceOf, type AuditedHistory, type HistoryRecord } from './audited-history.js';
 
 export interface AuditedAs extends Omit<Partial<AuditOptions>, 'rpcs'> {

@@ -1,6 +1,6 @@
 /** A real chain for tests: an anvil of their own, which ends with them, and what the tests do to it. */
 import { JsonRpcProvider } from 'ethers';
-import { startAnvil, type Anvil } from '../../service/embedded/chain/anvil.js';
+import { startAnvil, type Anvil } from '../../stack/chain/anvil.js';
 
 export const TEST_CHAIN_ID = 31_337;
 

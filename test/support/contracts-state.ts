@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { HDNodeWallet } from 'ethers';
-import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
-import { deployContracts, type DeployedContracts, type DeployOptions } from '../../service/embedded/chain/deploy-contracts.js';
+import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
+import { deployContracts, type DeployedContracts, type DeployOptions } from '../../stack/chain/deploy-contracts.js';
 import { oncePerRun } from './once-per-run.js';
 import { TEST_CHAIN_ID, testChain, type TestChain } from './chain.js';
 

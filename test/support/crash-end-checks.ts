@@ -7,7 +7,7 @@ import { projections } from '../../projections/catalogue.js';
 import type { CrashChain } from './crash-chain.js';
 import { until, within } from './until.js';
 
-const REBUILD = fileURLToPath(new URL('../../service/cli/rebuild.js', import.meta.url));
+const REBUILD = fileURLToPath(new URL('../../tools/rebuild.js', import.meta.url));
 
 /** Makes the last blocks with events final, and resolves when the service has read them. */
 export async function hasReadAll(chain: CrashChain, url: string, confirmations: number): Promise<void> {

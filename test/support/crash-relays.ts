@@ -8,7 +8,7 @@ import { concat, keccak256 } from 'ethers';
 import { crashDelivery, type DeliveryParts } from './crash-delivery.js';
 import type { CrashChain, CrashTrader } from './crash-chain.js';
 import { MAX_UINT256, type DeployedMarket } from './deployed-chain.js';
-import type { SignedMessage } from '../../service/cli/demo/signed-requests.js';
+import type { SignedMessage } from '../../tools/demo/signed-requests.js';
 import { gaslessClientBy, type RelayAnswer } from './gasless-wallet.js';
 import { createRandom } from './random-commands.js';
 import { until } from './until.js';

@@ -7,8 +7,8 @@ import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
 import { DISPUTE_WINDOW_S } from '../../service/chains/chain-check.js';
-import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
-import { deployContracts, type DeployedContracts } from '../../service/embedded/chain/deploy-contracts.js';
+import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
+import { deployContracts, type DeployedContracts } from '../../stack/chain/deploy-contracts.js';
 import { TEST_CHAIN_ID } from './chain.js';
 import { chainWithContracts } from './contracts-state.js';
 

@@ -1,4 +1,4 @@
-/** Deployments by service/deploy/ on a chain of a test's own, with nodes that die, lose or lie as a test tells them. */
+/** Deployments by tools/deploy/ on a chain of a test's own, with nodes that die, lose or lie as a test tells them. */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { keccak256, type HDNodeWallet } from 'ethers';
 import type { Rpc } from '../../command/chain/chain.js';
 import { createRpc } from '../../command/chain/rpc.js';
-import { deploy, type Deploying, type Deployment } from '../../service/deploy/deploy.js';
-import type { DeploymentRecord } from '../../service/deploy/record.js';
-import type { Asked } from '../../service/deploy/terms.js';
+import { deploy, type Deploying, type Deployment } from '../../tools/deploy/deploy.js';
+import type { DeploymentRecord } from '../../tools/deploy/record.js';
+import type { Asked } from '../../tools/deploy/terms.js';
 import { TEST_CHAIN_ID, testChain, type TestChain } from './chain.js';
 import { testAccounts } from './deployed-chain.js';
 

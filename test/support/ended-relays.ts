@@ -3,11 +3,11 @@ import { equal, ok } from 'node:assert/strict';
 import { createRpc } from '../../command/chain/rpc.js';
 import { createEngine } from '../../engine/run/engine.js';
 import { viewOf } from '../../engine/run/view.js';
-import { createChainReader } from '../../service/audit/chain/chain-reader.js';
-import { wrongEnding, type EndedRelay } from '../../service/audit/chain/ended-relays.js';
-import { createRelays } from '../../service/audit/chain/relays.js';
-import { splitLine } from '../../service/audit/records/record-check.js';
-import { openService } from '../../service/audit/source/service-source.js';
+import { createChainReader } from '../../tools/audit/chain/chain-reader.js';
+import { wrongEnding, type EndedRelay } from '../../tools/audit/chain/ended-relays.js';
+import { createRelays } from '../../tools/audit/chain/relays.js';
+import { splitLine } from '../../tools/audit/records/record-check.js';
+import { openService } from '../../tools/audit/source/service-source.js';
 import type { ContractsChain } from './deployed-chain.js';
 import type { ExchangeStack } from './exchange-stack.js';
 

@@ -5,7 +5,7 @@ import type { Event } from '../../engine/records/events.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
-import type { IndexerHealth, SettlementHealth } from '../../service/process/readiness.js';
+import type { IndexerHealth, SettlementHealth } from '../../service/status/readiness.js';
 import { MAX_UINT256, deployedChain, type ContractsChain, type DeployedChain, type DeployedChainOptions, type DeployedMarket } from './deployed-chain.js';
 import type { ExchangeStack, Fields } from './exchange-stack.js';
 import { until } from './until.js';

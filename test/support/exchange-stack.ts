@@ -9,7 +9,7 @@ import type { Command } from '../../engine/records/commands.js';
 import { openLog } from '../../engine/log/open-log.js';
 import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
 import { logUrlOf, parseConfig } from '../../service/config.js';
-import type { Machine } from '../../service/conditions/conditions.js';
+import type { Machine } from '../../service/status/conditions.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import { createLogger } from '../../service/logger.js';
 import { documentedClient, type Answered, type DocumentedClient } from './documented-client.js';

@@ -3,9 +3,9 @@ import { once as event } from 'node:events';
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { createServer, listen, type ServerLimits } from '../../service/http/server.js';
-import { createMetrics } from '../../service/metrics.js';
+import { createMetrics } from '../../service/status/metrics.js';
 import type { RoleName } from '../../service/roles/role-names.js';
-import { createFront, type Front, type FrontOptions } from '../../service/supervision/front.js';
+import { createFront, type Front, type FrontOptions } from '../../stack/supervision/front.js';
 import type { WireAnswer } from './wire.js';
 
 export const ORDERS = '/api/v1/orders';

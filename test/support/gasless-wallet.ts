@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { issueToken } from '../../service/access/issue-token.js';
 import { openTokenStore } from '../../service/access/token-store.js';
 import type { Scope } from '../../service/access/scopes.js';
-import { bodiesSignedBy, requestSigner, type SignedMessage, type SigningChain } from '../../service/cli/demo/signed-requests.js';
+import { bodiesSignedBy, requestSigner, type SignedMessage, type SigningChain } from '../../tools/demo/signed-requests.js';
 
 interface Told extends SigningChain {
   readonly contracts: Readonly<Record<string, string>>;

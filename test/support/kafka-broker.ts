@@ -5,10 +5,10 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawnGuarded } from '../../service/embedded/guarded-process.js';
-import { keepAlive } from '../../service/embedded/keep-alive.js';
-import { isRunning } from '../../service/embedded/process-identity.js';
-import { readOutput, type ChildWithOutput } from '../../service/embedded/process-output.js';
+import { spawnGuarded } from '../../stack/guarded-process.js';
+import { keepAlive } from '../../stack/keep-alive.js';
+import { isRunning } from '../../stack/process-identity.js';
+import { readOutput, type ChildWithOutput } from '../../stack/process-output.js';
 import { kafkaJars, kafkaVersion, missing, runProgram } from './kafka-jars.js';
 
 export interface KafkaBroker {

@@ -7,7 +7,7 @@ import { optimisticOracle } from '../../contracts-abi/optimistic-oracle.js';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
-import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
+import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
 import type { TestChain } from './chain.js';
 import { chainWithContracts } from './contracts-state.js';
 

@@ -11,8 +11,8 @@ import { projections } from '../../projections/catalogue.js';
 import { openSession } from '../../projections/database.js';
 import { createReadModels, grantReader, READ_MODELS } from '../../projections/schema.js';
 import { openTokenStore } from '../../service/access/token-store.js';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
-import { isRunning } from '../../service/embedded/process-identity.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
+import { isRunning } from '../../stack/process-identity.js';
 
 export interface PostgresCluster {
   /** For the superuser, by TCP. */

@@ -1,6 +1,6 @@
 /** The machine's processes, for tests of what is left when a process is killed. */
 import { execFileSync } from 'node:child_process';
-import { isRunning, processIdentity } from '../../service/embedded/process-identity.js';
+import { isRunning, processIdentity } from '../../stack/process-identity.js';
 import { until } from './until.js';
 
 export interface Listed {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { id, type Wallet } from 'ethers';
 import { PYTH_FEEDS } from '../../command/prices/price-sources.js';
 import { pause } from '../../engine/waiting.js';
-import type { PricesHealth, QuickMarketsHealth, RelayerHealth } from '../../service/process/readiness.js';
+import type { PricesHealth, QuickMarketsHealth, RelayerHealth } from '../../service/status/readiness.js';
 import type { DeployedMarket } from './deployed-chain.js';
 import { FACTORY, caughtUp, eventually, readiness, recordedEvents, tradedChain, type TradedChain } from './exchange-on-chain.js';
 import { exchangeStack, type ExchangeStack } from './exchange-stack.js';

@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
 import { onDatabase, urlOf } from './postgres-cluster.js';
 import { startTcpProxy } from './tcp-proxy.js';
 

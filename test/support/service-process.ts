@@ -1,4 +1,5 @@
 /** The whole service as a process of its own, for tests that kill it and benchmarks that load it. */
+import { existsSync } from 'node:fs';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -36,7 +37,7 @@ export interface ServiceProcess {
 }
 
 /**
- * Starts `service/main.ts` on any free port and waits until it listens. Rejects with its last lines when it ends before that. `build` as for
+ * Starts the exchange on any free port and waits until it listens. Rejects with its last lines when it ends before that. `build` as for
  * `spawnService`.
  */
 export async function startService(environment: Readonly<Record<string, string>>, build?: BuildToStart): Promise<ServiceProcess> {
@@ -57,12 +58,12 @@ export async function startService(environment: Readonly<Record<string, string>>
 
 /** Starts one process on any free port. */
 export function spawnService(environment: Readonly<Record<string, string>>, build: BuildToStart = {}): SpawnedService {
-  return spawnProgram({ program: 'main.js', says: '"msg":"listening"', ...build }, environment);
+  return spawnProgram({ program: programFor(environment), says: '"msg":"listening"', ...build }, environment);
 }
 
 /** Starts a stack of one process per role on any free port. It listens before its roles are ready. `heard` is told every line of its output. */
 export function spawnStack(environment: Readonly<Record<string, string>>, heard?: (line: string) => void): SpawnedService {
-  return spawnProgram({ program: 'cli/start-roles.js', says: '"msg":"serving', heard }, environment);
+  return spawnProgram({ program: 'stack/start-roles.js', says: '"msg":"serving', heard }, environment);
 }
 
 export interface BuildToStart {
@@ -70,6 +71,11 @@ export interface BuildToStart {
   readonly dist?: string;
   /** Further arguments of Node. */
   readonly nodeArgs?: readonly string[];
+}
+
+/** What the settings leave out, the development stack brings. Builds of earlier revisions have one program for both. */
+function programFor(environment: Readonly<Record<string, string>>): string {
+  return (environment['DATABASE_URL'] ?? '') === '' || environment['CHAINS'] === 'dev' ? 'stack/main.js' : 'service/main.js';
 }
 
 interface Program extends BuildToStart {
@@ -82,7 +88,8 @@ interface Program extends BuildToStart {
 const DIST = fileURLToPath(new URL('../..', import.meta.url));
 
 function spawnProgram({ program, says, heard, dist = DIST, nodeArgs = [] }: Program, environment: Readonly<Record<string, string>>): SpawnedService {
-  const child = fork(join(dist, 'service', program), {
+  const path = [program, 'service/main.js'].map((each) => join(dist, each)).find(existsSync)!;
+  const child = fork(path, {
     env: { PATH: process.env['PATH'] ?? '', PORT: '0', STOP_GRACE_MS: '0', ...'DATABASE_URL' in environment ? WITHOUT_FSYNC : {}, ...environment },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: ['--enable-source-maps', ...nodeArgs],
   });

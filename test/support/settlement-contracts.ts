@@ -5,8 +5,8 @@ import { conditionalTokens } from '../../contracts-abi/conditional-tokens.js';
 import { multicall3 } from '../../contracts-abi/multicall3.js';
 import { settlement, type Fill, type Order, type Permit } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
-import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
-import type { DeployedContracts } from '../../service/embedded/chain/deploy-contracts.js';
+import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
+import type { DeployedContracts } from '../../stack/chain/deploy-contracts.js';
 import { TEST_CHAIN_ID, type TestChain } from './chain.js';
 import { chainWithContracts } from './contracts-state.js';
 

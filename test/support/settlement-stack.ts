@@ -25,7 +25,7 @@ import type { Event, SettlementSubmitted } from '../../engine/records/events.js'
 import type { Log } from '../../engine/log/log.js';
 import { createMemoryLog, createMemoryStore } from '../../engine/log/memory/memory-log.js';
 import { startReplica, type Replica } from '../../engine/run/replica.js';
-import { TEST_MNEMONIC } from '../../service/embedded/chain/anvil.js';
+import { TEST_MNEMONIC } from '../../stack/chain/anvil.js';
 import { TEST_CHAIN_ID } from './chain.js';
 import { settlementContracts, type SettlementContracts, type SignedOrder } from './settlement-contracts.js';
 import { until } from './until.js';

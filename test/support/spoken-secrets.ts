@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { HDNodeWallet, Mnemonic } from 'ethers';
-import { developmentAccounts, creatorWallet, operatorWallet, quickWallet, relayerWallet } from '../../service/embedded/chain/dev-contracts.js';
+import { developmentAccounts, creatorWallet, operatorWallet, quickWallet, relayerWallet } from '../../stack/chain/dev-contracts.js';
 
 /** A value that must not be written, and where it is from. */
 export interface Secret {

@@ -1,5 +1,5 @@
 /** A machine whose clocks and free disk space a test sets. */
-import type { Machine } from '../../service/conditions/conditions.js';
+import type { Machine } from '../../service/status/conditions.js';
 import { createBell } from '../../engine/waiting.js';
 
 /** A look costs little, and tests wait for it. */

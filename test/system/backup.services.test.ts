@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { decodeOutcome } from '../../engine/records/codec.js';
 import { openLog } from '../../engine/log/open-log.js';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
 import type { Answered } from '../support/documented-client.js';
 import { alice, bob, exchangeStack, lower, type ExchangeStack, type Placed } from '../support/exchange-stack.js';
 
 const run = promisify(execFile);
-const PROGRAM = fileURLToPath(new URL('../../service/cli/backup.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../tools/backup.js', import.meta.url));
 
 /** Reads of which each is from another read model. */
 const PATHS = (market: string): readonly string[] => [

@@ -13,7 +13,7 @@ import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js'
 import { bearerToken } from '../support/gasless-wallet.js';
 
 const QUICK_INTERVAL_S = 25;
-const PROGRAM = fileURLToPath(new URL('../../service/cli/demo.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../tools/demo.js', import.meta.url));
 
 interface Ran {
   readonly code: number | null;

@@ -52,7 +52,7 @@ describe('the demonstration on go-ethereum', function () {
   }
 
   it('holds from its first line to its last', async () => {
-    const program = fileURLToPath(new URL('../../service/cli/demo.js', import.meta.url));
+    const program = fileURLToPath(new URL('../../tools/demo.js', import.meta.url));
     const env = { TOKEN: await bearerToken(database.url), MARKET_KEY: node.operatorKey };
     const { stdout } = await promisify(execFile)(process.execPath, ['--enable-source-maps', program, service.url], { env });
     assert.match(stdout, /^The chain pays by the same two prices: transaction 0x/m);

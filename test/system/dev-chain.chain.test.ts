@@ -14,12 +14,12 @@ import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { quickResolver } from '../../contracts-abi/quick-resolver.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
-import { startAnvil } from '../../service/embedded/chain/anvil.js';
-import { DevChainUnusable } from '../../service/embedded/chain/dev-chain-state.js';
-import { startDevChain, type DevChain, type DevChainOptions } from '../../service/embedded/chain/dev-chain.js';
-import { developmentAccounts } from '../../service/embedded/chain/dev-contracts.js';
-import { DirectoryInUse } from '../../service/embedded/directory-lock.js';
-import { isRunning, processIdentity } from '../../service/embedded/process-identity.js';
+import { startAnvil } from '../../stack/chain/anvil.js';
+import { DevChainUnusable } from '../../stack/chain/dev-chain-state.js';
+import { startDevChain, type DevChain, type DevChainOptions } from '../../stack/chain/dev-chain.js';
+import { developmentAccounts } from '../../stack/chain/dev-contracts.js';
+import { DirectoryInUse } from '../../service/machine/directory-lock.js';
+import { isRunning, processIdentity } from '../../stack/process-identity.js';
 import { contractOn, rpcTo } from '../support/json-rpc.js';
 import { haveEnded, killGuardOf } from '../support/process-table.js';
 import { until } from '../support/until.js';
@@ -70,7 +70,7 @@ describe('development chain', () => {
 
   /** Another node process that starts it, writes its log, then its URL and process number. */
   function startElsewhere(keepEveryMs = 1e9) {
-    const module = new URL('../../service/embedded/chain/dev-chain.js', import.meta.url).href;
+    const module = new URL('../../stack/chain/dev-chain.js', import.meta.url).href;
     const child = spawn(process.execPath, ['--input-type=module', '-e', `
       import { startDevChain } from ${JSON.stringify(module)};
       const options = ${JSON.stringify(optionsFor(directory))};

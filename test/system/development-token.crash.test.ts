@@ -13,7 +13,7 @@ import { spawnService, spawnStack, type SpawnedService } from '../support/servic
 import { within } from '../support/until.js';
 
 const TOLD = /^The bearer token of this stack, with the scope relay, is in (\S+), which only you can read\./;
-const TOOL = fileURLToPath(new URL('../../service/cli/token.js', import.meta.url));
+const TOOL = fileURLToPath(new URL('../../tools/token.js', import.meta.url));
 
 describe('the bearer token of the development stack', function () {
   this.timeout(120_000);

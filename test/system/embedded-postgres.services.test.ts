@@ -9,9 +9,9 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { within } from '../../engine/waiting.js';
-import { DirectoryInUse } from '../../service/embedded/directory-lock.js';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../service/embedded/embedded-postgres.js';
-import { isRunning } from '../../service/embedded/process-identity.js';
+import { DirectoryInUse } from '../../service/machine/directory-lock.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../stack/embedded-postgres.js';
+import { isRunning } from '../../stack/process-identity.js';
 import { until } from '../support/until.js';
 import { haveEnded, killGuardOf, listProcesses, startedBy } from '../support/process-table.js';
 
@@ -63,7 +63,7 @@ describe('embedded Postgres', () => {
 
   /** Another node process that starts it and says `initdb` when that begins to write, then its url and process number. */
   function startElsewhere() {
-    const module = new URL('../../service/embedded/embedded-postgres.js', import.meta.url).href;
+    const module = new URL('../../stack/embedded-postgres.js', import.meta.url).href;
     const child = spawn(process.execPath, ['--input-type=module', '-e', `
       import { startEmbeddedPostgres } from ${JSON.stringify(module)};
       const server = await startEmbeddedPostgres({ directory: process.argv[1], log: (line) => console.log('log', line) });

@@ -5,8 +5,8 @@ import { createServer, request as httpRequest, type RequestListener, type Server
 import { connect, type AddressInfo } from 'node:net';
 import { createRpc } from '../../command/chain/rpc.js';
 import { createBell } from '../../engine/waiting.js';
-import { keepChain, latestBlock, type ChainKeeper } from '../../service/embedded/chain/chain-keeper.js';
-import { serveHeldChain, type HeldChain, type HeldChainOptions } from '../../service/embedded/chain/held-chain.js';
+import { keepChain, latestBlock, type ChainKeeper } from '../../stack/chain/chain-keeper.js';
+import { serveHeldChain, type HeldChain, type HeldChainOptions } from '../../stack/chain/held-chain.js';
 import { testChain, type TestChain } from '../support/chain.js';
 import { until, within } from '../support/until.js';
 

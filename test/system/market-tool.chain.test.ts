@@ -15,7 +15,7 @@ import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js'
 import { targetAt, type Arguments, type Target } from '../support/market-contracts.js';
 import { BOND, signedResolutions } from '../support/signed-resolutions.js';
 
-const PROGRAM = fileURLToPath(new URL('../../service/cli/market.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../tools/market.js', import.meta.url));
 
 interface Ran {
   readonly code: number;

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Wallet, id } from 'ethers';
 import ts from 'typescript';
-import { developmentAccounts } from '../../service/embedded/chain/dev-contracts.js';
+import { developmentAccounts } from '../../stack/chain/dev-contracts.js';
 import { exchangeStack, type ExchangeStack } from '../support/exchange-stack.js';
 import { until } from '../support/until.js';
 

@@ -4,7 +4,7 @@ import { ZeroHash, id } from 'ethers';
 import { oracleResolver } from '../../contracts-abi/oracle-resolver.js';
 import { market as marketArtifact } from '../../contracts-abi/market.js';
 import { testUsdc } from '../../contracts-abi/test-usdc.js';
-import { marketIdOf } from '../../service/chains/create-markets.js';
+import { marketIdOf } from '../../stack/chain/create-markets.js';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, assertPositionsAreBalances, caughtUp, eventsOf, eventually, merge, settled, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { alice, bob, carol, exchangeStack, lower, signedBody, type ExchangeStack } from '../support/exchange-stack.js';

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { RELAY_ACTIONS } from '../../command/relayer/bodies.js';
-import type { AuditReport } from '../../service/audit/report.js';
+import type { AuditReport } from '../../tools/audit/report.js';
 import { crashActs } from '../support/crash-acts.js';
 import { crashChain, type ChainMode, type CrashChain } from '../support/crash-chain.js';
 import {
@@ -278,7 +278,7 @@ describe(`kill -9 under load, on a chain (SEED=${SEED})`, function () {
   it('has read models that are those of the whole history, row by row', async () => { await provesReadModels({ DATABASE_URL: database.url }); });
 
   it('passes an audit from outside, with the chain and the read models', async () => {
-    const tool = fileURLToPath(new URL('../../service/cli/audit.js', import.meta.url));
+    const tool = fileURLToPath(new URL('../../tools/audit.js', import.meta.url));
     const { chainId } = chain.chain;
     const { stdout } = await promisify(execFile)(process.execPath, [
       // The service takes cancels without a signature here.

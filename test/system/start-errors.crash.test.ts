@@ -5,7 +5,7 @@ import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { lockDirectory } from '../../service/embedded/directory-lock.js';
+import { lockDirectory } from '../../service/machine/directory-lock.js';
 import { testChain, type TestChain } from '../support/chain.js';
 import { testDatabase } from '../support/postgres.js';
 import { spawnService, spawnStack, type SpawnedService } from '../support/service-process.js';

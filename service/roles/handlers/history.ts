@@ -8,7 +8,7 @@ import { createTurns } from '../../../query/turns.js';
 import { HISTORY_STREAMS, NDJSON } from '../../api/endpoints/history.js';
 import type { ReadHandlers } from '../../api/endpoints.js';
 import { addressKey } from '../../http/limits.js';
-import type { Figure } from '../../metrics.js';
+import type { Figure } from '../../status/metrics.js';
 
 export interface History {
   readonly list: ReadHandlers['listEvents'];

@@ -3,7 +3,7 @@ import { RequestError } from '../../../engine/records/errors.js';
 import type { PriceFeed } from '../../../query/price-feed.js';
 import type { ReadHandlers } from '../../api/endpoints.js';
 import { addressKey } from '../../http/limits.js';
-import type { Figure } from '../../metrics.js';
+import type { Figure } from '../../status/metrics.js';
 
 export interface StreamLimits {
   /** Streams of the process. */

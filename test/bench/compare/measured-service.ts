@@ -2,7 +2,7 @@
 import { appendFile, chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startEmbeddedPostgres } from '../../../service/embedded/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../../stack/embedded-postgres.js';
 import { startService, type ServiceProcess } from '../../support/service-process.js';
 import type { Build } from './revision.js';
 import { openMeter, type Usage } from './usage.js';

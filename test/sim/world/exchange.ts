@@ -28,7 +28,7 @@ import { startReplica, type Replica } from '../../../engine/run/replica.js';
 import { pause } from '../../../engine/waiting.js';
 import type { ChainAccess } from '../../../service/chains/chain-access.js';
 import { watchChain, type ChainWatch } from '../../../service/chains/chain-watch.js';
-import { startClock, type ProcessClock } from '../../../service/conditions/clock.js';
+import { startClock, type ProcessClock } from '../../../service/machine/clock.js';
 import type { SharedParts } from '../../../service/process/shared-parts.js';
 import { engine } from '../../../service/roles/engine.js';
 import { indexer } from '../../../service/roles/indexer.js';

@@ -1,0 +1,187 @@
+/** The conditions under which a process takes orders: its clock is trusted, its databases answer, its disk has space. */
+import { RequestError } from '../../engine/records/errors.js';
+import { UnusableLog, type Log, type Stream } from '../../engine/log/log.js';
+import { tellsNoTime } from '../../engine/log/open-log.js';
+import { createDatabaseProbe } from '../../engine/log/postgres/probe.js';
+import type { Config } from '../config.js';
+import type { Logger } from '../logger.js';
+import type { Figure } from './metrics.js';
+import type { RoleName } from '../roles/role-names.js';
+import { startClock, type DatabaseTime, type MachineClocks, type ProcessClock } from '../machine/clock.js';
+import { directoriesOf, watchDisks, type SpaceOf } from '../machine/disk.js';
+import { awayText, tellsTrouble, troubleWith } from './log-trouble.js';
+import { createProbe, type Found, type Probe } from './probe.js';
+import type { DatabaseHealth, DatabaseName, ReadinessParts } from './readiness.js';
+
+/** The machine that a process runs on; tests give another one. */
+export interface Machine {
+  readonly clocks: MachineClocks;
+  readonly spaceOf: SpaceOf;
+  /** How often a process looks at its clocks, its log and its disk, and whether something is due, in milliseconds. */
+  readonly lookEveryMs: number;
+}
+
+export interface Conditions {
+  readonly clock: ProcessClock;
+  /** Throws the RequestError with which a client's command must be refused now. Cancels free funds, so they are refused less often. */
+  admit(what: 'order' | 'other'): void;
+  /** The process's part of readiness. Takes at most the probes' time limit. */
+  health(): Promise<ReadinessParts>;
+  /** Whether the database did not answer its latest probe. */
+  isAway(name: DatabaseName): boolean;
+  readonly figures: readonly Figure[];
+  stop(): Promise<void>;
+}
+
+export interface ConditionsOptions {
+  readonly config: Config;
+  readonly roles: ReadonlySet<RoleName>;
+  readonly urls: { readonly log: string; readonly readModels: string; readonly outbox: string };
+  readonly log: Pick<Log, 'check'>;
+  /** Called when the log cannot be used any more, and waiting does not help: the process must end. */
+  readonly unusable: (error: UnusableLog) => void;
+  /** The latest time in the history; undefined while this process does not know the history. */
+  readonly historyMs: () => number | undefined;
+  /** Why the log cannot be trusted any more, so that the process is ending; undefined while it can. */
+  readonly logFailure?: () => Error | undefined;
+  readonly logger: Logger;
+  readonly machine: Machine;
+  /** Ends the start of the clock. */
+  readonly signal: AbortSignal;
+}
+
+const PROBE_TIMEOUT_MS = 2_000;
+const DISTRUSTED = 'the log has lost records or contradicts itself';
+const CLOCK_RETRY_S = 5;
+const DISK_RETRY_S = 30;
+
+/** The databases that each role uses. */
+const USES: Readonly<Record<RoleName, readonly DatabaseName[]>> = {
+  engine: ['log'], indexer: ['log'], projections: ['log', 'read models'], query: ['log', 'read models'], api: ['log', 'read models'],
+  lane: ['log', 'outbox'], feed: ['log', 'outbox'], settlement: ['log', 'outbox'], prices: ['log', 'outbox'], relayer: ['log', 'read models', 'outbox'],
+};
+
+/** The databases without which these roles cannot start. */
+export function databasesOf(roles: ReadonlySet<RoleName>): readonly DatabaseName[] {
+  return (['log', 'read models', 'outbox'] as const).filter((name) => [...roles].some((role) => USES[role].includes(name)));
+}
+
+/** The roles that stamp commands and write them to the log, or write their outcomes. */
+export const STAMPING: readonly RoleName[] = ['engine', 'api', 'settlement', 'lane', 'indexer', 'prices', 'relayer'];
+
+/** The streams of the log to which the roles append. */
+export function writtenBy(roles: ReadonlySet<RoleName>): readonly Stream[] {
+  return [...STAMPING.some((role) => roles.has(role)) ? ['commands'] as const : [], ...roles.has('engine') ? ['outcomes'] as const : []];
+}
+
+/** Starts the clock and the watches. Throws ClockDiffers when the machine's clock cannot be trusted from the start. */
+export async function watchConditions(options: ConditionsOptions): Promise<Conditions> {
+  const { config, roles, historyMs, logFailure = () => undefined, logger, signal, machine: { clocks, spaceOf, lookEveryMs } } = options;
+  const report = (level: 'info' | 'error', fields: object, message: string): void => { logger[level](fields, message); };
+  const databases = openProbes(options);
+  const disk = watchDisks({ directories: directoriesOf(config.dataDir), minFreeBytes: config.minFreeDiskMb * 1_000_000, spaceOf, report });
+  const clock = await startClock({
+    clocks, historyMs, report, signal, ask: () => databases.time.look(),
+    bounds: { maxJumpMs: config.clockMaxJumpS * 1_000, acceptAfterMs: config.clockAcceptAfterS * 1_000 },
+  }).catch(async (error: unknown) => {
+    await databases.close();
+    throw error;
+  });
+  await disk.look();
+  const tellTrouble = tellsTrouble(databases.log, report);
+  const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellTrouble), disk.look()]); }, lookEveryMs).unref();
+  const used = databasesOf(roles);
+  const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
+  const stamps = STAMPING.some((role) => roles.has(role));
+
+  return {
+    clock,
+    isAway: (name) => databases.of(name).latest()?.answers === false,
+    admit(what) {
+      // Also a request that would only be told again what it was told before: that may be among what is lost.
+      if (logFailure() !== undefined) throw new RequestError('unavailable', `${DISTRUSTED}, and this process ends; the request was not accepted`);
+      const trouble = troubleWith(databases.log);
+      if (trouble !== undefined) throw new RequestError('unavailable', `${trouble}; the request was not accepted`);
+      if (what !== 'order') return;
+      const shortage = disk.shortage();
+      if (shortage !== undefined) throw new RequestError('disk_full', shortage, [], { retryAfterS: DISK_RETRY_S });
+      const doubt = clock.doubt();
+      if (doubt !== undefined) throw new RequestError('clock_untrusted', doubt, [], { retryAfterS: CLOCK_RETRY_S });
+    },
+    async health() {
+      const found = await Promise.all(used.map(async (name) => ({ name, found: await databases.of(name).look() })));
+      const shown = clock.health();
+      const shortage = disk.shortage();
+      const [fullest] = disk.disks().toSorted((a, b) => a.freeBytes - b.freeBytes);
+      return {
+        reasons: [
+          ...logFailure() === undefined ? [] : [DISTRUSTED],
+          ...found.flatMap(({ name, found: each }) => each.answers || !isReason(name) ? [] : [awayText(name, each)]),
+          ...stamps ? shown.doubts.map((doubt) => `the clock is not trusted: ${doubt}`) : [],
+          ...shortage === undefined ? [] : [`orders are refused: ${shortage}`],
+        ],
+        clock: shown, databases: found.map(({ name, found: each }) => healthOf(name, each)), ...fullest === undefined ? {} : { disk: fullest },
+      };
+    },
+    figures: [
+      ...clock.figures,
+      {
+        name: 'exchange_disk_free_bytes', help: 'Free space on each disk that the process writes to, by the first of its directories',
+        read: () => disk.disks().map(({ directory, freeBytes }) => ({ labels: { directory }, value: freeBytes })),
+      },
+      {
+        name: 'exchange_database_answers', help: '1 when the database answered the latest probe',
+        read: () => Promise.all(used.map(async (database) => (
+          { labels: { database }, value: (await databases.of(database).look()).answers ? 1 : 0 }))),
+      },
+    ],
+    async stop() {
+      clearInterval(timer);
+      await databases.close();
+    },
+  };
+}
+
+function healthOf(name: DatabaseName, found: Found<unknown>): DatabaseHealth {
+  return { name, answers: found.answers, lastError: found.answers ? null : found.error };
+}
+
+/** The database that tells the time. A log in EventStoreDB does not: the read models' Postgres does. */
+export function timeUrlOf({ log, readModels }: Pick<ConditionsOptions['urls'], 'log' | 'readModels'>): string {
+  return tellsNoTime(log) ? readModels : log;
+}
+
+/** One probe per database, also when the database has several purposes. */
+function openProbes({ urls, roles, log: { check }, unusable, machine: { clocks, lookEveryMs } }: ConditionsOptions) {
+  const opened = new Map<string, { readonly probe: Probe<DatabaseTime>; readonly connection: { close(): Promise<void> } }>();
+  const probed = { timeoutMs: PROBE_TIMEOUT_MS, freshMs: lookEveryMs / 2, now: () => performance.now() };
+  const open = (url: string): Probe<DatabaseTime> => {
+    const connection = createDatabaseProbe({ url, timeoutMs: PROBE_TIMEOUT_MS });
+    const ask = async (): Promise<DatabaseTime> => {
+      const askedMs = clocks.monotonic();
+      const databaseMs = await connection.ask();
+      // The database read its clock half a round trip ago.
+      return { databaseMs, monotonicMs: (askedMs + clocks.monotonic()) / 2 };
+    };
+    const probe = createProbe({ ask, ...probed });
+    opened.set(url, { probe, connection });
+    return probe;
+  };
+  const byUrl = (url: string): Probe<DatabaseTime> => opened.get(url)?.probe ?? open(url);
+  const askLog = async (): Promise<void> => {
+    await check?.({ writes: writtenBy(roles), timeoutMs: PROBE_TIMEOUT_MS }).catch((error: unknown) => {
+      if (error instanceof UnusableLog) unusable(error);
+      throw error;
+    });
+  };
+  const log: Probe<unknown> = check === undefined ? byUrl(urls.log) : createProbe({ ask: askLog, ...probed });
+  const of: Readonly<Record<DatabaseName, () => Probe<unknown>>> = {
+    'log': () => log, 'read models': () => byUrl(urls.readModels), 'outbox': () => byUrl(urls.outbox),
+  };
+  return {
+    log,
+    time: byUrl(timeUrlOf(urls)),
+    of: (name: DatabaseName) => of[name](),
+    close: async () => { await Promise.all([...opened.values()].map(({ connection }) => connection.close())); },
+  };
+}

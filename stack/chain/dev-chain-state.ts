@@ -1,0 +1,112 @@
+/** The files of a development chain: its whole state in one file, which is replaced as a whole, and a manifest of what the state must contain. */
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { Type, type Static } from '../../engine/records/schema-types.js';
+import { Address, Bytes32, ChainId, Position, record } from '../../engine/records/fields.js';
+import { compileSchema, explain } from '../../engine/records/schema.js';
+import { CannotStart } from '../../service/cannot-start.js';
+import { replaceDurably, syncDirectory, writeDurably } from '../../service/machine/durable-files.js';
+
+const ContractAddresses = record({
+  settlement: Address, conditionalTokens: Address, collateral: Address, marketFactory: Address, oracle: Address, oracleResolver: Address,
+  quickResolver: Address, multicall: Address,
+});
+
+/** What was deployed, and how to recognise it. */
+const Manifest = record({
+  version: Type.Literal(1),
+  chainId: ChainId,
+  contracts: ContractAddresses,
+  /** The block of the first deployment. Not the genesis block, which may differ after a restart of anvil. */
+  deployment: record({ block: Position, hash: Bytes32 }),
+  /** SHA-256 of the code at each address. */
+  code: Type.Record(Type.String(), Bytes32),
+  /** SHA-256 of the compiled contracts that the program deployed. */
+  artifacts: Bytes32,
+  /** The contracts' dispute window, in seconds; manifests before it was a setting have none. */
+  disputeWindowS: Type.Optional(Type.Integer({ minimum: 1 })),
+});
+export type Manifest = Static<typeof Manifest>;
+
+const isManifest = compileSchema(Manifest);
+
+/** The chain on disk cannot be used. The message says why and what to do. */
+export class DevChainUnusable extends CannotStart {
+  constructor(directory: string, what: string, remedy = '') {
+    super(`the development chain in ${directory} ${what}. ${remedy}To start anew, move the whole data directory `
+      + `(DATA_DIR, ${dirname(directory)}) away: the history in it belongs to that chain`, { hopeless: true });
+    this.name = 'DevChainUnusable';
+  }
+}
+
+/** SHA-256 as 0x-hex. */
+export function digestOf(...texts: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const text of texts) hash.update(`${text.length}:`).update(text);
+  return `0x${hash.digest('hex')}`;
+}
+
+const keptIn = (directory: string) => join(directory, 'kept');
+const makingIn = (directory: string) => join(directory, 'making');
+const stateIn = (folder: string) => join(folder, 'state.json.gz');
+const manifestIn = (folder: string) => join(folder, 'manifest.json');
+
+/** Removes incomplete files: a chain gets its final name, `kept`, only when it is complete. */
+export async function removeHalfMade(directory: string): Promise<void> {
+  await rm(makingIn(directory), { recursive: true, force: true });
+  await rm(unpackedIn(directory), { force: true });
+}
+
+/** The manifest of the chain that is kept; undefined before the first start. Throws DevChainUnusable when a part is missing or malformed. */
+export async function readManifest(directory: string): Promise<Manifest | undefined> {
+  if (!(await readdir(directory)).includes('kept')) return undefined;
+  const folder = keptIn(directory);
+  const names = await readdir(folder);
+  for (const path of [stateIn(folder), manifestIn(folder)]) {
+    if (!names.includes(path.slice(folder.length + 1))) throw new DevChainUnusable(directory, `is incomplete: ${path} is missing`, 'Put it back. ');
+  }
+  const text = await readFile(manifestIn(folder), 'utf8');
+  let manifest: unknown;
+  try {
+    manifest = JSON.parse(text);
+  } catch {
+    throw new DevChainUnusable(directory, `is damaged: ${manifestIn(folder)} is not JSON`);
+  }
+  if (isManifest(manifest)) return manifest;
+  throw new DevChainUnusable(directory, `was made by another version of the program, or is damaged: ${manifestIn(folder)}: ${explain(isManifest)}`);
+}
+
+/** Writes a new chain to disk. `state` is the dump of anvil. */
+export async function keepNewChain(directory: string, { state, manifest }: { state: Uint8Array; manifest: Manifest }): Promise<void> {
+  const folder = makingIn(directory);
+  await mkdir(folder);
+  await writeDurably(stateIn(folder), state);
+  await writeDurably(manifestIn(folder), `${JSON.stringify(manifest, undefined, 2)}\n`);
+  await syncDirectory(folder);
+  await rename(folder, keptIn(directory));
+  await syncDirectory(directory);
+}
+
+/** Replaces the kept state by a newer one, atomically: a reader finds one of the two. */
+export async function replaceState(directory: string, state: Uint8Array): Promise<void> {
+  await replaceDurably(stateIn(keptIn(directory)), state);
+}
+
+const unpackedIn = (directory: string) => join(directory, 'state.json');
+
+/** Unpacks the state into a file for anvil to load, and returns its path. Throws DevChainUnusable when it is damaged. */
+export async function unpackState(directory: string): Promise<string> {
+  const packed = stateIn(keptIn(directory));
+  try {
+    await pipeline(createReadStream(packed), createGunzip(), createWriteStream(unpackedIn(directory)));
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (!code.startsWith('Z_')) throw error;
+    throw new DevChainUnusable(directory, `is damaged: ${packed} cannot be unpacked (${message})`);
+  }
+  return unpackedIn(directory);
+}
