@@ -10,16 +10,18 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
 export interface Backoff {
   readonly firstMs: number;
   readonly longestMs: number;
+  /** A number from 0 up to 1. With it each pause varies by up to a half, so that several processes do not try again at the same time. */
+  readonly random?: () => number;
 }
 
 /** The pause after this many failures in a row, in milliseconds. The first failure is number 1. */
-export function backoffMs(failures: number, { firstMs, longestMs }: Backoff): number {
-  return Math.min(longestMs, firstMs * 2 ** Math.min(failures - 1, 40));
+export function backoffMs(failures: number, { firstMs, longestMs, random = () => 0.5 }: Backoff): number {
+  return Math.min(longestMs, firstMs * 2 ** Math.min(failures - 1, 40)) * (0.5 + random());
 }
 
-/** The pause varied by up to a half of it, so that several processes do not try again at the same time. `random` gives 0 up to 1. */
-export function variedMs(ms: number, random: () => number): number {
-  return ms * (0.5 + random());
+/** The same pause after every failure. */
+export function steady(ms: number): Backoff {
+  return { firstMs: ms, longestMs: ms };
 }
 
 export interface RetryOptions {

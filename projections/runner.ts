@@ -1,6 +1,8 @@
 /** The projection worker: follows the outcomes and updates the read models. A batch's rows and checkpoints are one transaction. */
 import { LogUnavailable, type Log } from '../engine/log/log.js';
-import { pause } from '../engine/waiting.js';
+import { startReactor } from '../engine/reactor.js';
+import type { Report } from '../engine/report.js';
+import type { Backoff } from '../engine/waiting.js';
 import { advance, checkpointOf, readCheckpoints, type Checkpoints } from './checkpoint.js';
 import { DatabaseUnavailable, openSession, type OpenSession, type Session } from './database.js';
 import { foldInto } from './folding.js';
@@ -24,12 +26,12 @@ export interface RunOptions {
    * folded at once, and a backlog is folded without pauses. Default 50 ms; 0: no delay.
    */
   readonly freshnessMs?: number;
-  /** Pauses after the first, second, … failure in a row; the last pause repeats. */
-  readonly backoffMs?: readonly number[];
+  /** Pauses after failures in a row. Default: 50 ms to 5 s. */
+  readonly backoff?: Backoff;
   readonly open?: OpenSession;
   readonly onProgress?: (progress: Progress) => void;
-  /** Called with every error that does not stop the run: Postgres or the log unavailable, another worker ahead, a rebuild. */
-  readonly onTrouble?: (error: Error) => void;
+  /** Told of what does not stop the run: Postgres or the log unavailable, a rebuild. */
+  readonly report: Report;
 }
 
 /** How far the read models are. Reported when a worker has read the checkpoints, and after each committed batch. */
@@ -68,83 +70,77 @@ export class NewerReadModels extends Error {
 
 const LIMITS: BatchLimits = { outcomes: 4_000, events: 16_000 };
 const FRESHNESS_MS = 50;
-const BACKOFF_MS = [50, 100, 250, 500, 1_000, 2_000, 5_000];
+const BACKOFF: Backoff = { firstMs: 50, longestMs: 5_000 };
+
+/** What a worker has while its connection lasts. */
+interface Course {
+  readonly session: Session;
+  /** They remember rows for one session. It ends when a batch was not committed or another process wrote the rows. */
+  readonly folds: readonly { readonly name: string; readonly fold: Fold }[];
+  readonly inbox: Inbox;
+}
 
 /**
  * Starts the worker. The worker retries when Postgres or the log is lost. Several workers may run at once; only one of them commits each
  * batch. A projection whose tables have an older version is rebuilt first; until then the old rows are served.
  */
 export function runProjections(options: RunOptions): ProjectionRun {
-  const state: State = { checkpoints: new Map(), failures: 0 };
-  const position = () => lowest(options.projections, state.checkpoints);
-  return {
-    done: keepRunning(options, state),
-    position,
-    lag: async () => Math.max(0, await options.log.length('outcomes') - position()),
+  const { log, projections, signal, report, backoff = BACKOFF } = options;
+  let checkpoints: Checkpoints = new Map();
+  const position = () => lowest(projections, checkpoints);
+  const reached = (after: Checkpoints, outcomes: number) => {
+    checkpoints = after;
+    const positions = new Map(projections.map(({ name }) => [name, checkpointOf(checkpoints, name).position]));
+    options.onProgress?.({ position: position(), positions, outcomes });
   };
+  const { done } = startReactor<Course>({
+    hold: () => openCourse(options, (read) => { reached(read, 0); }),
+    async round({ session, folds, inbox }) {
+      const batch = await inbox.take();
+      if (batch.length > 0) reached(await writeBatch({ session, folds, checkpoints, batch }), batch.length);
+    },
+    async release({ session, inbox }) {
+      await session.close();
+      await inbox.close();
+    },
+    isLoss: () => true,
+    canPass: (error) => error instanceof DatabaseUnavailable || error instanceof LogUnavailable || error instanceof Overtaken,
+    // Where two workers run, each overtakes the other all the time.
+    level: (error) => error instanceof Overtaken ? undefined : 'trouble',
+    backoff, who: 'the projection worker', report, signal,
+  });
+  return { done, position, lag: async () => Math.max(0, await log.length('outcomes') - position()) };
 }
 
-interface State {
-  checkpoints: Checkpoints;
-  /** The number of failures in a row; a commit resets it. */
-  failures: number;
-}
-
-async function keepRunning(options: RunOptions, state: State): Promise<void> {
-  const { signal, backoffMs = BACKOFF_MS, onTrouble } = options;
-  while (!signal.aborted) {
-    try {
-      await runSession(options, state);
-    } catch (error) {
-      if (signal.aborted && error === signal.reason) return;
-      if (!(error instanceof DatabaseUnavailable || error instanceof LogUnavailable || error instanceof Overtaken)) throw error;
-      onTrouble?.(error);
-      const waitMs = backoffMs[state.failures] ?? backoffMs.at(-1) ?? 0;
-      state.failures += 1;
-      await pause(waitMs, signal);
-    }
-  }
-}
-
-/** Works over one connection, from the checkpoints on, until the signal aborts or an error occurs. */
-async function runSession(options: RunOptions, state: State): Promise<void> {
-  const { url, log, projections, signal, limits = LIMITS, freshnessMs = FRESHNESS_MS, open = openSession, onProgress } = options;
+/** Opens a connection, on which the tables are ready and everything goes on from the checkpoints. */
+async function openCourse(options: RunOptions, read: (checkpoints: Checkpoints) => void): Promise<Course> {
+  const { url, log, projections, signal, limits = LIMITS, freshnessMs = FRESHNESS_MS, open = openSession } = options;
   const session = await open(url, READ_MODELS);
-  let inbox: Inbox | undefined;
   try {
     await prepare(session, options);
-    const reached = (checkpoints: Checkpoints, outcomes: number) => {
-      state.checkpoints = checkpoints;
-      const positions = new Map(projections.map(({ name }) => [name, checkpointOf(checkpoints, name).position]));
-      onProgress?.({ position: lowest(projections, checkpoints), positions, outcomes });
-    };
-    reached(await readCheckpoints(session.query), 0);
-    await checkSameLog({ log, checkpoints: state.checkpoints, query: session.query });
-    // Folds remember rows for one session. The session ends when a batch was not committed or another process wrote the rows.
+    const checkpoints = await readCheckpoints(session.query);
+    read(checkpoints);
+    await checkSameLog({ log, checkpoints, query: session.query });
     const folds = projections.map((projection) => ({ name: projection.name, fold: projection.start() }));
-    inbox = openInbox({ log, from: lowest(projections, state.checkpoints), limits, restMs: freshnessMs, signal });
-    for (let batch = await inbox.take(); batch.length > 0; batch = await inbox.take()) {
-      reached(await writeBatch({ session, folds, checkpoints: state.checkpoints, batch }), batch.length);
-      state.failures = 0;
-    }
-  } finally {
+    return { session, folds, inbox: openInbox({ log, from: lowest(projections, checkpoints), limits, restMs: freshnessMs, signal }) };
+  } catch (error) {
     await session.close();
-    await inbox?.close();
+    throw error;
   }
 }
 
 /** Creates missing tables and rebuilds tables of an older version. Throws NewerReadModels. */
 async function prepare(session: Session, options: RunOptions): Promise<void> {
-  const { url, log, projections, signal, open, onTrouble } = options;
+  const { url, log, projections, signal, open, report } = options;
   await createReadModels({ session, schema: READ_MODELS, projections });
-  for (const denied of await grantReader(session, READ_MODELS)) onTrouble?.(new Error(denied));
+  for (const denied of await grantReader(session, READ_MODELS)) report('trouble', denied);
   const stored = await readCheckpoints(session.query);
   for (const projection of projections) {
     const { name, version } = projection;
     const found = checkpointOf(stored, name).version;
     if (found > version) throw new NewerReadModels(name, found, version);
     if (found === version) continue;
-    onTrouble?.(new Error(`read model ${name} has version ${found}, but this program makes version ${version}: rebuilding it`));
+    report('note', `read model ${name} has version ${found}, but this program makes version ${version}: rebuilding it`);
     await rebuild({ url, log, projection, signal, ...open && { open }, onlyIfOlder: true });
   }
 }

@@ -3,11 +3,10 @@
  * came, and at last once that it does not come any more. Without this, a database that is away fills the log, since every
  * request and every attempt to connect fails.
  */
-import type { Logger } from './logger.js';
-import { createGate } from './repeats.js';
+import { reportTo, type ReportLogger } from './logger.js';
 
 export interface RecurringOptions {
-  readonly logger: Pick<Logger, 'warn' | 'info'>;
+  readonly logger: ReportLogger;
   /** What fails, as the log lines name it. */
   readonly what: string;
   /** A monotonic clock in milliseconds. Tests give their own, and their own timer. */
@@ -23,22 +22,20 @@ const QUIET_MS = 15_000;
 
 /** For what tells of each failure, and never of a success. */
 export function createRecurring({ logger, what, now = () => performance.now(), after = unreferenced }: RecurringOptions): Recurring {
-  const gate = createGate(now);
+  const report = reportTo(logger, now);
   let latestMs: number | undefined;
 
   const lookWhetherOver = (): void => {
     const quietMs = now() - (latestMs ?? 0);
     if (quietMs < QUIET_MS) return after(QUIET_MS - quietMs, lookWhetherOver);
     latestMs = undefined;
-    gate.open();
-    logger.info(`${what}: no error for ${QUIET_MS / 1_000} s`);
+    report('note', `${what}: no error for ${QUIET_MS / 1_000} s`);
   };
 
   return (error) => {
     if (latestMs === undefined) after(QUIET_MS, lookWhetherOver);
     latestMs = now();
-    const times = gate.pass(error);
-    if (times !== undefined) logger.warn({ error, ...times === 0 ? {} : { times: times + 1 } }, what);
+    report('trouble', `${what}: ${error}`);
   };
 }
 

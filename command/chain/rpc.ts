@@ -3,7 +3,7 @@ import { quantityOf } from '../../engine/records/hex.js';
 import { within } from '../../engine/waiting.js';
 import { ChainUnavailable, RpcError, type Rpc } from './chain.js';
 import { createNode, NodeFailed, type RpcNode } from './rpc-node.js';
-import type { Report } from './report.js';
+import type { Report } from '../../engine/report.js';
 
 export interface RpcOptions {
   readonly chainId: number;

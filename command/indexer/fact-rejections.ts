@@ -1,7 +1,7 @@
 /** Reports the facts that the engine rejects: an alarm where somebody must look, a note for the harmless ones. */
 import type { Event, RejectionCode } from '../../engine/records/events.js';
 import type { FactCommand } from './facts.js';
-import type { Report } from '../chain/report.js';
+import type { Report } from '../../engine/report.js';
 
 /** A fact that is in the history, with the events that it caused. */
 export interface WrittenFact {

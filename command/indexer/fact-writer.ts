@@ -6,7 +6,7 @@ import type { ChainCursor } from '../../engine/run/view.js';
 import type { BlockName } from './block-range.js';
 import { reportRejections, type WrittenFact } from './fact-rejections.js';
 import type { Fact, FactCommand } from './facts.js';
-import type { Report } from '../chain/report.js';
+import type { Report } from '../../engine/report.js';
 
 export interface FactWriterOptions {
   readonly chainId: number;

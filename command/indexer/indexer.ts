@@ -1,7 +1,7 @@
 /** Follows a chain's final blocks and records what the exchange's contracts did: each fact once, in order, also across failures. */
-import { backoffMs, createBell, orAborted, pause, variedMs } from '../../engine/waiting.js';
+import { startRounds } from '../../engine/reactor.js';
+import { createBell, orAborted } from '../../engine/waiting.js';
 import { ChainUnavailable, type Chain, type Rpc } from '../chain/chain.js';
-import { errorText } from '../chain/report.js';
 import { readLatest } from './block-range.js';
 import { createFactWriter, CursorStands, type FactWriterOptions } from './fact-writer.js';
 import { ForeignChain } from './foreign-chain.js';
@@ -141,34 +141,43 @@ interface Parts {
 
 /** Reads the chain again and again until the signal aborts or the chain contradicts the history. */
 async function follow(parts: Parts): Promise<void> {
-  const { options: { chain, now, signal, report, pollMs = 1_000 }, callers, head, trouble } = parts;
-  while (!signal.aborted) {
-    const waiting = callers.waiting();
-    try {
-      const hasAdvanced = await pass(parts, waiting.length > 0);
-      const unready = new ChainUnavailable(chain.chainId, 'no block after the recorded facts is final yet');
-      for (const { resolve, reject } of waiting) if (hasAdvanced) resolve(); else reject(unready);
-      if (trouble.failures > 0) report('note', `chain ${chain.chainId}: reading goes on after ${trouble.failures} failed tries`);
-      trouble.lookedAtMs = now();
-      trouble.failures = 0;
-      trouble.lastError = undefined;
-      await callers.next(pollMs, signal);
-    } catch (thrown) {
-      if (signal.aborted) return;
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      if (error instanceof ForeignChain || error instanceof CursorStands) {
-        trouble.stopped = error.message;
-        report('alarm', error.message);
-        return;
-      }
-      trouble.failures += 1;
-      if (trouble.lastError?.message !== error.message) report('trouble', `chain ${chain.chainId}: ${errorText(error)}; it is tried again`);
-      trouble.lastError = error;
-      head.look();
-      if (trouble.failures >= PATIENCE_FAILURES) callers.reject(unavailable(chain.chainId, trouble));
-      await pause(retryPauseMs(trouble.failures, parts.options), signal);
-    }
-  }
+  const { options: { chain, signal, report, random, pollMs = 1_000, retryMs = 250, longestRetryMs = 30_000 }, callers, trouble } = parts;
+  const { done } = startRounds({
+    round: () => look(parts).catch((error: unknown) => { throw failed(error, parts); }),
+    rest: () => callers.next(pollMs, signal),
+    canPass: (error) => !contradicts(error),
+    backoff: { firstMs: retryMs, longestMs: longestRetryMs, random }, who: `chain ${chain.chainId}: reading`, report, signal,
+  });
+  await done.catch((error: unknown) => {
+    if (!contradicts(error)) throw error;
+    trouble.stopped = error.message;
+    report('alarm', error.message);
+  });
+}
+
+function contradicts(error: unknown): error is Error {
+  return error instanceof ForeignChain || error instanceof CursorStands;
+}
+
+/** Reads on, and answers those who wait for it. */
+async function look(parts: Parts): Promise<void> {
+  const { options: { chain, now }, callers, trouble } = parts;
+  const waiting = callers.waiting();
+  const hasAdvanced = await pass(parts, waiting.length > 0);
+  const unready = new ChainUnavailable(chain.chainId, 'no block after the recorded facts is final yet');
+  for (const { resolve, reject } of waiting) if (hasAdvanced) resolve(); else reject(unready);
+  Object.assign(trouble, { lookedAtMs: now(), failures: 0, lastError: undefined });
+}
+
+/** Notes the failure of a look. Returns the error. */
+function failed(thrown: unknown, { options: { chain, signal }, callers, head, trouble }: Parts): Error {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  if (signal.aborted || contradicts(error)) return error;
+  trouble.failures += 1;
+  trouble.lastError = error;
+  head.look();
+  if (trouble.failures >= PATIENCE_FAILURES) callers.reject(unavailable(chain.chainId, trouble));
+  return error;
 }
 
 /**
@@ -188,13 +197,6 @@ async function pass({ options: { chain, now, signal }, rpc, scan, head, trouble 
   if (scan.next() <= (head.latest() ?? 0) - chain.confirmations) throw new ChainUnavailable(chain.chainId, `a node's latest block is only ${latest}`);
   return await scan.advance();
 }
-
-/** The pause after this many failures in a row, in milliseconds. `random` gives 0 up to 1. */
-export function retryPauseMs(failures: number, { random, retryMs = 250, longestRetryMs = 30_000 }: RetryOptions): number {
-  return variedMs(backoffMs(failures, { firstMs: retryMs, longestMs: longestRetryMs }), random);
-}
-
-type RetryOptions = Pick<IndexerOptions, 'random' | 'retryMs' | 'longestRetryMs'>;
 
 interface HeadWatch {
   latest(): number | undefined;

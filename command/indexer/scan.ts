@@ -9,7 +9,7 @@ import type { FactWriter } from './fact-writer.js';
 import { factsOf, type Fact, type Facts, type FactsContext } from './facts.js';
 import { ForeignChain } from './foreign-chain.js';
 import { gatherContradicted, type Contradicted } from './checks/resolutions.js';
-import type { Report } from '../chain/report.js';
+import type { Report } from '../../engine/report.js';
 
 export interface ScanOptions extends Pick<FactsContext, 'isKnownToken' | 'isKnownMarket'> {
   readonly chain: Chain;

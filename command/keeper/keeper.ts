@@ -3,7 +3,7 @@
  * Of the processes with a chain's relayer one is the keeper. What it asks for has no record in the history: the chain's facts tell what came of it.
  */
 import type { Chain } from '../chain/chain.js';
-import type { Report } from '../chain/report.js';
+import type { Report } from '../../engine/report.js';
 import { tell } from '../rounds/docket.js';
 import { runLaneRounds, type HeldRequests, type RoundsStatus } from '../rounds/lane-rounds.js';
 import type { LaneUser } from '../lane/requests.js';

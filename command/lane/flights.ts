@@ -1,4 +1,5 @@
 /** Decides what a lane does with its open transactions: a pure function of what is recorded and what the chain shows. */
+import { backoffMs, type Backoff } from '../../engine/waiting.js';
 import { replacementFees, type FeeLimits, type FeeMarket, type Fees } from './fees.js';
 import type { Attempt, Ending, HeldRequest } from './requests.js';
 
@@ -81,8 +82,8 @@ export interface FlightPolicy {
   readonly rebroadcastMs: number;
   /** A transaction whose nonce another one used is given up after this time and `confirmations` blocks. */
   readonly lostAfterMs: number;
-  /** The pauses after the first, second, … refusal in a row; the last one repeats. */
-  readonly backoffMs: readonly number[];
+  /** The pauses after refusals in a row. */
+  readonly backoff: Backoff;
 }
 
 export type Action
@@ -208,8 +209,9 @@ export function answered(
       },
     };
   }
-  const waitMs = policy.backoffMs[Math.min(flight.refusals, policy.backoffMs.length - 1)] ?? 0;
-  const after = { ...flight, refusals: flight.refusals + 1, broadcastAtMs: now.ms + waitMs, underpriced: answer === 'underpriced' };
+  const refusals = flight.refusals + 1;
+  const waitMs = backoffMs(refusals, policy.backoff);
+  const after = { ...flight, refusals, broadcastAtMs: now.ms + waitMs, underpriced: answer === 'underpriced' };
   if (answer === 'underpriced' || flight.refusals > 0) return { flight: after };
   return {
     flight: after,

@@ -1,6 +1,7 @@
 /** A lane's options, policy with defaults, and status. */
 import type { Chain } from '../chain/chain.js';
-import type { Report } from '../chain/report.js';
+import type { Report } from '../../engine/report.js';
+import type { Backoff } from '../../engine/waiting.js';
 import type { LaneRpc } from './chain-view.js';
 import type { Outbox } from './outbox.js';
 import type { Attempt, HeldRequest } from './requests.js';
@@ -54,8 +55,8 @@ export interface LanePolicy {
   readonly looks: number;
   /** The least time between two such looks. */
   readonly looksApartMs: number;
-  /** The pauses after the first, second, … failure in a row; the last one repeats. */
-  readonly backoffMs: readonly number[];
+  /** The pauses after failures in a row. */
+  readonly backoff: Backoff;
   /** How often the lane publishes its state when nothing changes. */
   readonly publishMs: number;
 }
@@ -64,7 +65,7 @@ export interface LanePolicy {
 export const LANE_POLICY: LanePolicy = {
   maxFeePerGas: 500_000_000_000n, minPriorityFeePerGas: 1n, maxGasLimit: 1n << 24n, maxInFlight: 16, maxOpen: 1_000, pollMs: 1_000, idlePollMs: 1_000,
   bumpAfterBlocks: 5, bumpAfterMs: 15_000, rebroadcastMs: 15_000, lostAfterMs: 60_000, gapAfterMs: 60_000, looks: 3, looksApartMs: 1_000,
-  backoffMs: [250, 500, 1_000, 2_000, 5_000, 10_000, 30_000], publishMs: 5_000,
+  backoff: { firstMs: 250, longestMs: 30_000 }, publishMs: 5_000,
 };
 
 export interface LaneStatus {

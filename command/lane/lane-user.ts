@@ -12,8 +12,6 @@ export interface LaneUserOptions {
   /** The name of the lane's key. */
   readonly key: string;
   readonly purpose: Purpose;
-  /** Called when another process owns the purpose and this process stands by. */
-  readonly standingBy?: () => void;
   /** How often a standby process tries to take the ownership. Default 500 ms. */
   readonly standByMs?: number;
   readonly statementTimeoutMs?: number;
@@ -21,11 +19,11 @@ export interface LaneUserOptions {
 
 /** Connects at `hold`. */
 export function openLaneUser(options: LaneUserOptions): LaneUser {
-  const { url, chainId, key, purpose, standingBy = () => undefined, standByMs, statementTimeoutMs } = options;
+  const { url, chainId, key, purpose, standByMs, statementTimeoutMs } = options;
   return {
-    async hold(signal) {
+    async hold(standBy) {
       const session = await openSession({
-        url, name: `lane user ${purpose} ${chainId}`, locks: [`lane-user:${chainId}:${purpose}`], signal, standingBy, standByMs, statementTimeoutMs,
+        ...standBy, url, name: `lane user ${purpose} ${chainId}`, locks: [`lane-user:${chainId}:${purpose}`], standByMs, statementTimeoutMs,
         hears: { channel: 'lane_told', payload: `${chainId}:${purpose}` },
       });
       return heldLaneUser(session, { chainId, key, purpose });

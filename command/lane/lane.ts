@@ -1,6 +1,5 @@
 /** Sends the transactions of one key: signs and records each request before it is broadcast, and follows it until it is final. */
-import { pause } from '../../engine/waiting.js';
-import { errorText } from '../chain/report.js';
+import { startReactor, type Reactor, type StandBy } from '../../engine/reactor.js';
 import { createKeccak256 } from '../signing/keccak.js';
 import { broadcast, lookAt, type LaneView } from './chain-view.js';
 import { freshFees, type Fees } from './fees.js';
@@ -21,7 +20,7 @@ export async function createLane({ privateKey, policy, signal, ...options }: Lan
   const stop = (): void => { run.stop(); };
   signal?.addEventListener('abort', stop, { once: true });
   if (signal?.aborted === true) stop();
-  const done = run.keepRunning().finally(() => signal?.removeEventListener('abort', stop));
+  const done = run.done.finally(() => signal?.removeEventListener('abort', stop));
   return {
     address: signer.address, done,
     status: () => run.status(),
@@ -48,7 +47,8 @@ interface Former {
 
 /** The running lane. It does one round after the other, and nothing in parallel. */
 class LaneRun {
-  private held: HeldLane | undefined;
+  private readonly reactor: Reactor<HeldLane>;
+  private readonly who: string;
   private flights: readonly Flight[] = [];
   private nextNonce = 0;
   private nonces: NonceMemory = NO_MEMORY;
@@ -58,7 +58,6 @@ class LaneRun {
   private readonly announced = new Set<string>();
   /** The last refusal by a node; undefined when none is open. */
   private refusal: string | undefined;
-  private failure: string | undefined;
   private published = { text: '', atMs: -Infinity };
   private readonly stopping = new AbortController();
   private readonly flightPolicy: FlightPolicy;
@@ -66,11 +65,18 @@ class LaneRun {
   constructor(private readonly options: RunOptions, private readonly signer: Signer) {
     const { chain: { confirmations }, policy: { maxFeePerGas, minPriorityFeePerGas } } = options;
     this.flightPolicy = { ...options.policy, confirmations, limits: { maxFeePerGas, minPriorityFeePerGas } };
+    this.who = `lane ${signer.address} of chain ${options.chain.chainId}`;
+    this.reactor = this.run();
+  }
+
+  /** Resolves when the lane has stopped. */
+  get done(): Promise<void> {
+    return this.reactor.done;
   }
 
   status(): LaneStatus {
     return {
-      address: this.signer.address, holds: this.held !== undefined, open: this.flights.length, blockGasLimit: this.blockGasLimit,
+      address: this.signer.address, holds: this.reactor.held() !== undefined, open: this.flights.length, blockGasLimit: this.blockGasLimit,
       trouble: this.trouble(),
     };
   }
@@ -79,52 +85,34 @@ class LaneRun {
     this.stopping.abort(new Error('the lane has stopped'));
   }
 
-  /** Resolves when the lane has stopped. Failures are reported and retried, since recorded transactions must not be abandoned. */
-  async keepRunning(): Promise<void> {
+  /** Rounds until the lane stops: failures are reported and retried, since recorded transactions must not be abandoned. */
+  private run(): Reactor<HeldLane> {
     const { signal } = this.stopping;
-    const { policy: { backoffMs, pollMs, idlePollMs } } = this.options;
-    let failures = 0;
-    while (!signal.aborted) {
-      const rung = this.held?.bell.rung();
-      try {
-        const held = await this.round();
-        failures = 0;
-        if (this.failure !== undefined) this.report('note', 'goes on');
-        this.failure = undefined;
+    const { policy: { backoff, pollMs, idlePollMs }, report } = this.options;
+    /** How often the bell had rung when the round began: what rings during it is not to be waited for. */
+    let rung: number;
+    return startReactor<HeldLane>({
+      hold: (standBy) => this.hold(standBy),
+      round: async (held) => {
+        rung = held.bell.rung();
+        await this.round(held);
+      },
+      rest: async (held) => {
         await this.publish(held);
         if (held.bell.rung() === rung) await held.bell.wait(signal, this.isIdle() ? Math.max(pollMs, idlePollMs) : pollMs);
-      } catch (error) {
-        if (signal.aborted) break;
-        await this.failed(error);
-        await pause(backoffMs[Math.min(failures++, backoffMs.length - 1)] ?? 0, signal);
-      }
-    }
-    await this.held?.close();
-    this.held = undefined;
-  }
-
-  /** Reports a failure, once when it repeats, and lets the lane go when the outbox is not available. */
-  private async failed(error: unknown): Promise<void> {
-    const text = errorText(error);
-    if (text !== this.failure) this.report('trouble', text);
-    this.failure = text;
-    try {
-      if (this.held !== undefined && !(error instanceof OutboxUnavailable)) return await this.publish(this.held);
-    } catch {
-      // The outbox is not available either: hold it again.
-    }
-    const lost = this.held;
-    this.held = undefined;
-    await lost?.close();
+      },
+      release: (held) => held.close(),
+      isLoss: (error) => error instanceof OutboxUnavailable,
+      failed: (held) => this.publish(held),
+      backoff, who: this.who, report, signal,
+    });
   }
 
   /** Takes the lane and reads its open transactions. */
-  private async hold(): Promise<HeldLane> {
+  private async hold(standBy: StandBy): Promise<HeldLane> {
     const { outbox, chain: { chainId }, key, now } = this.options;
     const { address } = this.signer;
-    const held = await outbox.hold({ chainId, key, address }, {
-      signal: this.stopping.signal, standingBy: () => { this.report('note', 'another process holds the lane; standing by'); },
-    });
+    const held = await outbox.hold({ chainId, key, address }, standBy);
     try {
       const { open, nextNonce, formerAddresses, earlier } = await held.load();
       if (earlier > 0 && nextNonce === 0) {
@@ -140,15 +128,14 @@ class LaneRun {
       this.flights = open.map((transaction) => takeOff(transaction, now()));
       this.nextNonce = nextNonce;
       this.published = { text: '', atMs: -Infinity };
-      return this.held = held;
+      return held;
     } catch (error) {
       await held.close();
       throw error;
     }
   }
 
-  private async round(): Promise<HeldLane> {
-    const held = this.held ?? await this.hold();
+  private async round(held: HeldLane): Promise<void> {
     held.check();
     const { rpc, chain: { confirmations }, now } = this.options;
     const view = await lookAt(rpc, {
@@ -174,7 +161,6 @@ class LaneRun {
     await this.launch(held, this.flights.filter(({ transaction }) => due.has(transaction.nonce)), view.head);
     for (const former of this.former) await this.follow(former);
     this.former = this.former.filter(({ flights: left }) => left.length > 0);
-    return held;
   }
 
   /** Nothing is under way, and nothing has to be found out about the nonces. */
@@ -340,7 +326,7 @@ class LaneRun {
   }
 
   private trouble(): string | undefined {
-    return this.failure ?? this.refusal ?? doubtOf(this.nonces);
+    return this.reactor.trouble() ?? this.refusal ?? doubtOf(this.nonces);
   }
 
   /** Publishes the state after each change and from time to time, so that users see that a process works on the lane. */
@@ -355,6 +341,6 @@ class LaneRun {
   }
 
   private report(level: 'note' | 'trouble' | 'alarm', text: string): void {
-    this.options.report(level, `lane ${this.signer.address} of chain ${this.options.chain.chainId}: ${text}`);
+    this.options.report(level, `${this.who}: ${text}`);
   }
 }

@@ -1,4 +1,5 @@
 /** A lane's durable state in Postgres: its requests, and every transaction from before its broadcast until it is over. */
+import type { StandBy } from '../../engine/reactor.js';
 import type { Bell } from '../../engine/waiting.js';
 import type { Fees } from './fees.js';
 import type { LaneTransaction, RecordedAttempt } from './flights.js';
@@ -20,7 +21,7 @@ export interface Outbox {
    * Resolves when this process alone holds the lane; stands by while another one does, and calls `standingBy` then. Throws
    * OutboxUnavailable when Postgres cannot be reached, and the signal's reason.
    */
-  hold(lane: LaneKey, options: { readonly signal: AbortSignal; readonly standingBy: () => void }): Promise<HeldLane>;
+  hold(lane: LaneKey, standBy: StandBy): Promise<HeldLane>;
 }
 
 export interface NonceEnding {
@@ -74,10 +75,10 @@ export interface OutboxOptions {
 /** An outbox in schema `lane`, which is created when it is missing. Connects at `hold`. */
 export function createOutbox({ url, standByMs, statementTimeoutMs }: OutboxOptions): Outbox {
   return {
-    async hold(lane, { signal, standingBy }) {
+    async hold(lane, standBy) {
       const { chainId, key, address } = lane;
       const session = await openSession({
-        url, name: `lane ${chainId}`, signal, standingBy, standByMs, statementTimeoutMs,
+        ...standBy, url, name: `lane ${chainId}`, standByMs, statementTimeoutMs,
         // By name, so that one process handles the requests; by address, so that one process uses the nonces.
         locks: [`lane:${chainId}:${key}`, `lane:${chainId}:${address}`], hears: { channel: 'lane_asked', payload: `${chainId}:${key}` },
       });

@@ -1,5 +1,6 @@
 /** The types that a lane and its users share: requests, their statuses, and the port of a user. */
-import { errorText } from '../chain/report.js';
+import type { StandBy } from '../../engine/reactor.js';
+import { errorText } from '../../engine/report.js';
 
 /** The transaction that a user asks for. */
 export interface TransactionRequest {
@@ -75,7 +76,7 @@ export interface LaneUser {
    * Resolves when this process alone owns the purpose on the chain; stands by while another one does. Throws OutboxUnavailable when
    * Postgres cannot be reached, and the signal's reason.
    */
-  hold(signal: AbortSignal): Promise<HeldLaneUser>;
+  hold(standBy: StandBy): Promise<HeldLaneUser>;
 }
 
 /**

@@ -1,10 +1,11 @@
 /** A Postgres session of a worker on the outbox's database: it holds locks, receives notifications, and ends at the first failed statement. */
 import pg from 'pg';
+import type { StandBy } from '../../engine/reactor.js';
 import { createBell, pause, within, type Bell } from '../../engine/waiting.js';
 import { OutboxUnavailable } from './requests.js';
 import { CREATE_SCHEMA, SQL } from './schema.js';
 
-export interface SessionOptions {
+export interface SessionOptions extends StandBy {
   /** `postgresql://…`; a direct connection, since locks and LISTEN are the session's. */
   readonly url: string;
   /** Shown in pg_stat_activity. */
@@ -17,9 +18,6 @@ export interface SessionOptions {
   readonly hears?: Wake;
   /** Whether commits wait for the disk. Default true; false only for rows that can be made again. */
   readonly durable?: boolean;
-  readonly signal: AbortSignal;
-  /** Called once when another session holds one of the locks. */
-  readonly standingBy: () => void;
   /** How often a standby session tries to take the lock. Default 500 ms. */
   readonly standByMs?: number | undefined;
   /** The time limit of a statement; the session ends when a statement takes longer. Default 10 s. */

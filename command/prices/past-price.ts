@@ -1,6 +1,6 @@
 /** The price at a past moment, from what the sources can still tell: the observation that would have counted if all of them had been heard then. */
 import { PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
-import { errorText } from '../chain/report.js';
+import { errorText } from '../../engine/report.js';
 import { chooseAmongPast } from './choice.js';
 import type { Observation, SourceName } from './observation.js';
 import type { PriceSource, TimeSpan } from './price-source.js';

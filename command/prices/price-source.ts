@@ -1,6 +1,6 @@
 /** What every source of prices can do, whatever its provider speaks. */
 import type { pause } from '../../engine/waiting.js';
-import type { Report } from '../chain/report.js';
+import type { Report } from '../../engine/report.js';
 import type { Observation, SourceName } from './observation.js';
 
 export interface PriceSource {

@@ -3,8 +3,9 @@ import { LogUnavailable, type Log } from '../../engine/log/log.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
 import { LATE_PRICES_MS, MAX_PRICE_LEAD_MS, PRICE_WINDOW_MS } from '../../engine/rules/limits.js';
 import type { OpenBoundary } from '../../engine/run/view.js';
-import { backoffMs, createBell, pause, type Backoff } from '../../engine/waiting.js';
-import type { Report } from '../chain/report.js';
+import { startRounds, type Reactor } from '../../engine/reactor.js';
+import { backoffMs, createBell, type Backoff } from '../../engine/waiting.js';
+import type { Report } from '../../engine/report.js';
 import { createChoice, type Choice, type Reason } from './choice.js';
 import type { Observation, SourceName } from './observation.js';
 import { pastPrice } from './past-price.js';
@@ -88,7 +89,7 @@ const SILENT_MS = 60_000;
 
 export function runRecorder(options: RecorderOptions): Recorder {
   const recorder = new RunningRecorder(options);
-  return { done: recorder.run(), status: () => recorder.status() };
+  return { done: recorder.done, status: () => recorder.status() };
 }
 
 class RunningRecorder {
@@ -105,51 +106,39 @@ class RunningRecorder {
   /** Whatever arrived before was another process's to record. */
   private recordsSinceMs: number;
   private lastAskedMs = -Infinity;
-  private failure: string | undefined;
+  private readonly reactor: Pick<Reactor<true>, 'done' | 'trouble'>;
+  readonly done: Promise<void>;
 
   constructor(private readonly options: RecorderOptions) {
     const { sources, now } = options;
     this.startedAtMs = this.recordsSinceMs = now();
     this.choice = createChoice({ sources: sources.map(({ name }) => name), startedAtMs: this.startedAtMs });
+    for (const source of sources) source.start((observation) => { this.hear(observation, source); });
+    this.reactor = this.run();
+    this.done = this.reactor.done.finally(() => Promise.all(sources.map((source) => source.close())));
   }
 
   status(): RecorderStatus {
     const { assets, doubt } = this.options;
     const clock = doubt();
     return {
-      trouble: this.failure ?? (clock === undefined ? undefined : `the clock is not trusted: ${clock}`), refused: this.refused,
+      trouble: this.reactor.trouble() ?? (clock === undefined ? undefined : `the clock is not trusted: ${clock}`), refused: this.refused,
       assets: assets.map((asset) => ({ asset, source: this.choice.inUse(asset), lastMs: this.last.get(asset) })),
     };
   }
 
-  async run(): Promise<void> {
-    const { sources } = this.options;
-    for (const source of sources) source.start((observation) => { this.hear(observation, source); });
-    try {
-      await this.rounds();
-    } finally {
-      await Promise.all(sources.map((source) => source.close()));
-    }
-  }
-
-  private async rounds(): Promise<void> {
+  private run(): Pick<Reactor<true>, 'done' | 'trouble'> {
     const { signal, report, tickMs = TICK_MS } = this.options;
-    let failures = 0;
-    while (!signal.aborted) {
-      const rung = this.bell.rung();
-      try {
+    let rung: number;
+    return startRounds({
+      round: async () => {
+        rung = this.bell.rung();
         await this.round();
-        if (this.failure !== undefined) report('note', 'prices are recorded again');
-        this.failure = undefined;
-        failures = 0;
-        if (rung === this.bell.rung()) await this.bell.wait(signal, tickMs);
-      } catch (error) {
-        if (!(error instanceof LogUnavailable)) throw error;
-        if (this.failure === undefined) report('trouble', `prices wait to be recorded: ${error.message}`);
-        this.failure = error.message;
-        await pause(backoffMs(++failures, LOG_RETRY), signal);
-      }
-    }
+      },
+      rest: async () => { if (rung === this.bell.rung()) await this.bell.wait(signal, tickMs); },
+      canPass: (error) => error instanceof LogUnavailable,
+      backoff: LOG_RETRY, who: 'the recorder of prices', report, signal,
+    });
   }
 
   private hear(observation: Observation, source: PriceSource): void {

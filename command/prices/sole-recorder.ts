@@ -1,5 +1,7 @@
 /** Which of several processes records prices: the one that holds a lock in the outbox's database. */
-import { backoffMs, pause, type Backoff, type Bell } from '../../engine/waiting.js';
+import { startReactor, type StandBy } from '../../engine/reactor.js';
+import type { Report } from '../../engine/report.js';
+import type { Backoff, Bell } from '../../engine/waiting.js';
 import { openSession } from '../lane/session.js';
 
 /** A session that holds the recorders' lock until it ends; then its bell rings. */
@@ -10,17 +12,11 @@ export interface RecorderSession {
   close(): Promise<void>;
 }
 
-export interface RecorderSessionOptions {
-  readonly signal: AbortSignal;
-  /** Called when another session holds the lock. */
-  readonly standingBy: () => void;
-}
-
 /** A session in the outbox's database: `postgresql://…`, a direct connection. Throws OutboxUnavailable, and the signal's reason. */
 export async function openRecorderSession(
-  { url, standByMs = 500, ...options }: RecorderSessionOptions & { readonly url: string; readonly standByMs?: number },
+  { url, standByMs = 500, ...standBy }: StandBy & { readonly url: string; readonly standByMs?: number },
 ): Promise<RecorderSession> {
-  const session = await openSession({ ...options, url, standByMs, name: 'prices', locks: ['prices'], hears: { channel: 'lane_told', payload: 'prices' } });
+  const session = await openSession({ ...standBy, url, standByMs, name: 'prices', locks: ['prices'], hears: { channel: 'lane_told', payload: 'prices' } });
   return { bell: session.bell, look: async () => { await session.query('select 1', []); }, close: () => session.close() };
 }
 
@@ -33,10 +29,11 @@ export interface SoleRecorder {
 
 export interface SoleRecorderOptions {
   /** Resolves when the session holds the lock. */
-  readonly open: (options: RecorderSessionOptions) => Promise<RecorderSession>;
+  readonly open: (standBy: StandBy) => Promise<RecorderSession>;
   readonly signal: AbortSignal;
   /** How often to ask whether the session still lives, in milliseconds. */
   readonly lookMs?: number;
+  readonly report: Report;
 }
 
 const RETRY: Backoff = { firstMs: 250, longestMs: 5_000 };
@@ -45,28 +42,27 @@ const RETRY: Backoff = { firstMs: 250, longestMs: 5_000 };
  * Takes the lock as soon as it is free. When the database is away, everybody stays what they were: a price that two processes record does no
  * harm, since the engine refuses the second one; a price that nobody records does.
  */
-export function soleRecorder({ open, signal, lookMs = 5_000 }: SoleRecorderOptions): SoleRecorder {
+export function soleRecorder({ open, signal, lookMs = 5_000, report }: SoleRecorderOptions): SoleRecorder {
   let holds = false;
-
-  async function hold(): Promise<void> {
-    const session = await open({ signal, standingBy: () => { holds = false; } });
-    try {
+  const { done } = startReactor<RecorderSession>({
+    async hold({ standingBy }) {
+      const session = await open({
+        signal,
+        standingBy() {
+          holds = false;
+          standingBy();
+        },
+      });
       holds = true;
-      while (!signal.aborted) {
-        await session.bell.wait(signal, lookMs);
-        if (!signal.aborted) await session.look();
-      }
-    } finally {
-      await session.close();
-    }
-  }
-
-  async function run(): Promise<void> {
-    for (let failures = 1; !signal.aborted; failures++) {
-      await hold().catch(() => undefined);
-      await pause(backoffMs(Math.min(failures, 6), RETRY), signal);
-    }
-  }
-
-  return { holds: () => holds, done: run() };
+      return session;
+    },
+    round: (session) => session.look(),
+    rest: (session) => session.bell.wait(signal, lookMs),
+    release: (session) => session.close(),
+    isLoss: () => true,
+    // This process goes on as it was.
+    level: () => undefined,
+    backoff: RETRY, who: 'the recorder of prices', report, signal,
+  });
+  return { holds: () => holds, done };
 }

@@ -5,7 +5,7 @@
 import { encodeCall, type ContractCall } from '../chain/abi.js';
 import type { Chain } from '../chain/chain.js';
 import { lackOf, timeOfNextBlock, type ChainReads } from '../chain/chain-reads.js';
-import type { Report } from '../chain/report.js';
+import type { Report } from '../../engine/report.js';
 import { tell } from '../rounds/docket.js';
 import { runLaneRounds, type HeldRequests, type RoundsStatus } from '../rounds/lane-rounds.js';
 import type { LaneUser } from '../lane/requests.js';

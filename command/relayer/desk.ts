@@ -6,8 +6,9 @@
 import { LRUCache } from 'lru-cache';
 import type { EndRelay, RequestRelay } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
-import { backoffMs, createBell, pause } from '../../engine/waiting.js';
-import { errorText, type Report } from '../chain/report.js';
+import { startReactor, type Reactor, type StandBy } from '../../engine/reactor.js';
+import { createBell } from '../../engine/waiting.js';
+import { errorText, type Report } from '../../engine/report.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
 import { createAdmission, type Admission } from './turns/admission.js';
 import { judge, neverSent, type EndingParts } from './endings.js';
@@ -116,7 +117,7 @@ export interface DeskStatus {
 export function openDesk(options: DeskOptions): Desk {
   const desk = new RunningDesk(options, { ...DESK_TIMINGS, ...options.timings });
   return {
-    done: desk.run(), send: (order) => desk.send(order), find: (requestId) => desk.find(requestId), ended: (requestId) => desk.endedLately(requestId),
+    done: desk.done, send: (order) => desk.send(order), find: (requestId) => desk.find(requestId), ended: (requestId) => desk.endedLately(requestId),
     refuseUsed: (nonces) => { desk.refuseUsed(nonces); }, openOf: (owner, requestId) => desk.openOf(owner, requestId),
     revertedAt: (owner) => desk.revertedAt(owner),
     trouble: () => desk.trouble(), status: () => desk.status(),
@@ -124,10 +125,11 @@ export function openDesk(options: DeskOptions): Desk {
 }
 
 class RunningDesk {
-  private held: HeldLaneUser | undefined;
+  /** Resolves when the desk has closed. */
+  readonly done: Promise<void>;
+  private readonly reactor: Reactor<HeldLaneUser>;
   private state: LaneState | undefined;
   private heardAtMs = 0;
-  private failure: string | undefined;
   private waiting: string | undefined;
   private readonly open = new Map<string, OpenRequest>();
   private readonly ended = new LRUCache<string, EndedRelay>({ max: REMEMBERED });
@@ -143,30 +145,17 @@ class RunningDesk {
       unsigned: () => [...this.open.values()].filter(isUnsigned).length, trouble: () => this.trouble(), bell: this.changed,
       withinMs: timings.answerWithinMs, now, signal,
     });
+    this.reactor = this.run();
+    this.done = this.reactor.done.then(() => { this.changed.ring(); });
   }
 
-  async run(): Promise<void> {
+  private run(): Reactor<HeldLaneUser> {
     const { signal, report, chainId } = this.options;
-    let failures = 0;
-    while (!signal.aborted) {
-      try {
-        const held = this.held ?? await this.hold();
-        await this.round(held);
-        if (this.failure !== undefined) report('note', `chain ${chainId}: the relayer goes on`);
-        this.failure = undefined;
-        failures = 0;
-        await held.wait(signal, this.timings.pollMs);
-      } catch (error) {
-        if (signal.aborted) break;
-        const text = errorText(error);
-        if (text !== this.failure) report('trouble', `chain ${chainId}: the relayer waits: ${text}`);
-        this.failure = text;
-        if (error instanceof OutboxUnavailable) await this.letGo();
-        await pause(backoffMs(++failures, RETRY), signal);
-      }
-    }
-    await this.letGo();
-    this.changed.ring();
+    return startReactor({
+      hold: (standBy) => this.hold(standBy), round: (held) => this.round(held), rest: (held) => held.wait(signal, this.timings.pollMs),
+      release: (held) => held.close(), isLoss: (error) => error instanceof OutboxUnavailable,
+      backoff: RETRY, who: `chain ${chainId}: the relayer`, report, signal,
+    });
   }
 
   async send(order: Order): Promise<string> {
@@ -184,7 +173,7 @@ class RunningDesk {
   private async ask({ note, claims, call, gasLimit, recheck }: Order): Promise<void> {
     const { requestId, action, owner, nonces } = note;
     const { history, chainId, now } = this.options;
-    const { held } = this;
+    const held = this.reactor.held();
     const trouble = this.trouble();
     if (trouble !== undefined || held === undefined) throw unavailable(trouble ?? 'the relayer is not ready');
     this.refuseUsed(nonces);
@@ -245,15 +234,16 @@ class RunningDesk {
   }
 
   trouble(): string | undefined {
-    if (this.held === undefined) return this.failure ?? 'another process relays, or this one has just started';
-    if (this.failure !== undefined) return this.failure;
+    const failure = this.reactor.trouble();
+    if (this.reactor.held() === undefined) return failure ?? 'another process relays, or this one has just started';
+    if (failure !== undefined) return failure;
     if (this.state === undefined) return 'no lane has worked on the relayer\'s key yet';
     if (this.state.trouble !== undefined) return `the lane is stuck: ${this.state.trouble.text}`;
     return this.options.now() - this.heardAtMs >= this.timings.laneSilentMs ? 'no process works on the relayer\'s lane' : undefined;
   }
 
   status(): DeskStatus {
-    return { holds: this.held !== undefined, open: this.open.size, trouble: this.trouble() };
+    return { holds: this.reactor.held() !== undefined, open: this.open.size, trouble: this.trouble() };
   }
 
   /** Waits until the lane has signed a transaction of the request, or has refused it. */
@@ -271,23 +261,17 @@ class RunningDesk {
     throw unavailable('the lane has not signed the transaction yet');
   }
 
-  private async hold(): Promise<HeldLaneUser> {
-    const held = await this.options.lane.hold(this.options.signal);
+  private async hold(standBy: StandBy): Promise<HeldLaneUser> {
+    const held = await this.options.lane.hold(standBy);
     try {
       // What is open is what the outbox lists: of a request that is in doubt, it tells whether the lane was asked.
       this.open.clear();
       await this.listen(held);
-      return this.held = held;
+      return held;
     } catch (error) {
       await held.close();
       throw error;
     }
-  }
-
-  private async letGo(): Promise<void> {
-    const { held } = this;
-    this.held = undefined;
-    await held?.close();
   }
 
   /**

@@ -1,6 +1,6 @@
 /** What a lane's user remembers of its jobs between rounds: when to look again, what holds a job up, and what an operator has been told. */
 import { backoffMs, type Backoff } from '../../engine/waiting.js';
-import type { Report } from '../chain/report.js';
+import type { Report } from '../../engine/report.js';
 import type { TrackedRequest } from '../lane/requests.js';
 import { mayTryAgain } from './lane-rounds.js';
 

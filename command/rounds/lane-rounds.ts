@@ -1,6 +1,7 @@
 /** How a user of a lane works in rounds: it holds its purpose, does a round, waits. A failure is reported once and retried with growing pauses. */
-import { backoffMs, pause, type Backoff } from '../../engine/waiting.js';
-import { errorText, type Report } from '../chain/report.js';
+import { startReactor } from '../../engine/reactor.js';
+import type { Report } from '../../engine/report.js';
+import { backoffMs, type Backoff } from '../../engine/waiting.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneUser, type RequestStatus, type TrackedRequest } from '../lane/requests.js';
 
 export interface RoundsOptions {
@@ -40,9 +41,19 @@ export interface LaneRounds {
 
 const RETRY: Backoff = { firstMs: 250, longestMs: 60_000 };
 
-export function runLaneRounds(options: RoundsOptions): LaneRounds {
-  const rounds = new RunningRounds(options);
-  return { done: rounds.run(), status: () => rounds.status() };
+export function runLaneRounds({ lane, who, round, pollMs, now, signal, report }: RoundsOptions): LaneRounds {
+  const reactor = startReactor<Rounds>({
+    hold: async (standBy) => new Rounds(await lane.hold(standBy), now),
+    round: async (rounds) => {
+      await rounds.hear();
+      await round(rounds);
+    },
+    rest: ({ held }) => held.wait(signal, pollMs),
+    release: ({ held }) => held.close(),
+    isLoss: (error) => error instanceof OutboxUnavailable,
+    backoff: RETRY, who, report, signal,
+  });
+  return { done: reactor.done, status: () => ({ holds: reactor.held() !== undefined, trouble: reactor.trouble() }) };
 }
 
 /** Whether a request may follow the earlier ones for the same end: the history has seen the last one's block, and the pause after it is over. */
@@ -63,66 +74,29 @@ function isPast(status: RequestStatus, nextBlock: number): boolean {
   return status.kind === 'refused' || (status.kind === 'ended' && (status.ending.kind === 'lost' || status.ending.block < nextBlock));
 }
 
-class RunningRounds {
-  private held: HeldLaneUser | undefined;
+/** What was asked for is what the outbox lists, whichever process asked: a new hold lists it anew. */
+class Rounds implements HeldRequests {
   private readonly requests = new Map<string, TrackedRequest>();
-  private failure: string | undefined;
 
-  constructor(private readonly options: RoundsOptions) {}
+  constructor(readonly held: HeldLaneUser, private readonly now: () => number) {}
 
-  status(): RoundsStatus {
-    return { holds: this.held !== undefined, trouble: this.failure };
+  async hear(): Promise<void> {
+    for (const request of await this.held.changes()) this.requests.set(request.id, request);
   }
 
-  async run(): Promise<void> {
-    const { signal, report, who, pollMs } = this.options;
-    let failures = 0;
-    while (!signal.aborted) {
-      try {
-        const held = this.held ?? await this.hold();
-        await this.round(held);
-        if (this.failure !== undefined) report('note', `${who} goes on`);
-        this.failure = undefined;
-        failures = 0;
-        await held.wait(signal, pollMs);
-      } catch (error) {
-        if (signal.aborted) break;
-        const text = errorText(error);
-        if (text !== this.failure) report('trouble', `${who} waits: ${text}`);
-        this.failure = text;
-        if (error instanceof OutboxUnavailable) await this.letGo();
-        await pause(backoffMs(++failures, RETRY), signal);
-      }
-    }
-    await this.letGo();
+  list(): readonly TrackedRequest[] {
+    return [...this.requests.values()];
   }
 
-  private async hold(): Promise<HeldLaneUser> {
-    // What was asked for is what the outbox lists, whichever process asked.
-    this.requests.clear();
-    return this.held = await this.options.lane.hold(this.options.signal);
+  async ask(request: LaneRequest): Promise<void> {
+    await this.held.ask([request]);
+    const { id, note } = request;
+    this.requests.set(id, { id, note, status: { kind: 'waiting' }, txHashes: [], askedAtMs: this.now() });
   }
 
-  private async letGo(): Promise<void> {
-    const { held } = this;
-    this.held = undefined;
-    await held?.close();
-  }
-
-  private async round(held: HeldLaneUser): Promise<void> {
-    const { requests } = this;
-    for (const request of await held.changes()) requests.set(request.id, request);
-    await this.options.round({
-      list: () => [...requests.values()],
-      ask: async (request) => {
-        await held.ask([request]);
-        requests.set(request.id, { id: request.id, note: request.note, status: { kind: 'waiting' }, txHashes: [], askedAtMs: this.options.now() });
-      },
-      forget: async (ids) => {
-        if (ids.length === 0) return;
-        await held.forget(ids);
-        for (const id of ids) requests.delete(id);
-      },
-    });
+  async forget(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.held.forget(ids);
+    for (const id of ids) this.requests.delete(id);
   }
 }

@@ -5,9 +5,10 @@
 import type { PlaceOrder } from '../../engine/records/commands.js';
 import type { Log } from '../../engine/log/log.js';
 import type { UnsettledFill } from '../../engine/run/unsettled-fills.js';
-import { backoffMs, orAborted, pause } from '../../engine/waiting.js';
+import { startReactor, type StandBy } from '../../engine/reactor.js';
+import { orAborted } from '../../engine/waiting.js';
 import type { Chain } from '../chain/chain.js';
-import { errorText, type Report } from '../chain/report.js';
+import type { Report } from '../../engine/report.js';
 import { NoSuchOrder, createSignedOrders } from '../feed/signed-orders.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
 import { BATCH_LIMITS, composeBatch, limitsWithin, type BatchLimits } from './batch.js';
@@ -78,7 +79,7 @@ export interface SettlementStatus extends QueueStatus {
   /** The number of waiting fills; counting stops at 10,000. */
   readonly waiting: number;
   /** What stops the worker or its lane at present, and since when; absent when nothing does. */
-  readonly trouble?: { readonly text: string; readonly sinceMs: number };
+  readonly trouble?: string;
 }
 
 export interface Settlement {
@@ -94,36 +95,31 @@ const MAX_USED_PERMITS = 10_000;
 
 /** Starts the worker. Every failure is reported and retried with growing pauses. */
 export function runSettlement(options: SettlementOptions): Settlement {
-  const { view, signal, report, now } = options;
+  const { chain, view, signal, report, now } = options;
   const timings = { ...SETTLEMENT_TIMINGS, ...options.timings };
   const queue = new SettlementQueue(view.unsettled, { ...QUEUE_RULES, ...options.rules });
-  const retry = createRetry(timings, { now, report });
-  const worker = new Worker(options, { queue, timings, progressed: retry.succeeded });
-
-  async function run(): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        if (!await worker.step()) await worker.rest(timings.pollMs);
-      } catch (error) {
-        if (signal.aborted) break;
-        if (error instanceof OutboxUnavailable) await worker.letGo();
-        await pause(retry.failed(error), signal);
-      }
-    }
-    await worker.letGo();
-  }
-
+  const worker = new Worker(options, { queue, timings });
+  const reactor = startReactor({
+    hold: (standBy) => worker.hold(standBy),
+    round: (held) => worker.round(held),
+    rest: (held) => worker.rest(held),
+    release: (held) => held.close(),
+    isLoss: (error) => error instanceof OutboxUnavailable,
+    backoff: { firstMs: timings.retryMs, longestMs: timings.maxRetryMs },
+    who: `chain ${chain.chainId}: settlement`, report, signal,
+  });
   return {
-    done: run(),
+    done: reactor.done,
     status() {
       queue.observe(view.nextFill(), now());
-      return { ...queue.status(), waiting: queue.waiting(), ...worker.status(), ...retry.status() };
+      const holds = reactor.held() !== undefined;
+      const trouble = reactor.trouble() ?? (holds ? worker.troubleOfLane() : undefined);
+      return { ...queue.status(), waiting: queue.waiting(), holds, ...trouble === undefined ? {} : { trouble } };
     },
   };
 }
 
 class Worker {
-  private held: HeldLaneUser | undefined;
   private readonly batches: ReturnType<typeof createBatches>;
   private readonly laneView: ReturnType<typeof createLaneView>;
   /** Concluded and refused requests that the outbox still lists. They are forgotten before the next request: no fill may be listed twice. */
@@ -136,17 +132,16 @@ class Worker {
 
   constructor(
     private readonly options: SettlementOptions,
-    private readonly parts: { readonly queue: SettlementQueue; readonly timings: SettlementTimings; readonly progressed: () => void },
+    private readonly parts: { readonly queue: SettlementQueue; readonly timings: SettlementTimings },
   ) {
     this.batches = createBatches(options);
     this.laneView = createLaneView(parts.timings, options.now);
   }
 
   /** One round of work. Resolves with true when something was done, so that there may be more to do. */
-  async step(): Promise<boolean> {
+  async round(held: HeldLaneUser): Promise<boolean> {
     const { view, now, signal, catchUp, verify } = this.options;
-    const { queue, timings, progressed } = this.parts;
-    const held = this.held ?? await this.hold();
+    const { queue, timings } = this.parts;
     if (this.laneView.isRung()) this.hear(await held.changes());
     if (this.laneView.isDue()) this.laneView.seen(await held.state());
     queue.observe(view.nextFill(), now());
@@ -158,11 +153,7 @@ class Worker {
     await this.lookAtDoubts();
     const { asked, open } = queue.counts();
     const room = Math.min(timings.maxAsked - asked, timings.maxOpen - open);
-    if (room <= 0) return false;
-    if (queue.due(now()).length === 0) {
-      if (asked === 0) progressed();
-      return false;
-    }
+    if (room <= 0 || queue.due(now()).length === 0) return false;
     if (!this.begun) {
       await orAborted(catchUp(), signal);
       this.begun = true;
@@ -174,36 +165,25 @@ class Worker {
     return true;
   }
 
-  /** Waits until there may be something to do. */
-  async rest(pollMs: number): Promise<void> {
-    const { signal } = this.options;
-    if (this.held === undefined) await pause(pollMs, signal);
-    else if (await this.held.wait(signal, pollMs) === 'rung') this.laneView.hasRung();
+  async rest(held: HeldLaneUser): Promise<void> {
+    if (await held.wait(this.options.signal, this.parts.timings.pollMs) === 'rung') this.laneView.hasRung();
   }
 
-  status(): Pick<SettlementStatus, 'holds' | 'trouble'> {
-    const trouble = this.held === undefined ? undefined : this.laneView.trouble(this.parts.queue.counts().asked > 0);
-    return { holds: this.held !== undefined, ...trouble === undefined ? {} : { trouble } };
-  }
-
-  /** Gives up the ownership, so that another process can settle. The lane still sends what was asked for. */
-  async letGo(): Promise<void> {
-    const { held } = this;
-    this.held = undefined;
-    await held?.close();
+  troubleOfLane(): SettlementStatus['trouble'] {
+    return this.laneView.trouble(this.parts.queue.counts().asked > 0);
   }
 
   /** Takes the ownership and restores the open requests: those of an earlier process, or of this one before it lost the outbox. */
-  private async hold(): Promise<HeldLaneUser> {
-    const { lane, view, signal, now } = this.options;
-    const held = await lane.hold(signal);
+  async hold(standBy: StandBy): Promise<HeldLaneUser> {
+    const { lane, view, now } = this.options;
+    const held = await lane.hold(standBy);
     try {
       const requests = await held.changes();
       this.laneView.seen(await held.state());
       this.forgettable = [];
       this.parts.queue.restore(requests.flatMap((request) => this.found(request)), { nextFill: view.nextFill(), nowMs: now() });
       this.hear(requests);
-      return this.held = held;
+      return held;
     } catch (error) {
       await held.close();
       throw error;
@@ -220,7 +200,7 @@ class Worker {
   /** Asks the lane for the due batches, at most `most` of them, in one request. */
   private async ask(held: HeldLaneUser, most: number): Promise<void> {
     const { signal, now } = this.options;
-    const { queue, progressed } = this.parts;
+    const { queue } = this.parts;
     const requests: LaneRequest[] = [];
     let failure: unknown;
     for (let due = queue.due(now()); due.length > 0 && requests.length < most && failure === undefined; due = queue.due(now())) {
@@ -234,10 +214,7 @@ class Worker {
         else failure = error;
       }
     }
-    if (requests.length > 0 && !signal.aborted) {
-      await held.ask(requests);
-      progressed();
-    }
+    if (requests.length > 0 && !signal.aborted) await held.ask(requests);
     if (failure !== undefined) throw failure;
   }
 
@@ -321,8 +298,8 @@ function createLaneView({ laneLookMs, laneSilentMs }: SettlementTimings, now: ()
     blockGasLimit: () => state?.blockGasLimit,
     /** Silence of the lane counts as trouble only while requests wait for it. */
     trouble(waits: boolean): SettlementStatus['trouble'] {
-      if (waits && now() - heardAtMs >= laneSilentMs) return { text: 'no process works on the lane', sinceMs: heardAtMs };
-      return state?.trouble;
+      if (waits && now() - heardAtMs >= laneSilentMs) return 'no process works on the lane';
+      return state?.trouble?.text;
     },
   };
 }
@@ -362,28 +339,5 @@ function createBatches({ chain, view, log, now, newId, checkOrder, limits = BATC
         used.delete(number);
       }
     },
-  };
-}
-
-/** Growing pauses after failures. A failure that repeats is reported once. */
-function createRetry({ retryMs, maxRetryMs }: SettlementTimings, { now, report }: Pick<SettlementOptions, 'now' | 'report'>) {
-  let failures = 0;
-  let trouble: SettlementStatus['trouble'];
-  return {
-    succeeded(): void {
-      if (trouble !== undefined) report('note', `settlement goes on after: ${trouble.text}`);
-      failures = 0;
-      trouble = undefined;
-    },
-    /** Reports the failure and returns how long to wait, in milliseconds. */
-    failed(error: unknown): number {
-      const text = errorText(error);
-      if (trouble?.text !== text) {
-        trouble = { text, sinceMs: now() };
-        report('trouble', `settlement waits: ${text}`);
-      }
-      return backoffMs(++failures, { firstMs: retryMs, longestMs: maxRetryMs });
-    },
-    status: (): Pick<SettlementStatus, 'trouble'> => trouble === undefined ? {} : { trouble },
   };
 }

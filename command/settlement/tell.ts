@@ -1,5 +1,5 @@
 /** What an operator is told of settlement transactions that have left fills unsettled, and of the likely cause. */
-import type { Report } from '../chain/report.js';
+import type { Report } from '../../engine/report.js';
 import type { Passed } from './settlement-queue.js';
 
 /** Tells of a transaction that is over and has left fills unsettled. `settled`: what another one has settled on the chain. */

@@ -2,7 +2,7 @@
  * Appends batches to one stream one after the other, each exactly once. When the answer to an attempt is lost, the appender repeats the
  * attempt at the same position until it knows whether the batch was written. Each adapter has its own attempt.
  */
-import { backoffMs, pause, variedMs } from '../waiting.js';
+import { backoffMs, pause } from '../waiting.js';
 import { replaced, shorter, type HandleFailure, type KnownRecord } from './known.js';
 import { BrokenSequence, LogUnavailable, REMEMBERED_BATCHES, WrongPosition, type NewRecord, type RecordsLost, type Stream } from './log.js';
 
@@ -89,8 +89,8 @@ export interface Batch {
   readonly written: boolean;
 }
 
-const AFTER_FAILURES = { firstMs: 20, longestMs: 1_000 };
-const AFTER_CONFLICTS = { firstMs: 1, longestMs: 50 };
+const AFTER_FAILURES = { firstMs: 20, longestMs: 1_000, random: Math.random };
+const AFTER_CONFLICTS = { firstMs: 1, longestMs: 50, random: Math.random };
 
 export function createAppender(options: AppenderOptions): Appender {
   const { stream, attemptsOf, unknownAfterMs, attemptTimeoutMs, appended, failure } = options;
@@ -124,14 +124,14 @@ export function createAppender(options: AppenderOptions): Appender {
         at = length;
         unknown = false;
         conflicts += 1;
-        if (conflicts > 1) pauseMs = variedMs(backoffMs(conflicts - 1, AFTER_CONFLICTS), Math.random);
+        if (conflicts > 1) pauseMs = backoffMs(conflicts - 1, AFTER_CONFLICTS);
       } catch (error) {
         if (!(error instanceof AttemptFailed)) throw error;
         if (error.cause instanceof BrokenSequence) throw failure.found(error.cause);
         ({ cause, canPass } = error);
         unknown ||= error.maybeWritten;
         failures += 1;
-        pauseMs = variedMs(backoffMs(failures, AFTER_FAILURES), Math.random);
+        pauseMs = backoffMs(failures, AFTER_FAILURES);
       }
       if (!canPass || performance.now() + pauseMs >= deadlineMs) {
         if (unknown && expected === undefined) unresolved.remember(records, at);

@@ -1,7 +1,9 @@
 /** Compares the digests of a replica's steps with the outcomes that another process records, and reports a difference. */
 import { LogUnavailable, type Log } from '../log/log.js';
 import { decodeOutcome } from '../records/codec.js';
-import { pause } from '../waiting.js';
+import { startRounds } from '../reactor.js';
+import type { Report } from '../report.js';
+import { pause, steady } from '../waiting.js';
 import { HistoryDiffers } from './history-differs.js';
 import type { StepSink } from './step-sink.js';
 
@@ -12,29 +14,24 @@ export interface CheckerOptions {
   readonly failed: (error: Error) => void;
   /** Time between two comparisons. Default 250 ms. */
   readonly everyMs?: number;
+  readonly report: Report;
 }
 
 /**
  * A digest covers the whole history before it. So the checker compares only the newest step that has a recorded outcome, a few times per
  * second, and that checks every step.
  */
-export function createChecker({ log, signal, failed, everyMs = 250 }: CheckerOptions): StepSink {
+export function createChecker({ log, signal, failed, everyMs = 250, report }: CheckerOptions): StepSink {
   const trail = createDigestTrail();
-  const done = (async () => {
-    while (!signal.aborted) {
-      try {
-        await compareNewest(log, trail);
-      } catch (error) {
-        // When the log is unavailable, the next round compares.
-        if (!(error instanceof LogUnavailable)) return failed(error as Error);
-      }
-      await pause(everyMs, signal);
-    }
-  })();
+  const { done } = startRounds({
+    round: () => compareNewest(log, trail), rest: () => pause(everyMs, signal), canPass: (error) => error instanceof LogUnavailable,
+    backoff: steady(everyMs), who: 'the comparison with recorded outcomes', report, signal,
+  });
+  const checked = done.catch((error: unknown) => { failed(error as Error); });
   return {
     take: ({ position, digest }) => { trail.add(position, digest); },
     room: () => Promise.resolve(),
-    finish: () => done,
+    finish: () => checked,
   };
 }
 

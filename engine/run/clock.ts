@@ -1,7 +1,9 @@
 /** The clock: appends AdvanceClock whenever an order or a market is due to expire, also when no other command comes. */
 import { checkedRecordId, encodeCommand } from '../records/codec.js';
 import { LogUnavailable, type Log } from '../log/log.js';
-import { pause } from '../waiting.js';
+import { startRounds } from '../reactor.js';
+import type { Report } from '../report.js';
+import { pause, steady } from '../waiting.js';
 import type { Replica } from './replica.js';
 
 export interface ClockOptions {
@@ -16,33 +18,26 @@ export interface ClockOptions {
   readonly tickMs?: number;
   /** A standby engine also acts on work that has been due for this long, because the active engine must be gone. Default 5 s. */
   readonly standbyMs?: number;
-  readonly report?: (message: string) => void;
+  readonly report: Report;
 }
 
 /**
  * Ticks until `signal` aborts. When one command cannot do all the due work, the next one follows at once. A tick waits while the log
  * cannot be reached, and while time may not pass. Rejects when the engine has stopped.
  */
-export async function runClock(options: ClockOptions): Promise<void> {
+export function runClock(options: ClockOptions): Promise<void> {
   const { replica, now, mayPass = () => true, signal, tickMs = 1_000, standbyMs = 5_000, report } = options;
-  let waits = false;
-  while (!signal.aborted) {
-    const at = now();
-    const patienceMs = replica.recording?.standby === true ? standbyMs : 0;
-    if (replica.ready && replica.view.nextDue() + patienceMs <= at && mayPass()) {
-      try {
-        const isMoreDue = await advanceClock(options, at);
-        if (waits) report?.('the clock goes on');
-        waits = false;
-        if (isMoreDue) continue;
-      } catch (error) {
-        if (!(error instanceof LogUnavailable)) throw error;
-        if (!waits) report?.('the log is unavailable: the clock waits');
-        waits = true;
-      }
-    }
-    await pause(tickMs, signal);
-  }
+  return startRounds({
+    async round() {
+      const at = now();
+      const patienceMs = replica.recording?.standby === true ? standbyMs : 0;
+      const isDue = replica.ready && replica.view.nextDue() + patienceMs <= at && mayPass();
+      return isDue && await advanceClock(options, at);
+    },
+    rest: () => pause(tickMs, signal),
+    canPass: (error) => error instanceof LogUnavailable,
+    backoff: steady(tickMs), who: 'the clock', report, signal,
+  }).done;
 }
 
 /** Appends AdvanceClock; returns whether the command caused events, in which case more work may be due. */

@@ -75,7 +75,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const recorder = options.record === undefined
     ? undefined
     : createRecorder({ log, from: recorded, report, signal, failed, takeoverMs: TAKEOVER_MS, ...options.record });
-  const sink = recorder ?? createChecker({ log, signal, failed });
+  const sink = recorder ?? createChecker({ log, signal, failed, report: (level, text) => { report(text, { level }); } });
   const listeners: ((step: Step) => void)[] = [];
   const begin = createBeginning(engine, commands);
   const snapshots = createSnapshotTaker(engine, { folder: snapshotDirectory, every: options.snapshotEvery, report });

@@ -2,10 +2,10 @@
 import type { Chain, Rpc } from '../../command/chain/chain.js';
 import { ChainUnavailable } from '../../command/chain/chain.js';
 import { createRpc, WrongChain } from '../../command/chain/rpc.js';
-import type { Report } from '../../command/chain/report.js';
+import type { Report } from '../../engine/report.js';
 import type { Keccak256 } from '../../command/signing/keccak.js';
 import { preparePermits, type PermitFields } from '../../command/signing/typed-data.js';
-import { pause } from '../../engine/waiting.js';
+import { pause, retrying, steady } from '../../engine/waiting.js';
 import { checkContracts, type Collateral } from './chain-check.js';
 import type { ConfiguredChain } from './configured-chain.js';
 
@@ -54,7 +54,7 @@ export function openChain(configured: ConfiguredChain, { keccak256, report }: { 
     ...requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs },
   });
   const rpc = nodes(report);
-  const retrying: Promise<void>[] = [];
+  const laterAttempts: Promise<void>[] = [];
   let beginning: Beginning = { failures: 0 };
   let checked: Promise<Collateral> | undefined;
   let collateral: Collateral | undefined;
@@ -77,21 +77,18 @@ export function openChain(configured: ConfiguredChain, { keccak256, report }: { 
   }
 
   async function keepTrying(work: () => Promise<void>): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await pause(RETRY_MS, stopping.signal);
-      try {
-        if (!stopping.signal.aborted) await attempt(work);
-        return;
-      } catch (error) {
-        if (stopping.signal.aborted) return;
-        const { message: lastError } = error as Error;
-        beginning = { failures: beginning.failures + 1, lastError };
-        if (error instanceof ChainUnavailable) continue;
-        // Only this chain is given up: orders and other chains are not affected.
-        report('alarm', `chain ${chain.chainId} is not used until the next start: ${lastError}`);
-        beginning = { ...beginning, stopped: lastError };
-        stopping.abort();
-      }
+    const { signal } = stopping;
+    const failed = (error: unknown): void => { beginning = { failures: beginning.failures + 1, lastError: (error as Error).message }; };
+    try {
+      await pause(RETRY_MS, signal);
+      await retrying(() => attempt(work), { backoff: steady(RETRY_MS), signal, canPass: (error) => error instanceof ChainUnavailable, failed });
+    } catch (error) {
+      if (signal.aborted) return;
+      failed(error);
+      // Only this chain is given up: orders and other chains are not affected.
+      report('alarm', `chain ${chain.chainId} is not used until the next start: ${beginning.lastError}`);
+      beginning = { ...beginning, stopped: beginning.lastError };
+      stopping.abort();
     }
   }
 
@@ -107,12 +104,12 @@ export function openChain(configured: ConfiguredChain, { keccak256, report }: { 
         if (!(error instanceof ChainUnavailable) || error instanceof WrongChain || stopping.signal.aborted) throw error;
         report('trouble', `${error.message}; its fills wait until the chain can be reached`);
         beginning = { failures: beginning.failures + 1, lastError: error.message };
-        retrying.push(keepTrying(work));
+        laterAttempts.push(keepTrying(work));
       }
     },
     async stop() {
       stopping.abort();
-      await Promise.all(retrying);
+      await Promise.all(laterAttempts);
     },
   };
 }

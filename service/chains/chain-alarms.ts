@@ -2,7 +2,7 @@
  * Alarms for a chain that is unreachable for long, for fills that wait for long, and for senders that cannot send. Each alarm is raised once,
  * until its cause has passed.
  */
-import type { Report } from '../../command/chain/report.js';
+import type { Report } from '../../engine/report.js';
 import type { RoundsStatus } from '../../command/rounds/lane-rounds.js';
 import type { IndexerHealth, SettlementHealth } from '../status/readiness.js';
 

@@ -44,7 +44,7 @@ function createReader({ now, settlement, unsettled }: SettlementHealthParts): ()
       // A worker that has no trouble and does not hold the requests is on standby: another process settles the fills.
       const standsBy = !status.holds && status.trouble === undefined;
       return {
-        waitingFills: status.waiting, sentFills: status.inHand, settlementTrouble: textOf(status.trouble?.text),
+        waitingFills: status.waiting, sentFills: status.inHand, settlementTrouble: textOf(status.trouble),
         oldestSinceMs: standsBy ? undefined : status.oldestWaitingSinceMs,
       };
     }

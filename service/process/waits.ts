@@ -1,8 +1,7 @@
 /** What a starting process waits for: the work is tried again until it succeeds; readiness and the log lines say meanwhile what is missing. */
 import { orAborted, retrying } from '../../engine/waiting.js';
 import { messageOf } from '../cannot-start.js';
-import type { Logger } from '../logger.js';
-import { createGate } from '../repeats.js';
+import { reportTo, type Logger } from '../logger.js';
 
 export interface Waits {
   /** Aborts when the process stops before its start is over. */
@@ -36,17 +35,17 @@ export function createWaits({ logger, signal, now = () => performance.now() }: W
     reasons: () => missing.size > 0 ? [...missing].map(([what, why]) => `waiting for ${what}: ${why}`) : [...doing].map((text) => text()),
     async until(what, work, canPass) {
       // Two reasons in turns, as of two addresses of one host, are told as seldom as one that stays.
-      const gate = createGate(now);
+      const report = reportTo(logger, now);
       try {
         const result = await retrying(() => orAborted(work(), signal), {
           backoff: BACKOFF, signal, canPass,
           failed(error) {
             const why = messageOf(error);
-            if (missing.get(what) !== why && gate.pass(why) !== undefined) logger.warn(`waiting for ${what}: ${why}`);
+            if (missing.get(what) !== why) report('trouble', `waiting for ${what}: ${why}`);
             missing.set(what, why);
           },
         });
-        if (missing.has(what)) logger.info(`no longer waiting for ${what}`);
+        if (missing.has(what)) report('note', `no longer waiting for ${what}`);
         return result;
       } finally {
         missing.delete(what);

@@ -1,4 +1,5 @@
 /** The messages between the projections' thread and the main thread. */
+import type { Report } from '../../engine/report.js';
 
 export interface ProjectionThreadData {
   /** Postgres URLs of the read models and of the log. */
@@ -9,7 +10,7 @@ export interface ProjectionThreadData {
 /** From the thread. */
 export type ProjectionMessage
   = | { readonly kind: 'progress'; readonly positions: ReadonlyMap<string, number> }
-    | { readonly kind: 'trouble'; readonly message: string };
+    | { readonly kind: 'report'; readonly report: Parameters<Report> };
 
 /** To the thread: finish the current batch, then end. */
 export const STOP = 'stop';

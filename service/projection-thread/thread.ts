@@ -1,5 +1,6 @@
 /** Starts the projections in a separate thread, so that they never delay an order. */
 import { Worker } from 'node:worker_threads';
+import type { Report } from '../../engine/report.js';
 import { STOP, type ProjectionMessage, type ProjectionThreadData } from './messages.js';
 
 export interface ProjectionThread {
@@ -13,13 +14,13 @@ export interface ProjectionThread {
   stop(): Promise<void>;
 }
 
-export function startProjectionThread(data: ProjectionThreadData, onTrouble: (message: string) => void): ProjectionThread {
+export function startProjectionThread(data: ProjectionThreadData, report: Report): ProjectionThread {
   const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: data });
   let positions: ReadonlyMap<string, number> = new Map();
   let stopping = false;
   const started = new Promise<void>((resolve) => {
     worker.on('message', (message: ProjectionMessage) => {
-      if (message.kind === 'trouble') return onTrouble(message.message);
+      if (message.kind === 'report') return report(...message.report);
       positions = message.positions;
       resolve();
     });

@@ -16,7 +16,7 @@ const log = await openLog(logUrl);
 await runProjections({
   url, log, projections, signal: stop.signal,
   onProgress: ({ positions }) => { say({ kind: 'progress', positions }); },
-  onTrouble: (error) => { say({ kind: 'trouble', message: error.message }); },
+  report: (...report) => { say({ kind: 'report', report }); },
 }).done;
 await log.close();
 port.close();

@@ -1,5 +1,6 @@
 /** The engine role: records the outcome of every command, and appends the clock's commands. Of several engines one records; the others stand by. */
 import { runClock } from '../../engine/run/clock.js';
+import { reportTo } from '../logger.js';
 import { failureOf } from '../process/failure.js';
 import type { Role } from './role.js';
 
@@ -9,7 +10,7 @@ export const engine: Role = {
     const stopping = new AbortController();
     const clock = runClock({
       log, replica, now, mayPass: () => conditions.clock.doubt() === undefined, signal: stopping.signal, tickMs: machine.lookEveryMs,
-      report: (message) => { logger.warn(message); },
+      report: reportTo(logger),
     });
     const failed = failureOf(clock);
     failed.catch(() => undefined);

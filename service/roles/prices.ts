@@ -77,10 +77,11 @@ function startRecording(sources: readonly PriceSource[], { replica: { view }, pa
   const { config, log, logger, now, urls, machine, conditions: { clock } } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const sole = soleRecorder({ open: (session) => openRecorderSession({ url: urls.outbox, ...session }), signal });
+  const report = reportTo(logger);
+  const sole = soleRecorder({ open: (session) => openRecorderSession({ url: urls.outbox, ...session }), signal, report });
   const recorder = runRecorder({
     sources, assets: config.quickAssets, log, openBoundaries: () => view.openBoundaries(), holds: () => sole.holds(), now, doubt: () => clock.doubt(),
-    tickMs: machine.lookEveryMs, signal, report: reportTo(logger),
+    tickMs: machine.lookEveryMs, signal, report,
   });
   const failed = recorder.done.then(() => neverFails);
   failed.catch(() => undefined);

@@ -3,12 +3,12 @@ import { orAborted } from '../../engine/waiting.js';
 import { startProjectionThread } from '../projection-thread/thread.js';
 import { lagReasons } from '../status/readiness.js';
 import { failureOf } from '../process/failure.js';
-import { createRecurring } from '../recurring.js';
+import { reportTo } from '../logger.js';
 import type { Role } from './role.js';
 
 export const projections: Role = {
   async start({ urls, logger, config, logLength, starting }) {
-    const thread = startProjectionThread({ logUrl: urls.log, url: urls.readModels }, createRecurring({ logger, what: 'projections' }));
+    const thread = startProjectionThread({ logUrl: urls.log, url: urls.readModels }, reportTo(logger));
     await orAborted(Promise.race([thread.started, thread.ended]), starting).catch(async (error: unknown) => {
       await thread.stop();
       throw error;

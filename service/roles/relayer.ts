@@ -6,7 +6,7 @@ import { openDesk, type EndedRelay } from '../../command/relayer/desk.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type RelayChain } from '../../command/relayer/relayer.js';
 import { LANE_POLICY } from '../../command/lane/lane-options.js';
-import type { Report } from '../../command/chain/report.js';
+import type { Report } from '../../engine/report.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { RequestError } from '../../engine/records/errors.js';

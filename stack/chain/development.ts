@@ -1,7 +1,7 @@
 /** The development chain as the exchange uses it: with the catalogue's markets, and a chains file by which other processes find it. */
 import { join } from 'node:path';
 import type { Chain } from '../../command/chain/chain.js';
-import type { Report } from '../../command/chain/report.js';
+import type { Report } from '../../engine/report.js';
 import { createRpc } from '../../command/chain/rpc.js';
 import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
 import { readCatalogue } from '../../service/chains/catalogue.js';

@@ -1,5 +1,5 @@
 /** The alarm for blocks of the development chain that are mined but not on disk: nothing is concluded from such blocks, so confirmations stop. */
-import type { Report } from '../../command/chain/report.js';
+import type { Report } from '../../engine/report.js';
 import type { KeptStatus } from './chain-keeper.js';
 
 /** A write and the pause after it take less than this, unless something is wrong. */

@@ -9,19 +9,22 @@ interface Arrow {
   readonly because: string;
 }
 
+/** How anything waits, keeps going and reports. */
+const GOING = ['engine/waiting', 'engine/reactor', 'engine/report'];
+
 /** What everybody outside may take from the engine: its vocabulary, its log and its run loop with the read-only view, never state or books. */
-const ENGINE = ['engine/records/*', 'engine/log/*', 'engine/run/*', 'engine/waiting', 'engine/rules/limits', 'engine/book/uint64'];
+const ENGINE = ['engine/records/*', 'engine/log/*', 'engine/run/*', ...GOING, 'engine/rules/limits', 'engine/book/uint64'];
 
 /** What the exchange is made of, for those who run it. */
 const PRODUCT = ['service/*', 'command/*', 'contracts-abi/*', 'projections/*', 'query/*', ...ENGINE];
 
 /** What the read side needs: records, the port that they come from, and how to wait. */
-const RECORDS = ['engine/records/*', 'engine/log/log', 'engine/waiting'];
+const RECORDS = ['engine/records/*', 'engine/log/log', ...GOING];
 
 const ARROWS: readonly Arrow[] = [
   { of: 'contracts-abi', may: ['contracts-abi/*'], because: 'the contracts know nothing of the exchange' },
 
-  { of: 'engine', may: [], because: 'what every part of the engine uses can use none of them' },
+  { of: 'engine', may: GOING, because: 'what every part of the engine uses can use none of them' },
   {
     of: 'engine/records', may: ['engine/records/*', 'engine/log/log'],
     because: 'the vocabulary needs nothing but the size of a record, which the log\'s port promises',
@@ -45,7 +48,7 @@ const ARROWS: readonly Arrow[] = [
     because: 'the lane\'s users do not know each other',
   })),
   {
-    of: 'command/feed', may: ['command/feed/*', 'command/chain/report', 'command/lane/requests', 'command/lane/session', ...ENGINE],
+    of: 'command/feed', may: ['command/feed/*', 'command/lane/requests', 'command/lane/session', ...ENGINE],
     because: 'the feed is made from the history alone and knows nobody who reads it',
   },
   { of: 'command', may: ['command/*', 'contracts-abi/*', ...ENGINE], because: 'command is below the service' },

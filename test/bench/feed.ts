@@ -69,10 +69,10 @@ async function throughput({ log, history, broker, client }: Scene): Promise<Benc
   await client.send(bare, records.slice(0, 1));
   const publishedBy = (to: string, encode: PublishOptions['encode']) => perSecond(messages.length, async () => {
     const done = new AbortController();
-    await publish({
+    const steps = publish({
       client, topic: described(to), encode, checkpoints: memoryCheckpoints(), logFeed, log, report: silent, signal: done.signal,
-      progress: ({ position }) => { if (position >= BEHIND) done.abort(); },
-    }).catch((error: unknown) => { if (!done.signal.aborted) throw error; });
+    });
+    for await (const { position } of steps) if (position >= BEHIND) done.abort();
   });
   const published = await publishedBy(topic, encodeMessages);
   const publishedSigned = await publishedBy(signed, createSignedEncoder(log));

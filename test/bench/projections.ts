@@ -67,7 +67,7 @@ function startFolding(url: string, log: Log, batches: Written[][]) {
   let position = 0;
   let progressed: () => void = () => undefined;
   const { done } = runProjections({
-    url, log, projections, signal: stop.signal, open: recordInto(batches), freshnessMs: 0,
+    url, log, projections, signal: stop.signal, open: recordInto(batches), freshnessMs: 0, report: () => undefined,
     onProgress: (progress) => {
       position = progress.position;
       progressed();

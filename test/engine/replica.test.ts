@@ -257,7 +257,7 @@ describe('replica', () => {
     const standingBy = { ...api.replica, view: api.replica.view, ready: true, recording: { standby: true, written: 0, takeOver: () => undefined } };
     const looks: number[] = [];
     const clock = runClock({
-      log, replica: standingBy, signal: stop.signal, tickMs: 1, standbyMs: 5_000,
+      log, replica: standingBy, signal: stop.signal, tickMs: 1, standbyMs: 5_000, report: () => undefined,
       now: () => {
         looks.push(now);
         return now;
@@ -287,13 +287,13 @@ describe('replica', () => {
     const told: string[] = [];
     const clock = runClock({
       log, replica: engine.replica, now: () => START_MS + 10_000, signal: stop.signal, tickMs: 1,
-      report: (message) => { told.push(message); },
+      report: (level, text) => { told.push(`${level}: ${text}`); },
     });
     await until('the clock has waited', () => tries > 3);
     down = false;
     deepEqual((await engine.replica.outcomeOf(1)).events, [{ type: 'MarketClosed', v: 1, marketId: marketId(1) }]);
     await until('it is told that the clock goes on', () => told.length > 1);
-    deepEqual(told, ['the log is unavailable: the clock waits', 'the clock goes on'], 'each is told once');
+    deepEqual(told, [`trouble: the clock waits: ${new LogUnavailable(false).message}`, 'note: the clock goes on'], 'each is told once');
     stop.abort();
     await clock;
     await engine.stop();
@@ -308,7 +308,7 @@ describe('replica', () => {
     const asked: boolean[] = [];
     let trusted = false;
     const clock = runClock({
-      log, replica: engine.replica, now: () => START_MS + 10_000, signal: stop.signal, tickMs: 1,
+      log, replica: engine.replica, now: () => START_MS + 10_000, signal: stop.signal, tickMs: 1, report: () => undefined,
       mayPass: () => {
         asked.push(trusted);
         return trusted;
@@ -328,7 +328,7 @@ describe('replica', () => {
     const engine = await start(log);
     let now = START_MS;
     const stopClock = new AbortController();
-    const clock = runClock({ log, replica: engine.replica, now: () => now, signal: stopClock.signal, tickMs: 1 });
+    const clock = runClock({ log, replica: engine.replica, now: () => now, signal: stopClock.signal, tickMs: 1, report: () => undefined });
     const expiration = START_MS / 1_000 + 100;
     await log.append('commands', [
       marketExpiringAt(START_MS / 1_000 + 1_000),

@@ -1,7 +1,7 @@
 /** Pauses, retries, waits that end with a signal, and bells: what they resolve to, and that nothing is left behind. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import { backoffMs, createBell, orAborted, pause, retrying, variedMs, within, type RetryOptions } from '../../engine/waiting.js';
+import { backoffMs, createBell, orAborted, pause, retrying, within, type RetryOptions } from '../../engine/waiting.js';
 
 /** Longer than a test may take: what waits so long does not end by itself. */
 const FOREVER_MS = 3_600_000;
@@ -46,7 +46,8 @@ describe('engine: back-off', () => {
   });
 
   it('varies by up to a half', () => {
-    assert.deepEqual([0, 0.5, 0.75].map((random) => variedMs(1_000, () => random)), [500, 1_000, 1_250]);
+    const pauses = (random: number) => [1, 2, 1_000].map((failures) => backoffMs(failures, { firstMs: 8, longestMs: 40, random: () => random }));
+    assert.deepEqual([pauses(0), pauses(0.5), pauses(0.75)], [[4, 8, 20], [8, 16, 40], [10, 20, 50]]);
   });
 });
 

@@ -162,7 +162,7 @@ describe('kafka: the publisher', () => {
     await scene.grow(300);
     const publisher = start({ topic: { ...scene.topic, topic: few as typeof scene.topic.topic } });
     await until('it is refused', () => /has 4 partitions/.test(publisher.status().trouble ?? ''));
-    assert.match(publisher.told[0] ?? '', /^alarm: the fill feed is not published in \S+: the Kafka topic \S+ has 4 partitions/);
+    assert.match(publisher.told[0] ?? '', /^alarm: the fill feed in \S+ waits: the Kafka topic \S+ has 4 partitions/);
     await client.administer((admin) => admin.deleteTopics({ topics: [few] }));
     await isAt(publisher, 300);
   });

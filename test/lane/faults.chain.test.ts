@@ -169,7 +169,7 @@ describe('chain: lane under faults', () => {
   });
 
   describe('processes', () => {
-    const STANDS_BY = /^note: .* another process holds the lane; standing by$/;
+    const STANDS_BY = /^note: .* stands by: another process does this$/;
 
     it('a second one with the same key stands by, and takes over when the first one ends', async () => {
       const first = await on.start();

@@ -11,7 +11,8 @@ import { LaneModel, type Happening } from '../reference/lane-model.js';
 
 const LIMITS: FeeLimits = { maxFeePerGas: 1_000n, minPriorityFeePerGas: 1n };
 const POLICY: FlightPolicy = {
-  confirmations: 3, limits: LIMITS, bumpAfterBlocks: 5, bumpAfterMs: 1_000, rebroadcastMs: 100, lostAfterMs: 5_000, backoffMs: [10, 50],
+  confirmations: 3, limits: LIMITS, bumpAfterBlocks: 5, bumpAfterMs: 1_000, rebroadcastMs: 100, lostAfterMs: 5_000,
+  backoff: { firstMs: 10, longestMs: 50 },
 };
 
 function transaction(nonce: number, offers: readonly bigint[] = [20n], broadcast = true): LaneTransaction {
@@ -198,9 +199,9 @@ describe('lane: flights', () => {
     const TABLE: readonly (readonly [BroadcastAnswer, Partial<Flight>])[] = [
       ['taken', { refusals: 0, broadcastAtMs: 107, waitingSince: now }],
       ['nonce too low', { refusals: 0, broadcastAtMs: 107, waitingSince: now }],
-      ['underpriced', { refusals: 2, broadcastAtMs: 57, underpriced: true }],
-      ['unfunded', { refusals: 2, broadcastAtMs: 57 }],
-      ['refused', { refusals: 2, broadcastAtMs: 57 }],
+      ['underpriced', { refusals: 2, broadcastAtMs: 27, underpriced: true }],
+      ['unfunded', { refusals: 2, broadcastAtMs: 27 }],
+      ['refused', { refusals: 2, broadcastAtMs: 27 }],
     ];
     for (const [answer, after] of TABLE) {
       it(answer, () => { assert.deepEqual(answered(before, answer, { policy: POLICY, now }), { flight: { ...before, ...after } }); });
@@ -216,7 +217,7 @@ describe('lane: flights', () => {
 
     it('waits grow to the last one; being taken again does not make it younger', () => {
       const waits = [0, 1, 2, 9].map((refusals) => answered(flight(5, { refusals }), 'refused', { policy: POLICY, now }).flight.broadcastAtMs);
-      assert.deepEqual(waits, [17, 57, 57, 57]);
+      assert.deepEqual(waits, [17, 27, 47, 57]);
       assert.deepEqual(answered(flight(5, { waitingSince: at(9, 3) }), 'taken', { policy: POLICY, now }).flight.waitingSince, at(9, 3));
     });
 

@@ -5,7 +5,7 @@ import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneUser, 
 
 export interface OutboxAdapter {
   readonly outbox: Outbox;
-  user(whose: { readonly chainId: number; readonly key: string; readonly purpose: Purpose; readonly standingBy?: () => void }): LaneUser;
+  user(whose: { readonly chainId: number; readonly key: string; readonly purpose: Purpose }): LaneUser;
   /** Status, data and note of a chain's forgotten requests, in the order of asking. */
   forgotten(chainId: number): Promise<readonly unknown[]>;
   /** The server ends every session. */
@@ -39,8 +39,10 @@ export function describeOutbox(make: () => Promise<OutboxAdapter>): void {
   afterEach(async () => { await Promise.all(open.splice(0).map((each) => each.close())); });
   after(() => adapter.close());
 
-  async function user(purpose: Purpose = 'settlement', options: { standingBy?: () => void; key?: string } = {}): Promise<HeldLaneUser> {
-    const held = await adapter.user({ chainId, key: 'operator', purpose, ...options }).hold(never);
+  async function user(
+    purpose: Purpose = 'settlement', { standingBy = () => undefined, key = 'operator' }: { standingBy?: () => void; key?: string } = {},
+  ): Promise<HeldLaneUser> {
+    const held = await adapter.user({ chainId, key, purpose }).hold({ signal: never, standingBy });
     open.push(held);
     return held;
   }
@@ -248,7 +250,7 @@ function describeSessions({ user, lane, adapter, chainId }: Opened): void {
     assert.deepEqual(await told(second), [[501, 'waiting']]);
     await assert.rejects(first.ask([request(502)]), OutboxUnavailable);
     const gaveUp = new AbortController();
-    const third = adapter().user({ chainId: chainId(), key: 'operator', purpose: 'settlement' }).hold(gaveUp.signal);
+    const third = adapter().user({ chainId: chainId(), key: 'operator', purpose: 'settlement' }).hold({ signal: gaveUp.signal, standingBy: () => undefined });
     gaveUp.abort(new Error('no more'));
     await assert.rejects(third, /no more/);
   });

@@ -25,7 +25,7 @@ class StuckLane {
     this.lane = await createLane({
       chain: { chainId: 5, confirmations: 1 }, key: 'operator', privateKey: `0x${'11'.repeat(32)}`, now: () => this.head, announce: () => Promise.resolve(),
       report: () => undefined, outbox: { hold: () => Promise.resolve(this.held()) },
-      policy: { bumpAfterBlocks: 1, bumpAfterMs: 0, rebroadcastMs: 1_000, backoffMs: [1] },
+      policy: { bumpAfterBlocks: 1, bumpAfterMs: 0, rebroadcastMs: 1_000, backoff: { firstMs: 1, longestMs: 1 } },
       rpc: {
         chainId: 5,
         request: async <T>(method: string, [raw]: readonly unknown[]) => {

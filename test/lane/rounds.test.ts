@@ -23,10 +23,10 @@ class Rounds {
   private rings = 0;
   private readonly closing = new Promise<void>((resolve) => { this.closed = resolve; });
 
-  async start(backoffMs: readonly number[]): Promise<this> {
+  async start(retryMs = 1): Promise<this> {
     this.lane = await createLane({
       chain: { chainId: 5, confirmations: 1 }, key: 'operator', privateKey: KEY, now: () => 0, rpc: this.rpc(), outbox: this.outbox(),
-      announce: () => Promise.resolve(), report: (level, text) => { this.reports.push(`${level}: ${text}`); }, policy: { pollMs: POLL_MS, backoffMs },
+      announce: () => Promise.resolve(), report: (level, text) => { this.reports.push(`${level}: ${text}`); }, policy: { pollMs: POLL_MS, backoff: { firstMs: retryMs, longestMs: retryMs } },
     });
     return this;
   }
@@ -85,7 +85,7 @@ describe('lane: rounds', () => {
   });
 
   it('wait for the bell, and look again when it rings', async () => {
-    await rounds.start([1]);
+    await rounds.start();
     await turns();
     const { looks } = rounds;
     deepEqual(rounds.waits.map(({ ms }) => ms), [POLL_MS]);
@@ -98,7 +98,7 @@ describe('lane: rounds', () => {
   });
 
   it('a ring during a round is not lost: the next round follows at once', async () => {
-    await rounds.start([1]);
+    await rounds.start();
     await turns();
     const { looks } = rounds;
     let rings = 1;
@@ -110,14 +110,14 @@ describe('lane: rounds', () => {
 
   it('a failure is followed by a pause, which a stop ends', async () => {
     rounds.fails = true;
-    await rounds.start([3_600_000]);
+    await rounds.start(3_600_000);
     await turns();
     deepEqual([rounds.looks, rounds.waits.length], [1, 0]);
     deepEqual(rounds.reports.map((report) => report.split(':')[0]), ['trouble']);
   });
 
   it('a stop waits until the outbox is let go', async () => {
-    await rounds.start([1]);
+    await rounds.start();
     await turns();
     let stopped = false;
     const stop = rounds.lane.stop().then(() => { stopped = true; });

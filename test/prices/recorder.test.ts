@@ -91,14 +91,14 @@ describe('prices: the recorder', () => {
     failing = new LogUnavailable(true);
     says(pyth, 101, -49_000);
     await watch.until('it is tried again', () => attempts >= 2);
-    match(reports.join(), /^trouble: prices wait to be recorded: /);
+    match(reports.join(), /^trouble: the recorder of prices waits: the log/);
     match(recorder.status().trouble!, /^the log did not answer/);
     for (const ms of [-25_000, -1_000, 500, 1_500, 16_000, 40_000, 41_000]) says(pyth, 102, ms);
     failing = undefined;
     deepEqual(await until(5), ['pyth 0 102 500', 'pyth 0 102 1500', 'pyth 0 102 16000', 'pyth 0 102 40000', 'pyth 0 102 41000']);
     equal(recorder.status().refused.get('outage'), 3);
     equal(new Set(appended.map(({ id }) => id)).size, appended.length);
-    await watch.until('it is told', () => reports.includes('note: prices are recorded again'));
+    await watch.until('it is told', () => reports.includes('note: the recorder of prices goes on'));
   });
 
   it('records nothing while the clock is not trusted, or while another process records, and goes on at once afterwards', async () => {

@@ -1,7 +1,8 @@
 /** Of several processes one records prices; another one takes over when that one ends; one that cannot reach the database stays what it was. */
 import { equal } from 'node:assert/strict';
+import type { StandBy } from '../../engine/reactor.js';
 import { pause } from '../../engine/waiting.js';
-import { openRecorderSession, soleRecorder, type RecorderSessionOptions, type SoleRecorder } from '../../command/prices/sole-recorder.js';
+import { openRecorderSession, soleRecorder, type SoleRecorder } from '../../command/prices/sole-recorder.js';
 import { testDatabase, type TestDatabase } from '../support/postgres.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 
@@ -24,8 +25,8 @@ describe('prices: which process records', () => {
 
   function begin(url: string) {
     const stopping = new AbortController();
-    const open = (session: RecorderSessionOptions) => openRecorderSession({ url, standByMs: 20, ...session });
-    const begun = { stopping, recorder: soleRecorder({ open, signal: stopping.signal, lookMs: 20 }) };
+    const open = (session: StandBy) => openRecorderSession({ url, standByMs: 20, ...session });
+    const begun = { stopping, recorder: soleRecorder({ open, signal: stopping.signal, lookMs: 20, report: () => undefined }) };
     opened.push(begun);
     return begun;
   }

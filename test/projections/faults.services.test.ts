@@ -99,8 +99,9 @@ describe('projections: faults', () => {
         if (turn === 2) throw new LogUnavailable(false);
       }
     } };
-    await projectTo(400, { url, log: shaky, onTrouble: (error) => troubles.push(error.name) });
-    assert.deepEqual(troubles, ['LogUnavailable', 'LogUnavailable']);
+    await projectTo(400, { url, log: shaky, report: (level, text) => troubles.push(`${level}: ${text}`) });
+    const [waits, goesOn] = [`trouble: the projection worker waits: ${new LogUnavailable(false).message}`, 'note: the projection worker goes on'];
+    assert.deepEqual(troubles, [waits, goesOn, waits, goesOn]);
     assert.deepEqual(await positions(), Array(projections.length).fill('400'));
   });
 
@@ -128,10 +129,11 @@ describe('projections: faults', () => {
   });
 
   it('waits for a database that cannot be reached until it can', async () => {
-    const troubles: Error[] = [];
-    const open: typeof openSession = (target, schema) => openSession(troubles.length < 3 ? 'postgresql://127.0.0.1:1/none' : target, schema);
-    await projectTo(400, { url, open, log: await logOf(outcomes), onTrouble: (error) => troubles.push(error) });
-    assert.deepEqual(troubles.map(({ name }) => name), Array(3).fill('DatabaseUnavailable'));
+    const troubles: string[] = [];
+    let tries = 0;
+    const open: typeof openSession = (target, schema) => openSession(tries++ < 3 ? 'postgresql://127.0.0.1:1/none' : target, schema);
+    await projectTo(400, { url, open, log: await logOf(outcomes), report: (level, text) => troubles.push(`${level}: ${text}`) });
+    assert.match(troubles.join('\n'), /^trouble: the projection worker waits: .*\nnote: the projection worker goes on$/);
   });
 
   it('a projection that is added later catches up from 0, and the others wait for it', async () => {
@@ -196,9 +198,9 @@ describe('projections: faults', () => {
   it('goes on without the reader role where it may not take it, says so, and lets that role read', async () => {
     const modest = await modestUser('modest_writer');
     const troubles: string[] = [];
-    await projectTo(400, { url: modest.url, log: await logOf(outcomes), onTrouble: (error) => troubles.push(error.message) });
+    await projectTo(400, { url: modest.url, log: await logOf(outcomes), report: (level, text) => troubles.push(`${level}: ${text}`) });
     assert.deepEqual(troubles, [
-      'this user may not take the role query_reader, so its reads have all of its rights: permission denied to grant role "query_reader"',
+      'trouble: this user may not take the role query_reader, so its reads have all of its rights: permission denied to grant role "query_reader"',
     ]);
     assert.deepEqual(await positions(), Array(projections.length).fill('400'));
     const db = await openReadModels({ url: modest.url });
@@ -210,8 +212,8 @@ describe('projections: faults', () => {
 
   it('takes the reader role where it may only grant it, as the user may who has created it', async () => {
     const modest = await modestUser('modest_maker', 'grant query_reader to modest_maker with admin true, inherit false, set false');
-    const troubles: Error[] = [];
-    await projectTo(400, { url: modest.url, log: await logOf(outcomes), onTrouble: (error) => troubles.push(error) });
+    const troubles: string[] = [];
+    await projectTo(400, { url: modest.url, log: await logOf(outcomes), report: (level, text) => troubles.push(`${level}: ${text}`) });
     assert.deepEqual(troubles, []);
     const db = await openReadModels({ url: modest.url });
     assert.deepEqual(await db.rows({ name: 'me', text: 'select current_user as me' }, []), [{ me: 'query_reader' }]);

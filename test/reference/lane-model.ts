@@ -22,7 +22,7 @@ const STEP_MS = 400;
 const FLIGHT_POLICY: FlightPolicy = {
   confirmations: 3, limits: { maxFeePerGas: 1_000n, minPriorityFeePerGas: 1n }, bumpAfterBlocks: 2, bumpAfterMs: 1_000, rebroadcastMs: 100,
   // No lie of these stories lasts as long.
-  lostAfterMs: 20_000, backoffMs: [10, 50],
+  lostAfterMs: 20_000, backoff: { firstMs: 10, longestMs: 50 },
 };
 const NONCE_POLICY: NoncePolicy = { confirmations: 3, looks: 3, looksApartMs: 400, gapAfterMs: 2_000, maxInFlight: 4, maxOpen: 6 };
 

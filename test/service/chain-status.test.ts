@@ -1,6 +1,6 @@
 /** What health, metrics and alarms say of a chain: away, never reached, given up, and fills that wait. */
 import assert from 'node:assert/strict';
-import type { Report } from '../../command/chain/report.js';
+import type { Report } from '../../engine/report.js';
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
 import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
 import { createAwayAlarm, createWaitingAlarm } from '../../service/chains/chain-alarms.js';
@@ -47,7 +47,7 @@ describe('service: a chain\'s status', () => {
   it('describes an outage: since when, how many failures, why', () => {
     const away = statusOf({
       indexer: () => ({ ...following, failures: 3, lastError: 'no node answers', stalled: true }),
-      settlement: () => ({ ...settling, trouble: { text: 'x'.repeat(600), sinceMs: START_MS } }),
+      settlement: () => ({ ...settling, trouble: 'x'.repeat(600) }),
     });
     assert.deepEqual(away(67_000), {
       ...wellAt9s, reachable: false, stalled: true, failures: 3, lastError: 'no node answers', sinceLookS: 60, oldestWaitingS: 117,
@@ -93,7 +93,7 @@ describe('service: a chain\'s status', () => {
 
   it('knows no age of fills that another process settles, and that of fills whose requests cannot be held', () => {
     assert.deepEqual(statusOf({ settlement: () => ({ ...settling, holds: false }) })(9_000), { ...wellAt9s, oldestWaitingS: null });
-    const trouble = { text: 'the outbox cannot be reached', sinceMs: START_MS };
+    const trouble = 'the outbox cannot be reached';
     assert.equal(statusOf({ settlement: () => ({ ...settling, holds: false, trouble }) })(9_000).oldestWaitingS, 59);
   });
 

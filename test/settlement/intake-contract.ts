@@ -204,9 +204,9 @@ function describeTwo({ adapter, intakes }: Given): void {
     deepEqual(shown(second), { nextFill: 0, fills: [], nextBlock: 0 });
     const user = () => adapter().laneUser();
     const stopping = new AbortController();
-    const held = await laneOf(first.intake, user()).hold(stopping.signal);
+    const held = await laneOf(first.intake, user()).hold({ signal: stopping.signal, standingBy: () => undefined });
     let taken = false;
-    const next = laneOf(second.intake, user()).hold(stopping.signal).then((each) => {
+    const next = laneOf(second.intake, user()).hold({ signal: stopping.signal, standingBy: () => undefined }).then((each) => {
       taken = true;
       return each;
     });

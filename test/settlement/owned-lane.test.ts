@@ -39,14 +39,14 @@ describe('settlement: a lane that only who takes in fills holds', () => {
   }
 
   it('waits again, and lets the lane go, when another process took over the intake while this one waited for the lane', async () => {
-    const held = await owned((session) => { lost = session < 3 ? session : 2; }).hold(never);
+    const held = await owned((session) => { lost = session < 3 ? session : 2; }).hold({ signal: never, standingBy: () => undefined });
     deepEqual(calls, ['close 1', 'close 2']);
     await held.list();
     equal(calls.at(-1), 'list 3');
   });
 
   it('asks nothing of the lane once another process takes in', async () => {
-    const held = await owned().hold(never);
+    const held = await owned().hold({ signal: never, standingBy: () => undefined });
     for (const call of [() => held.ask([]), () => held.changes(), () => held.list(), () => held.forget([]), () => held.state()]) await call();
     const whileHeld = ['ask 1', 'changes 1', 'list 1', 'forget 1', 'state 1'];
     deepEqual(calls, whileHeld);

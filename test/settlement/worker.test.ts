@@ -197,12 +197,12 @@ describe('settlement: worker', () => {
     scene.match(2);
     await until('it has tried', () => scene.reports.length > 0);
     await until('it has tried again', () => scene.settlement.status().waiting === 2);
-    deepEqual([scene.asked, scene.reports], [[], ['trouble: settlement waits: no node of chain 5 answers: connection refused']]);
-    match(scene.settlement.status().trouble!.text, /connection refused/);
+    deepEqual([scene.asked, scene.reports], [[], ['trouble: chain 5: settlement waits: no node of chain 5 answers: connection refused']]);
+    match(scene.settlement.status().trouble!, /connection refused/);
     scene.fault = {};
     await request(1);
     await until('the trouble is over', () => scene.settlement.status().trouble === undefined);
-    equal(scene.reports.at(-1), 'note: settlement goes on after: no node of chain 5 answers: connection refused');
+    equal(scene.reports.at(-1), 'note: chain 5: settlement goes on');
   });
 
   it('asks for nothing more while the chain is not the one that the history recorded', async () => {
@@ -224,7 +224,7 @@ describe('settlement: worker', () => {
     await request(1);
     scene.match(50);
     await request(2);
-    deepEqual([seen, scene.reports[0]], [3, 'trouble: settlement waits: signed for another contract']);
+    deepEqual([seen, scene.reports[0]], [3, 'trouble: chain 5: settlement waits: signed for another contract']);
   });
 
   const outage = new OutboxUnavailable(new Error('cut'));
@@ -368,12 +368,12 @@ describe('settlement: worker', () => {
   it('tells the lane\'s trouble, and its silence while it waits for it', async () => {
     scene = await setScene({ options: { timings: { pollMs: 1, laneLookMs: 2, laneSilentMs: 40 } } });
     scene.state = { ...scene.state!, trouble: { text: 'no node answers', sinceMs: 5 } };
-    await until('the lane\'s trouble', () => scene.settlement.status().trouble?.text === 'no node answers');
+    await until('the lane\'s trouble', () => scene.settlement.status().trouble === 'no node answers');
     scene.state = { ...scene.state, trouble: undefined };
     await until('it is over', () => scene.settlement.status().trouble === undefined);
     scene.match(2);
     await request(1);
-    await until('silence', () => scene.settlement.status().trouble?.text === 'no process works on the lane');
+    await until('silence', () => scene.settlement.status().trouble === 'no process works on the lane');
     scene.state = { ...scene.state, seenAtMs: 2 };
     scene.tell(await request(1), SENT);
     await until('it is over', () => scene.settlement.status().trouble === undefined);

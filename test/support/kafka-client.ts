@@ -1,7 +1,7 @@
 /** Clients of the tests' Kafka broker, each test's topic, and what a topic has. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Report } from '../../command/chain/report.js';
+import type { Report } from '../../engine/report.js';
 import { openKafka, type KafkaAccess, type KafkaClient, type TopicRecord } from '../../command/feed/kafka/client.js';
 
 export interface ToldClient extends KafkaClient {

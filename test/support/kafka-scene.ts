@@ -84,9 +84,9 @@ export function kafkaScene({ seed, outcomes, brokers }: SceneOptions): KafkaScen
     publisher(checkpoints = memoryCheckpoints(), encode = encodeMessages) {
       const progress: Progress[] = [];
       const [told, own] = [new Array<string>(), client()];
-      const running = task((signal) => publish({
-        client: own, topic, encode, checkpoints, logFeed, log, signal, report: (level, text) => { told.push(`${level}: ${text}`); }, progress: (step) => { progress.push(step); },
-      }).finally(() => own.close()));
+      const report = (level: string, text: string): void => { told.push(`${level}: ${text}`); };
+      const running = task((signal) => (
+        publishAll({ client: own, topic, encode, checkpoints, logFeed, log, signal, report }, progress).finally(() => own.close())));
       return { ...running, progress, told };
     },
     follower({ from = FEED_START, ...options } = {}) {
@@ -146,6 +146,10 @@ function startTask(work: (signal: AbortSignal) => Promise<void>): Task {
       await done;
     },
   };
+}
+
+async function publishAll(options: PublishOptions, progress: Progress[]): Promise<void> {
+  for await (const step of publish(options)) progress.push(step);
 }
 
 /** Checkpoints as a publisher keeps them, in memory. */

@@ -142,7 +142,7 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
       },
       announce: async ({ txHash }) => { this.announced.push(txHash); },
       policy: {
-        pollMs: 20, bumpAfterMs: 0, rebroadcastMs: 100, lostAfterMs: 100, gapAfterMs: 200, looks: 3, looksApartMs: 20, backoffMs: [20],
+        pollMs: 20, bumpAfterMs: 0, rebroadcastMs: 100, lostAfterMs: 100, gapAfterMs: 200, looks: 3, looksApartMs: 20, backoff: { firstMs: 20, longestMs: 20 },
         publishMs: 100, ...policy,
       },
       ...options,
@@ -151,12 +151,12 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
     return lane;
   }
 
-  laneUser(purpose: Purpose = 'settlement', standingBy: () => void = () => undefined): LaneUser {
-    return openLaneUser({ url: this.database.url, chainId: this.chain.chainId, key: this.keyName, purpose, standByMs: 20, standingBy });
+  laneUser(purpose: Purpose = 'settlement'): LaneUser {
+    return openLaneUser({ url: this.database.url, chainId: this.chain.chainId, key: this.keyName, purpose, standByMs: 20 });
   }
 
   async hold(purpose: Purpose): Promise<HeldLaneUser> {
-    const user = await this.laneUser(purpose).hold(AbortSignal.timeout(NEVER_MS));
+    const user = await this.laneUser(purpose).hold({ signal: AbortSignal.timeout(NEVER_MS), standingBy: () => undefined });
     this.users.push(user);
     return user;
   }

@@ -60,7 +60,7 @@ export function randomOutcomes(seed: number, length: number, engine: ReferenceEn
 }
 
 /** Runs a worker until it has folded as much as `position`; rejects when it stops by itself. */
-export async function projectTo(position: number, options: Omit<RunOptions, 'signal' | 'projections'> & Partial<RunOptions>): Promise<void> {
+export async function projectTo(position: number, options: Omit<RunOptions, 'signal' | 'projections' | 'report'> & Partial<RunOptions>): Promise<void> {
   const stop = new AbortController();
   await new Promise<void>((resolve, reject) => {
     const run = startWorker({ ...options, signal: stop.signal, onProgress: (progress) => {
@@ -72,8 +72,8 @@ export async function projectTo(position: number, options: Omit<RunOptions, 'sig
 }
 
 /** A worker over the catalogue, with short waits. */
-export function startWorker(options: Omit<RunOptions, 'projections'> & Partial<RunOptions>): ProjectionRun {
-  return runProjections({ projections: catalogue, backoffMs: [5, 20], ...options });
+export function startWorker(options: Omit<RunOptions, 'projections' | 'report'> & Partial<RunOptions>): ProjectionRun {
+  return runProjections({ projections: catalogue, backoff: { firstMs: 5, longestMs: 20 }, report: () => undefined, ...options });
 }
 
 /** Every row of the projections' tables, in the order of their text; bytea as hex with 0x, exact numbers as strings. */

@@ -47,7 +47,7 @@ function mortal(user: LaneUser, death: Death): LaneUser {
     // Its session ends with it.
     ...death === 'ended' ? { forget: () => inner.close().then(() => never) } : {},
   });
-  return { hold: async (signal) => held(await user.hold(signal)) };
+  return { hold: async (standBy) => held(await user.hold(standBy)) };
 }
 
 export async function startRelayProcess({ node, databaseUrl, store }: RelayWorld, death?: Death): Promise<RelayProcess> {

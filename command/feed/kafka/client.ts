@@ -3,7 +3,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { Kafka, logLevel, type Admin, type Consumer, type EachBatchPayload, type ISocketFactoryArgs, type KafkaConfig, type Producer } from 'kafkajs';
 import { within } from '../../../engine/waiting.js';
-import type { Report } from '../../chain/report.js';
+import type { Report } from '../../../engine/report.js';
 import { PARTITIONS } from '../messages.js';
 
 export type { Admin };

@@ -1,8 +1,8 @@
 /** The fill feed by Kafka. What does not come that way, or not whole, comes from the log: its follower sees neither gaps nor repeats. */
 import { LogUnavailable, type Log } from '../../../engine/log/log.js';
 import { decodeOutcome } from '../../../engine/records/codec.js';
-import { backoffMs, createBell, pause, retrying, type Backoff } from '../../../engine/waiting.js';
-import type { Report } from '../../chain/report.js';
+import { createBell, pause, retrying, type Backoff } from '../../../engine/waiting.js';
+import type { Report } from '../../../engine/report.js';
 import type { FillFeed } from '../fill-feed.js';
 import type { SequencedMessage } from '../messages.js';
 import { least, partitionsAfter, type FeedBatch, type FeedPosition, type PartitionPosition } from '../sequence.js';
@@ -289,16 +289,13 @@ async function keepReading(
   client: KafkaClient, { topic, group, report }: KafkaFeedOptions,
   { signal, arrived }: { signal: AbortSignal; arrived: Reading['handle'] },
 ): Promise<void> {
-  for (let failures = 1; !signal.aborted; failures++) {
-    try {
-      await client.read({ topic, group, handle: arrived });
-      return;
-    } catch (error) {
+  await retrying(() => client.read({ topic, group, handle: arrived }), {
+    backoff: BACKOFF, signal, canPass: () => true,
+    failed(error, failures) {
       // One or two are normal while a group's coordinator is loading or changing.
       if (failures === 3) report('trouble', `the Kafka consumer ends again and again: ${(error as Error).message}`);
-    }
-    await pause(backoffMs(failures, BACKOFF), signal);
-  }
+    },
+  }).catch((error: unknown) => { if (!signal.aborted) throw error; });
 }
 
 interface Arrived {

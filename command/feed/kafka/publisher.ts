@@ -1,8 +1,8 @@
 /** Publishes the fill feed in a Kafka topic: one send in flight, a checkpoint after its acknowledgement, so that a crash only repeats messages. */
 import { LogUnavailable, type Log } from '../../../engine/log/log.js';
 import { decodeOutcome } from '../../../engine/records/codec.js';
-import { backoffMs, orAborted, pause, retrying, within, type Backoff } from '../../../engine/waiting.js';
-import type { Report } from '../../chain/report.js';
+import { orAborted, retrying, within, type Backoff } from '../../../engine/waiting.js';
+import type { Report } from '../../../engine/report.js';
 import { ForeignFeed, type FillFeed } from '../fill-feed.js';
 import type { AddressedMessage, MarketOpened, SequencedMessage } from '../messages.js';
 import { least, partitionsAfter, type FeedBatch, type FeedPosition, type PartitionPosition } from '../sequence.js';
@@ -45,8 +45,6 @@ export interface PublishOptions {
   readonly log: Pick<Log, 'read'>;
   readonly report: Report;
   readonly signal: AbortSignal;
-  /** Called at the start, and with every step that has succeeded. */
-  readonly progress: (progress: Progress) => void;
 }
 
 export interface Progress {
@@ -64,12 +62,15 @@ const LOOK_MS = 1_000;
 const QUIET_SAVE_MS = 5_000;
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 
-/** Publishes until the signal aborts. Throws ForeignFeed, TopicRefused, MalformedRecord, and what `encode` and `checkpoints` throw. */
-export async function publish(options: PublishOptions): Promise<void> {
-  const { client, topic, checkpoints, logFeed, report, signal, progress } = options;
+/**
+ * Publishes until the signal aborts; tells where it begins, and every step that has succeeded. Throws ForeignFeed, TopicRefused, MalformedRecord,
+ * and what `encode` and `checkpoints` throw.
+ */
+export async function* publish(options: PublishOptions): AsyncGenerator<Progress, undefined> {
+  const { client, topic, checkpoints, logFeed, report, signal } = options;
   const { position, newest: last } = await checkpoints.load();
   await checkHistory(options, last);
-  if (signal.aborted) return;
+  if (signal.aborted) return undefined;
   if (await orAborted(ensureTopic(client, topic), signal)) {
     if (last === undefined) report('note', `the Kafka topic ${topic.topic} is made`);
     else tellGone(options);
@@ -77,7 +78,7 @@ export async function publish(options: PublishOptions): Promise<void> {
   let { partitions } = position;
   let newest = last;
   let savedMs = performance.now();
-  progress({ position: least(partitions), sent: 0 });
+  yield { position: least(partitions), sent: 0 };
   for await (const batch of logFeed.follow(position, signal)) {
     for (const part of partsOf(batch)) {
       await send(options, part.messages);
@@ -87,9 +88,10 @@ export async function publish(options: PublishOptions): Promise<void> {
         await checkpoints.save({ partitions, newest, opened: openedIn(part.messages) });
         savedMs = performance.now();
       }
-      progress({ position: least(partitions), sent: part.messages.length });
+      yield { position: least(partitions), sent: part.messages.length };
     }
   }
+  return undefined;
 }
 
 /** The batch in parts that are sent at once; only the last one reaches as far as the batch. */
@@ -113,16 +115,10 @@ function openedIn(messages: readonly SequencedMessage[]): MarketOpened[] {
 async function send({ client, topic, encode, report, signal }: PublishOptions, messages: readonly SequencedMessage[]): Promise<void> {
   if (messages.length === 0) return;
   const records = await orAborted(encode(messages), signal);
-  for (let failures = 1; ; failures++) {
-    try {
-      await orAborted(sendWhere({ client, topic, report }, records), signal);
-      return;
-    } catch (error) {
-      if (signal.aborted || error instanceof TopicRefused) throw error;
-      report('trouble', `Kafka refuses messages of the fill feed: ${(error as Error).message}`);
-    }
-    await pause(backoffMs(failures, BACKOFF), signal);
-  }
+  await retrying(() => orAborted(sendWhere({ client, topic, report }, records), signal), {
+    backoff: BACKOFF, signal, canPass: (error) => !(error instanceof TopicRefused),
+    failed(error) { report('trouble', `Kafka refuses messages of the fill feed: ${(error as Error).message}`); },
+  });
 }
 
 /** kafkajs waits for a topic that is gone as it waits for a broker; so the topic is looked for while a send takes long. */

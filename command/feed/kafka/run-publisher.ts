@@ -1,9 +1,10 @@
 /** Keeps the fill feed published: of several processes one publishes, and begins again after every failure that can pass. */
 import { LogUnavailable } from '../../../engine/log/log.js';
-import { backoffMs, pause, type Backoff } from '../../../engine/waiting.js';
+import { startReactor } from '../../../engine/reactor.js';
+import type { Backoff } from '../../../engine/waiting.js';
 import { OutboxUnavailable } from '../../lane/requests.js';
-import { openCheckpoints, type CheckpointOptions } from './checkpoints.js';
-import { publish, type PublishOptions } from './publisher.js';
+import { openCheckpoints, type CheckpointOptions, type HeldCheckpoints } from './checkpoints.js';
+import { publish, type Progress, type PublishOptions } from './publisher.js';
 import { TopicRefused } from './topic.js';
 import { createTopicWatch } from './topic-watch.js';
 import type { KafkaClient } from './client.js';
@@ -37,63 +38,52 @@ export interface Publisher {
 
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 
+/** What a publisher has while its session lasts. */
+interface Course {
+  readonly checkpoints: HeldCheckpoints;
+  readonly steps: AsyncGenerator<Progress, undefined>;
+  readonly over: AbortController;
+  watching?: Promise<void>;
+}
+
 export function runPublisher(options: PublisherOptions): Publisher {
+  const { topic, url, standByMs, lookMs, signal, report, backoff = BACKOFF } = options;
   const client = options.open();
-  const { lookMs } = options;
-  const topicWatch = createTopicWatch({ client, topic: options.topic, report: options.report, ...lookMs === undefined ? {} : { everyMs: lookMs } });
-  const state = { standby: false, position: undefined as number | undefined, sent: 0, failure: undefined as string | undefined };
-
-  async function publishOnce(): Promise<void> {
-    const { topic, url, signal, standByMs } = options;
-    const standingBy = (): void => { Object.assign(state, { standby: true, position: undefined, failure: undefined }); };
-    const checkpoints = await openCheckpoints({ topic: topic.topic, url, signal, standingBy, ...standByMs === undefined ? {} : { standByMs } });
-    state.standby = false;
-    const over = new AbortController();
-    const watch = { over: undefined as Promise<void> | undefined };
-    try {
-      await publish({
-        ...options, client, checkpoints,
-        progress: ({ position, sent }) => {
-          // The first says that the topic is there.
-          watch.over ??= topicWatch.watch(AbortSignal.any([signal, over.signal]));
-          Object.assign(state, { position, sent: state.sent + sent, failure: undefined });
-        },
-      });
-    } finally {
+  const topicWatch = createTopicWatch({ client, topic, report, ...lookMs === undefined ? {} : { everyMs: lookMs } });
+  let position: number | undefined;
+  let sent = 0;
+  const reactor = startReactor<Course>({
+    async hold(standBy) {
+      const checkpoints = await openCheckpoints({ ...standBy, topic: topic.topic, url, standByMs });
+      position = undefined;
+      return { checkpoints, steps: publish({ ...options, client, checkpoints }), over: new AbortController() };
+    },
+    async round(course) {
+      const { value: step } = await course.steps.next();
+      if (step === undefined) return;
+      // The first says that the topic is there.
+      course.watching ??= topicWatch.watch(AbortSignal.any([signal, course.over.signal]));
+      position = step.position;
+      sent += step.sent;
+    },
+    async release({ checkpoints, steps, over, watching }) {
       over.abort();
-      await watch.over;
+      await Promise.all([watching, steps.return(undefined)]);
       await checkpoints.close();
-    }
-  }
-
-  async function keepPublishing(): Promise<void> {
-    const { signal, report, backoff = BACKOFF } = options;
-    try {
-      for (let failures = 1; !signal.aborted; failures++) {
-        const before = state.sent;
-        try {
-          await publishOnce();
-        } catch (error) {
-          if (signal.aborted) return;
-          if (!canPass(error)) throw error;
-          if (state.sent > before) failures = 1;
-          const level = error instanceof TopicRefused ? 'alarm' : 'trouble';
-          if (state.failure !== error.message) report(level, `the fill feed is not published in ${options.topic.topic}: ${error.message}`);
-          state.failure = error.message;
-        }
-        await pause(backoffMs(failures, backoff), signal);
-      }
-    } finally {
-      await client.close();
-    }
-  }
-
+    },
+    isLoss: () => true, canPass,
+    level: (error) => error instanceof TopicRefused ? 'alarm' : 'trouble',
+    backoff, who: `the fill feed in ${topic.topic}`, report, signal,
+  });
   return {
-    done: keepPublishing(),
-    status: () => ({
-      standby: state.standby, position: state.position, sent: state.sent, trouble: state.failure ?? client.trouble(),
-      topicTrouble: state.standby ? undefined : topicWatch.trouble(),
-    }),
+    done: reactor.done.finally(() => client.close()),
+    status() {
+      const standby = reactor.standsBy();
+      return {
+        standby, position: standby ? undefined : position, sent, trouble: reactor.trouble() ?? client.trouble(),
+        topicTrouble: standby ? undefined : topicWatch.trouble(),
+      };
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 /** Looks every minute whether a topic of the fill feed is still as the feed promises: others may change it while it is published. */
-import { orAborted, pause } from '../../../engine/waiting.js';
-import type { Report } from '../../chain/report.js';
+import { startRounds } from '../../../engine/reactor.js';
+import { orAborted, pause, steady } from '../../../engine/waiting.js';
+import type { Report } from '../../../engine/report.js';
 import type { KafkaClient } from './client.js';
 import { differences, shapeOf, type TopicOptions, type TopicShape } from './topic-shape.js';
 
@@ -20,7 +21,6 @@ export function createTopicWatch(
   const { topic } = options;
   let known: readonly string[] = [];
   let unauthorizedTold = false;
-  let failure: string | undefined;
 
   function heard(shape: TopicShape): void {
     if (shape.options === undefined && !unauthorizedTold) {
@@ -35,20 +35,11 @@ export function createTopicWatch(
 
   return {
     trouble: () => known.length === 0 ? undefined : known.map((text) => `the Kafka topic ${topic} ${text}`).join('\n'),
-    async watch(signal) {
-      while (!signal.aborted) {
-        try {
-          // While no broker answers, this waits.
-          heard(await orAborted(client.administer((admin) => shapeOf(admin, topic)), signal));
-          failure = undefined;
-        } catch (error) {
-          // The publisher makes a topic that is gone again, and begins again when it may not.
-          const { message } = error as Error;
-          if (!signal.aborted && message !== failure) report('trouble', `the Kafka topic ${topic} could not be looked at: ${message}`);
-          failure = message;
-        }
-        await pause(everyMs, signal);
-      }
-    },
+    watch: (signal) => startRounds({
+      // While no broker answers, this waits. The publisher makes a topic that is gone again, and begins again when it may not.
+      async round() { heard(await orAborted(client.administer((admin) => shapeOf(admin, topic)), signal)); },
+      rest: () => pause(everyMs, signal),
+      backoff: steady(everyMs), who: `the watch of the Kafka topic ${topic}`, report, signal,
+    }).done,
   };
 }

@@ -1,7 +1,7 @@
 /** Compares what the chain anchors of a history with this history, and passes over the anchors that the operators have named. */
 import type { ChainCursor } from '../../../engine/run/view.js';
 import type { Chain, Rpc } from '../../chain/chain.js';
-import type { Report } from '../../chain/report.js';
+import type { Report } from '../../../engine/report.js';
 import type { Anchor, Fact } from '../facts.js';
 import { ForeignChain, othersText, senderOf } from '../foreign-chain.js';
 

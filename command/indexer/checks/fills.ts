@@ -1,7 +1,7 @@
 /** Compares the fills that the chain has settled or refused with those that the engine matched, and passes over those that operators have named. */
 import type { ChainCursor, EngineView, MatchedFill } from '../../../engine/run/view.js';
 import type { Chain, Rpc } from '../../chain/chain.js';
-import type { Report } from '../../chain/report.js';
+import type { Report } from '../../../engine/report.js';
 import type { Fact, FactCommand } from '../facts.js';
 import { ForeignChain, othersText, senderOf } from '../foreign-chain.js';
 import { otherTerms, passedOverFill, type OtherTerms, type ToldFill } from './told-fill.js';

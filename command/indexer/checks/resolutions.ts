@@ -1,6 +1,6 @@
 /** Compares the resolutions of quick markets on the chain with what the engine decided. They count all the same: the chain has paid by them. */
 import type { ChainCursor, EngineView } from '../../../engine/run/view.js';
-import type { Report } from '../../chain/report.js';
+import type { Report } from '../../../engine/report.js';
 import type { Fact, FactCommand, Facts } from '../facts.js';
 import { otherResolution, type QuickDecision } from './told-resolution.js';
 

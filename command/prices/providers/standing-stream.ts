@@ -1,5 +1,5 @@
 /** A stream of prices that stands: it connects again after every loss, and ends connections that have fallen silent. */
-import { backoffMs, createBell, orAborted, variedMs, type Backoff } from '../../../engine/waiting.js';
+import { backoffMs, createBell, orAborted, type Backoff } from '../../../engine/waiting.js';
 import { BadMessage, type Observation } from '../observation.js';
 import type { SourceHealth, Surroundings } from '../price-source.js';
 import { ProviderFailure } from './failure.js';
@@ -77,7 +77,7 @@ export function createStandingStream(options: StreamOptions): StandingStream {
       if (signal.aborted) return;
       failures = lasted ? 1 : failures + 1;
       record.failed(failure, failures);
-      await pause(failure.waitMs + variedMs(backoffMs(failures, timings.backoff), random), signal);
+      await pause(failure.waitMs + backoffMs(failures, { ...timings.backoff, random }), signal);
     }
   }
 

@@ -5,7 +5,7 @@
 import { backoffMs, createBell, pause, type Backoff, type Bell } from '../../../engine/waiting.js';
 import { decodeOutcome } from '../../../engine/records/codec.js';
 import { LogUnavailable, type Log } from '../../../engine/log/log.js';
-import type { Report } from '../../chain/report.js';
+import type { Report } from '../../../engine/report.js';
 import type { FillFeed } from '../../feed/fill-feed.js';
 import { least, type FeedBatch } from '../../feed/sequence.js';
 import { OutboxUnavailable } from '../../lane/requests.js';

@@ -5,10 +5,10 @@ import type { Intake } from './intake.js';
 /** A lane's user that is held only while this process takes in, and has caught up with the history. */
 export function laneOf(intake: Pick<Intake, 'held'>, lane: LaneUser): LaneUser {
   return {
-    async hold(signal) {
+    async hold(standBy) {
       for (;;) {
-        const check = await intake.held(signal);
-        const held = await lane.hold(signal);
+        const check = await intake.held(standBy.signal);
+        const held = await lane.hold(standBy);
         // Another process may have taken over the intake while this one waited for the lane.
         if (isHeld(check)) return guarded(held, check);
         await held.close();

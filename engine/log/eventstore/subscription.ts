@@ -1,5 +1,5 @@
 /** A subscription that is made again after every loss, from the position after the last record that it gave. */
-import { backoffMs, pause, variedMs } from '../../waiting.js';
+import { backoffMs, pause } from '../../waiting.js';
 import type { LogRecord } from '../log.js';
 
 export interface StandingSubscription {
@@ -41,7 +41,7 @@ export function createStandingSubscription({ subscribe, received, random, pause:
       } catch {
         // Followers look at the store from time to time, and report what does not pass.
       }
-      await rest(variedMs(backoffMs(Math.max(1, losses), AFTER_LOSSES), random), AbortSignal.any([signal, waking.signal]));
+      await rest(backoffMs(Math.max(1, losses), { ...AFTER_LOSSES, random }), AbortSignal.any([signal, waking.signal]));
     }
   }
 

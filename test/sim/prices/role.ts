@@ -2,7 +2,7 @@
 import { computeAddress } from 'ethers';
 import type { Chain, Rpc } from '../../../command/chain/chain.js';
 import { createChainReads } from '../../../command/chain/chain-reads.js';
-import type { Report } from '../../../command/chain/report.js';
+import type { Report } from '../../../engine/report.js';
 import type { LaneUser } from '../../../command/lane/requests.js';
 import { pastPrice } from '../../../command/prices/past-price.js';
 import { runRecorder } from '../../../command/prices/recorder.js';
@@ -42,7 +42,7 @@ export function startPrices(process: SimProcess, parts: SourceParts, role: Price
   const { chain, rpc, log, view, database, carry, lane, keccak256, verify, now, doubt, signal, report, fail } = role;
   const sources = SOURCES.map((name) => createSimSource(name, process, parts));
   const sole = soleRecorder({
-    signal,
+    signal, report,
     async open(options) {
       const session = await database.open({ ...options, carry, locks: ['prices'] });
       return {

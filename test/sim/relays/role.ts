@@ -2,7 +2,7 @@
 import { computeAddress } from 'ethers';
 import type { Chain, Rpc } from '../../../command/chain/chain.js';
 import { createChainReads } from '../../../command/chain/chain-reads.js';
-import type { Report } from '../../../command/chain/report.js';
+import type { Report } from '../../../engine/report.js';
 import { runKeeper } from '../../../command/keeper/keeper.js';
 import { WATCH_RULES } from '../../../command/keeper/watch.js';
 import type { LaneUser } from '../../../command/lane/requests.js';

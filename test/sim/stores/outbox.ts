@@ -59,10 +59,10 @@ const open = ({ ending }: TransactionRow): boolean => ending === undefined;
 export function memoryOutbox(parts: OutboxParts): Outbox {
   const { database, carry, standByMs } = parts;
   return {
-    async hold(lane, { signal, standingBy }) {
+    async hold(lane, standBy) {
       const { chainId, key, address } = lane;
       const session = await database.open({
-        carry, signal, standingBy, ...standByMs === undefined ? {} : { standByMs },
+        ...standBy, carry, ...standByMs === undefined ? {} : { standByMs },
         locks: [`lane:${chainId}:${key}`, `lane:${chainId}:${address}`], hears: `asked:${chainId}:${key}`,
       });
       return heldLane(session, lane, parts);
@@ -185,15 +185,14 @@ export interface UserKey {
   readonly chainId: number;
   readonly key: string;
   readonly purpose: Purpose;
-  readonly standingBy?: () => void;
 }
 
-export function memoryLaneUser(parts: OutboxParts, { standingBy = () => undefined, ...whose }: UserKey): LaneUser {
+export function memoryLaneUser(parts: OutboxParts, whose: UserKey): LaneUser {
   const { database, carry, standByMs } = parts;
   return {
-    async hold(signal) {
+    async hold(standBy) {
       const session = await database.open({
-        carry, signal, standingBy, locks: [`lane-user:${whose.chainId}:${whose.purpose}`], hears: `told:${whose.chainId}:${whose.purpose}`,
+        ...standBy, carry, locks: [`lane-user:${whose.chainId}:${whose.purpose}`], hears: `told:${whose.chainId}:${whose.purpose}`,
         ...standByMs === undefined ? {} : { standByMs },
       });
       return heldUser(session, whose, parts);

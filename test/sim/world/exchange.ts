@@ -164,7 +164,7 @@ export class Exchange {
     const { tools: { domain, recovery } } = this.parts;
     const { log, clock, replica, writerId, report, fail } = await this.shared(run, { number, alter, records: true });
     const role = await engine.start({
-      log, logger: { warn: (text: string) => { report('warn', text); } }, now: () => clock.now(), conditions: { clock }, machine: { lookEveryMs: LOOK_MS },
+      log, logger: { warn: (text: string) => { report('warn', text); }, info: (text: string) => { report('info', text); } }, now: () => clock.now(), conditions: { clock }, machine: { lookEveryMs: LOOK_MS },
       replica: () => Promise.resolve(replica), replicaHealth: () => ({ reasons: [] }),
     } as unknown as SharedParts);
     role.failed.catch(fail);

@@ -1,7 +1,7 @@
 /** What reports say of errors: the message, and of a fault in the program its class too. */
 import { equal } from 'node:assert/strict';
 import { ChainUnavailable } from '../../command/chain/chain.js';
-import { errorText } from '../../command/chain/report.js';
+import { errorText } from '../../engine/report.js';
 import { OutboxUnavailable } from '../../command/lane/requests.js';
 
 describe('chain: the text of an error in a report', () => {

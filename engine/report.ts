@@ -1,4 +1,4 @@
-/** How a chain's workers report to the operator, and how they speak of errors. */
+/** How workers report to the operator, and how they speak of errors. */
 
 /** `note`: for information. `trouble`: the worker retries or works around it. `alarm`: somebody must look. Texts never contain secrets. */
 export type Report = (level: 'note' | 'trouble' | 'alarm', text: string) => void;
