@@ -44,12 +44,17 @@ export interface Projection {
  */
 export type Fold = (batch: readonly FoldedOutcome[], query: Query) => Promise<void>;
 
-/** A function for each event type that a read model cares about. It adds the event to the batch's changes; rows are written once per batch. */
+/**
+ * A function for each event type that a read model cares about. It adds the event to the batch's changes; rows are written once per
+ * batch. Events without a function are ignored.
+ */
 export type Handlers<Changes> = { readonly [Type in EventType]?: Handler<Changes, EventOf<Type>> };
 type Handler<Changes, E extends Event> = (changes: Changes, event: E, outcome: FoldedOutcome) => void;
 
 /** Adds every event of a batch that has a handler to `changes`, in the order of the log, and returns `changes`. */
-export function foldEvents<Changes>(handlers: Handlers<Changes>, batch: readonly FoldedOutcome[], changes: NoInfer<Changes>): Changes {
+export function foldEvents<Changes>(
+  handlers: Handlers<Changes>, batch: readonly FoldedOutcome[], changes: NoInfer<Changes>,
+): Changes {
   // Each handler takes the events of its own key; the compiler cannot infer that for a computed key.
   const byType = handlers as Readonly<Partial<Record<EventType, Handler<Changes, Event>>>>;
   for (const outcome of batch) {

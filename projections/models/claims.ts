@@ -128,7 +128,9 @@ const EVENTS: Handlers<Step[]> = {
   },
 };
 
-export const claims: Projection = { name: 'claims', version: 1, tables: TABLES, handles: handledBy(EVENTS), start: () => fold };
+export const claims: Projection = {
+  name: 'claims', version: 1, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+};
 
 function take(steps: Step[], event: RelayEvent, { position, at }: FoldedOutcome): void {
   steps.push({ event, position, at });

@@ -89,7 +89,9 @@ const EVENTS: Handlers<Changes> = {
   MarketHalved: (changes, { marketId }) => { laterOf(changes, marketId).resolved = true; },
 };
 
-export const markets: Projection = { name: 'markets', version: 5, tables: TABLES, handles: handledBy(EVENTS), start: () => fold };
+export const markets: Projection = {
+  name: 'markets', version: 5, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+};
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
   const { opened, older } = foldEvents(EVENTS, batch, { opened: new Map(), older: new Map() });

@@ -1,4 +1,7 @@
-/** The levels of the `orders` projection: the size that rests at each price, and has rested there after each outcome, and when a market's book last changed. */
+/**
+ * The levels of the `orders` projection: the size that rests at each price, and has rested there after each outcome, and when a market's
+ * book last changed.
+ */
 import type { FillMatched } from '../../engine/records/events.js';
 import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';

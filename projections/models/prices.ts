@@ -45,7 +45,9 @@ const EVENTS: Handlers<Row[]> = {
   PriceRecorded: (rows, event, { position }) => { rows.push({ event, position }); },
 };
 
-export const prices: Projection = { name: 'prices', version: 1, tables: TABLES, handles: handledBy(EVENTS), start: () => fold };
+export const prices: Projection = {
+  name: 'prices', version: 1, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+};
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
   const rows = foldEvents(EVENTS, batch, []);

@@ -146,7 +146,9 @@ const EVENTS: Handlers<Changes> = {
   },
 };
 
-export const trades: Projection = { name: 'trades', version: 3, tables: TABLES, handles: handledBy(EVENTS), start: () => fold };
+export const trades: Projection = {
+  name: 'trades', version: 3, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+};
 
 const UNSETTLED: Settlement = { settlement: MATCHED, txHash: null, position: null, at: null, reason: null };
 
@@ -240,7 +242,8 @@ function settlementColumns(rows: readonly Settlement[]): unknown[] {
 }
 
 /**
- * Volumes in collateral, all-time and per minute: changes are added to the sums, and a sum that returns to 0 keeps its row. SQL: common table expressions that add six columns to the volumes. The first column is parameter number `first`.
+ * Volumes in collateral, all-time and per minute: changes are added to the sums, and a sum that returns to 0 keeps its row.
+ * SQL: common table expressions that add six columns to the volumes. The first column is parameter number `first`.
  */
 function addVolumes(first: number): string {
   const $ = (n: number) => `$${first + n}`;

@@ -1,4 +1,4 @@
-/** An event that a projection has no handler for changes none of its rows, also when the rows that the event is about are there. */
+/** An event without a handler in a projection changes none of its rows, also when the rows that the event is about are there. */
 import assert from 'node:assert/strict';
 import type { Event } from '../../engine/records/events.js';
 import { projections } from '../../projections/catalogue.js';
