@@ -2,7 +2,7 @@
 import type { CancelOrder, PlaceOrder } from '../../engine/records/commands.js';
 import type { CommandOutcome } from '../../engine/records/codec.js';
 import type { CommandRejected, RejectionCode } from '../../engine/records/events.js';
-import { errors, RequestError, type ErrorCode } from '../../engine/records/errors.js';
+import { ERROR_CODES, RequestError, type ErrorCode } from '../../engine/records/errors.js';
 import type { OrderView } from '../../engine/run/view.js';
 
 /** A complete answer with status 200: JSON text that is sent unchanged, and the log position at which it is true. */
@@ -64,5 +64,5 @@ export function rejectionError({ code, subject }: Pick<CommandRejected, 'code' |
 }
 
 function isErrorCode(code: RejectionCode): code is RejectionCode & ErrorCode {
-  return Object.hasOwn(errors, code);
+  return (ERROR_CODES as readonly string[]).includes(code);
 }

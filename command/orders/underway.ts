@@ -64,7 +64,7 @@ export async function passed({ orderHash, ended, signal }: Ahead, mine: string):
   } catch (error) {
     if (signal?.aborted === true) return;
     if (orderHash === mine) throw error;
-    if (!(error instanceof RequestError) || error.kind.status === 503) {
+    if (!(error instanceof RequestError) || error.isUnavailable) {
       throw new RequestError('unavailable', `order ${orderHash} has the same nonce, and it is not known yet whether it is accepted`);
     }
   }

@@ -1,97 +1,44 @@
-/** Every error that a client can get, in one table: status, text, and whether the same request can succeed later. */
+/** Why a request is refused, by code. What a client is told of each code, and with which HTTP status, is said in service/api/errors.ts. */
 
-export interface ErrorKind {
-  readonly status: number;
-  /** What went wrong and what to do. A detail may follow the text in the answer. */
-  readonly text: string;
-  /** Whether sending the same request again later can help. */
-  readonly retry: boolean;
-}
+/** The request was looked at, and the same request is refused again unless something else changes. */
+const REFUSALS = [
+  'invalid_request', 'invalid_json', 'invalid_address', 'invalid_market_id', 'invalid_order_hash',
+  'invalid_chain_id', 'invalid_price', 'invalid_size', 'size_too_small', 'invalid_expiration', 'invalid_signature',
+  'invalid_permit', 'relay_invalid_body', 'relay_invalid_address', 'relay_invalid_signature',
+  'relay_unknown_chain', 'relay_wrong_signer', 'relay_deadline_too_far', 'relay_bond_permit_required',
+  'cancel_signature_required', 'invalid_cancel_signature', 'not_order_owner', 'trader_suspended',
+  'relay_target_refused', 'not_found', 'unknown_market', 'unknown_order', 'unknown_chain', 'unknown_asset',
+  'not_recorded_yet', 'market_closed', 'duplicate_nonce', 'nonce_cancelled', 'too_many_open_orders',
+  'already_filled', 'relay_in_vain', 'relay_cover_needed', 'relay_already_used', 'body_too_large',
+  'insufficient_balance', 'insufficient_allowance', 'relay_contract_wallet', 'relay_would_revert',
+  'relay_owner_paused', 'relay_quota_used', 'internal',
+] as const;
 
-const kind = (status: number, text: string, retry = false): ErrorKind => ({ status, text, retry });
+/** Says nothing about the request: a part of the exchange cannot take it now, or does not know what became of it. */
+const UNAVAILABLE = [
+  'clock_untrusted', 'disk_full', 'overloaded', 'outcome_unknown', 'not_caught_up', 'chain_unavailable',
+  'relay_unavailable', 'unavailable',
+] as const;
 
-export const errors = {
-  invalid_request: kind(400, 'the request is not as documented; see errors'),
-  invalid_json: kind(400, 'the body is not a JSON object in UTF-8'),
-  invalid_address: kind(400, 'an address is 0x and 40 hex digits'),
-  invalid_market_id: kind(400, 'a market id is 0x and 64 hex digits'),
-  invalid_order_hash: kind(400, 'an order hash is 0x and 64 hex digits'),
-  invalid_chain_id: kind(400, 'chain_id is a positive integer'),
-  invalid_price: kind(400, 'price is an integer of 1 to 999999 (1000000 = 1.00)'),
-  invalid_size: kind(400, 'size is an integer of 1 to 18446744073709551615 (6 decimals)'),
-  size_too_small: kind(400, 'size is below the smallest order size of the market\'s chain; see minOrderSize in /api/v1/config'),
-  invalid_expiration: kind(400, 'expiration is in Unix seconds, at least 60 s ahead; compare your clock with serverTime of /api/v1/config'),
-  invalid_signature: kind(400, 'signature is not the trader\'s EIP-712 signature of this order'),
-  invalid_permit: kind(400, 'permitSignature is not as documented; see errors'),
-  relay_invalid_body: kind(400, 'Invalid request body'),
-  relay_invalid_address: kind(400, 'Invalid address format'),
-  relay_invalid_signature: kind(400, 'Invalid signature format'),
-  relay_unknown_chain: kind(400, 'No relayer configured for chain'),
-  relay_wrong_signer: kind(400, 'the signature is not the owner\'s of this message; /api/v1/config has domain, types and nonce'),
-  relay_deadline_too_far: kind(400, 'the deadline is too far ahead; sign with an earlier one'),
-  relay_bond_permit_required: kind(400, 'a proposal on this chain needs the bond\'s permit: bondPermitDeadline, bondV, bondR and bondS'),
-  cancel_signature_required: kind(401, 'a cancel needs X-Cancel-Signature (EIP-712 CancelOrder) and X-Cancel-Deadline'),
-  missing_token: kind(401, 'this request needs a bearer token: Authorization: Bearer and the token, which the exchange\'s operator issues'),
-  invalid_token: kind(401, 'the bearer token is not valid; ask the exchange\'s operator for another one'),
-  insufficient_scope: kind(403, 'the bearer token lacks the scope that this request needs'),
-  invalid_cancel_signature: kind(403, 'X-Cancel-Signature is not the trader\'s EIP-712 CancelOrder signature, or its deadline has passed'),
-  not_order_owner: kind(403, 'only the order\'s trader can cancel it'),
-  trader_suspended: kind(403, 'fills of the trader failed again because the trader lacked what they needed; send the order again after suspendedUntil', true),
-  other_site: kind(403, 'while CANCEL_AUTH is open, only programs and pages of the machine itself may cancel; with CANCEL_AUTH=required, signatures decide'),
-  relay_target_refused: kind(403, 'the relayer does not send this'),
-  not_found: kind(404, 'there is nothing at this path; see /openapi.json'),
-  unknown_market: kind(404, 'no such market; see /api/v1/markets'),
-  unknown_order: kind(404, 'no such order, or not in this market or on this side'),
-  unknown_chain: kind(404, 'the exchange does not settle on this chain; see chains in /api/v1/config'),
-  unknown_asset: kind(404, 'the exchange has no prices of this asset'),
-  not_recorded_yet: kind(404, 'the history has not come so far yet', true),
-  method_not_allowed: kind(405, 'this path does not take this method; see Allow'),
-  market_closed: kind(409, 'the market takes no more orders'),
-  duplicate_nonce: kind(409, 'another live order of this trader has this nonce; sign the order again with a fresh one'),
-  nonce_cancelled: kind(409, 'the trader has cancelled this nonce and all lower ones on the chain; sign the order again with a higher nonce'),
-  too_many_open_orders: kind(409, 'the trader has as many open orders as one trader may have; cancel some, or wait until some are filled or expire'),
-  already_filled: kind(409, 'the order is filled: nothing is left to cancel'),
-  relay_in_vain: kind(409, 'this request was sent and did not have the effect that was asked for; sign the message again, with another deadline'),
-  relay_cover_needed: kind(409, 'open orders or unsettled fills need what this would take away; cancel the orders, or wait until the fills are settled'),
-  relay_already_used: kind(409, 'the signature\'s nonce is used already; sign again with the present one'),
-  body_too_large: kind(413, 'the body is larger than this endpoint takes'),
-  unsupported_media_type: kind(415, 'send Content-Type: application/json, uncompressed, in UTF-8'),
-  expectation_failed: kind(417, 'the only Expect that is understood is 100-continue; leave the header out'),
-  insufficient_balance: kind(422, 'the trader has less than this order, the other open orders and the unsettled fills need together'),
-  insufficient_allowance: kind(422, 'the settlement contract may not move what the order needs; approve it, or send a permitSignature'),
-  relay_contract_wallet: kind(422, 'contract wallets are not supported: the contracts check signatures of keys only, so send the transaction yourself'),
-  relay_would_revert: kind(422, 'the transaction would fail, so it is not sent'),
-  relay_owner_paused: kind(429, 'a transaction for this owner reverted, whose account has code; wait as Retry-After says', true),
-  relay_quota_used: kind(429, 'the quota of relayed gas is used up; wait as Retry-After says', true),
-  too_many_streams: kind(429, 'this client address has as many streams open as one address may have; close some', true),
-  rate_limited: kind(429, 'too many requests; wait as Retry-After says', true),
-  request_timeout: kind(408, 'the request did not arrive in time', true),
-  internal: kind(500, 'an unexpected error; it has been logged'),
-  clock_untrusted: kind(503, 'the clock of the service may be wrong, so no order is taken until it is right; send it again as Retry-After says', true),
-  disk_full: kind(503, 'the disk of the service is full or nearly full, and the request was not taken; send it again as Retry-After says', true),
-  overloaded: kind(503, 'the exchange is busy and has not taken the request; send it again as Retry-After says', true),
-  outcome_unknown: kind(503, 'the log has not confirmed the request, which may still be carried out; send it again: it is carried out once', true),
-  not_caught_up: kind(503, 'the read model has not reached X-Min-Log-Position yet; ask again', true),
-  chain_unavailable: kind(503, 'the chain is not configured or cannot be reached; ask again', true),
-  relay_unavailable: kind(503, 'the relayer cannot send at the moment; send the same request again: it becomes one transaction', true),
-  unavailable: kind(503, 'a part that this request needs cannot be reached; ask again', true),
-} as const satisfies Record<string, ErrorKind>;
+export const ERROR_CODES = [...REFUSALS, ...UNAVAILABLE];
+export type ErrorCode = typeof ERROR_CODES[number];
 
-export type ErrorCode = keyof typeof errors;
-
-/** What is wrong with one field, for `errors[]` in the answer: a JSON pointer and what was expected. */
+/** What is wrong with one field: a JSON pointer and what was expected. */
 export interface FieldError {
   readonly field: string;
   readonly message: string;
 }
 
-/** A request fails with one of the table's errors. `detail` says what is wrong with this request. */
-export class RequestError extends Error {
-  readonly kind: ErrorKind;
-  constructor(readonly code: ErrorCode, readonly detail = '', readonly fields: readonly FieldError[] = [],
+/** A request is refused. `detail` says what is wrong with this request; `extra` has further fields for the client. */
+export class RequestError<Code extends string = ErrorCode> extends Error {
+  constructor(readonly code: Code, readonly detail = '', readonly fields: readonly FieldError[] = [],
     readonly extra: Readonly<Record<string, unknown>> = {}) {
-    super(detail === '' ? errors[code].text : `${errors[code].text}: ${detail}`);
+    super(detail === '' ? code : `${code}: ${detail}`);
     this.name = 'RequestError';
-    this.kind = errors[code];
+  }
+
+  /** Whether the same request may be accepted later, without anything else having changed: the exchange could not take it now. */
+  get isUnavailable(): boolean {
+    return (UNAVAILABLE as readonly string[]).includes(this.code);
   }
 }

@@ -2,6 +2,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { RequestError } from '../../engine/records/errors.js';
+import type { ClientError } from '../api/errors.js';
 import type { BearerToken } from './scopes.js';
 import { TokensUnavailable, type FoundToken, type Tokens } from './token-store.js';
 import { digestOf } from './token.js';
@@ -93,6 +94,6 @@ function rememberedMs({ state, remainingMs }: FoundToken): number {
   return state === 'live' && remainingMs !== null ? Math.max(1, Math.min(REMEMBERED_MS, Math.floor(remainingMs))) : REMEMBERED_MS;
 }
 
-function invalid(detail: string): RequestError {
+function invalid(detail: string): ClientError {
   return new RequestError('invalid_token', detail);
 }

@@ -1,5 +1,5 @@
 /** Who may call an endpoint: what the request must carry, as the OpenAPI document and a 401 answer state it. */
-import type { RequestError } from '../../engine/records/errors.js';
+import { errors, type ClientError } from './errors.js';
 import type { Scope } from '../access/scopes.js';
 
 /** A security scheme as OpenAPI describes it. */
@@ -13,7 +13,7 @@ export interface Authority {
   /** The scope that the request's bearer token must have; absent: the request needs no bearer token. */
   readonly scope?: Scope;
   /** `WWW-Authenticate` of the answer to an error (RFC 9110): what would be accepted. Undefined for errors that have another cause. */
-  readonly challenge?: (error: RequestError) => string | undefined;
+  readonly challenge?: (error: ClientError) => string | undefined;
 }
 
 /** An authority whose requests carry a bearer token. */
@@ -36,7 +36,7 @@ export const cancelSignature: Authority = {
       type: 'apiKey', in: 'header', name: 'X-Cancel-Deadline', description: 'The deadline in the signed CancelOrder, in Unix seconds.',
     },
   },
-  challenge: ({ kind }) => kind.status === 401 ? 'EIP-712 primaryType="CancelOrder", headers="X-Cancel-Signature X-Cancel-Deadline"' : undefined,
+  challenge: ({ code }) => errors[code].status === 401 ? 'EIP-712 primaryType="CancelOrder", headers="X-Cancel-Signature X-Cancel-Deadline"' : undefined,
 };
 
 const REALM = 'Bearer realm="prediction-exchange"';

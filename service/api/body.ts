@@ -1,7 +1,8 @@
 /** Request bodies: the schema that documents a body, and the parser of its bytes. */
 import { Type, type TSchema } from '../../engine/records/schema-types.js';
 import { parseJsonObject } from '../../command/orders/exact-json.js';
-import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
+import { RequestError } from '../../engine/records/errors.js';
+import type { ClientErrorCode } from './errors.js';
 import { record } from '../../engine/records/fields.js';
 import type { ParameterKind } from '../../query/parameters.js';
 
@@ -13,7 +14,7 @@ export interface Body<T = unknown> {
   /** Whether a request without a body is accepted. */
   readonly optional: boolean;
   /** The errors that `parse` throws. */
-  readonly errors: readonly ErrorCode[];
+  readonly errors: readonly ClientErrorCode[];
   /** Parses the bytes, of which there are none without a body. Throws RequestError. */
   readonly parse: (bytes: Buffer) => T;
 }
@@ -33,7 +34,7 @@ export function objectOf<const K extends Kinds>(kinds: K, { optional, ...told }:
   const entries = Object.entries(kinds);
   const schema = record(Object.fromEntries(entries.map(([name, kind]) => [name, kind.required ? kind.schema : Type.Optional(kind.schema)])));
   return {
-    schema, ...told, optional, errors: [...new Set<ErrorCode>(['invalid_json', 'invalid_request', ...entries.flatMap(([, kind]) => kind.errors)])],
+    schema, ...told, optional, errors: [...new Set<ClientErrorCode>(['invalid_json', 'invalid_request', ...entries.flatMap(([, kind]) => kind.errors)])],
     parse: (bytes) => {
       const object = bytes.length === 0 ? {} : parseJsonObject(bytes);
       const unknown = Object.keys(object).filter((name) => !Object.hasOwn(kinds, name)).map((name) => ({ field: `/${name}`, message: 'no such field' }));

@@ -1,7 +1,7 @@
 /** The definition of an endpoint (its route, parameters, limits and documentation), and how a handler is bound to an endpoint. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from '../../engine/records/schema-types.js';
-import type { ErrorCode } from '../../engine/records/errors.js';
+import type { ClientErrorCode } from './errors.js';
 import type { BearerToken } from '../access/scopes.js';
 import type { Authority, TokenAuthority } from './authority.js';
 import type { Body } from './body.js';
@@ -66,7 +66,7 @@ export interface Endpoint {
   readonly errorShape: ErrorShape;
   readonly answer: AnswerEntry;
   /** The errors that the handler itself can throw. `errorsOf` adds those of the parameters, the body and the shell. */
-  readonly errors: readonly ErrorCode[];
+  readonly errors: readonly ClientErrorCode[];
   /** The rate limit that counts requests to this endpoint. */
   readonly limit: 'orders' | 'reads' | 'none';
   /** Whether the endpoint reads read models: it then waits for `X-Min-Log-Position` and answers with `X-Log-Position`. */
@@ -79,8 +79,8 @@ export function defineEndpoint<const E extends Endpoint>(endpoint: E): E {
 }
 
 /** All errors that an endpoint can answer with, including those of its parameters, its body and the shell. */
-export function errorsOf({ errors, parameters, body, authority, consistent, limit, path }: Endpoint): ErrorCode[] {
-  const codes = new Set<ErrorCode>([...Object.values(parameters).flatMap((each) => each.errors), ...body?.errors ?? [], ...errors]);
+export function errorsOf({ errors, parameters, body, authority, consistent, limit, path }: Endpoint): ClientErrorCode[] {
+  const codes = new Set<ClientErrorCode>([...Object.values(parameters).flatMap((each) => each.errors), ...body?.errors ?? [], ...errors]);
   if (authority.scope !== undefined) codes.add('missing_token').add('invalid_token').add('insufficient_scope').add('overloaded').add('unavailable');
   if (body !== undefined) codes.add('body_too_large').add('unsupported_media_type');
   if (consistent) codes.add('invalid_request').add('not_caught_up');

@@ -1,6 +1,6 @@
 /** How an endpoint answers with errors: the shape and documentation of the body, and the answer. */
 import type { TSchema } from '../../engine/records/schema-types.js';
-import type { ErrorCode, RequestError } from '../../engine/records/errors.js';
+import type { ClientError, ClientErrorCode } from './errors.js';
 
 /** An error as it is sent. */
 export interface ErrorAnswer {
@@ -23,6 +23,6 @@ export interface ErrorShape {
   readonly contentType: string;
   readonly schema: TSchema;
   /** The body of an error without a detail. */
-  readonly example: (code: ErrorCode) => Readonly<Record<string, unknown>>;
-  readonly answer: (error: RequestError, occurrence?: Occurrence) => ErrorAnswer;
+  readonly example: (code: ClientErrorCode) => Readonly<Record<string, unknown>>;
+  readonly answer: (error: ClientError, occurrence?: Occurrence) => ErrorAnswer;
 }

@@ -1,5 +1,5 @@
 /** The OpenAPI 3.1 document of the endpoints. */
-import { errors, type ErrorCode } from '../../engine/records/errors.js';
+import { errors, type ClientErrorCode } from './errors.js';
 import { problems } from '../http/problems.js';
 import type { Authority } from './authority.js';
 import { createComponents, type Components } from './components.js';
@@ -91,7 +91,7 @@ function otherStatuses(endpoint: Endpoint, components: Components): Json {
 /** One response per status. Errors with the same status differ by their code, so their examples are in one response. */
 function errorResponses(endpoint: Endpoint, components: Components): Json {
   const { errorShape } = endpoint;
-  const byStatus = new Map<number, ErrorCode[]>();
+  const byStatus = new Map<number, ClientErrorCode[]>();
   for (const code of errorsOf(endpoint)) byStatus.set(errors[code].status, [...byStatus.get(errors[code].status) ?? [], code]);
   return Object.fromEntries([...byStatus].map(([status, codes]) => [status, {
     description: codes.map((code) => `\`${code}\`: ${textOf(code)}`).join(' '),
@@ -104,17 +104,17 @@ const RETRY_AFTER = { 'Retry-After': { $ref: '#/components/headers/Retry-After' 
 const CHALLENGE = {
   'WWW-Authenticate': { description: 'What authority the request needs, and what is wrong with the one that it has.', schema: { type: 'string' } },
 };
-const lacksAuthority = (code: ErrorCode) => errors[code].status === 401 || code === 'insufficient_scope';
+const lacksAuthority = (code: ClientErrorCode) => errors[code].status === 401 || code === 'insufficient_scope';
 const mayPass = (status: number) => status === 503 || status === 429;
 
-const textOf = (code: ErrorCode) => `${errors[code].text}.${errors[code].retry ? ' The same request can succeed later.' : ''}`;
+const textOf = (code: ClientErrorCode) => `${errors[code].text}.${errors[code].retry ? ' The same request can succeed later.' : ''}`;
 
 function errorContent({ contentType, schema }: ErrorShape, components: Components, examples?: Json): Json {
   return { content: { [contentType]: { schema: components.refer(schema), ...(examples === undefined ? {} : { examples }) } } };
 }
 
 /** The examples of problem documents are components, since many endpoints share them. */
-function exampleOf(code: ErrorCode, { example }: ErrorShape): Json {
+function exampleOf(code: ClientErrorCode, { example }: ErrorShape): Json {
   return example === problems.example ? { $ref: `#/components/examples/${code}` } : { value: example(code) };
 }
 
@@ -123,7 +123,7 @@ function exampleOf(code: ErrorCode, { example }: ErrorShape): Json {
  * operations refer to: of the errors that some endpoint answers as problem documents.
  */
 function problemComponents(endpoints: readonly Endpoint[], components: Components): Json {
-  const codes = Object.keys(errors) as ErrorCode[];
+  const codes = Object.keys(errors) as ClientErrorCode[];
   const answered = new Set(endpoints.filter(({ errorShape }) => errorShape === problems).flatMap(errorsOf));
   const examples = codes.filter((code) => answered.has(code)).map((code) => [code, { summary: errors[code].text, value: problems.example(code) }]);
   const all = errorContent(problems, components);

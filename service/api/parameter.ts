@@ -1,6 +1,6 @@
 /** A parameter of an endpoint: its place in the request, its documentation and its parser. */
 import type { TSchema } from '../../engine/records/schema-types.js';
-import type { ErrorCode } from '../../engine/records/errors.js';
+import type { ClientErrorCode } from './errors.js';
 import type { ParameterKind } from '../../query/parameters.js';
 
 /** `T` is the parsed value that the handler receives. */
@@ -13,7 +13,7 @@ export interface Parameter<T = unknown> {
   readonly schema: TSchema;
   readonly example: string | number;
   /** The errors that `parse` throws. */
-  readonly errors: readonly ErrorCode[];
+  readonly errors: readonly ClientErrorCode[];
   /** Parses the value that was sent; undefined means that the parameter is absent. Throws RequestError. */
   readonly parse: (value: unknown) => T;
 }

@@ -3,6 +3,7 @@ import { type IncomingMessage, type ServerResponse, IncomingMessage as Incoming,
 import type { Socket } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
 import { RequestError } from '../../engine/records/errors.js';
+import type { ClientError } from '../api/errors.js';
 import type { Endpoint, Route } from '../api/endpoint.js';
 import { discardBody } from './body.js';
 import { StreamConnections } from './connections.js';
@@ -35,7 +36,7 @@ export interface App {
   /** Those of them that carry a stream. */
   readonly streams: StreamConnections;
   /** Answers with an error. */
-  refuse(request: IncomingMessage, response: ServerResponse, error: RequestError): void;
+  refuse(request: IncomingMessage, response: ServerResponse, error: ClientError): void;
   /** From now on every answer asks its client to close the connection: the service will stop soon. */
   leave(): void;
   /** The same, and streams end: the service is stopping. */
@@ -104,11 +105,11 @@ const withoutBody: RequestHandler = (request, _response, next) => {
   next();
 };
 
-function servedElsewhere(): RequestError {
+function servedElsewhere(): ClientError {
   return new RequestError('not_found', 'another process of the service serves this endpoint');
 }
 
-function notAllowed(allow: string): RequestError {
+function notAllowed(allow: string): ClientError {
   return new RequestError('method_not_allowed', '', [], { allow });
 }
 

@@ -1,6 +1,7 @@
 /** Reads a request's body from its stream, within a limit. Clients may stop, be slow or send too much. */
 import type { IncomingMessage } from 'node:http';
 import { RequestError } from '../../engine/records/errors.js';
+import type { ClientError } from '../api/errors.js';
 
 /** The largest body of an ordinary endpoint. */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -48,7 +49,7 @@ export function readBody(request: IncomingMessage, limitBytes: number): Promise<
 }
 
 /** Why a body is refused by its headers alone; undefined if they are acceptable. */
-function refuse(request: IncomingMessage, limitBytes: number): RequestError | undefined {
+function refuse(request: IncomingMessage, limitBytes: number): ClientError | undefined {
   const headers = request.headers;
   if (!isJson(headers['content-type'])) return new RequestError('unsupported_media_type');
   const encoding = headers['content-encoding'];
@@ -66,7 +67,7 @@ function isJson(contentType: string | undefined): boolean {
   return contentType !== undefined && (contentType === 'application/json' || JSON_TYPE.test(contentType));
 }
 
-function tooLarge(limitBytes: number): RequestError {
+function tooLarge(limitBytes: number): ClientError {
   return new RequestError('body_too_large', `at most ${limitBytes} bytes`);
 }
 

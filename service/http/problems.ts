@@ -1,10 +1,11 @@
 /** Errors as `application/problem+json` answers (RFC 9457), from the error table. Details of unexpected errors are never sent. */
-import { errors, type ErrorCode, RequestError } from '../../engine/records/errors.js';
+import { RequestError } from '../../engine/records/errors.js';
+import { clientText, errors, type ClientError, type ClientErrorCode } from '../api/errors.js';
 import { Problem } from '../api/answer-fields.js';
 import type { ErrorAnswer, ErrorShape, Occurrence } from '../api/error-shape.js';
 
 /** The `type` of an error's problem document: a reference to its description in the OpenAPI document. */
-export function problemType(code: ErrorCode): string {
+export function problemType(code: ClientErrorCode): string {
   return `/openapi.json#/components/responses/${code}`;
 }
 
@@ -15,16 +16,16 @@ const RETRY_AFTER_S = '1';
  * The answer to a failed request. It has only the text of the error table and the faults of the request. Fields of the error's `extra`
  * are included, but never replace the standard fields.
  */
-export function problemOf(error: RequestError, { instance, status = error.kind.status, challenge }: Occurrence = {}): ErrorAnswer {
-  const { kind, code, detail, fields, extra } = error;
+export function problemOf(error: ClientError, { instance, status = errors[error.code].status, challenge }: Occurrence = {}): ErrorAnswer {
+  const { code, detail, fields, extra } = error;
   const body = jsonOf({
     ...extra,
     type: problemType(code),
-    title: kind.text,
+    title: errors[code].text,
     status,
     ...(detail === '' ? {} : { detail }),
     ...(instance === undefined ? {} : { instance }),
-    error: error.message,
+    error: clientText(error),
     code,
     ...(fields.length === 0 ? {} : { errors: fields }),
   });
@@ -37,11 +38,11 @@ function jsonOf(value: unknown): string {
   return text.replaceAll(/"\\u0000(-?\d+)\\u0000"/g, '$1');
 }
 
-function problemHeaders(error: RequestError, challenge: string | undefined): Record<string, string> {
+function problemHeaders(error: ClientError, challenge: string | undefined): Record<string, string> {
   const headers: Record<string, string> = {};
   const { retryAfterS } = error.extra;
   if (typeof retryAfterS === 'number') headers['Retry-After'] = String(retryAfterS);
-  else if (error.kind.status === 503) headers['Retry-After'] = RETRY_AFTER_S;
+  else if (error.isUnavailable) headers['Retry-After'] = RETRY_AFTER_S;
   if (challenge !== undefined) headers['WWW-Authenticate'] = challenge;
   if (error.code === 'method_not_allowed') headers['Allow'] = String(error.extra['allow']);
   return headers;
@@ -51,14 +52,14 @@ function problemHeaders(error: RequestError, challenge: string | undefined): Rec
  * A thrown value as a RequestError: a RequestError itself, or `invalid_request` for a path that is not valid percent-encoding. Undefined
  * for any other value: the client learns nothing about such errors.
  */
-export function requestErrorOf(error: unknown): RequestError | undefined {
+export function requestErrorOf(error: unknown): ClientError | undefined {
   if (error instanceof RequestError) return error;
   if (error instanceof URIError) return new RequestError('invalid_request', 'the path is not valid percent-encoding');
   return undefined;
 }
 
 /** A problem document without a detail, as an example for the OpenAPI document. */
-export const problemExample = (code: ErrorCode): Record<string, unknown> => ({
+export const problemExample = (code: ClientErrorCode): Record<string, unknown> => ({
   type: problemType(code), title: errors[code].text, status: errors[code].status, error: errors[code].text, code,
 });
 

@@ -1,11 +1,12 @@
 /** Errors as the relayer's endpoints answer them: `{"success":false,"error":"…"}`, with the texts that clients of relayers know. */
-import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
+import { RequestError } from '../../engine/records/errors.js';
+import { clientText, type ClientError, type ClientErrorCode } from '../api/errors.js';
 import { RelayerError } from '../api/answer-fields.js';
 import type { ErrorShape } from '../api/error-shape.js';
 import { problemOf } from './problems.js';
 
 /** The texts that differ from those of the error table, by code and the detail of the error. */
-const TEXTS: Readonly<Partial<Record<ErrorCode, (detail: string) => string>>> = {
+const TEXTS: Readonly<Partial<Record<ClientErrorCode, (detail: string) => string>>> = {
   invalid_json: () => 'Invalid request body',
   invalid_request: () => 'Invalid request body',
   invalid_address: () => 'Invalid address format',
@@ -15,12 +16,12 @@ const TEXTS: Readonly<Partial<Record<ErrorCode, (detail: string) => string>>> = 
 };
 
 /** The text of `error`: the relayer's own, or the error table's with the detail. */
-function textOf({ code, detail, message }: RequestError): string {
-  return TEXTS[code]?.(detail) ?? message;
+function textOf(error: ClientError): string {
+  return TEXTS[error.code]?.(error.detail) ?? clientText(error);
 }
 
 /** Details of the scope in examples. */
-const EXAMPLE_DETAILS: Readonly<Partial<Record<ErrorCode, string>>> = { insufficient_scope: 'relay' };
+const EXAMPLE_DETAILS: Readonly<Partial<Record<ClientErrorCode, string>>> = { insufficient_scope: 'relay' };
 
 /** The error shape of the relayer's endpoints. Status and headers are those of problem documents. */
 export const relayerErrors: ErrorShape = {

@@ -1,7 +1,8 @@
 /** The HTTP server of the application: its limits, the answers that Node would give without a body, and the graceful close. */
 import http, { type IncomingMessage, type Server } from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
-import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
+import { RequestError } from '../../engine/records/errors.js';
+import type { ClientError, ClientErrorCode } from '../api/errors.js';
 import { pause, within } from '../../engine/waiting.js';
 import { CannotStart } from '../cannot-start.js';
 import type { App } from './app.js';
@@ -49,7 +50,7 @@ export function createServer(app: App, limits: ServerLimits, refused: (connectio
 }
 
 /** Why RFC 9112 refuses the request's Host header lines; undefined when it does not. */
-function hostFault({ httpVersionMajor, httpVersionMinor, rawHeaders }: IncomingMessage): RequestError | undefined {
+function hostFault({ httpVersionMajor, httpVersionMinor, rawHeaders }: IncomingMessage): ClientError | undefined {
   let lines = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') lines += 1;
   if (lines === 1 || (lines === 0 && httpVersionMajor === 1 && httpVersionMinor === 0)) return undefined;
@@ -139,7 +140,7 @@ function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
 
 interface Fault {
   readonly status: number;
-  readonly code: ErrorCode;
+  readonly code: ClientErrorCode;
   readonly detail: string;
 }
 

@@ -4,12 +4,16 @@
  */
 import { createConnection } from '../../engine/log/postgres/connection.js';
 import { createStandingConnection } from '../../engine/log/postgres/standing-connection.js';
+import { within } from '../../engine/waiting.js';
 
 export interface Handover {
   /** Tells the other engines that this one writes no more. Never fails. Resolves when the database has the message, or has not taken it. */
   tell(): Promise<void>;
-  /** Calls the listener at each message, until `close`. */
-  listen(left: () => void): void;
+  /**
+   * Calls the listener at each message, until `close`. Resolves when no message is missed any more; also after a time without the database, since
+   * an engine takes over without messages, too.
+   */
+  listen(left: () => void): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -20,10 +24,12 @@ const TIMEOUT_MS = 2_000;
 /** Connects at the first use. `url` is a direct connection to Postgres: LISTEN does not work through a transaction pooler. */
 export function openHandover({ url }: { readonly url: string }): Handover {
   const listeners: (() => void)[] = [];
+  let isConnected: () => void = () => undefined;
+  const connected = new Promise<void>((resolve) => { isConnected = resolve; });
   const options = { url, name: 'engine handover', connectTimeoutMs: TIMEOUT_MS, statementTimeoutMs: TIMEOUT_MS };
   const sending = createConnection(options);
   const hearing = createStandingConnection({
-    ...options, backoff: BACKOFF,
+    ...options, backoff: BACKOFF, connected: isConnected,
     async prepare(client) {
       client.on('notification', () => { for (const left of listeners) left(); });
       await client.query(`listen ${CHANNEL}`);
@@ -37,9 +43,10 @@ export function openHandover({ url }: { readonly url: string }): Handover {
         sending.drop();
       }
     },
-    listen(left) {
+    async listen(left) {
       listeners.push(left);
       hearing.stay();
+      await within(connected, TIMEOUT_MS);
     },
     async close() { await Promise.all([sending.end(), hearing.close()]); },
   };

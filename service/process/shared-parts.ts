@@ -129,7 +129,8 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
     await waits.during(doing, orAborted(started.caughtUp, waits.signal));
     await checkHistory({ view: started.view, log, domains: [...domains.values()], settles: chains.size > 0 });
     metrics.show(replicaFigures(started, length.current));
-    if (roles.has('engine')) handover.listen(() => { started.recording?.takeOver(); });
+    // Before this engine works: the other one may be told to leave from then on.
+    if (roles.has('engine')) await orAborted(handover.listen(() => { started.recording?.takeOver(); }), waits.signal);
     known = started;
     return started;
   });

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { RequestError } from '../../engine/records/errors.js';
+import { clientText, errors, type ClientError } from '../../service/api/errors.js';
 import { ClientGone, discardBody, readBody } from '../../service/http/body.js';
 import type { ChainKeeper } from './chain-keeper.js';
 
@@ -165,6 +166,6 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
 
 function refusalOf(error: unknown): Pick<Refused, 'status' | 'code' | 'message'> {
   if (error instanceof Refused) return error;
-  if (error instanceof RequestError) return { status: error.kind.status, code: INVALID_REQUEST, message: error.message };
+  if (error instanceof RequestError) return { status: errors[(error as ClientError).code].status, code: INVALID_REQUEST, message: clientText(error) };
   return { status: 500, code: INTERNAL_ERROR, message: reasonOf(error) };
 }

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ProxyServer } from 'httpxy';
 import { RequestError } from '../../engine/records/errors.js';
+import type { ClientError } from '../../service/api/errors.js';
 import { bind, bindAll } from '../../service/api/endpoint.js';
 import { getReadiness } from '../../service/api/endpoints/readiness.js';
 import { getLiveness, getMetrics } from '../../service/api/endpoints/service.js';
@@ -143,13 +144,13 @@ function appendAddress({ headers, socket }: IncomingMessage): void {
 const SAFE_METHODS: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /** A request over a refused connection was not sent. Any other order may have been taken: the client learns by sending it again. */
-function failureOf({ method }: IncomingMessage, role: string, error: unknown): RequestError {
+function failureOf({ method }: IncomingMessage, role: string, error: unknown): ClientError {
   const notSent = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
   if (notSent || SAFE_METHODS.includes(method)) return new RequestError('unavailable', `the ${role} process did not answer`);
   return new RequestError('outcome_unknown', `the ${role} process ended before it answered`);
 }
 
-function refuse(request: IncomingMessage, response: ServerResponse, error: RequestError): void {
+function refuse(request: IncomingMessage, response: ServerResponse, error: ClientError): void {
   if (response.headersSent || response.destroyed) return;
   const shape = endpointAt(request.method ?? '', request.url ?? '')?.errorShape ?? problems;
   const { status, body, headers } = shape.answer(error);

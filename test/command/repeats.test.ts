@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Answer } from '../../command/orders/answer.js';
 import { viewOf } from '../../engine/run/view.js';
-import { errors, RequestError } from '../../engine/records/errors.js';
+import { RequestError } from '../../engine/records/errors.js';
 import {
   START_MS, START_S, alice, bob, createCommandStack, domain, marketId, otherMarketId, refused, signOrder, anOrder, bodyOf, signedBody, signedCancel,
   type CommandStack,
@@ -77,7 +77,7 @@ describe('requests that the replica can answer', () => {
       const faults = await many(() => stack.place(other).catch((error: unknown) => error as RequestError));
       for (const fault of faults) {
         assert.ok(fault instanceof RequestError);
-        assert.deepEqual([fault.code, fault.message], ['duplicate_nonce', errors.duplicate_nonce.text]);
+        assert.deepEqual([fault.code, fault.detail], ['duplicate_nonce', '']);
       }
     });
   });
@@ -194,7 +194,7 @@ describe('limits of orders', () => {
     assert.deepEqual(answers.map(({ status }) => status), ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected']);
     assert.equal(stack.commands.length, 5);
     const fault = await refused(stack.place(bodies[4]!), 'too_many_open_orders');
-    assert.deepEqual([fault.kind.status, fault.extra], [409, { openOrders: 3, maxOpenOrders: 3 }]);
+    assert.deepEqual([fault.isUnavailable, fault.extra], [false, { openOrders: 3, maxOpenOrders: 3 }]);
     assert.equal(statusIn(await stack.place(bodies[0]!)), 'open', 'a repeat adds no order');
     await stack.place(await signedBody({ side: 1, size: 10, price: 3 }, bob));
     assert.equal((await stack.place(bodies[4]!)).headers, undefined, 'a filled order makes room');
@@ -206,8 +206,8 @@ describe('limits of orders', () => {
   it('an order has at least the chain\'s smallest size; a repeat of one that was taken before is not asked again', async () => {
     const stack = await createCommandStack({ minSize: 1_000_000 });
     const fault = await refused(stack.place(await signedBody({ size: 999_999 })), 'size_too_small', ['/order/size']);
-    assert.deepEqual([fault.kind.status, fault.extra, fault.detail], [
-      400, { minOrderSize: 1_000_000 }, `/order/size must be 1000000 or more on chain ${domain.chainId}, but is 999999`,
+    assert.deepEqual([fault.isUnavailable, fault.extra, fault.detail], [
+      false, { minOrderSize: 1_000_000 }, `/order/size must be 1000000 or more on chain ${domain.chainId}, but is 999999`,
     ]);
     assert.equal(stack.commands.length, 2);
     await stack.place(await signedBody({ size: 1_000_000 }));

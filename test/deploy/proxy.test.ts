@@ -1,6 +1,7 @@
 /** The proxy's configuration sends each request to the role that serves it, refuses as the exchange does, limits its clients, and compresses. */
 import assert from 'node:assert/strict';
-import { errors, RequestError, type ErrorCode } from '../../engine/records/errors.js';
+import { RequestError } from '../../engine/records/errors.js';
+import { errors, type ClientErrorCode } from '../../service/api/errors.js';
 import { parseConfig } from '../../service/config.js';
 import { commonHeaders } from '../../service/http/shell.js';
 import type { ErrorShape } from '../../service/api/error-shape.js';
@@ -41,7 +42,7 @@ describe('deploy: the proxy', () => {
     for (const endpoint of allEndpoints) {
       const { method, path } = endpoint;
       const target = path.replaceAll(/\{\w+\}/g, 'BTC');
-      const refused: Record<string, ErrorCode> = {
+      const refused: Record<string, ClientErrorCode> = {
         away: method === 'GET' ? 'unavailable' : 'outcome_unknown', busy: endpoint === streamPrices ? 'too_many_streams' : 'rate_limited', too_large: 'body_too_large',
       };
       for (const [location, code] of Object.entries(refused)) checkRefusal(location, { method, target, code, shape: endpoint.errorShape });
@@ -101,7 +102,7 @@ function mapped(variable: string, value: string): string {
 interface Refused {
   readonly method: string;
   readonly target: string;
-  readonly code: ErrorCode;
+  readonly code: ClientErrorCode;
   readonly shape: ErrorShape;
 }
 

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once as event } from 'node:events';
 import { Type } from '../../engine/records/schema-types.js';
-import { errors, RequestError } from '../../engine/records/errors.js';
+import { RequestError } from '../../engine/records/errors.js';
+import { errors } from '../../service/api/errors.js';
 import * as kind from '../../query/parameters.js';
 import { anybody } from '../../service/api/authority.js';
 import { objectOf } from '../../service/api/body.js';
@@ -22,8 +23,8 @@ const USER = `0x${'ab'.repeat(20)}`;
 const success: ErrorShape = {
   contentType: 'application/json', schema: Type.Object({ success: Type.Literal(false), error: Type.String() }),
   example: (code) => ({ success: false, error: errors[code].text }),
-  answer: ({ kind: { status, text }, code }, { challenge } = {}) => ({
-    status, body: JSON.stringify({ success: false, error: text }),
+  answer: ({ code }, { challenge } = {}) => ({
+    status: errors[code].status, body: JSON.stringify({ success: false, error: errors[code].text }),
     headers: code === 'cancel_signature_required' && challenge !== undefined ? { 'WWW-Authenticate': challenge } : {},
   }),
 };

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { asyncapiDocument } from '../../command/feed/documents/asyncapi.js';
-import { errors, RequestError, type ErrorCode } from '../../engine/records/errors.js';
+import { RequestError } from '../../engine/records/errors.js';
+import { errors, type ClientErrorCode } from '../../service/api/errors.js';
 import { Problem } from '../../service/api/answer-fields.js';
 import { errorsOf } from '../../service/api/endpoint.js';
 import { allEndpoints } from '../../service/api/endpoints.js';
@@ -110,7 +111,7 @@ describe('service: OpenAPI document', () => {
   });
 
   it('describes each error where its type points, as a problem of that shape', () => {
-    for (const code of Object.keys(errors) as ErrorCode[]) {
+    for (const code of Object.keys(errors) as ClientErrorCode[]) {
       assert.equal(problemType(code), `/openapi.json#/components/responses/${code}`);
       assert.ok(code in document.components.responses, code);
       assertMatches(Problem, problemExample(code), code);

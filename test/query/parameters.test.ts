@@ -73,7 +73,7 @@ describe('query: parameters', () => {
     for (const value of values) {
       it(`${kind} refuses ${JSON.stringify(value)} with ${code}`, () => {
         const error = errorOf(() => kinds[kind].parse({ name: 'parameter', value }));
-        assert.deepEqual([error.code, error.kind.status, error.fields.map(({ field }) => field)], [code, 400, ['/parameter']]);
+        assert.deepEqual([error.code, error.isUnavailable, error.fields.map(({ field }) => field)], [code, false, ['/parameter']]);
         assert.ok(code === 'invalid_request' || kinds[kind].errors.includes(code as never), `${kind} does not name ${code} among its errors`);
       });
     }

@@ -1,6 +1,7 @@
 /** `POST /positions/{marketId}/sync` at the shell: every way to name market and user, and every one that is refused. */
 import assert from 'node:assert/strict';
-import { RequestError, type ErrorCode } from '../../engine/records/errors.js';
+import { RequestError } from '../../engine/records/errors.js';
+import type { ClientErrorCode } from '../../service/api/errors.js';
 import type { SyncPosition } from '../../service/api/endpoints/sync-position.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once } from '../support/wire.js';
@@ -40,7 +41,7 @@ describe('service: a position\'s sync', () => {
     });
   }
 
-  const refused: [what: string, status: number, code: ErrorCode, path: string, options: { body?: string; headers?: Record<string, string> }][] = [
+  const refused: [what: string, status: number, code: ClientErrorCode, path: string, asked: { body?: string; headers?: Record<string, string> }][] = [
     ['no user', 400, 'invalid_request', PATH, {}],
     ['no user in an object', 400, 'invalid_request', PATH, { body: '{}' }],
     ['a user that is no address', 400, 'invalid_address', PATH, { body: '{"userAddress":"bob"}' }],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parseJsonObject } from '../../command/orders/exact-json.js';
-import type { ErrorCode } from '../../engine/records/errors.js';
+import type { ClientErrorCode } from '../../service/api/errors.js';
 import { errorsOf, type Endpoint } from '../../service/api/endpoint.js';
 import { allEndpoints } from '../../service/api/endpoints.js';
 import { patternOf } from '../../service/api/role-of.js';
@@ -28,7 +28,7 @@ export interface DocumentedClient {
   /** A read that is answered with 200 and includes `position`. */
   get(path: string, position?: number): Promise<Record<string, unknown>>;
   /** A request that is answered with this error. Returns the problem document. */
-  refused(code: ErrorCode, method: string, path: string, request?: Request): Promise<Record<string, unknown>>;
+  refused(code: ClientErrorCode, method: string, path: string, request?: Request): Promise<Record<string, unknown>>;
   /** The operation ids that have answered with success so far. */
   readonly succeeded: ReadonlySet<string>;
 }
@@ -51,7 +51,7 @@ export function documentedClient(url: string): DocumentedClient {
       if (response.ok) succeeded.add(endpoint.id);
     } else {
       assert.equal(type, `${endpoint.errorShape.contentType}; charset=utf-8`, what);
-      const problem = JSON.parse(text) as { status: number; code: ErrorCode };
+      const problem = JSON.parse(text) as { status: number; code: ClientErrorCode };
       assertValid(errorValidator(endpoint), problem, what);
       assert.equal(problem.status, response.status, what);
       assert.ok(errorsOf(endpoint).includes(problem.code), `${endpoint.id} does not document ${what}`);

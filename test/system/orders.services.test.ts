@@ -1,7 +1,7 @@
 /** Orders and cancels at the whole exchange: awkward and hostile requests, repeats, exact integers; what each leaves behind. */
 import assert from 'node:assert/strict';
 import { id } from 'ethers';
-import type { ErrorCode } from '../../engine/records/errors.js';
+import type { ClientErrorCode } from '../../service/api/errors.js';
 import {
   EXPIRATION, ZERO_ADDRESS, alice, bob, cancelHeaders, carol, exchangeStack, json, lower, signedBody, type ExchangeStack, type Fields, type Placed,
 } from '../support/exchange-stack.js';
@@ -30,7 +30,7 @@ describe('the exchange: orders', () => {
     before(async () => { first = await exchange.place(bob, { nonce: 0 }); });
 
     const soon = () => Math.floor(Date.now() / 1_000) + 59;
-    const malformed: [string, ErrorCode, string | undefined, () => string | Promise<string>][] = [
+    const malformed: [string, ClientErrorCode, string | undefined, () => string | Promise<string>][] = [
       ['no JSON', 'invalid_json', undefined, () => '{'],
       ['an array', 'invalid_json', undefined, () => '[]'],
       ['an empty object', 'invalid_request', '/order', () => '{}'],
@@ -150,7 +150,7 @@ describe('the exchange: orders', () => {
     });
 
     it('not with a malformed, foreign or late signature, nor under another hash, market or side', async () => {
-      const refused = (code: ErrorCode, path: string, headers: Record<string, string> = mine) => exchange.refused(code, 'DELETE', path, { headers });
+      const refused = (code: ClientErrorCode, path: string, headers: Record<string, string> = mine) => exchange.refused(code, 'DELETE', path, { headers });
       const signed = (wallet: typeof alice, changes = {}) => cancelHeaders(exchange.signing, wallet, { orderHash, ...changes });
       await refused('invalid_order_hash', cancelPath('0x12'));
       await refused('invalid_market_id', `/api/v1/orders/${orderHash}`);
@@ -193,7 +193,7 @@ describe('the exchange: orders', () => {
     await exchange.refused('invalid_request', 'GET', '/api/v1/markets', { headers: { 'X-Min-Log-Position': 'latest' } });
   });
 
-  const badReads: [ErrorCode, string][] = [
+  const badReads: [ClientErrorCode, string][] = [
     ['invalid_request', '/api/v1/orders'], ['invalid_address', '/api/v1/orders?trader='], ['invalid_request', `/api/v1/orders?trader=${ZERO_ADDRESS}&limit=1001`],
     ['invalid_market_id', `/api/v1/orders?trader=${ZERO_ADDRESS}&market=1`], ['invalid_order_hash', '/api/v1/orders/%00'], ['unknown_order', `/api/v1/orders/${id('x')}`],
     ['invalid_request', `/api/v1/users/${ZERO_ADDRESS}/orders`], ['invalid_chain_id', `/api/v1/users/${ZERO_ADDRESS}/positions?chain_id=0`],

@@ -1,4 +1,4 @@
-/** The quick start of the documentation page, run as it is served, and the README's commands, against the whole exchange. */
+/** The quick start of the documentation page, run as it is served, and the commands of docs/laptop.md, against the whole exchange. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -104,10 +104,10 @@ describe('exchange: the quick start', function () {
     assert.deepEqual([status, cancelReason], ['cancelled', 'user']);
   });
 
-  describe('the README\'s commands about prices and quick markets', () => {
+  describe('the commands of docs/laptop.md about prices and quick markets', () => {
     const marketId = id('quick start: higher');
     const commandFor = async (path: string): Promise<string> => {
-      const [, block] = /^## Prices and quick markets$[^]*?```sh\n([^]*?)```/m.exec(await readFile('README.md', 'utf8'))!;
+      const [, block] = /^## Prices and quick markets$[^]*?```sh\n([^]*?)```/m.exec(await readFile('docs/laptop.md', 'utf8'))!;
       const commands = block!.split('\n').map((line) => line.split('#')[0]!.trim()).filter((line) => line.endsWith(`8080${path}`));
       assert.equal(commands.length, 1, path);
       return commands[0]!.replace('http://127.0.0.1:8080', exchange.url);

@@ -199,7 +199,8 @@ export function testKillsOfRoles(log: keyof typeof LOGS): void {
     }
 
     async function whole(known?: History): Promise<History> {
-      return until('the history can be read', () => readHistory(stack.url, known).catch(() => undefined));
+      let why: unknown = 'no answer';
+      return until(() => `the history can be read: ${String(why)}`, () => readHistory(stack.url, known).catch((error: unknown) => void (why = error)));
     }
 
     async function withLog<T>(use: (log: Log) => Promise<T>): Promise<T> {

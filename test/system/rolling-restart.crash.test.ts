@@ -28,7 +28,7 @@ const PROCESSES = extent({
   long: ['api', 'api', 'query', 'query', 'engine', 'engine', 'lane+settlement', 'lane+settlement', 'relayer', 'relayer', 'indexer+projections', 'prices'],
 });
 
-interface Told { readonly path: string; readonly status: number; readonly code: unknown }
+interface Told { readonly path: string; readonly status: number; readonly code: unknown; readonly detail: unknown }
 
 describe('a rolling restart under load', function () {
   this.timeout(300_000);
@@ -52,7 +52,8 @@ describe('a rolling restart under load', function () {
   const processes = async () => JSON.parse(await readFile(join(directory, 'roles.json'), 'utf8')) as readonly StackProcess[];
 
   function note(path: string, status: number, body: unknown): void {
-    if (status >= 500) failures.push({ path, status, code: (body as Partial<Record<'code' | 'error', unknown>>).code ?? (body as { error?: unknown }).error });
+    const { code, error, detail } = body as Partial<Record<'code' | 'error' | 'detail', unknown>>;
+    if (status >= 500) failures.push({ path, status, code: code ?? error, detail });
   }
 
   before(async () => {

@@ -3,7 +3,7 @@ import { Type, type TSchema } from '../../../engine/records/schema-types.js';
 import { bodies, type RelayAction } from '../../../command/relayer/bodies.js';
 import { schemaOf } from '../../../command/relayer/body-fields.js';
 import type { Relay } from '../../../command/relayer/relayer.js';
-import type { ErrorCode } from '../../../engine/records/errors.js';
+import type { ClientErrorCode } from '../errors.js';
 import * as kind from '../../../query/parameters.js';
 import { requireScope } from '../../access/scopes.js';
 import { MAX_BODY_BYTES } from '../../http/body.js';
@@ -20,7 +20,7 @@ import * as parameter from '../parameters.js';
 /** A batch of redemptions is larger than other bodies. */
 const MAX_BATCH_BYTES = 256 * 1024;
 
-const ERRORS: readonly ErrorCode[] = [
+const ERRORS: readonly ClientErrorCode[] = [
   'relay_invalid_body', 'relay_invalid_address', 'relay_invalid_signature', 'relay_unknown_chain', 'relay_wrong_signer', 'relay_deadline_too_far',
   'relay_bond_permit_required', 'relay_target_refused', 'relay_already_used', 'relay_contract_wallet', 'relay_would_revert', 'relay_quota_used',
   'relay_unavailable', 'clock_untrusted', 'disk_full',

@@ -45,7 +45,7 @@ export function createRelayClients({ time, trace, strikes }: WorldParts, exchang
       const heard = await heardOf(request, BACKS[random() % 2] ?? 'back-0');
       trace.note(`${request.action} ${short}: ${textOf(heard)}`);
       if (typeof heard === 'object' && !(heard instanceof RequestError)) return watch.answered(request, heard);
-      const isRefused = heard instanceof RequestError && heard.kind.status !== 503;
+      const isRefused = heard instanceof RequestError && !heard.isUnavailable;
       watch.unanswered(request, isRefused || heard === 'not reached' ? 'no' : 'perhaps');
       if (isRefused) {
         strikes.struck('relay request refused', heard.code);

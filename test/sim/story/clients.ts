@@ -36,7 +36,7 @@ export function createClients({ time, trace, strikes }: WorldParts, exchange: Ex
       trace.note(`order ${order.hash.slice(0, 10)}: ${textOf(heard)}`);
       if (typeof heard === 'object' && !(heard instanceof RequestError)) return watch.accepted(order, heard.position ?? -1);
       const code = heard instanceof RequestError ? heard.code : heard;
-      const again = code === 'no answer' || code === 'not reached' || (heard instanceof RequestError && heard.kind.status === 503);
+      const again = code === 'no answer' || code === 'not reached' || (heard instanceof RequestError && heard.isUnavailable);
       watch.refused(order, code === 'no answer' || code === 'outcome_unknown' ? 'perhaps' : 'no', code);
       if (!again) return;
       await time.sleep(300 + 2_000 * time.random());
