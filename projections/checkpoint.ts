@@ -10,6 +10,14 @@ export interface Checkpoint {
   readonly writer: string;
 }
 
+/** One row per projection: `position` is the number of folded outcomes, which is the position of the next one to fold. */
+export const checkpointTable = `
+create table if not exists projection (
+  name text primary key,
+  version integer not null,
+  position bigint not null
+)`;
+
 /** The checkpoints by projection name. */
 export type Checkpoints = ReadonlyMap<string, Checkpoint>;
 

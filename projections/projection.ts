@@ -1,5 +1,6 @@
 /** The interface of a projection: a name, a version, its tables, and how a batch of outcomes changes their rows. */
-import type { Event } from '../engine/records/events.js';
+import { LRUCache } from 'lru-cache';
+import type { Event, EventOf, EventType } from '../engine/records/events.js';
 
 /** One decoded outcome of the log. */
 export interface FoldedOutcome {
@@ -23,10 +24,14 @@ export interface Projection {
   readonly name: string;
   /** Increases whenever the tables or the meaning of their rows change. Tables of an older version are rebuilt from position 0. */
   readonly version: number;
-  /** Statements that create the tables and indexes. Names are unqualified: the search path decides the schema. */
+  /**
+   * Statements that create the tables and indexes. Names are unqualified: the tables are created in the first schema of the search path,
+   * `read_models` for the live tables, a shadow schema during a rebuild. The query API reads them. Hex values are `bytea`. Amounts that may
+   * exceed 2^63 are `numeric`, in units of 1e-6. `*_ms` are milliseconds since the Unix epoch, and `expiration` is in seconds.
+   */
   readonly tables: readonly string[];
-  /** The event types that change none of the projection's rows. */
-  readonly ignored: ReadonlySet<Event['type']>;
+  /** The event types that change the projection's rows. */
+  readonly handles: ReadonlySet<EventType>;
   /** A new fold, for one session: a fold remembers rows, and the memory is correct only while no other session writes them. */
   start(): Fold;
 }
@@ -38,6 +43,41 @@ export interface Projection {
  * batches of any size. Throws InconsistentHistory.
  */
 export type Fold = (batch: readonly FoldedOutcome[], query: Query) => Promise<void>;
+
+/**
+ * A function for each event type that a read model cares about. It adds the event to the batch's changes; rows are written once per
+ * batch. Events without a function are ignored.
+ */
+export type Handlers<Changes> = { readonly [Type in EventType]?: Handler<Changes, EventOf<Type>> };
+type Handler<Changes, E extends Event> = (changes: Changes, event: E, outcome: FoldedOutcome) => void;
+
+/** Adds every event of a batch that has a handler to `changes`, in the order of the log, and returns `changes`. */
+export function foldEvents<Changes>(
+  handlers: Handlers<Changes>, batch: readonly FoldedOutcome[], changes: NoInfer<Changes>,
+): Changes {
+  // Each handler takes the events of its own key; the compiler cannot infer that for a computed key.
+  const byType = handlers as Readonly<Partial<Record<EventType, Handler<Changes, Event>>>>;
+  for (const outcome of batch) {
+    for (const event of outcome.events) byType[event.type]?.(changes, event, outcome);
+  }
+  return changes;
+}
+
+/** The event types that these tables have a handler for. */
+export function handledBy(...tables: readonly Handlers<never>[]): ReadonlySet<EventType> {
+  return new Set(tables.flatMap((handlers) => Object.keys(handlers) as EventType[]));
+}
+
+/** What a projection remembers between batches, so that it need not ask Postgres for it. */
+export type Remembered<K extends string | number, V extends object | bigint> = LRUCache<K, V>;
+
+/**
+ * At most so many entries; those that were not used for longest go first. Its room grows with them: with `max`, the cache would allocate all
+ * of it at the start, which takes 12 ms for 100,000 entries, in every process.
+ */
+export function remember<K extends string | number, V extends object | bigint>(most: number): Remembered<K, V> {
+  return new LRUCache<K, V>({ maxSize: most, sizeCalculation: () => 1 });
+}
 
 /** An event contradicts the outcomes before it. The log or the engine is broken, so the worker stops. */
 export class InconsistentHistory extends Error {

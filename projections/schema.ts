@@ -1,8 +1,7 @@
 /** The schema of the read models: created at start, also when several processes start at once, and readable by one role. */
 import { sqlState, type Session } from './database.js';
 import type { Projection } from './projection.js';
-import { readCheckpoints } from './checkpoint.js';
-import { checkpointTable } from './models/tables.js';
+import { checkpointTable, readCheckpoints } from './checkpoint.js';
 
 /** The schema of the live tables. */
 export const READ_MODELS = 'read_models';

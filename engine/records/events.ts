@@ -238,17 +238,14 @@ export type OrderRepeated = Static<typeof OrderRepeated>;
 export type CancelRepeated = Static<typeof CancelRepeated>;
 export type CommandRejected = Static<typeof CommandRejected>;
 
-export type Event
-  = | MarketOpened | MarketTokenized | MarketClosed | MarketResolved | OrderAccepted | OrderRested | FillMatched | OrderCancelled
-    | NonceFloorRaised | SettlementSubmitted | FillSettled | FillFailed | TraderDefaulted | OrderReinstated | SharesTransferred | PositionRedeemed
-    | PositionSynced | ResolutionProposed | ResolutionDisputed | ResolutionRejected | ChainAdvanced | OrderRepeated | CancelRepeated
-    | AnchorPassedOver | RelayRequested | RelaySubmitted | RelayEnded | CommandRejected | MarketHalved | PriceRecorded | StrikePriceSet
-    | EndPriceSet | QuickMarketDecided | PriceMissed;
-
-/** Every event type's current schema. */
+/** The table of events: every type's current schema. The types below, the codec, the text and the documents come from it. */
 export const eventSchemas = {
   MarketOpened, MarketTokenized, MarketClosed, MarketResolved, OrderAccepted, OrderRested, FillMatched, OrderCancelled, NonceFloorRaised,
   SettlementSubmitted, FillSettled, FillFailed, TraderDefaulted, OrderReinstated, SharesTransferred, PositionRedeemed, PositionSynced,
   ResolutionProposed, ResolutionDisputed, ResolutionRejected, ChainAdvanced, AnchorPassedOver, RelayRequested, RelaySubmitted, RelayEnded,
   OrderRepeated, CancelRepeated, CommandRejected, MarketHalved, PriceRecorded, StrikePriceSet, EndPriceSet, QuickMarketDecided, PriceMissed,
 } as const;
+
+export type EventType = keyof typeof eventSchemas;
+export type EventOf<T extends EventType> = Static<(typeof eventSchemas)[T]>;
+export type Event = { readonly [T in EventType]: EventOf<T> }[EventType];

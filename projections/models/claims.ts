@@ -2,9 +2,50 @@
 import type { RelayEnded, RelayRequested, RelaySubmitted } from '../../engine/records/events.js';
 import type { Claim } from '../../engine/records/fields.js';
 import { byteaArray, int2Array, int8Array, numericArray, textArray } from '../columns.js';
-import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
-import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from '../projection.js';
-import { claimTables } from './tables.js';
+import {
+  foldEvents, handledBy, InconsistentHistory, type FoldedOutcome, type Handlers, type Projection, type Query,
+} from '../projection.js';
+
+/**
+ * Requests to the relayer: the latest one per id. `status`: 0 requested, 1 submitted, 2 succeeded, 3 failed. `position` is the log position of
+ * the RequestRelay. `tx_hash` is the transaction that was submitted last; once the request has ended, it is the one that ended it. `results`
+ * is RelayEnded's, as JSON text: text, because jsonb refuses U+0000.
+ *
+ * Claims: the redemptions that a request is to make, by their place in the request. A claim succeeds when its request has, or when the chain
+ * has paid its user in its market, whichever comes first. `at_ms` is when it was requested.
+ */
+const TABLES = [`
+create table relays (
+  request_id bytea primary key,
+  position bigint not null unique,
+  chain_id bigint not null,
+  action text not null,
+  owner bytea not null,
+  status smallint not null,
+  tx_hash bytea,
+  requested_at_ms bigint not null,
+  ended_at_ms bigint,
+  results text
+)`, `
+create table claims (
+  position bigint not null,
+  index smallint not null,
+  request_id bytea not null,
+  market_id bytea not null,
+  user_address bytea not null,
+  payout numeric not null,
+  winning_outcome smallint not null,
+  status smallint not null,
+  tx_hash bytea,
+  at_ms bigint not null,
+  ended_at_ms bigint,
+  ended_position bigint,
+  reason text,
+  primary key (position, index)
+)`, `
+create index claims_pending on claims (position, index) where status < 2`, `
+create index claims_pending_by_user on claims (user_address, market_id) where status < 2`, `
+create index claims_failed on claims (ended_at_ms, ended_position, index) where status = 3`];
 
 /** The values of the columns `status`. */
 const REQUESTED = 0;
@@ -80,22 +121,16 @@ type Step = ({ readonly event: RelayEvent } | { readonly redeemed: { readonly us
 };
 
 /** A redemption of nothing pays no claim: somebody redeemed shares of the outcome that lost. */
-const EVENTS: EventTable<Step[]> = {
+const EVENTS: Handlers<Step[]> = {
   RelayRequested: take, RelaySubmitted: take, RelayEnded: take,
   PositionRedeemed: (steps, { user, marketId, payout }, { position, at }) => {
     if (payout !== '0') steps.push({ redeemed: { user, marketId }, position, at });
   },
-  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
-  OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
-  CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
-  FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored', TraderDefaulted: 'ignored',
-  SharesTransferred: 'ignored', PositionSynced: 'ignored',
-  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
-  ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
-  MarketHalved: 'ignored', PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
-export const claims: Projection = { name: 'claims', version: 1, tables: claimTables, ignored: ignoredBy(EVENTS), start: () => fold };
+export const claims: Projection = {
+  name: 'claims', version: 1, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+};
 
 function take(steps: Step[], event: RelayEvent, { position, at }: FoldedOutcome): void {
   steps.push({ event, position, at });

@@ -2,9 +2,36 @@
 import type { MarketOpened, MarketTokenized } from '../../engine/records/events.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { booleanArray, byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
-import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
-import type { FoldedOutcome, Projection, Query } from '../projection.js';
-import { marketTables } from './tables.js';
+import {
+  foldEvents, handledBy, type FoldedOutcome, type Handlers, type Projection, type Query,
+} from '../projection.js';
+
+/**
+ * `opened_position` is the log position of the market's MarketOpened.
+ * `yes_token`, `no_token`: the ERC-1155 ids of the shares; null for a market without a chain. A resolved market without a `winning_outcome` is paid
+ * half to half.
+ */
+const TABLES = [`
+create table markets (
+  number integer primary key,
+  market_id bytea not null unique,
+  question text not null,
+  description text not null,
+  category text not null,
+  contract_address bytea not null,
+  maker bytea not null,
+  expiration bigint not null,
+  chain_id bigint not null,
+  kind text not null,
+  closed boolean not null default false,
+  resolved boolean not null default false,
+  winning_outcome smallint,
+  yes_token numeric(78),
+  no_token numeric(78),
+  created_at_ms bigint not null,
+  opened_position bigint not null
+)`, `
+create index markets_by_contract on markets (contract_address)`];
 
 const INSERT_MARKETS = {
   name: 'insert_markets',
@@ -54,22 +81,17 @@ interface Changes {
 
 const UNCHANGED: Later = { closed: false, resolved: false, winner: -1 };
 
-const EVENTS: EventTable<Changes> = {
+const EVENTS: Handlers<Changes> = {
   MarketOpened: ({ opened }, event, { position, at }) => { opened.set(event.marketId, { event, position, at, ...UNCHANGED }); },
   MarketTokenized: (changes, event) => { laterOf(changes, event.marketId).tokens = event; },
   MarketClosed: (changes, { marketId }) => { laterOf(changes, marketId).closed = true; },
   MarketResolved: (changes, { marketId, winningOutcome: winner }) => { Object.assign(laterOf(changes, marketId), { resolved: true, winner }); },
   MarketHalved: (changes, { marketId }) => { laterOf(changes, marketId).resolved = true; },
-  OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
-  CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
-  FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored', TraderDefaulted: 'ignored',
-  SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
-  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
-  RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
-  PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
-export const markets: Projection = { name: 'markets', version: 5, tables: marketTables, ignored: ignoredBy(EVENTS), start: () => fold };
+export const markets: Projection = {
+  name: 'markets', version: 5, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+};
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
   const { opened, older } = foldEvents(EVENTS, batch, { opened: new Map(), older: new Map() });

@@ -1,11 +1,32 @@
 /** The `orders` projection: every order with its remaining size, and the book levels of the resting orders, now and in the past. */
 import type { FillFailed, FillMatched, OrderAccepted, OrderCancelled, OrderReinstated } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
-import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
-import { LEVEL_EVENTS, startLevels } from './levels.js';
-import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from '../projection.js';
-import { remember, type Remembered } from '../remembered.js';
-import { orderTables } from './tables.js';
+import { LEVEL_EVENTS, LEVEL_TABLES, startLevels } from './order-levels.js';
+import {
+  foldEvents, handledBy, InconsistentHistory, remember, type FoldedOutcome, type Handlers, type Projection, type Query, type Remembered,
+} from '../projection.js';
+
+/** `status`: 0 open, 1 filled, 2 cancelled. `number` is the log position of the order's PlaceOrder. */
+const TABLES = [`
+create table orders (
+  number bigint primary key,
+  order_hash bytea not null unique,
+  market_id bytea not null,
+  trader bytea not null,
+  side smallint not null,
+  outcome smallint not null,
+  price integer not null,
+  size numeric(20) not null,
+  remaining numeric(20) not null,
+  nonce numeric(20) not null,
+  expiration numeric(20) not null,
+  status smallint not null,
+  placed_at_ms bigint not null,
+  closed_at_ms bigint,
+  closed_position bigint,
+  close_reason text
+)`, `
+create index orders_open_by_trader on orders (trader, number) where status = 0`, ...LEVEL_TABLES];
 
 const LOAD_ORDERS = {
   name: 'load_orders',
@@ -63,21 +84,14 @@ interface Changes {
   readonly steps: { readonly event: Step; readonly outcome: FoldedOutcome }[];
 }
 
-const ORDER_EVENTS: EventTable<Changes> = {
+const ORDER_EVENTS: Handlers<Changes> = {
   OrderAccepted: ({ accepted }, event, { at }) => { accepted.set(event.orderNumber, { event, at }); },
   FillMatched: changeBoth, FillFailed: changeBoth,
   OrderCancelled: changeOne, OrderReinstated: changeOne,
-  OrderRested: 'ignored', OrderRepeated: 'ignored', CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
-  SettlementSubmitted: 'ignored', FillSettled: 'ignored', TraderDefaulted: 'ignored',
-  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
-  SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
-  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
-  RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
-  MarketHalved: 'ignored', PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
 export const orders: Projection = {
-  name: 'orders', version: 3, tables: orderTables, ignored: ignoredBy(ORDER_EVENTS, LEVEL_EVENTS),
+  name: 'orders', version: 3, tables: TABLES, handles: handledBy(ORDER_EVENTS, LEVEL_EVENTS),
   start: () => {
     const open = remember<number, OrderState>(REMEMBERED);
     const foldLevels = startLevels();

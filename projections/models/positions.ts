@@ -1,12 +1,23 @@
 /** The `positions` projection: every user's holdings in every market, with their average cost, as settled on the chain. */
 import type { FillSettled, PositionSynced, SharesTransferred } from '../../engine/records/events.js';
 import { NO, YES, type MarketOutcome } from '../../engine/records/fields.js';
-import { buy, correct, sell, splitCost, transfer, type Holding } from './average-cost.js';
 import { byteaArray, int4Array, numericArray } from '../columns.js';
-import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
-import { placedAt, type FoldedOutcome, type Projection, type Query } from '../projection.js';
-import { remember, type Remembered } from '../remembered.js';
-import { positionTables } from './tables.js';
+import {
+  foldEvents, handledBy, placedAt, remember, type FoldedOutcome, type Handlers, type Projection, type Query, type Remembered,
+} from '../projection.js';
+
+/** The columns that change have no index, and each page has free space: so an update writes one row version and no index entries. */
+const TABLES = [`
+create table positions (
+  market_id bytea not null,
+  user_address bytea not null,
+  yes_shares numeric not null,
+  no_shares numeric not null,
+  yes_cost numeric not null,
+  no_cost numeric not null,
+  primary key (market_id, user_address)
+) with (fillfactor = 70)`, `
+create index positions_by_user on positions (user_address)`];
 
 const LOAD_POSITIONS = {
   name: 'load_positions',
@@ -47,22 +58,14 @@ interface Position {
 }
 
 /** A transfer to the same user, or of 0 shares, is ignored: it must not create a row. */
-const EVENTS: EventTable<Move[]> = {
+const EVENTS: Handlers<Move[]> = {
   FillSettled: (moves, event) => { moves.push(event); },
   SharesTransferred: (moves, event) => { if (event.from !== event.to && event.amount !== '0') moves.push(event); },
   PositionSynced: (moves, event) => { moves.push(event); },
-  PositionRedeemed: 'ignored',
-  OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
-  CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
-  FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillFailed: 'ignored', TraderDefaulted: 'ignored',
-  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
-  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
-  RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
-  MarketHalved: 'ignored', PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
 export const positions: Projection = {
-  name: 'positions', version: 3, tables: positionTables, ignored: ignoredBy(EVENTS),
+  name: 'positions', version: 3, tables: TABLES, handles: handledBy(EVENTS),
   start: () => {
     const memory = remember<string, Position>(REMEMBERED);
     return (batch, query) => fold(batch, query, memory);
@@ -175,4 +178,51 @@ function usersOf(move: Move): string[] {
     case 'SharesTransferred': return [move.from, move.to].filter((user) => user !== NOBODY);
     case 'PositionSynced': return [move.user];
   }
+}
+
+/**
+ * Shares and their cost, in units of 1e-6. Shares are negative after a sale of shares that the user did not have; then the cost is 0.
+ *
+ * The average cost of a holding. Incoming shares add their cost; leaving shares take floor(cost x leaving / held) of the cost, in units of
+ * 1e-6 of the collateral. The fraction that the rounding leaves stays in the cost until the last share leaves.
+ */
+export interface Holding {
+  readonly shares: bigint;
+  readonly cost: bigint;
+}
+
+/** A number of shares and their cost, in units of 1e-6. */
+export interface Traded {
+  readonly size: bigint;
+  readonly cost: bigint;
+}
+
+/** The holding after shares came in at a cost. If it was negative, only the part of the shares above zero adds cost, in proportion. */
+export function buy({ shares, cost }: Holding, bought: Traded): Holding {
+  const after = shares + bought.size;
+  if (after <= 0n) return { shares: after, cost: 0n };
+  if (shares >= 0n) return { shares: after, cost: cost + bought.cost };
+  return { shares: after, cost: bought.cost * after / bought.size };
+}
+
+/** The holding after shares left. The price that they were sold at does not matter. */
+export function sell({ shares, cost }: Holding, size: bigint): Holding {
+  const after = shares - size;
+  return { shares: after, cost: after <= 0n ? 0n : cost - cost * size / shares };
+}
+
+/** Both holdings after shares moved from one to the other with their part of the cost. Non-negative holdings keep their cost in total. */
+export function transfer(from: Holding, to: Holding, size: bigint): { from: Holding; to: Holding } {
+  const left = sell(from, size);
+  return { from: left, to: buy(to, { size, cost: from.cost - left.cost }) };
+}
+
+/** The cost of one outcome's shares after a split of `size`: half of `size`. If `size` is odd, YES (0) costs one unit more. */
+export function splitCost(size: bigint, outcome: 0 | 1): bigint {
+  return outcome === 0 ? size - size / 2n : size / 2n;
+}
+
+/** The holding corrected to `shares`: missing shares take their part of the cost, additional shares cost nothing. */
+export function correct(held: Holding, shares: bigint): Holding {
+  return shares < held.shares ? sell(held, held.shares - shares) : { shares, cost: held.cost };
 }

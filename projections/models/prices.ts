@@ -1,9 +1,23 @@
 /** The `prices` projection: the prices of each asset in the 20 minutes before its newest one. */
 import type { PriceRecorded } from '../../engine/records/events.js';
 import { int8Array, numericArray, textArray } from '../columns.js';
-import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
-import type { FoldedOutcome, Projection, Query } from '../projection.js';
-import { priceTables } from './tables.js';
+import {
+  foldEvents, handledBy, type FoldedOutcome, type Handlers, type Projection, type Query,
+} from '../projection.js';
+
+/**
+ * `position` is the log position of the price's RecordPrice. `price` is in units of 1e-8 US dollars, and fits into 63 bits. Each asset has the
+ * prices of the 20 minutes before its newest one.
+ */
+const TABLES = [`
+create table prices (
+  position bigint primary key,
+  asset text not null,
+  source text not null,
+  price numeric(19) not null,
+  published_at_ms bigint not null
+)`, `
+create index prices_by_asset on prices (asset, published_at_ms)`];
 
 /** How far back prices are shown, by the time of their publication. */
 const KEPT_MS = 20 * 60_000;
@@ -27,19 +41,13 @@ interface Row {
   readonly position: number;
 }
 
-const EVENTS: EventTable<Row[]> = {
+const EVENTS: Handlers<Row[]> = {
   PriceRecorded: (rows, event, { position }) => { rows.push({ event, position }); },
-  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored', MarketHalved: 'ignored',
-  StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
-  OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
-  CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
-  FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored', TraderDefaulted: 'ignored',
-  SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
-  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
-  RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
 };
 
-export const prices: Projection = { name: 'prices', version: 1, tables: priceTables, ignored: ignoredBy(EVENTS), start: () => fold };
+export const prices: Projection = {
+  name: 'prices', version: 1, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+};
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {
   const rows = foldEvents(EVENTS, batch, []);

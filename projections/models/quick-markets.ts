@@ -2,9 +2,36 @@
 import type { MarketOpened, StrikePriceSet } from '../../engine/records/events.js';
 import type { MarketOutcome } from '../../engine/records/fields.js';
 import { booleanArray, byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
-import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
-import type { FoldedOutcome, Projection, Query } from '../projection.js';
-import { quickMarketTables } from './tables.js';
+import {
+  foldEvents, handledBy, type FoldedOutcome, type Handlers, type Projection, type Query,
+} from '../projection.js';
+
+/**
+ * Quick markets, numbered in the order of opening. Prices are in units of 1e-8 US dollars. `outcome` follows from the prices; `paid` is whom the
+ * chain pays, 2 for both outcomes one half. A price can be missed and come later.
+ */
+const TABLES = [`
+create table quick_markets (
+  number integer primary key,
+  market_id bytea not null unique,
+  chain_id bigint not null,
+  contract_address bytea not null,
+  asset text not null,
+  start_time bigint not null,
+  end_time bigint not null,
+  created_at_ms bigint not null,
+  strike_price numeric(19),
+  strike_source text,
+  strike_at_ms bigint,
+  end_price numeric(19),
+  end_source text,
+  end_at_ms bigint,
+  outcome smallint,
+  paid smallint,
+  start_missed boolean not null,
+  end_missed boolean not null
+)`, `
+create index quick_markets_by_asset on quick_markets (asset, end_time)`];
 
 const RESULT = 'strike_price, strike_source, strike_at_ms, end_price, end_source, end_at_ms, outcome, paid, start_missed, end_missed';
 /** Parameters of the columns above, from the n-th on. `outcome` and `paid` are -1, and sources empty, while there are none. */
@@ -65,7 +92,7 @@ interface Changes {
   readonly older: Map<string, Result>;
 }
 
-const EVENTS: EventTable<Changes> = {
+const EVENTS: Handlers<Changes> = {
   MarketOpened: ({ opened }, event, { at }) => {
     if (event.quick !== null) opened.set(event.marketId, { event, quick: event.quick, at, missed: new Set() });
   },
@@ -75,17 +102,10 @@ const EVENTS: EventTable<Changes> = {
   PriceMissed: (changes, { marketId, boundary }) => { resultOf(changes, marketId).missed.add(boundary); },
   MarketResolved: (changes, { marketId, winningOutcome }) => { resultOf(changes, marketId).paid = winningOutcome; },
   MarketHalved: (changes, { marketId }) => { resultOf(changes, marketId).paid = 2; },
-  MarketTokenized: 'ignored', MarketClosed: 'ignored', PriceRecorded: 'ignored',
-  OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
-  CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
-  FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored', TraderDefaulted: 'ignored',
-  SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
-  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
-  RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
 };
 
 export const quickMarkets: Projection = {
-  name: 'quick_markets', version: 1, tables: quickMarketTables, ignored: ignoredBy(EVENTS), start: () => fold,
+  name: 'quick_markets', version: 1, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
 };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {

@@ -1,9 +1,21 @@
 /** The `redemptions` projection: the payments to users for their shares of resolved markets. */
 import type { PositionRedeemed } from '../../engine/records/events.js';
 import { byteaArray, int8Array, numericArray } from '../columns.js';
-import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
-import type { FoldedOutcome, Projection, Query } from '../projection.js';
-import { redemptionTables } from './tables.js';
+import {
+  foldEvents, handledBy, type FoldedOutcome, type Handlers, type Projection, type Query,
+} from '../projection.js';
+
+/** `position` is the log position of the command that recorded the payment. Each command records one payment. */
+const TABLES = [`
+create table redemptions (
+  position bigint primary key,
+  market_id bytea not null,
+  user_address bytea not null,
+  payout numeric not null,
+  tx_hash bytea not null,
+  at_ms bigint not null
+)`, `
+create index redemptions_by_user on redemptions (user_address, position)`];
 
 const INSERT_REDEMPTIONS = {
   name: 'insert_redemptions',
@@ -18,20 +30,12 @@ interface Redemption {
   readonly at: number;
 }
 
-const EVENTS: EventTable<Redemption[]> = {
+const EVENTS: Handlers<Redemption[]> = {
   PositionRedeemed: (rows, event, { position, at }) => { rows.push({ event, position, at }); },
-  SharesTransferred: 'ignored', PositionSynced: 'ignored',
-  OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
-  CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
-  FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored', TraderDefaulted: 'ignored',
-  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
-  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
-  RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
-  MarketHalved: 'ignored', PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
 export const redemptions: Projection = {
-  name: 'redemptions', version: 1, tables: redemptionTables, ignored: ignoredBy(EVENTS), start: () => fold,
+  name: 'redemptions', version: 1, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
 };
 
 async function fold(batch: readonly FoldedOutcome[], query: Query): Promise<void> {

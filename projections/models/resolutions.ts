@@ -1,9 +1,25 @@
 /** The `resolutions` projection: every assertion of a market's outcome, and whether the assertion is disputed or rejected. */
 import type { ResolutionDisputed, ResolutionProposed, ResolutionRejected } from '../../engine/records/events.js';
 import { booleanArray, byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
-import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
-import { placedAt, type FoldedOutcome, type Projection, type Query } from '../projection.js';
-import { assertionTables } from './tables.js';
+import {
+  foldEvents, handledBy, placedAt, type FoldedOutcome, type Handlers, type Projection, type Query,
+} from '../projection.js';
+
+/** Every assertion of a market's outcome. `position` is the log position of its proposal; `disputer` is null until somebody disputes it. */
+const TABLES = [`
+create table assertions (
+  market_id bytea not null,
+  assertion_id bytea not null,
+  position bigint not null,
+  proposer bytea not null,
+  outcome smallint not null,
+  bond numeric not null,
+  assertion_time bigint not null,
+  expiration_time bigint not null,
+  disputer bytea,
+  rejected boolean not null,
+  primary key (market_id, assertion_id)
+)`];
 
 const LOAD_ASSERTIONS = {
   name: 'load_assertions',
@@ -50,19 +66,12 @@ interface Changes {
   readonly steps: { readonly event: Step; readonly position: number; readonly of: Touched }[];
 }
 
-const EVENTS: EventTable<Changes> = {
+const EVENTS: Handlers<Changes> = {
   ResolutionProposed: take, ResolutionDisputed: take, ResolutionRejected: take,
-  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
-  OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
-  CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', CommandRejected: 'ignored',
-  FillMatched: 'ignored', SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored', TraderDefaulted: 'ignored',
-  SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
-  RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
-  MarketHalved: 'ignored', PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
 export const resolutions: Projection = {
-  name: 'resolutions', version: 1, tables: assertionTables, ignored: ignoredBy(EVENTS), start: () => fold,
+  name: 'resolutions', version: 1, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
 };
 
 function take({ touched, steps }: Changes, event: Step, { position }: FoldedOutcome): void {

@@ -1,10 +1,64 @@
 /** The `trades` projection: every fill with its settlement, the transactions signed to settle it, and the volumes without failed fills. */
 import type { FillFailed, FillMatched, SettlementSubmitted } from '../../engine/records/events.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray, textArray } from '../columns.js';
-import { foldEvents, ignoredBy, type EventTable } from '../event-table.js';
-import { InconsistentHistory, type FoldedOutcome, type Projection, type Query } from '../projection.js';
-import { tradeTables } from './tables.js';
-import { addVolumes, volumeColumns, type Traded } from './volumes.js';
+import {
+  foldEvents, handledBy, InconsistentHistory, type FoldedOutcome, type Handlers, type Projection, type Query,
+} from '../projection.js';
+
+/**
+ * `settlement`: 0 matched, 1 pending, 2 confirmed, 3 failed. `number` is the fill number. `tx_hash` is the last submitted transaction; once
+ * the fill is settled or failed, it is the transaction that did so. `submissions` has every transaction that was signed to settle the fill,
+ * and the fill's place in the transaction.
+ */
+const TABLES = [`
+create table trades (
+  number bigint primary key,
+  market_id bytea not null,
+  outcome smallint not null,
+  price integer not null,
+  size numeric(20) not null,
+  cost numeric(20) not null,
+  taker_side smallint not null,
+  maker_number bigint not null,
+  taker_number bigint not null,
+  buyer bytea not null,
+  seller bytea not null,
+  position bigint not null,
+  at_ms bigint not null,
+  settlement smallint not null,
+  tx_hash bytea,
+  settled_position bigint,
+  settled_at_ms bigint,
+  failure_reason text
+)`, `
+create index trades_by_market on trades (market_id, number) where settlement <> 3`, `
+create index trades_by_buyer on trades (buyer, number) where settlement <> 3`, `
+create index trades_by_seller on trades (seller, number) where settlement <> 3`, `
+create index trades_by_maker on trades (maker_number)`, `
+create index trades_by_taker on trades (taker_number)`, `
+create index trades_unsettled on trades (number) where settlement < 2`, `
+create index trades_failed on trades (settled_at_ms, settled_position) where settlement = 3`, `
+create index trades_by_transaction on trades (tx_hash) where tx_hash is not null`, `
+create table submissions (
+  tx_hash bytea not null,
+  fill bigint not null,
+  batch_index integer not null,
+  batch_size integer not null,
+  position bigint not null,
+  at_ms bigint not null,
+  primary key (tx_hash, fill)
+)`, `
+create table market_volumes (
+  market_id bytea primary key,
+  volume numeric not null,
+  trades bigint not null
+)`, `
+create table minute_volumes (
+  market_id bytea not null,
+  minute bigint not null,
+  volume numeric not null,
+  primary key (market_id, minute)
+)`];
 
 /** The values of the column `settlement`. */
 const MATCHED = 0;
@@ -76,7 +130,7 @@ interface Changes {
   readonly failed: FillFailed[];
 }
 
-const EVENTS: EventTable<Changes> = {
+const EVENTS: Handlers<Changes> = {
   FillMatched: ({ matched }, event, { position, at }) => { matched.set(event.fill, { event, position, at, settlement: UNSETTLED }); },
   SettlementSubmitted: (changes, event, { position, at }) => {
     changes.submissions.push({ event, position, at });
@@ -90,16 +144,11 @@ const EVENTS: EventTable<Changes> = {
     settle(changes, event.fill, { settlement: FAILED, txHash: event.txHash, position, at, reason: event.reason });
     changes.failed.push(event);
   },
-  OrderAccepted: 'ignored', OrderRested: 'ignored', OrderCancelled: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored',
-  CancelRepeated: 'ignored', NonceFloorRaised: 'ignored', TraderDefaulted: 'ignored', CommandRejected: 'ignored',
-  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
-  SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
-  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
-  RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
-  MarketHalved: 'ignored', PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
-export const trades: Projection = { name: 'trades', version: 3, tables: tradeTables, ignored: ignoredBy(EVENTS), start: () => fold };
+export const trades: Projection = {
+  name: 'trades', version: 3, tables: TABLES, handles: handledBy(EVENTS), start: () => fold,
+};
 
 const UNSETTLED: Settlement = { settlement: MATCHED, txHash: null, position: null, at: null, reason: null };
 
@@ -189,5 +238,62 @@ function settlementColumns(rows: readonly Settlement[]): unknown[] {
     int8Array(rows.map(({ position }) => position)),
     int8Array(rows.map(({ at }) => at)),
     textArray(rows.map(({ reason }) => reason)),
+  ];
+}
+
+/**
+ * Volumes in collateral, all-time and per minute: changes are added to the sums, and a sum that returns to 0 keeps its row.
+ * SQL: common table expressions that add six columns to the volumes. The first column is parameter number `first`.
+ */
+function addVolumes(first: number): string {
+  const $ = (n: number) => `$${first + n}`;
+  return `
+    all_time as (
+      insert into market_volumes (market_id, volume, trades) select * from unnest(${$(0)}::bytea[], ${$(1)}::numeric[], ${$(2)}::bigint[])
+      on conflict (market_id) do update
+        set volume = market_volumes.volume + excluded.volume, trades = market_volumes.trades + excluded.trades
+    ), by_minute as (
+      insert into minute_volumes (market_id, minute, volume) select * from unnest(${$(3)}::bytea[], ${$(4)}::bigint[], ${$(5)}::numeric[])
+      on conflict (market_id, minute) do update set volume = minute_volumes.volume + excluded.volume
+    )`;
+}
+
+const MINUTE_MS = 60_000;
+
+/** A trade that matched (count 1), or that failed (count -1, cost negative). `at` is when the trade matched. */
+interface Traded {
+  readonly marketId: string;
+  readonly at: number;
+  readonly cost: bigint;
+  readonly count: 1 | -1;
+}
+
+interface MarketVolume {
+  volume: bigint;
+  trades: number;
+  readonly minutes: Map<number, bigint>;
+}
+
+/** The volumes that these trades add per market and minute, as the columns for `addVolumes`. */
+function volumeColumns(traded: readonly Traded[]): unknown[] {
+  const markets = new Map<string, MarketVolume>();
+  for (const { marketId, at, cost, count } of traded) {
+    let market = markets.get(marketId);
+    if (market === undefined) markets.set(marketId, market = { volume: 0n, trades: 0, minutes: new Map() });
+    market.volume += cost;
+    market.trades += count;
+    const minute = Math.floor(at / MINUTE_MS);
+    market.minutes.set(minute, (market.minutes.get(minute) ?? 0n) + cost);
+  }
+  const totals = [...markets.values()];
+  const minutes = [...markets].flatMap(([marketId, market]) => (
+    [...market.minutes].map(([minute, volume]) => ({ marketId, minute, volume }))));
+  return [
+    byteaArray([...markets.keys()]),
+    numericArray(totals.map(({ volume }) => volume)),
+    int8Array(totals.map(({ trades }) => trades)),
+    byteaArray(minutes.map(({ marketId }) => marketId)),
+    int8Array(minutes.map(({ minute }) => minute)),
+    numericArray(minutes.map(({ volume }) => volume)),
   ];
 }

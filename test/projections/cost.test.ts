@@ -1,7 +1,7 @@
 /** Average cost: what comes in adds its cost, what leaves takes cost along in proportion, and nothing invested is lost on the way. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { buy, correct, sell, splitCost, transfer, type Holding } from '../../projections/models/average-cost.js';
+import { buy, correct, sell, splitCost, transfer, type Holding } from '../../projections/models/positions.js';
 
 const held = (shares: bigint, cost: bigint): Holding => ({ shares, cost });
 const uint64 = fc.bigInt({ min: 1n, max: 2n ** 64n - 1n });

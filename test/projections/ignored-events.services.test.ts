@@ -1,13 +1,13 @@
-/** What a projection says that it ignores changes none of its rows, also when the rows that the event is about are there. */
+/** An event without a handler in a projection changes none of its rows, also when the rows that the event is about are there. */
 import assert from 'node:assert/strict';
 import type { Event } from '../../engine/records/events.js';
 import { projections } from '../../projections/catalogue.js';
-import { eventOfEachType, subject } from '../support/event-of-each-type.js';
+import { exampleEvents, subject } from '../support/example-events.js';
 import { testDatabase } from '../support/postgres.js';
 import { logOf, outcomesOf, projectTo, readTables, runSql, type Rows } from '../support/projected.js';
 
 const AT = 1_700_000_040_000;
-const each = eventOfEachType;
+const each = exampleEvents;
 
 /** Every table has a row that a later event could change: a market, resting orders, a fill, shares, a payment, an assertion, a claim. */
 const history: Event[][] = [
@@ -34,7 +34,9 @@ describe('projections: ignored events', () => {
       };
       const before = await rowsAfter();
       assert.deepEqual(Object.keys(before).filter((table) => before[table]?.length === 0), []);
-      assert.deepEqual(await rowsAfter(...[...projection.ignored].map((type) => [each[type]])), before);
+      const ignored = Object.values<Event>(each).filter(({ type }) => !projection.handles.has(type));
+      assert.ok(ignored.length > 0);
+      assert.deepEqual(await rowsAfter(...ignored.map((event) => [event])), before);
     });
   }
 });

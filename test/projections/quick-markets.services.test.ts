@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import type { Event, MarketOpened } from '../../engine/records/events.js';
 import { prices } from '../../projections/models/prices.js';
 import { quickMarkets } from '../../projections/models/quick-markets.js';
-import { eventOfEachType, subject } from '../support/event-of-each-type.js';
+import { exampleEvents, subject } from '../support/example-events.js';
 import { testDatabase } from '../support/postgres.js';
 import { logOf, outcomesOf, projectTo, readTables, rowsOf, runSql, type Rows } from '../support/projected.js';
 
 const AT = 1_700_000_040_000;
-const each = eventOfEachType;
+const each = exampleEvents;
 const MARKET = subject.marketId;
 const OTHER = `0x${'ab'.repeat(32)}`;
 const MINUTE_MS = 60_000;

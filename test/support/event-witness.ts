@@ -232,8 +232,7 @@ function seeChain(scene: Scene, event: ChainEvent): void {
       ok(event.block > (scene.blocks.get(event.chainId) ?? -1), 'a chain only grows');
       scene.blocks.set(event.chainId, event.block);
       return;
-    case 'PositionRedeemed': case 'PositionSynced': case 'ResolutionProposed': case 'ResolutionDisputed': case 'ResolutionRejected':
-    case 'AnchorPassedOver': case 'PriceRecorded':
+    default:
   }
 }
 

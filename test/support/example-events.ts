@@ -1,5 +1,5 @@
-/** An event of every type, about the same market, traders, orders and fill: what a projection must decide on. */
-import type { EventOf, EventType } from '../../projections/event-table.js';
+/** Example events, about the same market, traders, orders and fill. A new event type needs one only where a test uses it. */
+import type { EventOf, EventType } from '../../engine/records/events.js';
 
 const bytes = (length: number, n: number) => `0x${n.toString(16).padStart(2 * length, '0')}`;
 
@@ -22,7 +22,7 @@ const relay: Omit<EventOf<'RelayRequested'>, 'type'> = {
   v: 1, requestId, chainId: 137, action: 'ctf-redemption', owner: alice, claims: [{ marketId, payout: '7', winningOutcome: 1 }],
 };
 
-export const eventOfEachType: { readonly [Type in EventType]: EventOf<Type> } = {
+export const exampleEvents = {
   MarketOpened: {
     type: 'MarketOpened', v: 2, marketId, question: 'Will it rain?', description: '', category: 'general', contractAddress: bytes(20, 0xc0), maker: alice,
     expiration: 1_800_000_000, chainId: 137, marketKind: 'standard', quick: null,
@@ -63,4 +63,4 @@ export const eventOfEachType: { readonly [Type in EventType]: EventOf<Type> } = 
   OrderRepeated: { type: 'OrderRepeated', v: 1, orderHash: bytes(32, 1), orderNumber: 1 },
   CancelRepeated: { type: 'CancelRepeated', v: 1, orderHash: bytes(32, 1), orderNumber: 1, size: '100', remaining: '60' },
   CommandRejected: { type: 'CommandRejected', v: 1, code: 'unknown_market', subject: marketId },
-};
+} satisfies { readonly [Type in EventType]?: EventOf<Type> };

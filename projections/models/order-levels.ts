@@ -1,10 +1,41 @@
-/** Book levels: the size that rests at each price, and has rested there after each outcome, and when a market's book last changed. */
+/**
+ * The levels of the `orders` projection: the size that rests at each price, and has rested there after each outcome, and when a market's
+ * book last changed.
+ */
 import type { FillMatched } from '../../engine/records/events.js';
 import { BUY, SELL, type MarketOutcome, type Side } from '../../engine/records/fields.js';
 import { byteaArray, int2Array, int4Array, int8Array, numericArray } from '../columns.js';
-import { foldEvents, type EventTable } from '../event-table.js';
-import { InconsistentHistory, placedAt, type Fold, type FoldedOutcome, type Query } from '../projection.js';
-import { remember, type Remembered } from '../remembered.js';
+import {
+  foldEvents, InconsistentHistory, placedAt, remember, type Fold, type FoldedOutcome, type Handlers, type Query, type Remembered,
+} from '../projection.js';
+
+/**
+ * `level_history` has what each level was after each outcome that touched it, also a size of 0: so it has every book as it was at any
+ * position. Its `place` is (outcome * 2 + side) * 1000000 + price, and its `book` the book's `first_position`, at which the book had its first
+ * order: numbers instead of the market's id, since every order writes a row or two.
+ */
+export const LEVEL_TABLES = [`
+create table levels (
+  market_id bytea not null,
+  outcome smallint not null,
+  side smallint not null,
+  price integer not null,
+  size numeric(30) not null,
+  primary key (market_id, outcome, side, price)
+)`, `
+create table level_history (
+  book bigint not null,
+  position bigint not null,
+  place integer not null,
+  size numeric(30) not null,
+  at_ms bigint not null,
+  primary key (book, place, position)
+)`, `
+create table books (
+  market_id bytea primary key,
+  first_position bigint not null,
+  updated_at_ms bigint not null
+)`];
 
 const LOAD_LEVELS = {
   name: 'load_levels',
@@ -79,20 +110,12 @@ interface Book {
   readonly levels: Map<number, Level>;
 }
 
-export const LEVEL_EVENTS: EventTable<Map<string, Book>> = {
+export const LEVEL_EVENTS: Handlers<Map<string, Book>> = {
   OrderRested: (books, event, outcome) => { add(books, outcome, event, BigInt(event.size)); },
   FillMatched: (books, event, outcome) => { add(books, outcome, makerPlace(event), -BigInt(event.size)); },
   OrderCancelled: (books, event, outcome) => {
     if (event.rested !== '0') add(books, outcome, event, -BigInt(event.rested));
   },
-  OrderAccepted: 'ignored', OrderReinstated: 'ignored', OrderRepeated: 'ignored', CancelRepeated: 'ignored', NonceFloorRaised: 'ignored',
-  CommandRejected: 'ignored',
-  SettlementSubmitted: 'ignored', FillSettled: 'ignored', FillFailed: 'ignored', TraderDefaulted: 'ignored',
-  MarketOpened: 'ignored', MarketTokenized: 'ignored', MarketClosed: 'ignored', MarketResolved: 'ignored',
-  SharesTransferred: 'ignored', PositionRedeemed: 'ignored', PositionSynced: 'ignored',
-  ResolutionProposed: 'ignored', ResolutionDisputed: 'ignored', ResolutionRejected: 'ignored',
-  RelayRequested: 'ignored', RelaySubmitted: 'ignored', RelayEnded: 'ignored', ChainAdvanced: 'ignored', AnchorPassedOver: 'ignored',
-  MarketHalved: 'ignored', PriceRecorded: 'ignored', StrikePriceSet: 'ignored', EndPriceSet: 'ignored', QuickMarketDecided: 'ignored', PriceMissed: 'ignored',
 };
 
 /** The fold of the levels: writes a batch's changes of sizes, and deletes levels of size 0. */
