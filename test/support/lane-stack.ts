@@ -142,7 +142,8 @@ class LaneStack<Chain extends LaneChain = AnvilLaneChain> {
       },
       announce: async ({ txHash }) => { this.announced.push(txHash); },
       policy: {
-        pollMs: 20, bumpAfterMs: 0, rebroadcastMs: 100, lostAfterMs: 100, gapAfterMs: 200, looks: 3, looksApartMs: 20, backoff: { firstMs: 20, longestMs: 20 },
+        pollMs: 20, bumpAfterMs: 0, rebroadcastMs: 100, lostAfterMs: 100, gapAfterMs: 200, looks: 3, looksApartMs: 20,
+        backoff: { firstMs: 20, longestMs: 20 },
         publishMs: 100, ...policy,
       },
       ...options,

@@ -119,7 +119,8 @@ export async function startSettlementStack(world: SettlementWorld, options: Stac
   const { policy, ...laneOptions } = options.lane ?? {};
   const lane = await createLane({
     chain: world.chain, rpc, key: 'operator', privateKey: world.operator.privateKey, outbox: createOutbox({ url: world.databaseUrl, standByMs: 20 }),
-    now: Date.now, report, signal, policy: { pollMs: 20, idlePollMs: 20, backoff: { firstMs: 20, longestMs: 20 }, looksApartMs: 20, bumpAfterMs: 60_000, ...policy },
+    now: Date.now, report, signal, policy: { pollMs: 20, idlePollMs: 20, backoff: { firstMs: 20, longestMs: 20 }, looksApartMs: 20,
+      bumpAfterMs: 60_000, ...policy },
     async announce({ txHash }, { note }) {
       const command = submissionOf(note, { chainId: world.chain.chainId, txHash, at: Date.now() });
       await log.append('commands', [{ id: recordId(`settlement:${txHash}`), data: encodeCommand(command) }]);
