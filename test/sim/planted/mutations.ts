@@ -100,8 +100,8 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a lost lane is not held again', breaks: 'everything comes to rest',
-    file: 'command/lane/lane.js',
-    from: 'this.held = undefined;\n        await lost?.close();', to: 'await lost?.close();',
+    file: 'engine/reactor.js',
+    from: 'this.held = undefined;', to: '',
   },
   {
     name: 'an order that a client sends again is answered with the latest command', breaks: 'an order is accepted once',
