@@ -170,10 +170,11 @@ export class SimChain {
     const gone = this.blocks.slice(-count);
     this.left = this.blocks;
     this.blocks = this.blocks.slice(0, -count);
-    for (const { transactions, deeds } of gone) {
+    for (const { transactions } of gone) {
       for (const transaction of transactions) if (!drops(transaction)) this.pool.set(`${transaction.from} ${transaction.nonce}`, transaction);
-      this.deeds.push(...deeds);
     }
+    // Before those that wait for a block: a dispute is arbitrated after it was made.
+    this.deeds.unshift(...gone.flatMap(({ deeds }) => deeds));
     for (let i = 0; i <= count; i++) this.mine(this.parts.time.below(3));
     return count;
   }
