@@ -23,7 +23,7 @@ export async function startOwnStack(): Promise<OwnStack> {
   // The account that runs Postgres must be able to enter.
   await chmod(directory, 0o755);
   const dataDir = join(directory, 'data');
-  const child = fork(fileURLToPath(new URL('../../service/main.js', import.meta.url)), {
+  const child = fork(fileURLToPath(new URL('../../stack/main.js', import.meta.url)), {
     env: { PORT: '0', CHAIN_PORT: '0', DATA_DIR: dataDir, EXPOSURE_CHECK: 'true', ...SHORT }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const { stdout } = child;
