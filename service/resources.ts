@@ -1,4 +1,5 @@
 /** The databases and chains that a process uses, as its settings name them. */
+import type { Reading } from '../engine/state-table.js';
 import { CannotStart } from './cannot-start.js';
 import type { Secrets } from './chains/chains-file.js';
 import { chainsOf } from './chains/chains-of.js';
@@ -6,21 +7,14 @@ import type { ConfiguredChain } from './chains/configured-chain.js';
 import { logUrlOf, type Config } from './config.js';
 import type { Logger } from './logger.js';
 import type { Urls } from './process/shared-parts.js';
-import type { Figure } from './status/metrics.js';
-import type { ReadinessParts } from './status/readiness.js';
 import type { StopStep } from './stop.js';
 
 export interface Resources {
   readonly urls: Urls;
   /** Where orders settle; empty: orders are matched and trades do not settle. */
   readonly chains: readonly ConfiguredChain[];
-  /** The part of `/health/ready`, and the figures, of what was started here for all processes; absent when nothing was. */
-  readonly started?: StartedHere | undefined;
-}
-
-export interface StartedHere {
-  readonly health: () => ReadinessParts;
-  readonly figures: readonly Figure[];
+  /** What was started here for all processes says of itself; absent when nothing was. */
+  readonly state?: readonly Reading[] | undefined;
 }
 
 export interface OpenResources extends Resources {

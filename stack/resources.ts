@@ -1,14 +1,16 @@
 /** The databases and chains of an exchange on a laptop: what the settings do not name is started here. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { reading, type Reading } from '../engine/state-table.js';
 import { dataDirectoryError } from '../service/cannot-start.js';
 import { chainsOf } from '../service/chains/chains-of.js';
 import type { ConfiguredChain } from '../service/chains/configured-chain.js';
 import type { Config } from '../service/config.js';
 import { reportTo } from '../service/logger.js';
 import { DirectoryInUse } from '../service/machine/directory-lock.js';
-import { logged, urlsOf, type Opening, type OpenResources, type StartedHere } from '../service/resources.js';
+import { logged, urlsOf, type Opening, type OpenResources } from '../service/resources.js';
 import { ROLE_NAMES } from '../service/roles/role-names.js';
+import { developmentChainState } from '../service/status/process-state.js';
 import { startDevelopmentChain, type DevelopmentChain } from './chain/development.js';
 import { databaseOf, sharedDatabaseOf } from './database-of.js';
 import { developmentTokenText, keepDevelopmentToken } from './development-token.js';
@@ -38,7 +40,7 @@ export async function stackResources(config: Config, opening: Opening): Promise<
   return {
     urls: urlsOf(config, database.url, isDevelopment ? await readerUrlOf(database.url) : undefined), chains: logged(chains, logger),
     hasDevChain: dev !== undefined,
-    started: dev === undefined ? undefined : healthOf(dev),
+    state: dev === undefined ? undefined : [stateOf(dev)],
     failed: Promise.race([database.ended, ...dev === undefined ? [] : [dev.ended]]).then((ended) => { throw ended; }),
     ...token === undefined
       ? {}
@@ -66,13 +68,8 @@ async function openChains(config: Config, { joins, logger, ...secrets }: Opening
   }
 }
 
-function healthOf({ chain: { chainId }, unkeptBlocks }: DevelopmentChain): StartedHere {
-  return {
-    health: () => ({ reasons: [], chains: [{ chainId, unkeptBlocks: unkeptBlocks() }] }),
-    figures: [{
-      name: 'exchange_dev_chain_unkept_blocks', help: 'Number of blocks of the development chain that were mined and are not on disk yet', read: unkeptBlocks,
-    }],
-  };
+function stateOf({ chain: { chainId }, unkeptBlocks }: DevelopmentChain): Reading {
+  return reading(developmentChainState, () => [{ chainId, unkeptBlocks: unkeptBlocks() }]);
 }
 
 function isThere(path: string): Promise<boolean> {

@@ -14,7 +14,6 @@ import { createMetrics } from '../service/status/metrics.js';
 import { joined } from '../service/status/probe.js';
 import type { Resources } from '../service/resources.js';
 import { serve } from '../service/process/serve.js';
-import type { ReadinessParts } from '../service/status/readiness.js';
 import { runProgram, type Running } from '../service/program.js';
 import type { RoleName } from '../service/roles/role-names.js';
 import { childEnvironment } from './supervision/child-environment.js';
@@ -41,7 +40,7 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
   let restart = (): void => { logger.info(`${RESTART_SIGNAL}: the stack is only starting, nothing is restarted`); };
   process.on(RESTART_SIGNAL, () => { restart(); });
   await checkPlace(config);
-  const { urls, started, failed, hasDevChain, greeting } = await stackResources(
+  const { urls, state, failed, hasDevChain, greeting } = await stackResources(
     { ...config, roles: [...new Set(config.processes.flat())] }, { environment: process.env, signs: false, logger, steps });
   const file = rolesFile(config.dataDir);
   const keyVariables = hasDevChain ? [] : await keyVariablesOf(config.chains);
@@ -49,7 +48,7 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
   const environmentFor = (roles: readonly string[]) => childEnvironment(config, stack, roles);
   // Until they have begun to start, the front has none.
   const processes: { live: () => readonly LiveProcess[] } = { live: () => [] };
-  const { front, open } = frontOf(config, { logger, live: () => processes.live(), started });
+  const { front, open } = frontOf(config, { logger, live: () => processes.live(), state });
   // First, since with PORT=0 it could otherwise get a port that is meant for a process.
   const { url, leave, stop } = await open();
   const supervisor = supervise({
@@ -80,20 +79,16 @@ async function run({ config, logger, steps, serves }: Running): Promise<never> {
 interface FrontParts {
   readonly logger: Logger;
   readonly live: () => readonly LiveProcess[];
-  readonly started: Resources['started'];
+  readonly state: Resources['state'];
 }
 
 /** The front; `open` listens. */
-function frontOf(config: Config, { logger, live, started }: FrontParts) {
+function frontOf(config: Config, { logger, live, state = [] }: FrontParts) {
   const metrics = createMetrics();
-  metrics.show(started?.figures ?? []);
-  metrics.show([{
-    name: 'exchange_processes', help: 'Number of live processes by role', read: () => config.processes.map((group) => group.join('+')).map((role) => (
-      { labels: { role }, value: live().filter((each) => each.role === role).length })),
-  }]);
+  metrics.show(state);
   let leaving = false;
   const stack = () => ({ wanted: config.processes.map((group) => group.join('+')), live: live(), own: ownHealth() });
-  const ownHealth = (): ReadinessParts => ({ ...started?.health(), reasons: [...leaving ? ['the service is stopping'] : [], ...started?.health().reasons ?? []] });
+  const ownHealth = () => ({ reasons: leaving ? ['the service is stopping'] : [] });
   const whole = joined(() => stackReadiness(stack()));
   const front = createFront({
     portsOf: (role) => portsOf(live(), role), readiness: (role) => role === undefined ? whole() : stackReadiness(ofRole(stack(), role)), metrics,

@@ -1,9 +1,8 @@
 /** The one clock of a process: every command is stamped with its time. Wrong readings of the wall clock are refused and reported. */
 import { uptime } from 'node:os';
 import { pause } from '../../engine/waiting.js';
-import type { Figure } from '../status/metrics.js';
 import type { Found } from '../status/probe.js';
-import type { ClockHealth } from '../status/readiness.js';
+import type { ClockState } from '../status/process-state.js';
 import {
   clockDoubts, follow, spanText, timeAt, trustFrom, type ClockBounds, type ClockDifferences, type ClockEvent, type ClockReading, type TrustedTime,
 } from './trusted-time.js';
@@ -43,8 +42,7 @@ export interface ProcessClock {
   now(): number;
   /** Why no order may be stamped and no time may pass at the moment; undefined when the clock is trusted. */
   doubt(): string | undefined;
-  health(): ClockHealth;
-  readonly figures: readonly Figure[];
+  state(): ClockState;
   /** Compares the clocks now. */
   look(): Promise<void>;
 }
@@ -151,7 +149,7 @@ function runClock(options: ClockOptions, first: ClockReading, confirmed: Databas
   return {
     now: clock.now,
     doubt: () => doubts()[0],
-    health() {
+    state() {
       const found = doubts();
       const { wallAheadMs, databaseAheadMs, historyAheadMs } = clock.differences();
       return {
@@ -159,7 +157,6 @@ function runClock(options: ClockOptions, first: ClockReading, confirmed: Databas
         databaseAheadMs: wholeOrNull(databaseAheadMs), historyAheadMs: wholeOrNull(historyAheadMs),
       };
     },
-    figures: clockFigures(clock.differences, () => doubts().length === 0),
     async look() {
       const found = await ask();
       if (found.answers) clock.confirm(found.value);
@@ -167,17 +164,6 @@ function runClock(options: ClockOptions, first: ClockReading, confirmed: Databas
       tellHistory();
     },
   };
-}
-
-function clockFigures(differences: () => ClockDifferences, isTrusted: () => boolean): readonly Figure[] {
-  const seconds = (name: string, help: string, value: (of: ClockDifferences) => number | null): Figure => (
-    { name, help, read: () => (value(differences()) ?? 0) / 1_000 });
-  return [
-    { name: 'exchange_clock_trusted', help: '1 while the clock is trusted: orders are taken and time passes', read: () => isTrusted() ? 1 : 0 },
-    seconds('exchange_clock_wall_ahead_seconds', 'The wall clock minus the trusted time', ({ wallAheadMs }) => wallAheadMs),
-    seconds('exchange_clock_database_ahead_seconds', 'The clock of the log\'s database minus the trusted time', ({ databaseAheadMs }) => databaseAheadMs),
-    seconds('exchange_clock_history_ahead_seconds', 'The latest time in the history minus the trusted time', ({ historyAheadMs }) => historyAheadMs),
-  ];
 }
 
 const HISTORY_AHEAD = 'the history is ahead of the clock: orders are refused until the clock has passed the time in the history; '

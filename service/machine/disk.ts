@@ -4,7 +4,7 @@
  */
 import { stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { DiskHealth } from '../status/readiness.js';
+import type { DiskState } from '../status/process-state.js';
 
 /** A file system. */
 export interface Space {
@@ -45,7 +45,7 @@ export interface DiskWatch {
   /** Why no order may be taken; undefined while there is room. */
   shortage(): string | undefined;
   /** The disks, each by the first of its directories; empty before the first look. */
-  disks(): readonly DiskHealth[];
+  disks(): readonly DiskState[];
   /** Measures now. */
   look(): Promise<void>;
 }

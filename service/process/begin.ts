@@ -2,6 +2,8 @@
 import { configHandler } from '../api/config-answer.js';
 import type { Endpoint, Reply, Route } from '../api/endpoint.js';
 import type { Database } from '../../query/database.js';
+import { reportTo } from '../logger.js';
+import { createAlarms } from '../status/alarms.js';
 import type { StopStep } from '../stop.js';
 import { loadRole } from '../roles/load-role.js';
 import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
@@ -30,13 +32,17 @@ export interface Beginning {
   readonly stopSteps: readonly StopStep[];
 }
 
+/** How often the values are looked at that may be alarms. */
+const LOOK_EVERY_MS = 5_000;
+
 /** Begins the start. `abort` ends what it waits for. */
 export function beginRoles(options: OpenOptions & { readonly abort: (reason: Error) => void }): Beginning {
-  const { roles, metrics, waits, abort } = options;
+  const { roles, logger, metrics, machine, waits, abort } = options;
   const names = ROLE_NAMES.filter((name) => roles.has(name));
   const running = new Map<RoleName, RunningRole>();
   let opened: OpenedParts | undefined;
   let working: Working | undefined;
+  let looking: NodeJS.Timeout | undefined;
 
   async function start(): Promise<void> {
     const { parts, failed } = opened = await openSharedParts(options);
@@ -45,7 +51,11 @@ export function beginRoles(options: OpenOptions & { readonly abort: (reason: Err
       const starting = loadRole(name).then((role) => role.start(parts)).then((role) => { running.set(name, role); });
       await waits.during(() => `the ${name} role is starting`, Promise.race([starting, failed, ...failuresOf(running)]));
     }
-    for (const role of running.values()) metrics.show(role.figures);
+    // The replica is one for all roles.
+    const state = [...new Set([...running.values()].flatMap((role) => role.state))];
+    metrics.show(state);
+    const look = createAlarms({ report: reportTo(logger), now: machine.clocks.monotonic });
+    looking = setInterval(() => { void look([...parts.conditions.state, ...state]); }, LOOK_EVERY_MS).unref();
     working = {
       parts, roles: running, reads: running.has('query') || running.has('api') ? await parts.readModels() : undefined,
       handlers: new Map([...running.values()].flatMap(({ routes }) => routes.map(({ endpoint, handler }) => [endpoint, handler] as const))),
@@ -63,6 +73,7 @@ export function beginRoles(options: OpenOptions & { readonly abort: (reason: Err
         abort(new Error('the process stops'));
         await opened?.leaveChains();
         await started.catch(() => undefined);
+        clearInterval(looking);
       } },
       ...names.toReversed().map((name): StopStep => ({ what: `stop the ${name} role`, run: async () => { await running.get(name)?.stop(); } })),
       { what: 'stop the replica', run: async () => { await opened?.stopReplica(); } },

@@ -9,7 +9,7 @@ import { CannotStart, messageOf } from '../cannot-start.js';
 import { databasesOf, writtenBy, type ConditionsOptions } from '../status/conditions.js';
 import { unfitPostgres } from '../databases/unfit-postgres.js';
 import type { RoleName } from '../roles/role-names.js';
-import type { DatabaseName } from '../status/readiness.js';
+import type { DatabaseName } from '../status/process-state.js';
 import type { Waits } from './waits.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;

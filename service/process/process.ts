@@ -1,5 +1,6 @@
 /** One process: the roles that its settings name, on shared parts, behind one HTTP server that listens from the beginning. */
 import { RequestError } from '../../engine/records/errors.js';
+import type { Reading } from '../../engine/state-table.js';
 import { allEndpoints, serviceEndpoints } from '../api/endpoints.js';
 import type { Endpoint, Handlers, Route } from '../api/endpoint.js';
 import { cancelOrder } from '../api/endpoints/orders.js';
@@ -21,7 +22,7 @@ import type { Resources } from '../resources.js';
 import type { RoleName } from '../roles/role-names.js';
 import { bearerTokensFor } from './bearer-tokens.js';
 import { beginRoles, type Beginning, type Working } from './begin.js';
-import { mergeReadiness, startingReasons, type ReadinessParts } from '../status/readiness.js';
+import { readinessAnswer, startingReasons } from '../status/readiness.js';
 import { serve } from './serve.js';
 import type { Urls } from './shared-parts.js';
 import { createWaits } from './waits.js';
@@ -63,10 +64,10 @@ export interface OpeningProcess {
  * endpoint answers 503. When the promise rejects, nothing is left running.
  */
 export async function openProcess({ config, resources, logger, machine = THIS_MACHINE, forgotten }: OpeningProcess): Promise<ExchangeProcess> {
-  const { urls, chains, started: startedHere } = resources;
+  const { urls, chains, state: own = [] } = resources;
   const roles = new Set(config.roles);
   const metrics = createMetrics();
-  metrics.show(startedHere?.figures ?? []);
+  metrics.show(own);
   const ending = new AbortController();
   const waits = createWaits({ logger, signal: ending.signal });
   const leaving = { isSaid: false };
@@ -77,9 +78,11 @@ export async function openProcess({ config, resources, logger, machine = THIS_MA
   const { app, closeTokens } = appOf({ pages, config, chains, urls, metrics, logger, working, readiness: async ({ role }) => {
     const now = working();
     const left = leaving.isSaid ? ['the service is stopping'] : [];
-    const own = startedHere === undefined ? [] : [startedHere.health()];
-    if (now === undefined) return readinessAnswer(config.roles, [{ reasons: startingReasons([...left, ...waits.reasons()]) }, ...own]);
-    return readinessAnswer(config.roles, [{ reasons: [...left, ...reasonsOf(now, role)] }, ...own, ...await healthOf(now, role)]);
+    return readinessAnswer({
+      roles: config.roles, limits: { maxLag: config.readyMaxLag },
+      reasons: now === undefined ? startingReasons([...left, ...waits.reasons()]) : [...left, ...reasonsOf(now, role)],
+      readings: now === undefined ? own : [...own, ...stateOf(now, role)],
+    });
   } });
   const { url, stop } = await serve(app, { config, metrics, logger, filesPerConnection: 1 });
   const { started, failed, stopSteps } = beginning = beginRoles({
@@ -171,19 +174,12 @@ function reasonsOf({ roles }: Working, role: RoleName | undefined): string[] {
   return running.standsBy?.() === true ? [`another process does the work of the role ${role}; this one stands by`] : [];
 }
 
-function healthOf({ parts, roles }: Working, role: RoleName | undefined): Promise<ReadinessParts[]> {
-  const asked = [...roles].filter(([name]) => role === undefined || name === role).map(([, running]) => running);
-  return Promise.all([parts.conditions.health(), ...asked.map((each) => each.health())]);
+function stateOf({ parts, roles }: Working, role: RoleName | undefined): readonly Reading[] {
+  return [...parts.conditions.state, ...[...roles].flatMap(([name, running]) => role === undefined || name === role ? running.state : [])];
 }
 
 function takenBy(working: Working | undefined): Taken {
   const roles = [...working?.roles ?? []];
   const isStandby = ([, role]: (typeof roles)[number]): boolean => role.standsBy?.() === true;
   return { serves: roles.filter((each) => !isStandby(each)).map(([name]) => name), standsBy: roles.filter(isStandby).map(([name]) => name) };
-}
-
-/** The answer to `/health/ready`: status 503 when there is a reason not to send requests to the process. */
-export function readinessAnswer(roles: readonly string[], health: readonly ReadinessParts[]) {
-  const { reasons, ...shown } = mergeReadiness(health);
-  return { status: reasons.length === 0 ? 200 : 503, body: JSON.stringify({ ready: reasons.length === 0, roles, reasons, ...shown }) };
 }

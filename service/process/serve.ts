@@ -1,4 +1,5 @@
 /** Listens with an application at PORT and, where METRICS_PORT is set, with the metrics at an address of their own. */
+import { reading } from '../../engine/state-table.js';
 import { bind } from '../api/endpoint.js';
 import { getMetrics } from '../api/endpoints/service.js';
 import type { Config } from '../config.js';
@@ -7,6 +8,7 @@ import { connectionObserver, requestObserver } from '../http/observe.js';
 import { closeServer, createServer, listen, urlOf } from '../http/server.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../status/metrics.js';
+import { connectionsState } from '../status/process-state.js';
 import { fitConnections, openFilesLimit } from '../machine/descriptors.js';
 
 export interface Serving {
@@ -32,7 +34,7 @@ const METRICS_CONNECTIONS = 64;
 export async function serve(app: App, { config, metrics, logger, filesPerConnection, openFiles = openFilesLimit }: Serving): Promise<Listener> {
   const { limits, warning } = fitConnections(config, { available: await openFiles(), perConnection: filesPerConnection });
   if (warning !== undefined) logger.warn(warning);
-  metrics.show([{ name: 'exchange_http_connections', help: 'Number of open client connections', read: () => app.connections.size }]);
+  metrics.show([reading(connectionsState, () => [{ open: app.connections.size }])]);
   const refused = connectionObserver(metrics, logger, () => performance.now());
   const metricsListener = await serveMetrics({ config, metrics, logger });
   const server = createServer(app, { ...config, ...limits }, refused);

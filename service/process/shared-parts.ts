@@ -6,6 +6,7 @@ import { createKeccak256, type Keccak256 } from '../../command/signing/keccak.js
 import { prepareDomain, type PreparedDomain } from '../../command/signing/typed-data.js';
 import { LogUnavailable, RecordsLost, type Log } from '../../engine/log/log.js';
 import { startReplica, type Replica } from '../../engine/run/replica.js';
+import type { Reading } from '../../engine/state-table.js';
 import { orAborted } from '../../engine/waiting.js';
 import type { Database } from '../../query/database.js';
 import { orderDomains } from '../api/signing.js';
@@ -22,8 +23,7 @@ import { placeOf, waitForDatabases } from './database-waits.js';
 import { openHandover } from './handover.js';
 import { checkHistory } from './history-check.js';
 import { checkDurability } from './log-durability.js';
-import { lagReasons, type ReadinessParts } from '../status/readiness.js';
-import { replicaFigures } from '../status/replica-figures.js';
+import { readReplica } from '../roles/engine-state.js';
 import type { RoleName } from '../roles/role-names.js';
 import { rejection } from './failure.js';
 import type { Waits } from './waits.js';
@@ -61,8 +61,8 @@ export interface SharedParts {
   readonly domains: ReadonlyMap<number, PreparedDomain>;
   /** Started at the first call. Resolves when it has caught up and the history fits the settings. Throws ForeignHistory, HistoryDiffers. */
   replica(): Promise<Replica>;
-  /** The readiness of the replica. */
-  replicaHealth(): ReadinessParts;
+  /** What the replica says of itself. */
+  readonly replicaState: Reading;
   /** Opens the read models at the first call. Waits until a process with the projections role has created them. */
   readModels(): Promise<Database>;
   /** A watch that tells whether the history keeps up with the chain; one per chain. */
@@ -108,7 +108,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
   const historyMs = () => known?.view.time;
   const conditions = await conditionsOf(
     { ...options, log, unusable: distrust.because, logFailure: distrust.reason, signal: waits.signal, historyMs }, waits);
-  metrics.show(conditions.figures);
+  metrics.show(conditions.state);
   const [stopping, writerId] = [new AbortController(), randomUUID()];
   const chains = new Map(configured.map((each) => [each.chain.chainId, openChain(each, { keccak256, report: reportTo(logger) })]));
   const domains = new Map(orderDomains(config, configured).map((domain) => [domain.chainId, prepareDomain(keccak256, domain)]));
@@ -128,7 +128,6 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
     const doing = () => `reading the history: at command ${started.view.position} of ${Math.max(started.view.position, length.current())}`;
     await waits.during(doing, orAborted(started.caughtUp, waits.signal));
     await checkHistory({ view: started.view, log, domains: [...domains.values()], settles: chains.size > 0 });
-    metrics.show(replicaFigures(started, length.current));
     // Before this engine works: the other one may be told to leave from then on.
     if (roles.has('engine')) await orAborted(handover.listen(() => { started.recording?.takeOver(); }), waits.signal);
     known = started;
@@ -141,7 +140,7 @@ export async function openSharedParts(options: OpenOptions): Promise<OpenedParts
     config, logger, metrics, urls, writerId, log, keccak256, chains, domains, advance, replica: replica.get, readModels: readModels.get,
     now: conditions.clock.now, conditions, machine, starting: waits.signal,
     logLength: length.current,
-    replicaHealth: () => replicaHealth(replica.current(), { logLength: length.current(), maxLag: config.readyMaxLag }),
+    replicaState: readReplica(replica.current, length.current),
     watch: watchesOf(replica.get, advance),
   };
   return {
@@ -217,15 +216,6 @@ async function conditionsOf(options: ConditionsOptions & { readonly log: Log }, 
 
 function isUnavailable(error: unknown): boolean {
   return error instanceof LogUnavailable;
-}
-
-function replicaHealth(replica: Replica | undefined, { logLength, maxLag }: { logLength: number; maxLag: number }): ReadinessParts {
-  if (replica === undefined) return { reasons: ['the engine has not caught up with the history yet'] };
-  const { view: { position }, recording } = replica;
-  const length = Math.max(position, logLength);
-  return {
-    reasons: lagReasons('the engine', length - position, maxLag), engine: { position, logLength: length, standby: recording?.standby ?? false },
-  };
 }
 
 /** Does the work once, at the first call of `get`. */

@@ -6,6 +6,7 @@ import { createPlaceOrder } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { createGroupCommit } from '../../engine/log/group-commit.js';
 import type { Replica } from '../../engine/run/replica.js';
+import { reading } from '../../engine/state-table.js';
 import { orderEndpoints } from '../api/endpoints.js';
 import { createExposures } from '../chains/exposures.js';
 import { observedOrders } from '../http/observe.js';
@@ -13,6 +14,7 @@ import { createOrderFinder, createOrderLookup } from './handlers/order-finder.js
 import { createPositionSync } from './handlers/position-sync.js';
 import type { Conditions } from '../status/conditions.js';
 import { neverFails } from '../process/failure.js';
+import { queueState, recoveryState } from './api-state.js';
 import type { Role } from './role.js';
 import type { SharedParts } from '../process/shared-parts.js';
 
@@ -21,7 +23,7 @@ const ANSWER_WITHIN_MS = 10_000;
 
 export const api: Role = {
   async start(parts) {
-    const { config, log, metrics, writerId, domains, chains, now, conditions, replicaHealth } = parts;
+    const { config, log, metrics, writerId, domains, chains, now, conditions, replicaState } = parts;
     const replica = await parts.replica();
     const { view, outcomeOf } = replica;
     const db = await parts.readModels();
@@ -45,10 +47,10 @@ export const api: Role = {
       routes: orderEndpoints({
         ...orders, getOrder: createOrderLookup({ view, outcomeOf, db }), syncPosition: admitted(conditions, 'other', syncPosition),
       }),
-      health: replicaHealth, failed: neverFails,
-      figures: [
-        { name: 'exchange_queued_orders', help: 'Number of orders that wait for the log', read: () => commits.queued() },
-        { name: 'exchange_recovery_backend_info', help: 'Library that recovers the signers of orders', read: () => [{ labels: { backend: recovery.backend }, value: 1 }] },
+      failed: neverFails,
+      state: [
+        replicaState, reading(queueState, () => [{ queued: commits.queued() }]),
+        reading(recoveryState, () => [{ backend: recovery.backend }]),
       ],
       stop: () => commits.drain(),
     };

@@ -5,7 +5,7 @@ import { failureOf } from '../process/failure.js';
 import type { Role } from './role.js';
 
 export const engine: Role = {
-  async start({ log, logger, now, conditions, machine, replica: shared, replicaHealth }) {
+  async start({ log, logger, now, conditions, machine, replica: shared, replicaState }) {
     const replica = await shared();
     const stopping = new AbortController();
     const clock = runClock({
@@ -15,8 +15,7 @@ export const engine: Role = {
     const failed = failureOf(clock);
     failed.catch(() => undefined);
     return {
-      routes: [], figures: [], failed,
-      health: replicaHealth,
+      routes: [], state: [replicaState], failed,
       async stop() {
         stopping.abort();
         await clock.catch(() => undefined);

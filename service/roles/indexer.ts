@@ -2,15 +2,13 @@
 import { runIndexer, type Indexer } from '../../command/indexer/indexer.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { decodeOutcome } from '../../engine/records/codec.js';
+import { reading } from '../../engine/state-table.js';
 import { pause } from '../../engine/waiting.js';
 import { CannotStart } from '../cannot-start.js';
 import { openMissingMarkets, readCatalogue } from '../chains/catalogue.js';
 import type { ChainAccess } from '../chains/chain-access.js';
-import { createAwayAlarm } from '../chains/chain-alarms.js';
-import { createIndexerHealth } from '../chains/indexer-health.js';
-import type { Figure } from '../status/metrics.js';
-import type { IndexerHealth } from '../status/readiness.js';
 import { neverFails } from '../process/failure.js';
+import { createIndexerState, indexerState, type IndexerState } from './indexer-state.js';
 import type { Role } from './role.js';
 import type { SharedParts } from '../process/shared-parts.js';
 
@@ -20,17 +18,8 @@ export const indexer: Role = {
     if (parts.chains.size === 0) await openCatalogue(parts, replica);
     const running = await Promise.all([...parts.chains.values()].map((access) => startIndexer(access, replica, parts)));
     parts.advance.listen((chainId) => { running.find((each) => each.chainId === chainId)?.advance(); });
-    const chains = () => running.map(({ health }) => health());
     return {
-      routes: [], figures: indexerFigures(chains), failed: neverFails,
-      health() {
-        const now = chains();
-        // A chain that is unreachable or late is not a reason: orders can be taken, and their fills wait.
-        const reasons = now.flatMap(({ chainId, stopped }) => stopped === null ? [] : `chain ${chainId} is not followed any more: ${stopped}`);
-        const contradicted = now.flatMap(({ resolutionTrouble }) => resolutionTrouble ?? []);
-        const { engine, reasons: replicaReasons } = parts.replicaHealth();
-        return { reasons: [...replicaReasons, ...reasons, ...contradicted], chains: now, ...engine === undefined ? {} : { engine } };
-      },
+      routes: [], state: [parts.replicaState, reading(indexerState, () => running.map(({ state }) => state()))], failed: neverFails,
       async stop() { await Promise.all(running.map((each) => each.stop())); },
     };
   },
@@ -46,15 +35,12 @@ async function openCatalogue({ config, log, keccak256, now }: SharedParts, { vie
 
 interface RunningIndexer {
   readonly chainId: number;
-  health(): IndexerHealth;
+  state(): IndexerState;
   /** Looks at the chain now, and records up to its final block. */
   advance(): void;
   stop(): Promise<void>;
 }
 
-/** An alarm is raised when the chain was unreachable for this time, unless `stalledAfterMs` sets another time. */
-const AWAY_AFTER_MS = 120_000;
-const WATCH_MS = 5_000;
 /** Time between two reads of an outcome that another process records. */
 const OUTCOME_POLL_MS = 50;
 
@@ -78,10 +64,8 @@ async function startIndexer(access: ChainAccess, replica: Replica, { log, now }:
       throw stopped === undefined ? error : new CannotStart(stopped, { hopeless: true, cause: error });
     });
   });
-  const health = createIndexerHealth({ chain, now, indexer: () => started?.status(), beginning: () => access.beginning() });
-  watch(access, health, stopping.signal);
   return {
-    chainId, health,
+    chainId, state: createIndexerState({ chain, now, indexer: () => started?.status(), beginning: () => access.beginning() }),
     advance() { started?.advanceNow().catch(() => undefined); },
     async stop() {
       stopping.abort();
@@ -108,29 +92,4 @@ async function digestAt(
     signal.throwIfAborted();
     await pause(OUTCOME_POLL_MS, signal);
   }
-}
-
-/** Raises an alarm when the chain is unreachable for too long. */
-function watch({ chain: { chainId }, configured: { stalledAfterMs }, report }: ChainAccess, health: () => IndexerHealth, signal: AbortSignal): void {
-  const stallsAreTold = Number.isFinite(stalledAfterMs);
-  const awayAfterMs = stallsAreTold ? stalledAfterMs : AWAY_AFTER_MS;
-  const look = createAwayAlarm({ chainId, awayAfterMs, stallsAreTold, report });
-  const timer = setInterval(() => { look(health()); }, Math.min(WATCH_MS, Math.max(100, awayAfterMs / 4))).unref();
-  signal.addEventListener('abort', () => { clearInterval(timer); }, { once: true });
-}
-
-/** The metrics of the indexers. */
-export function indexerFigures(chains: () => readonly IndexerHealth[]): readonly Figure[] {
-  const figure = (name: string, help: string, value: (chain: IndexerHealth) => number): Figure => (
-    { name, help, read: () => chains().map((chain) => ({ labels: { chain: chain.chainId }, value: value(chain) })) });
-  return [
-    figure('exchange_chain_lag_blocks', 'Number of final blocks that the history does not have yet', ({ lagBlocks }) => lagBlocks),
-    figure('exchange_chain_reachable', '1 when the last request to the chain succeeded', ({ reachable }) => reachable ? 1 : 0),
-    figure('exchange_chain_failed_looks', 'Number of requests to the chain that failed in a row', ({ failures }) => failures),
-    figure('exchange_chain_since_look_seconds', 'Time since a request to the chain succeeded, or since the start', ({ sinceLookS }) => sinceLookS),
-    figure('exchange_chain_stalled', '1 when the chain has had no new block for too long', ({ stalled }) => stalled ? 1 : 0),
-    figure('exchange_chain_stopped', '1 when the chain contradicts history or settings and is not followed any more', ({ stopped }) => stopped === null ? 0 : 1),
-    figure('exchange_chain_resolutions_contradicted', 'Number of quick markets that the chain has resolved otherwise than the exchange decided', ({ contradictedMarkets }) => contradictedMarkets),
-    figure('exchange_chain_anchors_passed_over', 'Number of transactions whose anchors the chain\'s settings pass over', ({ anchorsPassedOver }) => anchorsPassedOver),
-  ];
 }

@@ -7,11 +7,10 @@ import { relaySubmissionOf } from '../../command/relayer/note.js';
 import { submissionOf } from '../../command/settlement/submission.js';
 import type { Log } from '../../engine/log/log.js';
 import { encodeCommand, recordId } from '../../engine/records/codec.js';
+import { reading, shortText } from '../../engine/state-table.js';
 import type { ChainAccess } from '../chains/chain-access.js';
-import { textOf } from '../chains/indexer-health.js';
-import type { Figure } from '../status/metrics.js';
-import type { LaneHealth } from '../status/readiness.js';
 import { neverFails } from '../process/failure.js';
+import { laneState, type LaneState } from './lane-state.js';
 import type { Role } from './role.js';
 import type { SharedParts } from '../process/shared-parts.js';
 
@@ -25,10 +24,8 @@ export const QUICK = 'quick';
 export const lane: Role = {
   async start(parts) {
     const running = await Promise.all([...parts.chains.values()].flatMap((access) => keysOf(access).map((key) => startLane(access, key, parts))));
-    const lanes = () => running.flatMap(({ health }) => health() ?? []);
     return {
-      routes: [], figures: laneFigures(lanes), failed: neverFails,
-      health: () => ({ reasons: [], lanes: lanes() }),
+      routes: [], state: [reading(laneState, () => running.flatMap(({ state }) => state() ?? []))], failed: neverFails,
       async stop() { await Promise.all(running.map((each) => each.stop())); },
     };
   },
@@ -58,10 +55,10 @@ async function startLane(access: ChainAccess, { name: key, privateKey }: NamedKe
     });
   });
   return {
-    health(): LaneHealth | undefined {
+    state(): LaneState | undefined {
       if (started === undefined) return undefined;
       const { address, holds, trouble } = started.status();
-      return { chainId: chain.chainId, key, address, standby: !holds && trouble === undefined, trouble: textOf(trouble) };
+      return { chainId: chain.chainId, key, address, standby: !holds && trouble === undefined, trouble: shortText(trouble) };
     },
     async stop() {
       stopping.abort();
@@ -80,14 +77,4 @@ async function announce(
   if (command === undefined) return;
   // Appended without the orders' queue, like facts of the chain: a flood of orders must not delay settlement.
   await log.append('commands', [{ id: recordId(`${purpose}:${chainId}:${txHash}`), data: encodeCommand(command) }]);
-}
-
-/** The metrics of the lanes. */
-export function laneFigures(lanes: () => readonly LaneHealth[]): readonly Figure[] {
-  const figure = (name: string, help: string, value: (lane: LaneHealth) => number): Figure => (
-    { name, help, read: () => lanes().map((each) => ({ labels: { chain: each.chainId, key: each.key }, value: value(each) })) });
-  return [
-    figure('exchange_lane_holds', '1 while this process sends with the key', ({ standby }) => standby ? 0 : 1),
-    figure('exchange_lane_troubled', '1 when something blocks the lane', ({ trouble }) => trouble === null ? 0 : 1),
-  ];
 }

@@ -11,19 +11,19 @@ import { openRecorderSession, soleRecorder } from '../../command/prices/sole-rec
 import { AGENDA_RULES } from '../../command/quick/agenda.js';
 import { runQuickMarkets, type QuickMarkets } from '../../command/quick/quick-markets.js';
 import type { Replica } from '../../engine/run/replica.js';
+import { reading, type Reading } from '../../engine/state-table.js';
 import { pause } from '../../engine/waiting.js';
 import type { ChainAccess } from '../chains/chain-access.js';
-import { createTroubleAlarm } from '../chains/chain-alarms.js';
 import type { Config } from '../config.js';
 import { reportTo } from '../logger.js';
-import type { Figure } from '../status/metrics.js';
 import { neverFails } from '../process/failure.js';
-import type { PricesHealth, QuickMarketsHealth } from '../status/readiness.js';
 import type { SharedParts } from '../process/shared-parts.js';
 import { QUICK } from './lane.js';
+import {
+  assetState, passedOverState, pricesState, priceSourceState, quickMarketsState, type PricesState, type QuickMarketsState,
+} from './prices-state.js';
 import type { Role } from './role.js';
 
-const WATCH_MS = 5_000;
 /** Quick markets are looked at once while the indexer looks so many times. */
 const QUICK_POLLS = 5;
 
@@ -34,11 +34,13 @@ export const prices: Role = {
     const recording = sources.length === 0 ? undefined : startRecording(sources, { replica, parts });
     const chains = await Promise.all([...parts.chains.values()].map((access) => startChain(access, { replica, sources, parts })));
     const running = chains.filter((each) => each !== undefined);
-    const quickMarkets = () => running.map(({ health }) => health());
     return {
-      routes: [], figures: [...recording === undefined ? [] : priceFigures(recording), ...quickFigures(quickMarkets)],
-      failed: recording === undefined ? neverFails : recording.failed,
-      health: () => ({ ...parts.replicaHealth(), prices: recording === undefined ? [] : [recording.health()], quickMarkets: quickMarkets() }),
+      routes: [], failed: recording === undefined ? neverFails : recording.failed,
+      state: [
+        parts.replicaState, reading(pricesState, () => recording === undefined ? [] : [recording.state()]),
+        ...recording === undefined ? [] : readSources(recording),
+        reading(quickMarketsState, () => running.map(({ state }) => state())),
+      ],
       async stop() { await Promise.all([recording?.stop(), ...running.map(({ stop }) => stop())]); },
     };
   },
@@ -69,8 +71,15 @@ function providerUrls({ pythUrl, coinbaseUrl, coinbaseStreamUrl, binanceUrl, bin
 interface Recording {
   readonly failed: Promise<never>;
   readonly recorder: Recorder;
-  health(): PricesHealth;
+  state(): PricesState;
   stop(): Promise<void>;
+}
+
+function readSources({ recorder, state }: Recording): readonly Reading[] {
+  return [
+    reading(priceSourceState, () => state().sources), reading(assetState, () => state().assets),
+    reading(passedOverState, () => [...recorder.status().refused].map(([reason, count]) => ({ reason, count }))),
+  ];
 }
 
 function startRecording(sources: readonly PriceSource[], { replica: { view }, parts }: Grounds): Recording {
@@ -88,7 +97,7 @@ function startRecording(sources: readonly PriceSource[], { replica: { view }, pa
   const sinceS = (ms: number | undefined): number | null => ms === undefined ? null : Math.max(0, Math.floor((now() - ms) / 1_000));
   return {
     failed, recorder,
-    health() {
+    state() {
       const { trouble, assets } = recorder.status();
       return {
         standby: !sole.holds(), trouble: trouble ?? null,
@@ -107,7 +116,7 @@ function startRecording(sources: readonly PriceSource[], { replica: { view }, pa
 }
 
 interface RunningChain {
-  health(): QuickMarketsHealth;
+  state(): QuickMarketsState;
   stop(): Promise<void>;
 }
 
@@ -136,55 +145,18 @@ async function startChain(
     hasStartPrice: async ({ asset, startTime: time }) => (await pastPrice({ asset, time, sources, nowMs: now() })).observation !== undefined,
     rules: AGENDA_RULES, pollMs: QUICK_POLLS * pollMs,
   });
-  const look = createTroubleAlarm(`chain ${chainId}: the quick markets' sender`, { report, sender: quickMarkets });
-  const timer = setInterval(look, WATCH_MS).unref();
   return {
-    health: () => quickHealth(quickMarkets, { chainId, address }),
+    state: () => quickState(quickMarkets, { chainId, address }),
     async stop() {
       stopping.abort(new Error('the role stops'));
-      clearInterval(timer);
       await quickMarkets.done;
     },
   };
 }
 
-function quickHealth(quickMarkets: QuickMarkets, place: { readonly chainId: number; readonly address: string }): QuickMarketsHealth {
+function quickState(quickMarkets: QuickMarkets, place: { readonly chainId: number; readonly address: string }): QuickMarketsState {
   const { holds, trouble, missing, decided, unresolvable, refused } = quickMarkets.status();
   return {
     ...place, standby: !holds, missingMarkets: missing, decidedMarkets: decided, unresolvableMarkets: unresolvable, refused, trouble: trouble ?? null,
   };
-}
-
-/** The metrics of the prices and their sources. */
-function priceFigures({ recorder, health }: Recording): readonly Figure[] {
-  const ofSources = (name: string, help: string, value: (source: PricesHealth['sources'][number]) => number | null): Figure => (
-    { name, help, read: () => health().sources.map((source) => ({ labels: { source: source.name }, value: value(source) ?? -1 })) });
-  return [
-    { name: 'exchange_prices_holds', help: '1 while this process records prices', read: () => health().standby ? 0 : 1 },
-    { name: 'exchange_prices_troubled', help: '1 when no price can be recorded', read: () => health().trouble === null ? 0 : 1 },
-    ofSources('exchange_price_source_connected', '1 while the price source is connected', ({ connected }) => connected ? 1 : 0),
-    ofSources('exchange_price_source_age_seconds', 'Seconds since the source\'s last price; -1 before the first', ({ sinceHeardS }) => sinceHeardS),
-    {
-      name: 'exchange_price_age_seconds', help: 'Seconds since the publication of the last price that counts; -1 before the first',
-      read: () => health().assets.map(({ asset, sincePriceS }) => ({ labels: { asset }, value: sincePriceS ?? -1 })),
-    },
-    {
-      name: 'exchange_price_observations_passed_over', help: 'Observations that were not recorded, by reason',
-      read: () => [...recorder.status().refused].map(([reason, value]) => ({ labels: { reason }, value })),
-    },
-  ];
-}
-
-/** The metrics of the quick markets. */
-function quickFigures(chains: () => readonly QuickMarketsHealth[]): readonly Figure[] {
-  const figure = (name: string, help: string, value: (chain: QuickMarketsHealth) => number): Figure => (
-    { name, help, read: () => chains().map((chain) => ({ labels: { chain: chain.chainId }, value: value(chain) })) });
-  return [
-    figure('exchange_quick_markets_holds', '1 while this process creates and resolves quick markets', ({ standby }) => standby ? 0 : 1),
-    figure('exchange_quick_markets_missing', 'Number of quick markets that there should be and are not', ({ missingMarkets }) => missingMarkets),
-    figure('exchange_quick_markets_decided', 'Number of decided quick markets that the chain has not resolved', ({ decidedMarkets }) => decidedMarkets),
-    figure('exchange_quick_markets_unresolvable', 'Number of quick markets without a price that did not come in time', ({ unresolvableMarkets }) => unresolvableMarkets),
-    figure('exchange_quick_markets_refused', 'Number of creations and resolutions that the contracts refused last', ({ refused }) => refused),
-    figure('exchange_quick_markets_troubled', '1 when nothing can be looked at or sent', ({ trouble }) => trouble === null ? 0 : 1),
-  ];
 }

@@ -11,21 +11,19 @@ import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { RequestError } from '../../engine/records/errors.js';
 import type { Replica } from '../../engine/run/replica.js';
+import { reading } from '../../engine/state-table.js';
 import { relayOfRequest } from '../../query/claims.js';
 import type { Database } from '../../query/database.js';
 import { relayerRoutes } from '../api/endpoints/relayer.js';
 import type { ChainAccess } from '../chains/chain-access.js';
-import { createTroubleAlarm } from '../chains/chain-alarms.js';
 import { relayHistory } from './handlers/relay-history.js';
 import { createUserNonces } from './handlers/user-nonces.js';
-import type { Figure } from '../status/metrics.js';
 import { neverFails } from '../process/failure.js';
-import type { KeeperHealth, RelayerHealth } from '../status/readiness.js';
 import type { SharedParts } from '../process/shared-parts.js';
 import { RELAYER } from './lane.js';
+import { relayerState, type RelayerState } from './relayer-state.js';
 import type { Role } from './role.js';
 
-const WATCH_MS = 5_000;
 /** The keeper looks once while the indexer looks so many times. */
 const KEEPER_POLLS = 5;
 
@@ -44,7 +42,7 @@ export const relayer: Role = {
       keccak256, now, quota, recovery: await createSignerRecovery(keccak256),
       chains: new Map([...running].map(([chainId, { relayChain }]) => [chainId, relayChain])),
     });
-    const relays = () => [...running.values()].map(({ health }) => health());
+    const relays = () => [...running.values()].map(({ state }) => state());
     return {
       routes: relayerRoutes({
         // A request is a command, and deadlines are compared with the clock: what stops orders stops requests.
@@ -54,10 +52,9 @@ export const relayer: Role = {
         },
         getUserNonces: createUserNonces({ view: replica.view, chains }),
       }),
-      figures: relayerFigures(relays), failed: neverFails,
-      standsBy: () => running.size > 0 && relays().every(({ standby }) => standby),
       // A relayer that stands by or waits is not a reason: it answers repeats, and says what it waits for.
-      health: () => ({ ...parts.replicaHealth(), relays: relays() }),
+      state: [parts.replicaState, reading(relayerState, relays)], failed: neverFails,
+      standsBy: () => running.size > 0 && relays().every(({ standby }) => standby),
       async stop() { await Promise.all([...running.values()].map(({ stop }) => stop())); },
     };
   },
@@ -65,7 +62,7 @@ export const relayer: Role = {
 
 interface RunningChain {
   readonly relayChain: RelayChain;
-  health(): RelayerHealth;
+  state(): RelayerState;
   stop(): Promise<void>;
 }
 
@@ -101,9 +98,6 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
     },
     rules: { ...WATCH_RULES, graceS: parts.config.keeperGraceS }, pollMs: KEEPER_POLLS * pollMs,
   });
-  const looks = [['relayer', desk] as const, ['keeper', keeper] as const]
-    .map(([who, sender]) => createTroubleAlarm(`chain ${chainId}: the ${who}`, { report, sender }));
-  const timer = setInterval(() => { for (const look of looks) look(); }, WATCH_MS).unref();
   return {
     relayChain: {
       chain, desk, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
@@ -112,13 +106,12 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
       commitments: (owner) => view.commitments({ trader: owner, chainId }),
       readModelCaughtUp: () => caughtUp(db, view.position - 1),
     },
-    health() {
+    state() {
       const { holds, open, trouble } = desk.status();
-      return { chainId, address, standby: !holds, openRelays: open, trouble: trouble ?? null, keeper: keeperHealth(keeper.status()) };
+      return { chainId, address, standby: !holds, openRelays: open, trouble: trouble ?? null, keeper: keeperState(keeper.status()) };
     },
     async stop() {
       stopping.abort();
-      clearInterval(timer);
       await Promise.all([desk.done, keeper.done]);
     },
   };
@@ -149,23 +142,8 @@ function createLackAlarm(report: Report): RelayChain['lacks'] {
   };
 }
 
-function keeperHealth({ holds, due, overdue, trouble }: KeeperStatus): KeeperHealth {
+function keeperState({ holds, due, overdue, trouble }: KeeperStatus): RelayerState['keeper'] {
   return { standby: !holds, dueProposals: due, overdueProposals: overdue, trouble: trouble ?? null };
-}
-
-/** The metrics of the relayers and their keepers. */
-function relayerFigures(relays: () => readonly RelayerHealth[]): readonly Figure[] {
-  const figure = (name: string, help: string, value: (each: RelayerHealth) => number): Figure => (
-    { name, help, read: () => relays().map((each) => ({ labels: { chain: each.chainId }, value: value(each) })) });
-  return [
-    figure('exchange_relayer_open_requests', 'Number of relayed requests that have not ended', ({ openRelays }) => openRelays),
-    figure('exchange_relayer_holds', '1 while this process relays', ({ standby }) => standby ? 0 : 1),
-    figure('exchange_relayer_troubled', '1 when the relayer cannot send', ({ trouble }) => trouble === null ? 0 : 1),
-    figure('exchange_keeper_holds', '1 while this process is the keeper', ({ keeper }) => keeper.standby ? 0 : 1),
-    figure('exchange_keeper_due_proposals', 'Number of proposals that the keeper may settle', ({ keeper }) => keeper.dueProposals),
-    figure('exchange_keeper_overdue_proposals', 'Number of proposals not settled seven days after their dispute window', ({ keeper }) => keeper.overdueProposals),
-    figure('exchange_keeper_troubled', '1 when the keeper cannot look or send', ({ keeper }) => keeper.trouble === null ? 0 : 1),
-  ];
 }
 
 function monotonic(): number {

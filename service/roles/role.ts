@@ -1,7 +1,6 @@
 /** The interface of a role. Roles communicate only through the log, Postgres and the chains. */
+import type { Reading } from '../../engine/state-table.js';
 import type { Route } from '../api/endpoint.js';
-import type { Figure } from '../status/metrics.js';
-import type { ReadinessParts } from '../status/readiness.js';
 import type { SharedParts } from '../process/shared-parts.js';
 
 export interface Role {
@@ -12,12 +11,10 @@ export interface Role {
 export interface RunningRole {
   /** The HTTP routes that the role serves; empty for most roles. */
   readonly routes: readonly Route[];
-  /** The role's part of `/health/ready`. */
-  health(): ReadinessParts | Promise<ReadinessParts>;
+  /** What the role says of itself: its parts of `/health/ready` and `/metrics`, and its alarms. */
+  readonly state: readonly Reading[];
   /** Whether requests for this role should rather go to another process, which does the role's work at the moment. Absent: never. */
   standsBy?(): boolean;
-  /** The role's part of `/metrics`. */
-  readonly figures: readonly Figure[];
   /** Rejects when the role cannot continue; the process should then end. Never resolves. */
   readonly failed: Promise<never>;
   /** Stops the role. Resolves when the work in progress is finished. */

@@ -11,27 +11,23 @@ import { laneOf } from '../../command/settlement/intake/owned-lane.js';
 import { createSettledOnChain } from '../../command/settlement/settled-on-chain.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
+import { reading } from '../../engine/state-table.js';
 import type { ChainAccess } from '../chains/chain-access.js';
-import { openFillFeed, type OpenFeed } from '../feed/fill-feed.js';
-import { createWaitingAlarm } from '../chains/chain-alarms.js';
+import { openFillFeed } from '../feed/fill-feed.js';
 import { watchChain } from '../chains/chain-watch.js';
-import { createSettlementHealth } from '../chains/settlement-health.js';
 import { reportTo } from '../logger.js';
-import type { Figure } from '../status/metrics.js';
 import { OPERATOR } from './lane.js';
-import type { IntakeHealth, SettlementHealth } from '../status/readiness.js';
 import { failureOf, neverFails, rejection } from '../process/failure.js';
 import { checkChains, checkOrder } from '../process/history-check.js';
 import type { Role } from './role.js';
+import { createSettlementState, intakeState, intakeStateOf, kafkaState, settlementState } from './settlement-state.js';
 import type { SharedParts } from '../process/shared-parts.js';
-
-const WATCH_MS = 5_000;
 
 export const settlement: Role = {
   async start(parts) {
     const { chains: accesses, logger, urls, log } = parts;
     // Orders that settle nowhere have nothing to take in.
-    if (accesses.size === 0) return { routes: [], figures: [], failed: neverFails, health: () => ({ reasons: [] }), stop: () => Promise.resolve() };
+    if (accesses.size === 0) return { routes: [], state: [], failed: neverFails, stop: () => Promise.resolve() };
     const stopping = new AbortController();
     const open = await openFillFeed(parts);
     const foreign = rejection();
@@ -43,12 +39,13 @@ export const settlement: Role = {
     await intake.begun;
     const running = await Promise.all([...accesses.values()].map((access) => (
       startSettlement(access, { intake, parts, stopping: stopping.signal, foreign: foreign.reject }))));
-    const chains = () => running.map(({ health }) => health());
-    const intakes = () => [intakeHealth(intake, open, parts.logLength())];
     return {
-      routes: [], figures: [...settlementFigures(chains), ...intakeFigures(intakes), ...kafkaFigures(open)],
-      failed: failureOf(Promise.race([foreign.promise, intake.done])),
-      health: () => ({ reasons: [], intakes: intakes(), chains: chains() }),
+      routes: [], failed: failureOf(Promise.race([foreign.promise, intake.done])),
+      state: [
+        reading(settlementState, () => running.map(({ state }) => state())),
+        reading(intakeState, () => [intakeStateOf(intake, open, parts.logLength())]),
+        ...open.transport === 'log' ? [] : [reading(kafkaState, () => [open.status()].filter((status) => status !== undefined))],
+      ],
       async stop() {
         stopping.abort(new Error('the process stops'));
         await Promise.all([intake.done.catch(() => undefined), ...running.map((each) => each.stop())]);
@@ -94,15 +91,9 @@ async function startSettlement(access: ChainAccess, { intake, parts, stopping, f
       view, lane, checkOrder: check,
     });
   });
-  const health = createSettlementHealth({ chainId, now, settlement: () => started?.status(), unsettled: () => view.unsettled(0) });
-  const look = createWaitingAlarm({ chainId, report });
-  const timer = setInterval(() => { look(health()); }, WATCH_MS).unref();
   return {
-    health,
-    async stop() {
-      clearInterval(timer);
-      await started?.done;
-    },
+    state: createSettlementState({ chainId, now, settlement: () => started?.status(), unsettled: () => view.unsettled(0) }),
+    async stop() { await started?.done; },
   };
 }
 
@@ -110,49 +101,4 @@ async function startSettlement(access: ChainAccess, { intake, parts, stopping, f
 function cursorOf(intake: Intake, chainId: number) {
   const barrier = intake.barrier(chainId);
   return barrier === undefined ? undefined : { ...barrier, nextBlock: barrier.block + 1, nextLog: 0 };
-}
-
-/** What Kafka does says nothing about a process that stands by. */
-export function intakeHealth(intake: Pick<Intake, 'status'>, feed: Pick<OpenFeed, 'status'>, logLength: number): IntakeHealth {
-  const { standby, position, trouble } = intake.status();
-  const lag = position === undefined ? null : Math.max(0, logLength - position);
-  return { standby, position: position ?? null, lag, trouble: trouble ?? null, kafkaTrouble: standby ? null : feed.status()?.trouble ?? null };
-}
-
-/** The metrics of the settlement workers. */
-export function settlementFigures(chains: () => readonly SettlementHealth[]): readonly Figure[] {
-  const figure = (name: string, help: string, value: (chain: SettlementHealth) => number): Figure => (
-    { name, help, read: () => chains().map((chain) => ({ labels: { chain: chain.chainId }, value: value(chain) })) });
-  return [
-    figure('exchange_settlement_waiting_fills', 'Number of fills that wait to be sent, counted up to 10,000', ({ waitingFills }) => waitingFills),
-    figure('exchange_settlement_sent_fills', 'Number of fills in transactions that are neither confirmed nor failed', ({ sentFills }) => sentFills),
-    figure('exchange_settlement_oldest_waiting_seconds', 'How long the oldest waiting fill has waited', ({ oldestWaitingS }) => oldestWaitingS ?? 0),
-    figure('exchange_settlement_troubled', '1 when something blocks settlement', ({ settlementTrouble }) => settlementTrouble === null ? 0 : 1),
-  ];
-}
-
-/** The metrics of the intake. */
-export function intakeFigures(intakes: () => readonly IntakeHealth[]): readonly Figure[] {
-  const figure = (name: string, help: string, value: (intake: IntakeHealth) => number): Figure => (
-    { name, help, read: () => intakes().map((each) => ({ labels: {}, value: value(each) })) });
-  return [
-    figure('exchange_intake_holds', '1 while this process takes in the fills to settle', ({ standby }) => standby ? 0 : 1),
-    figure('exchange_intake_lag_records', 'Number of records of the log that the intake does not include yet', ({ lag }) => lag ?? 0),
-    figure('exchange_intake_troubled', '1 when nothing can be taken in', ({ trouble }) => trouble === null ? 0 : 1),
-  ];
-}
-
-/** The metrics of what comes by Kafka; without values where the feed is straight from the log. */
-export function kafkaFigures(feed: Pick<OpenFeed, 'status'>): readonly Figure[] {
-  const figure = (name: string, help: string, key: 'fromLog' | 'alarms'): Figure => ({
-    name, help,
-    read() {
-      const status = feed.status();
-      return status === undefined ? [] : status[key];
-    },
-  });
-  return [
-    figure('exchange_intake_from_log_messages', 'Number of messages that did not come by Kafka and were taken from the log', 'fromLog'),
-    figure('exchange_intake_alarms', 'Number of gaps and of messages that cannot be used that were found in the Kafka topic', 'alarms'),
-  ];
 }

@@ -3,15 +3,15 @@ import { RequestError } from '../../engine/records/errors.js';
 import { UnusableLog, type Log, type Stream } from '../../engine/log/log.js';
 import { tellsNoTime } from '../../engine/log/open-log.js';
 import { createDatabaseProbe } from '../../engine/log/postgres/probe.js';
+import { reading, type Reading } from '../../engine/state-table.js';
 import type { Config } from '../config.js';
 import type { Logger } from '../logger.js';
-import type { Figure } from './metrics.js';
 import type { RoleName } from '../roles/role-names.js';
 import { startClock, type DatabaseTime, type MachineClocks, type ProcessClock } from '../machine/clock.js';
 import { directoriesOf, watchDisks, type SpaceOf } from '../machine/disk.js';
 import { awayText, tellsTrouble, troubleWith } from './log-trouble.js';
-import { createProbe, type Found, type Probe } from './probe.js';
-import type { DatabaseHealth, DatabaseName, ReadinessParts } from './readiness.js';
+import { createProbe, type Probe } from './probe.js';
+import { clockState, databaseState, diskState, type DatabaseName, type DatabaseState } from './process-state.js';
 
 /** The machine that a process runs on; tests give another one. */
 export interface Machine {
@@ -25,11 +25,10 @@ export interface Conditions {
   readonly clock: ProcessClock;
   /** Throws the RequestError with which a client's command must be refused now. Cancels free funds, so they are refused less often. */
   admit(what: 'order' | 'other'): void;
-  /** The process's part of readiness. Takes at most the probes' time limit. */
-  health(): Promise<ReadinessParts>;
+  /** What the process says of itself. Takes at most the probes' time limit. */
+  readonly state: readonly Reading[];
   /** Whether the database did not answer its latest probe. */
   isAway(name: DatabaseName): boolean;
-  readonly figures: readonly Figure[];
   stop(): Promise<void>;
 }
 
@@ -92,7 +91,7 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
   const timer = setInterval(() => { void Promise.all([clock.look(), databases.log.look().then(tellTrouble), disk.look()]); }, lookEveryMs).unref();
   const used = databasesOf(roles);
   const isReason = (name: DatabaseName): boolean => name !== 'outbox' || (!roles.has('api') && !roles.has('query'));
-  const stamps = STAMPING.some((role) => roles.has(role));
+  const stampsCommands = STAMPING.some((role) => roles.has(role));
 
   return {
     clock,
@@ -108,42 +107,28 @@ export async function watchConditions(options: ConditionsOptions): Promise<Condi
       const doubt = clock.doubt();
       if (doubt !== undefined) throw new RequestError('clock_untrusted', doubt, [], { retryAfterS: CLOCK_RETRY_S });
     },
-    async health() {
-      const found = await Promise.all(used.map(async (name) => ({ name, found: await databases.of(name).look() })));
-      const shown = clock.health();
-      const shortage = disk.shortage();
-      const [fullest] = disk.disks().toSorted((a, b) => a.freeBytes - b.freeBytes);
-      return {
-        reasons: [
-          ...logFailure() === undefined ? [] : [DISTRUSTED],
-          ...found.flatMap(({ name, found: each }) => each.answers || !isReason(name) ? [] : [awayText(name, each)]),
-          ...stamps ? shown.doubts.map((doubt) => `the clock is not trusted: ${doubt}`) : [],
-          ...shortage === undefined ? [] : [`orders are refused: ${shortage}`],
-        ],
-        clock: shown, databases: found.map(({ name, found: each }) => healthOf(name, each)), ...fullest === undefined ? {} : { disk: fullest },
-      };
-    },
-    figures: [
-      ...clock.figures,
-      {
-        name: 'exchange_disk_free_bytes', help: 'Free space on each disk that the process writes to, by the first of its directories',
-        read: () => disk.disks().map(({ directory, freeBytes }) => ({ labels: { directory }, value: freeBytes })),
-      },
-      {
-        name: 'exchange_database_answers', help: '1 when the database answered the latest probe',
-        read: () => Promise.all(used.map(async (database) => (
-          { labels: { database }, value: (await databases.of(database).look()).answers ? 1 : 0 }))),
-      },
+    state: [
+      reading(databaseState, () => Promise.all(used.map(async (name): Promise<DatabaseState> => {
+        const found = await databases.of(name).look();
+        return {
+          name, answers: found.answers, lastError: found.answers ? null : found.error,
+          reasons: [
+            ...name === 'log' && logFailure() !== undefined ? [DISTRUSTED] : [],
+            ...found.answers || !isReason(name) ? [] : [awayText(name, found)],
+          ],
+        };
+      }))),
+      reading(clockState, () => [{ ...clock.state(), stampsCommands }]),
+      reading(diskState, () => {
+        const shortage = disk.shortage();
+        return disk.disks().toSorted((a, b) => a.freeBytes - b.freeBytes).map((each) => ({ ...each, shortage }));
+      }),
     ],
     async stop() {
       clearInterval(timer);
       await databases.close();
     },
   };
-}
-
-function healthOf(name: DatabaseName, found: Found<unknown>): DatabaseHealth {
-  return { name, answers: found.answers, lastError: found.answers ? null : found.error };
 }
 
 /** The database that tells the time. A log in EventStoreDB does not: the read models' Postgres does. */

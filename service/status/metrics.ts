@@ -1,20 +1,9 @@
-/** Metrics in Prometheus' format: every part of the process registers its figures here. */
+/** Metrics in Prometheus' format: what a process counts, and the values of its state tables. */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import type { Reading } from '../../engine/state-table.js';
 import type { Endpoint, Reply } from '../api/endpoint.js';
 import { REFUSAL_REASONS, type RefusedConnection } from '../http/connections.js';
-
-/** A gauge whose value is read at each scrape. */
-export interface Figure {
-  readonly name: string;
-  readonly help: string;
-  /** One value, or one per set of labels. */
-  readonly read: () => number | readonly Labelled[] | Promise<number | readonly Labelled[]>;
-}
-
-export interface Labelled {
-  readonly labels: Readonly<Record<string, string | number>>;
-  readonly value: number;
-}
+import { counted } from './process-state.js';
 
 export interface Metrics {
   /** Records that a request was answered. */
@@ -27,8 +16,8 @@ export interface Metrics {
   connectionRefused(reason: RefusedConnection['reason']): void;
   /** The answer to a scrape. */
   scrape(): Promise<Reply>;
-  /** Adds these figures to every later scrape. Names must be unique. */
-  show(figures: readonly Figure[]): void;
+  /** Adds the values of these parts to every later scrape. */
+  show(readings: readonly Reading[]): void;
 }
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -39,41 +28,39 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const durations = new Histogram({
-    name: 'exchange_http_request_seconds', help: 'Time from a request\'s headers to its answer', labelNames: ['route', 'method', 'status'], buckets: SECONDS,
-    registers,
-  });
-  const orders = new Counter({ name: 'exchange_orders_total', help: 'Orders and cancels by result', labelNames: ['result'], registers });
-  const batches = new Histogram({ name: 'exchange_commit_batch_records', help: 'Records in one commit of the log', buckets: RECORDS, registers });
-  const refused = new Counter({
-    name: 'exchange_http_connections_refused_total', help: 'Connections closed at once, by the limit that was reached', labelNames: ['reason'], registers,
-  });
+  const requests = new Histogram({ ...of(counted.requests), buckets: SECONDS, registers });
+  const orders = new Counter({ ...of(counted.orders), registers });
+  const batches = new Histogram({ ...of(counted.batches), buckets: RECORDS, registers });
+  const refused = new Counter({ ...of(counted.refused), registers });
   // A series that begins with its first refusal would hide that refusal from `rate`.
   for (const reason of REFUSAL_REASONS) refused.inc({ reason }, 0);
   return {
-    answered: ({ id, method }, status, seconds) => { durations.observe({ route: id, method, status }, seconds); },
+    answered: ({ id, method }, status, seconds) => { requests.observe({ route: id, method, status }, seconds); },
     order: (result) => { orders.inc({ result }); },
     batch: (records) => { batches.observe(records); },
     connectionRefused: (reason) => { refused.inc({ reason }); },
     scrape: async () => ({ body: await registry.metrics(), contentType: registry.contentType }),
-    show: (figures) => { for (const figure of figures) register(registry, figure); },
+    show: (readings) => { for (const each of readings) register(registry, each); },
   };
 }
 
-/** All labels that figures may have: prom-client requires them before the first value. */
-const LABELS = ['projection', 'chain', 'key', 'backend', 'role', 'database', 'directory', 'source', 'asset', 'reason', 'topic'];
+function of<Label extends string>({ name, help, labels }: { readonly name: string; readonly help: string; readonly labels: readonly Label[] }) {
+  return { name, help, labelNames: labels };
+}
 
-function register(registry: Registry, { name, help, read }: Figure): void {
-  new Gauge({
-    name, help, registers: [registry], labelNames: LABELS,
-    async collect() {
-      const values = await read();
-      if (typeof values === 'number') {
-        this.set(values);
-        return;
-      }
-      this.reset();
-      for (const { labels, value } of values) this.set({ ...labels }, value);
-    },
-  });
+/** A gauge per row of the part's table, read at each scrape. */
+function register(registry: Registry, { table: { labels = {}, rows }, samples }: Reading): void {
+  const labelNames = Object.keys(labels);
+  for (const [place, { name, help }] of rows.entries()) {
+    new Gauge({
+      name, help, registers: [registry], labelNames,
+      async collect() {
+        const found = await samples(place);
+        this.reset();
+        // A gauge without labels is 0 otherwise, also while its value is not known.
+        if (found.length === 0 && labelNames.length === 0) this.remove();
+        for (const { labels: of, value } of found) this.set(of, value);
+      },
+    });
+  }
 }

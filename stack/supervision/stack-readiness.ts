@@ -1,6 +1,5 @@
 /** The readiness of a whole stack: what each of its processes reports, and which processes are missing. */
-import { readinessAnswer } from '../../service/process/process.js';
-import type { ReadinessParts } from '../../service/status/readiness.js';
+import { mergedAnswer, type ReadinessParts } from './merge-readiness.js';
 import type { RoleName } from '../../service/roles/role-names.js';
 import type { LiveProcess } from './supervisor.js';
 
@@ -33,7 +32,7 @@ export async function stackReadiness({ wanted, live, own }: Stack): Promise<{ re
     if (ofRole.length === 0) return [{ reasons: [`no ${role} process runs`] }];
     return ready.length > 0 ? ready : ofRole.map((health) => ({ ...health, reasons: health.reasons.map((reason) => `${role}: ${reason}`) }));
   });
-  return readinessAnswer([...new Set(wanted.flatMap((role) => role.split('+')))], own === undefined ? parts : [...parts, own]);
+  return mergedAnswer([...new Set(wanted.flatMap((role) => role.split('+')))], own === undefined ? parts : [...parts, own]);
 }
 
 async function ask({ port, serves, standsBy }: Answering): Promise<ReadinessParts> {

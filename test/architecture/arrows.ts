@@ -10,7 +10,7 @@ interface Arrow {
 }
 
 /** How anything waits, keeps going and reports. */
-const GOING = ['engine/waiting', 'engine/reactor', 'engine/report'];
+const GOING = ['engine/waiting', 'engine/reactor', 'engine/report', 'engine/state-table'];
 
 /** What everybody outside may take from the engine: its vocabulary, its log and its run loop with the read-only view, never state or books. */
 const ENGINE = ['engine/records/*', 'engine/log/*', 'engine/run/*', ...GOING, 'engine/rules/limits', 'engine/book/uint64'];

@@ -1,9 +1,10 @@
-/** The alerts, the dashboard and the document for operators name only metrics that a running exchange has, with the labels that they have there. */
+/** A running exchange has the metrics of its state tables, with their labels; alerts and dashboard name only those. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { allEndpoints } from '../../service/api/endpoints.js';
+import { listedMetrics } from '../../service/status/state-tables.js';
 import { DEPLOYED_ROLES, imageEnvironment, textOf, yamlOf } from '../support/deploy-files.js';
 import { namedIn, scraped } from '../support/metric-names.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
@@ -34,7 +35,7 @@ describe('deploy: metrics', () => {
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'exchange-metrics-'));
-    // With a Kafka that nobody answers for: the feed has its figures all the same.
+    // With a Kafka that nobody answers for: the feed has its metrics all the same.
     service = await startService({ DATA_DIR: directory, CHAIN_PORT: '0', LOG_LEVEL: 'info', KAFKA_BROKERS: '127.0.0.1:1' });
     // Series that begin with their first event: an order, and prices, of which the first ones never count.
     await fetch(`${service.url}/api/v1/orders`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
@@ -75,10 +76,15 @@ describe('deploy: metrics', () => {
     for (const { title, targets = [] } of shown) for (const { expr, legendFormat } of targets) check(title, expr, legendFormat);
   });
 
-  it('of the document for operators exist', () => {
-    const named = [...new Set(textOf('docs/operations.md').match(/\bexchange_[a-z_]+[a-z]\b/g))];
-    assert.ok(named.length > 5);
-    assert.deepEqual(named.filter((metric) => !known.has(metric) && !known.has(`${metric}_count`)), []);
+  it('are those of the state tables', () => {
+    const listed = listedMetrics().flatMap(([, metrics]) => metrics);
+    const own = (names: Iterable<string>) => [...new Set([...names].map((name) => name.replace(/_(?:bucket|count|sum)$/, '')))]
+      .filter((name) => name.startsWith('exchange_')).sort();
+    assert.deepEqual(own(known.keys()), own(listed.map(({ name }) => name)));
+    for (const { name, labels } of listed) {
+      const has = known.get(name) ?? known.get(`${name}_count`);
+      if (has !== undefined && has.size > 0) assert.deepEqual([...has].sort(), [...labels].sort(), name);
+    }
   });
 
   it('are scraped from every role\'s processes, at their port', () => {
@@ -87,15 +93,6 @@ describe('deploy: metrics', () => {
       assert.deepEqual(found.map(({ names, port }) => ({ names, port })), [{ names: [job], port: Number(imageEnvironment()['METRICS_PORT']) }]);
     }
     for (const role of DEPLOYED_ROLES) assert.ok(rules.some(({ expr }) => expr === `absent(up{job="${role}"} == 1)`), `no alert when no ${role} process answers`);
-  });
-
-  it('have alerts with different names, each in the document for operators', () => {
-    const names = rules.map(({ alert }) => alert);
-    assert.equal(new Set(names).size, names.length);
-    const document = textOf('docs/operations.md');
-    const gone = DEPLOYED_ROLES.map((role) => `Exchange${role.charAt(0).toUpperCase()}${role.slice(1)}Gone`);
-    assert.deepEqual(names.filter((name) => !gone.includes(name) && !document.includes(`\`${name}\``)), []);
-    assert.deepEqual([...new Set(document.match(/`Exchange\w+`/g))].map((name) => name.slice(1, -1)).filter((name) => !names.includes(name)), []);
   });
 });
 

@@ -1,11 +1,12 @@
 /** The process frame: graceful stop, health, metrics, log. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once as event } from 'node:events';
-import { indexerFigures } from '../../service/roles/indexer.js';
-import { laneFigures } from '../../service/roles/lane.js';
-import { readinessAnswer } from '../../service/process/process.js';
-import { lagReasons, type IndexerHealth, type SettlementHealth } from '../../service/status/readiness.js';
-import { settlementFigures } from '../../service/roles/settlement.js';
+import { reading } from '../../engine/state-table.js';
+import { queueState } from '../../service/roles/api-state.js';
+import { indexerState, type IndexerState } from '../../service/roles/indexer-state.js';
+import { laneState } from '../../service/roles/lane-state.js';
+import { projectionState } from '../../service/roles/projections-state.js';
+import { settlementState, type SettlementState } from '../../service/roles/settlement-state.js';
 import { closeServer } from '../../service/http/server.js';
 import { createLogger } from '../../service/logger.js';
 import { createMetrics } from '../../service/status/metrics.js';
@@ -116,26 +117,8 @@ describe('service: stop', () => {
   });
 });
 
-describe('service: health', () => {
-  it('is ready without a reason not to be, and says every reason', () => {
-    const engine = { position: 100, logLength: 105, standby: false };
-    assert.deepEqual(readinessAnswer(['engine'], [{ reasons: [], engine }]), {
-      status: 200, body: JSON.stringify({ ready: true, roles: ['engine'], reasons: [], engine }),
-    });
-    const { status, body } = readinessAnswer(['engine', 'query'], [{ reasons: ['the service is stopping'] }, { reasons: ['the read models cannot be reached'] }]);
-    assert.deepEqual([status, JSON.parse(body)], [503, {
-      ready: false, roles: ['engine', 'query'], reasons: ['the service is stopping', 'the read models cannot be reached'],
-    }]);
-  });
-
-  it('takes a part that is further behind than it may be for a reason', () => {
-    assert.deepEqual(lagReasons('the engine', 5, 5), []);
-    assert.deepEqual(lagReasons('the engine', 6, 5), ['the engine is 6 records behind']);
-  });
-});
-
 describe('service: metrics and log', () => {
-  const chains: (IndexerHealth & SettlementHealth)[] = [{
+  const chains: (IndexerState & SettlementState)[] = [{
     chainId: 137, finalBlock: 9, lagBlocks: 4, reachable: false, failures: 7, lastError: 'no node answers', sinceLookS: 60, stalled: true,
     waitingFills: 1, sentFills: 2, oldestWaitingS: 50, settlementTrouble: 'no node answers', stopped: 'it was reset', resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 2,
   }, {
@@ -144,16 +127,16 @@ describe('service: metrics and log', () => {
     resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   }];
 
-  it('reports requests, orders, batches and the figures of its parts', async () => {
+  it('reports requests, orders, batches and the values of its parts', async () => {
     const metrics = createMetrics();
     metrics.answered({ id: 'placeOrder', method: 'POST' }, 200, 0.004);
     metrics.order('accepted');
     metrics.batch(40);
     metrics.show([
-      ...indexerFigures(() => chains), ...settlementFigures(() => chains),
-      ...laneFigures(() => [{ chainId: 137, key: 'operator', address: '0x1', standby: false, trouble: 'no ether' }]),
-      { name: 'exchange_queued_orders', help: 'Orders waiting', read: () => 3 },
-      { name: 'exchange_projection_lag_records', help: 'Lag', read: () => Promise.resolve([{ labels: { projection: 'orders' }, value: 2 }]) },
+      reading(indexerState, () => chains), reading(settlementState, () => chains),
+      reading(laneState, () => [{ chainId: 137, key: 'operator', address: '0x1', standby: false, trouble: 'no ether' }]),
+      reading(queueState, () => [{ queued: 3 }]),
+      reading(projectionState, () => Promise.resolve([{ name: 'orders', position: 9, lag: 2 }])),
     ]);
     const shell = await startShell({ handlers: { getMetrics: () => metrics.scrape() } });
     const { body, headers } = await once(shell.port, 'GET', '/metrics');
@@ -172,6 +155,12 @@ describe('service: metrics and log', () => {
     ]) assert.ok(body.includes(`\n${line}\n`), line);
     assert.match(body, /\nnodejs_eventloop_lag_p99_seconds \d/);
     await shell.stop();
+  });
+
+  it('has no value for what is not known', async () => {
+    const metrics = createMetrics();
+    metrics.show([reading(queueState, () => undefined), reading(laneState, () => [])]);
+    assert.doesNotMatch((await metrics.scrape()).body, /\nexchange_(?:queued_orders|lane_holds)[ {]/);
   });
 
   it('shares nothing between two sets of metrics', async () => {

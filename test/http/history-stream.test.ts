@@ -60,7 +60,7 @@ describe('service: the stream of the history', () => {
     await new Promise<void>((resolve) => { if (response.closed) resolve(); else response.once('close', resolve); });
     return Buffer.concat(pieces).toString();
   };
-  const openStreams = () => history.figures[0]!.read();
+  const openStreams = () => history.open();
   /** Waits until the log is not read any more. */
   const atRest = async (): Promise<number> => {
     for (let before = -1; before !== reached;) {

@@ -39,7 +39,7 @@ describe('service: the price stream under abuse', () => {
     await models.insert('prices', { position, published_at_ms: AT + position * 1_000 });
     await models.advance(position + 1);
   };
-  const open = () => streams.figures[0]!.read();
+  const open = () => streams.open();
   const untilOpen = (count: number) => until(`${count} streams are open`, () => open() === count || undefined);
   /** A heartbeat may follow on a slow machine. */
   const untilGot = (wire: Wire, text: string) => until(JSON.stringify(text), () => wire.rest.includes(text) || undefined);

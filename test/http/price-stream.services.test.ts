@@ -81,9 +81,8 @@ describe('service: the price stream', () => {
     clients.push(client);
     return client;
   };
-  const figure = (name: string) => streams.figures.find((each) => each.name === `exchange_${name}`)!.read();
   /** Waits until so many streams are open. */
-  const untilOpen = (count: number) => until(`${count} streams are open`, () => figure('price_streams') === count || undefined);
+  const untilOpen = (count: number) => until(`${count} streams are open`, () => streams.open() === count || undefined);
 
   it('sends the newest price at once, each new one as it comes, and can be read by any page and through any proxy', async () => {
     await record(1);
@@ -117,14 +116,14 @@ describe('service: the price stream', () => {
     await start();
     const { status, body } = await once(shell.port, 'GET', PATH, { headers: { 'Last-Event-ID': 'x' } });
     assert.deepEqual([status, (JSON.parse(body) as { code: string }).code], [400, 'invalid_request']);
-    assert.equal(figure('price_streams'), 0);
+    assert.equal(streams.open(), 0);
   });
 
   it('answers HEAD with the head alone', async () => {
     await start();
     const wire = await Wire.connect(shell.port);
     for (const status of [200, 200]) assert.equal((await wire.request('HEAD', PATH).answer({ bodiless: true })).status, status);
-    assert.equal(figure('price_streams'), 0);
+    assert.equal(streams.open(), 0);
     wire.close();
   });
 
@@ -155,7 +154,7 @@ describe('service: the price stream', () => {
     const deaf = await open();
     deaf.response.pause();
     // More than all buffers between the two hold.
-    for (let n = 0; figure('price_streams_cut_off') === 0; n++) {
+    for (let n = 0; feed.cutOff() === 0; n++) {
       assert.ok(n < 2_000, 'it was never cut off');
       beats.ring();
       await models.run(
@@ -166,7 +165,7 @@ describe('service: the price stream', () => {
     }
     deaf.response.resume();
     assert.equal(await deaf.ended, false);
-    assert.deepEqual([figure('price_streams'), reading.response.complete], [1, false]);
+    assert.deepEqual([streams.open(), reading.response.complete], [1, false]);
   });
 
   it('is not cut by the time that a request has to arrive', async () => {
@@ -184,7 +183,7 @@ describe('service: the price stream', () => {
     const [one, two] = [await open(), await open()];
     await Promise.all([one.until('\n\n'), two.until('\n\n')]);
     assert.equal(await closeServer(shell.app, shell.server, 60_000), 0);
-    assert.deepEqual([await one.ended, await two.ended, figure('price_streams')], [true, true, 0]);
+    assert.deepEqual([await one.ended, await two.ended, streams.open()], [true, true, 0]);
   });
 
   it(`has ${STREAMS} streams at a time, and all get the same`, async () => {
@@ -192,11 +191,11 @@ describe('service: the price stream', () => {
     await start();
     const all: Client[] = [];
     for (let n = 0; n < STREAMS; n += 100) all.push(...await Promise.all(Array.from({ length: 100 }, () => open())));
-    assert.equal(figure('price_streams'), STREAMS);
+    assert.equal(streams.open(), STREAMS);
     await Promise.all(all.map((client) => client.until(eventOf(1))));
     await record(2);
     assert.deepEqual(new Set(await Promise.all(all.map((client) => client.until(eventOf(2))))), new Set([eventOf(2)]));
-    assert.equal(figure('price_streams_cut_off'), 0);
+    assert.equal(feed.cutOff(), 0);
     assert.equal(await closeServer(shell.app, shell.server, 60_000), 0);
     assert.deepEqual(new Set(await Promise.all(all.map(({ ended }) => ended))), new Set([true]));
   });

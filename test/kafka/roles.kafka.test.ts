@@ -9,7 +9,7 @@ import { createMemoryLog } from '../../engine/log/memory/memory-log.js';
 import { ConfigError, parseConfig } from '../../service/config.js';
 import { kafkaOf, openFillFeed } from '../../service/feed/fill-feed.js';
 import { createLogger } from '../../service/logger.js';
-import type { FeedHealth } from '../../service/status/readiness.js';
+import type { FeedState } from '../../service/roles/feed-state.js';
 import { startProcess, type ExchangeProcess } from '../../service/process/process.js';
 import type { KafkaBroker } from '../support/kafka-broker.js';
 import { sharedBroker } from '../support/shared-broker.js';
@@ -41,7 +41,7 @@ describe('kafka: the feed role', () => {
     running = await startProcess(config, { urls, chains: [] }, createLogger(config, output));
   }
 
-  const health = async () => await (await fetch(`${running?.url}/health/ready`)).json() as { feeds?: readonly FeedHealth[] };
+  const health = async () => await (await fetch(`${running?.url}/health/ready`)).json() as { feeds?: readonly FeedState[] };
 
   const published = (count: number) => until('everything is published', async () => {
     const { feeds = [] } = await health();

@@ -4,7 +4,7 @@ import { ZeroHash } from 'ethers';
 import type { DeployedMarket } from '../support/deployed-chain.js';
 import { ONE, caughtUp, eventually, tradedChain, type TradedChain } from '../support/exchange-on-chain.js';
 import { exchangeStack, type ExchangeStack, type Fields } from '../support/exchange-stack.js';
-import type { KeeperHealth } from '../../service/status/readiness.js';
+import type { RelayerState } from '../../service/roles/relayer-state.js';
 import { resolutionActs } from '../support/resolution-acts.js';
 
 const WINDOW_S = 7_200;
@@ -30,8 +30,8 @@ describe('keeper: at the exchange', function () {
     await node.stop();
   });
 
-  const health = async (): Promise<KeeperHealth> => {
-    const { relays: [relay] } = await exchange.get('/health/ready') as unknown as { relays: [{ keeper: KeeperHealth }] };
+  const health = async (): Promise<RelayerState['keeper']> => {
+    const { relays: [relay] } = await exchange.get('/health/ready') as unknown as { relays: [RelayerState] };
     return relay.keeper;
   };
   const resolutionOf = async ({ marketId }: DeployedMarket) => (

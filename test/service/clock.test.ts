@@ -87,7 +87,7 @@ describe('service: the clock of a process', () => {
     set.wallAheadMs = DAY_MS;
     assert.equal(clock.doubt(), 'the clock of this machine has jumped 1 day ahead; the jump is refused');
     await clock.look();
-    const { trusted, wallAheadMs, time } = clock.health();
+    const { trusted, wallAheadMs, time } = clock.state();
     assert.deepEqual([trusted, wallAheadMs, time], [false, DAY_MS, new Date(NOW_MS).toISOString()]);
     set.wallAheadMs = 0;
     assert.equal(clock.doubt(), undefined);

@@ -5,7 +5,8 @@ import type { Event } from '../../engine/records/events.js';
 import { marketFactory } from '../../contracts-abi/market-factory.js';
 import { settlement } from '../../contracts-abi/settlement.js';
 import type { ConfiguredChain } from '../../service/chains/configured-chain.js';
-import type { IndexerHealth, SettlementHealth } from '../../service/status/readiness.js';
+import type { IndexerState } from '../../service/roles/indexer-state.js';
+import type { SettlementState } from '../../service/roles/settlement-state.js';
 import { MAX_UINT256, deployedChain, type ContractsChain, type DeployedChain, type DeployedChainOptions, type DeployedMarket } from './deployed-chain.js';
 import type { ExchangeStack, Fields } from './exchange-stack.js';
 import { until } from './until.js';
@@ -36,7 +37,7 @@ export async function withSettler<Chain extends ContractsChain>(node: Chain): Pr
 }
 
 /** A chain as a process with all roles shows it. */
-export type ChainState = IndexerHealth & SettlementHealth;
+export type ChainState = IndexerState & SettlementState;
 
 interface Readiness {
   readonly ready: boolean;

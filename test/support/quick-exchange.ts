@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { id, type Wallet } from 'ethers';
 import { PYTH_FEEDS } from '../../command/prices/price-sources.js';
 import { pause } from '../../engine/waiting.js';
-import type { PricesHealth, QuickMarketsHealth, RelayerHealth } from '../../service/status/readiness.js';
+import type { PricesState, QuickMarketsState } from '../../service/roles/prices-state.js';
+import type { RelayerState } from '../../service/roles/relayer-state.js';
 import type { DeployedMarket } from './deployed-chain.js';
 import { FACTORY, caughtUp, eventually, readiness, recordedEvents, tradedChain, type TradedChain } from './exchange-on-chain.js';
 import { exchangeStack, type ExchangeStack } from './exchange-stack.js';
@@ -49,9 +50,9 @@ interface Health {
   readonly status: number;
   readonly reasons: readonly string[];
   readonly clock: { readonly trusted: boolean };
-  readonly prices: readonly [PricesHealth];
-  readonly quickMarkets: readonly [QuickMarketsHealth];
-  readonly relays: readonly [RelayerHealth];
+  readonly prices: readonly [PricesState];
+  readonly quickMarkets: readonly [QuickMarketsState];
+  readonly relays: readonly [RelayerState];
 }
 
 /** Starts it before its first boundary, `first`. Time passes as on any machine, and leaps with `passTo`. */

@@ -8,11 +8,11 @@ import { createTurns } from '../../../query/turns.js';
 import { HISTORY_STREAMS, NDJSON } from '../../api/endpoints/history.js';
 import type { ReadHandlers } from '../../api/endpoints.js';
 import { addressKey } from '../../http/limits.js';
-import type { Figure } from '../../status/metrics.js';
 
 export interface History {
   readonly list: ReadHandlers['listEvents'];
-  readonly figures: readonly Figure[];
+  /** Number of open streams. */
+  open(): number;
 }
 
 export interface HistoryOptions {
@@ -52,7 +52,7 @@ export function createHistory({ log, db, now, most = HISTORY_STREAMS, stallMs = 
         throw error;
       }
     }),
-    figures: [{ name: 'exchange_history_streams', help: 'Number of open streams of the history', read: places.taken }],
+    open: places.taken,
   };
 }
 

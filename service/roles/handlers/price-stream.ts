@@ -3,7 +3,6 @@ import { RequestError } from '../../../engine/records/errors.js';
 import type { PriceFeed } from '../../../query/price-feed.js';
 import type { ReadHandlers } from '../../api/endpoints.js';
 import { addressKey } from '../../http/limits.js';
-import type { Figure } from '../../status/metrics.js';
 
 export interface StreamLimits {
   /** Streams of the process. */
@@ -14,7 +13,8 @@ export interface StreamLimits {
 
 export interface PriceStreams {
   readonly follow: ReadHandlers['streamPrices'];
-  readonly figures: readonly Figure[];
+  /** Number of open streams. */
+  open(): number;
 }
 
 /** When a client that was refused may ask again. */
@@ -55,9 +55,6 @@ export function createPriceStreams(feed: PriceFeed, { maxPriceStreams, maxPriceS
         throw error;
       }
     },
-    figures: [
-      { name: 'exchange_price_streams', help: 'Number of open price streams', read: () => open },
-      { name: 'exchange_price_streams_cut_off', help: 'Price streams that were cut off since the start because their clients had fallen behind', read: feed.cutOff },
-    ],
+    open: () => open,
   };
 }

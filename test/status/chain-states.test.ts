@@ -1,14 +1,16 @@
-/** What health, metrics and alarms say of a chain: away, never reached, given up, and fills that wait. */
+/** What a chain's state and alarms say: away, never reached, given up, and fills that wait. */
 import assert from 'node:assert/strict';
 import type { Report } from '../../engine/report.js';
 import type { IndexerStatus } from '../../command/indexer/indexer.js';
 import type { SettlementStatus } from '../../command/settlement/settlement-worker.js';
-import { createAwayAlarm, createWaitingAlarm } from '../../service/chains/chain-alarms.js';
-import { createIndexerHealth, type IndexerHealthParts } from '../../service/chains/indexer-health.js';
-import { createSettlementHealth, type SettlementHealthParts } from '../../service/chains/settlement-health.js';
-import type { IndexerHealth, SettlementHealth } from '../../service/status/readiness.js';
+import { reading } from '../../engine/state-table.js';
+import { createIndexerState, indexerState, type IndexerState, type IndexerStateParts } from '../../service/roles/indexer-state.js';
+import {
+  createSettlementState, settlementState, type SettlementState, type SettlementStateParts,
+} from '../../service/roles/settlement-state.js';
+import { createAlarms } from '../../service/status/alarms.js';
 
-type ChainState = IndexerHealth & SettlementHealth;
+type ChainState = IndexerState & SettlementState;
 
 const START_MS = 1_000_000;
 
@@ -22,13 +24,13 @@ const settling: SettlementStatus = {
 };
 
 describe('service: a chain\'s status', () => {
-  function statusOf(changes: Partial<IndexerHealthParts & SettlementHealthParts>) {
+  function statusOf(changes: Partial<IndexerStateParts & SettlementStateParts>) {
     let nowMs = START_MS;
     const parts = {
       chain: { chainId: 5 }, chainId: 5, now: () => nowMs, indexer: () => following, settlement: () => settling, unsettled: () => [],
       beginning: () => ({ failures: 0 }), ...changes,
     };
-    const [indexer, settlement] = [createIndexerHealth(parts), createSettlementHealth(parts)];
+    const [indexer, settlement] = [createIndexerState(parts), createSettlementState(parts)];
     return (afterMs: number): ChainState => {
       nowMs = START_MS + afterMs;
       return { ...indexer(), ...settlement() };
@@ -110,46 +112,39 @@ describe('service: a chain\'s alarms', () => {
     chainId: 5, finalBlock: 17, lagBlocks: 0, reachable: true, stalled: false, failures: 0, lastError: null, sinceLookS: 0, waitingFills: 4,
     sentFills: 0, oldestWaitingS: null, settlementTrouble: null, stopped: null, resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   };
-  const away = (sinceLookS: number, changes: Partial<ChainState> = {}): ChainState =>
-    ({ ...well, reachable: false, failures: 9, lastError: 'nobody answers', sinceLookS, ...changes });
+  const away = (changes: Partial<ChainState> = {}): ChainState => ({ ...well, reachable: false, failures: 9, lastError: 'nobody answers', ...changes });
 
-  function saidOf(states: readonly ChainState[], { stallsAreTold = false } = {}): string[] {
+  /** What is said while the states come, each with the seconds that have passed until then. */
+  async function saidOf(states: readonly (readonly [atS: number, state: ChainState])[]): Promise<string[]> {
     const said: string[] = [];
     const report: Report = (level, text) => { said.push(`${level}: ${text}`); };
-    const lookAtNodes = createAwayAlarm({ chainId: 5, awayAfterMs: 60_000, stallsAreTold, report });
-    const lookAtFills = createWaitingAlarm({ chainId: 5, report });
-    for (const state of states) {
-      lookAtNodes(state);
-      lookAtFills(state);
-    }
+    let [nowS, state] = states[0]!;
+    const look = createAlarms({ report, now: () => nowS * 1_000 });
+    const parts = [reading(indexerState, () => [state]), reading(settlementState, () => [state])];
+    for ([nowS, state] of states) await look(parts);
     return said;
   }
 
-  const alarm = (s: number) => `alarm: chain 5 could not be reached for ${s} s: nobody answers. Orders are accepted and fills wait. `
-    + 'Check its nodes and the RPC URLs in the settings';
+  const alarm = 'alarm: Chain 5 cannot be reached: nobody answers. Orders go on, fills wait. Look at the nodes of rpcUrls.';
 
-  it('are raised once for each long outage', () => {
-    assert.deepEqual(saidOf([well, away(59)]), []);
-    assert.deepEqual(saidOf([away(59), away(60), away(61), away(900), well, away(5), away(61)]), [alarm(60), 'note: chain 5 can be reached again', alarm(61)]);
-  });
-
-  it('are not raised where the indexer itself reports a chain without new blocks', () => {
-    assert.deepEqual(saidOf([away(60), away(119)], { stallsAreTold: true }), []);
-    assert.deepEqual(saidOf([away(60), away(900, { stalled: true })], { stallsAreTold: true }), []);
-    assert.deepEqual(saidOf([away(60), away(120)], { stallsAreTold: true }), [alarm(120)]);
-    assert.deepEqual(saidOf([away(60, { finalBlock: null })], { stallsAreTold: true }), [alarm(60)], 'there is no indexer yet');
-  });
-
-  it('are raised once for fills that wait for more than five minutes, with the reason', () => {
-    const waits = (oldestWaitingS: number | null, settlementTrouble: string | null = null) => ({ ...well, oldestWaitingS, settlementTrouble });
-    assert.deepEqual(saidOf([waits(300)]), []);
-    assert.deepEqual(saidOf([waits(301), waits(310), waits(3), waits(null), waits(400, 'no funds')]), [
-      'alarm: chain 5: 4 fills wait to be sent, the oldest for 301 s: check the chain, its nodes and the operator key',
-      'note: chain 5: no fill waits for long any more', 'alarm: chain 5: 4 fills wait to be sent, the oldest for 400 s: no funds',
+  it('are raised once for each long outage', async () => {
+    assert.deepEqual(await saidOf([[0, well], [5, away()], [124, away()]]), []);
+    const outages = [0, 119, 120, 125, 900].map((atS) => [atS, away()] as const);
+    assert.deepEqual(await saidOf([...outages, [905, well], [910, away()], [1_031, away()]]), [
+      alarm, 'note: over after 905 s: Chain 5 cannot be reached.', alarm,
     ]);
   });
 
-  it('are not raised for a chain that is not followed any more, which was reported', () => {
-    assert.deepEqual(saidOf([away(900, { stopped: 'it was reset' })]), []);
+  it('are not raised where the indexer itself reports a chain without new blocks, or one that is not followed any more', async () => {
+    for (const told of [{ stalled: true }, { stopped: 'it was reset' }]) assert.deepEqual(await saidOf([[0, away(told)], [900, away(told)]]), []);
+  });
+
+  it('are raised once for fills that wait for more than five minutes, with the reason', async () => {
+    const waiting = (oldestWaitingS: number, settlementTrouble: string | null = null) => ({ ...well, oldestWaitingS, settlementTrouble });
+    const todo = 'Look at the chain, then at the lane of the operator key.';
+    assert.deepEqual(await saidOf([[0, waiting(300)], [1, waiting(301)], [2, waiting(302)], [3, well], [5, waiting(400, 'no funds')]]), [
+      `alarm: A fill on chain 5 has waited for 301 s. ${todo}`, 'note: over after 2 s: A fill on chain 5 has waited for 301 s.',
+      `alarm: A fill on chain 5 has waited for 400 s: no funds. ${todo}`,
+    ]);
   });
 });

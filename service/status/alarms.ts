@@ -1,0 +1,59 @@
+/** The log's alarms: tells once that a value has been for too long as it should not be, and once that this is over. */
+import { filled, isDue, wholeSeconds, type Alert, type Reading, type Sample } from '../../engine/state-table.js';
+import type { Report } from '../../engine/report.js';
+
+export interface AlarmOptions {
+  readonly report: Report;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+}
+
+interface Due {
+  readonly sinceMs: number;
+  /** What was said; undefined while it has not lasted for long enough. */
+  readonly said?: string;
+}
+
+/** Returns a function to call regularly with what the parts of the process say of themselves. */
+export function createAlarms({ report, now }: AlarmOptions): (readings: readonly Reading[]) => Promise<void> {
+  let due: ReadonlyMap<string, Due> = new Map();
+
+  /** What is due now of the alert, with what was known of it. */
+  function look(alert: Alert<never>, sample: Sample, nowMs: number): readonly [string, Due] {
+    const key = JSON.stringify([alert.name, sample.labels]);
+    const { sinceMs, said } = due.get(key) ?? { sinceMs: nowMs };
+    if (said !== undefined || nowMs - sinceMs < alert.forS * 1_000) return [key, said === undefined ? { sinceMs } : { sinceMs, said }];
+    const means = textOf(alert.means, sample);
+    report('alarm', `${sample.cause === undefined ? means : `${withoutStop(means)}: ${withoutStop(sample.cause)}.`} ${textOf(alert.todo, sample)}`);
+    return [key, { sinceMs, said: means }];
+  }
+
+  return async (readings) => {
+    const rows = readings.flatMap((reading) => reading.table.rows.map(({ alerts = [] }, place) => ({ reading, place, alerts })));
+    const watched = rows.filter(({ alerts }) => alerts.some(({ when }) => !('promql' in when)));
+    const found = await Promise.all(watched.map(async ({ reading, place, alerts }) => ({ alerts, samples: await reading.samples(place) })));
+    const nowMs = now();
+    const before = due;
+    due = new Map(found.flatMap(({ alerts, samples }) => alerts.flatMap((alert) => (
+      samples.filter(({ value, told }) => isDue(alert, value) && !told.includes(alert.name)).map((sample) => look(alert, sample, nowMs))))));
+    for (const [key, { said, sinceMs }] of before) {
+      if (said !== undefined && !due.has(key)) report('note', `over after ${wholeSeconds(nowMs - sinceMs)} s: ${said}`);
+    }
+  };
+}
+
+function textOf(text: string, { labels, value }: Sample): string {
+  return filled(text, (place) => {
+    switch (place) {
+      case 'process': case 'instance': case 'job': return 'this process';
+      case 'value': return String(value);
+      case 'value:duration': return `${Math.round(value)} s`;
+      case 'value:bytes': return `${Math.round(value / 1_000_000)} MB`;
+      default: return String(labels[place] ?? '');
+    }
+  });
+}
+
+function withoutStop(text: string): string {
+  return text.endsWith('.') ? text.slice(0, -1) : text;
+}

@@ -1,0 +1,21 @@
+/** What a settlement process tells of its intake, and of Kafka. */
+import { deepEqual } from 'node:assert/strict';
+import type { IntakeStatus } from '../../command/settlement/intake/intake.js';
+import { intakeStateOf } from '../../service/roles/settlement-state.js';
+
+describe('service: the state of the intake', () => {
+  const feed = { status: () => ({ trouble: 'those of partition 2 have not come', fromLog: 7, repeats: 3, alarms: 2 }) };
+  const logFeed = { status: () => undefined };
+  const stateOf = (status: IntakeStatus, of: Parameters<typeof intakeStateOf>[1] = feed) => intakeStateOf({ status: () => status }, of, 100);
+
+  it('tells what does not come by Kafka, which stops nothing', () => {
+    const status = { standby: false, position: 90, trouble: undefined };
+    deepEqual(stateOf(status), { standby: false, position: 90, lag: 10, trouble: null, kafkaTrouble: 'those of partition 2 have not come' });
+    deepEqual(stateOf(status, logFeed).kafkaTrouble, null);
+  });
+
+  it('of a process that stands by tells nothing', () => {
+    const status = { standby: true, position: undefined, trouble: undefined };
+    deepEqual(stateOf(status), { standby: true, position: null, lag: null, trouble: null, kafkaTrouble: null });
+  });
+});
