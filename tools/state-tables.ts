@@ -43,9 +43,7 @@ function ruleLines(alert: Alert<never>, metric: string): readonly string[] {
     `        expr: ${quoted(expressionOf(alert, metric))}`,
     `        for: ${spanText(alert.forS)}`,
     `        labels: { ${labels} }`,
-    '        annotations:',
-    `          summary: ${quoted(filled(alert.means, template))}`,
-    `          action: ${quoted(filled(alert.todo, template))}`,
+    `        annotations: { summary: ${quoted(filled(alert.means, template))}, action: ${quoted(filled(alert.todo, template))} }`,
   ];
 }
 
