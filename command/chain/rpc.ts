@@ -64,6 +64,23 @@ export function createRpc(options: RpcOptions): ChainRpc {
   const { chainId, urls, timeoutMs = TIMEOUT_MS, maxResponseBytes = MAX_RESPONSE_BYTES, fetch: fetcher = fetch, signal } = options;
   if (urls.length === 0) throw new Error(`chain ${chainId} has no RPC URL: give it at least one`);
   const nodes = urls.map((url) => superviseNode(createNode({ url, timeoutMs, maxResponseBytes, fetch: fetcher, signal }), options));
+
+  async function onOneNode<T>(read: (node: Rpc) => Promise<T>): Promise<T> {
+    const failures: NodeFailed[] = [];
+    for (const { ask } of nodes) {
+      try {
+        return await read({ chainId, request: async <R>(method: string, params: readonly unknown[]) => await ask(method, params) as R });
+      } catch (error) {
+        if (!(error instanceof NodeFailed)) throw error;
+        failures.push(error);
+      }
+    }
+    const wrong = failures.flatMap(({ foundChainId, host }) => foundChainId === undefined ? [] : { foundChainId, host });
+    const [first] = wrong;
+    if (first !== undefined && wrong.length === failures.length) throw new WrongChain(chainId, first.foundChainId, first.host);
+    throw new ChainUnavailable(chainId, failures.map((failure) => failure.message).join('; '));
+  }
+
   return {
     chainId,
     nodes: () => nodes.map((node) => node.health()),
@@ -73,21 +90,8 @@ export function createRpc(options: RpcOptions): ChainRpc {
       await (withinMs === Infinity ? asked : within(asked, withinMs));
       return [...results];
     },
-    async request<T>(method: string, params: readonly unknown[]): Promise<T> {
-      const failures: NodeFailed[] = [];
-      for (const node of nodes) {
-        try {
-          return await node.ask(method, params) as T;
-        } catch (error) {
-          if (!(error instanceof NodeFailed)) throw error;
-          failures.push(error);
-        }
-      }
-      const wrong = failures.flatMap(({ foundChainId, host }) => foundChainId === undefined ? [] : { foundChainId, host });
-      const [first] = wrong;
-      if (first !== undefined && wrong.length === failures.length) throw new WrongChain(chainId, first.foundChainId, first.host);
-      throw new ChainUnavailable(chainId, failures.map((failure) => failure.message).join('; '));
-    },
+    request: <T>(method: string, params: readonly unknown[]) => onOneNode((node) => node.request<T>(method, params)),
+    onOneNode,
   };
 }
 
