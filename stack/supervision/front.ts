@@ -13,8 +13,10 @@ import { endpointAt, roleOf } from '../../service/api/role-of.js';
 import { createApp, type App } from '../../service/http/app.js';
 import { discardBody } from '../../service/http/body.js';
 import type { StreamConnections } from '../../service/http/connections.js';
-import { commonHeaders, type Observer } from '../../service/http/shell.js';
+import { COMMON_HEADERS } from '../../service/http/headers.js';
+import type { Observer } from '../../service/http/observe.js';
 import { problems } from '../../service/http/problems.js';
+import { faultOf } from '../../service/http/well-formed.js';
 import type { Metrics } from '../../service/status/metrics.js';
 import type { RoleName } from '../../service/roles/role-names.js';
 import { createLinks, type Links } from './links.js';
@@ -63,7 +65,9 @@ export function createFront({ portsOf, readiness, metrics, showsMetrics, observe
     ...app,
     handle(request, response) {
       const [path = ''] = (request.url ?? '').split('?', 1);
+      const fault = faultOf(request);
       if (own.has(path)) app.handle(request, response);
+      else if (fault !== undefined) refuse(request, response, fault);
       else {
         const isStream = endpointAt(request.method ?? '', path)?.answer.stream === true;
         if (isStream) {
@@ -155,7 +159,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: Clien
   const shape = endpointAt(request.method ?? '', request.url ?? '')?.errorShape ?? problems;
   const { status, body, headers } = shape.answer(error);
   response.writeHead(status, [
-    ...commonHeaders(), 'Content-Type', `${shape.contentType}; charset=utf-8`, 'Content-Length', String(Buffer.byteLength(body)),
+    ...[...COMMON_HEADERS].flat(), 'Content-Type', `${shape.contentType}; charset=utf-8`, 'Content-Length', String(Buffer.byteLength(body)),
     ...Object.entries(headers).flat(),
   ]);
   response.end(body);
