@@ -8,7 +8,7 @@ import type { ErrorShape } from '../../service/api/error-shape.js';
 import { streamPrices } from '../../service/api/endpoints/prices.js';
 import { getMetrics } from '../../service/api/endpoints/service.js';
 import { allEndpoints } from '../../service/api/endpoints.js';
-import { roleOf } from '../../service/api/role-of.js';
+import { roleOf } from '../support/role-of.js';
 import { textOf } from '../support/deploy-files.js';
 
 const routes = textOf('deploy/proxy/routes.conf');
