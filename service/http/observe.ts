@@ -11,7 +11,7 @@ import type { Metrics } from '../status/metrics.js';
 
 /** The command side's handlers as route handlers that count each result. */
 export function observedOrders(
-  metrics: Metrics, { placeOrder, cancelOrder }: { placeOrder: PlaceOrderHandler; cancelOrder: CancelOrderHandler },
+  metrics: Pick<Metrics, 'order'>, { placeOrder, cancelOrder }: { placeOrder: PlaceOrderHandler; cancelOrder: CancelOrderHandler },
 ): Pick<OrderHandlers, 'placeOrder' | 'cancelOrder'> {
   const counted = async <T>(result: string, work: () => Promise<T>): Promise<T> => {
     try {

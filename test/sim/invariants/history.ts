@@ -1,4 +1,5 @@
 /** What the log must be after every step: one engine's outcomes and digests, facts as the final chain has them, holdings as on the chain. */
+import { createReferenceEngine } from '../../reference/engine.js';
 import { createEngine } from '../../../engine/run/engine.js';
 import { decodeCommand, decodeOutcome, type CommandOutcome } from '../../../engine/records/codec.js';
 import type { Command } from '../../../engine/records/commands.js';
@@ -29,6 +30,8 @@ export interface HistoryWatch {
   look(): void;
   /** Whether a replica's digest is the history's. */
   checkReplica(run: Running): void;
+  /** A role has got this time, when its clock had been in doubt for so long; 0: it is trusted. */
+  stamped(atMs: number, doubtedForMs: number): void;
   outcome(position: number): CommandOutcome | undefined;
   /** The digest up to and with a position. */
   digest(position: number): string | undefined;
@@ -52,11 +55,13 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
   const announced = new Set<string>();
   const cancelledByClients = new Set<number>();
   const ids = new Set<string>();
+  const reference = createReferenceEngine();
+  const doubted = createStamps();
   const ledger = createLedger({ chain, markets, broken });
   const quick = watchPrices({ prices, strikes, broken });
   const relays = new RelaysWatch({ chain, outbox }, broken);
   const checked = new WeakMap<Running, number>();
-  let recorded = 0;
+  let [recorded, judged] = [0, 0];
 
   function takeCommand(data: Uint8Array, id: string): void {
     const command = decodeCommand(data);
@@ -65,6 +70,9 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
     ids.add(id);
     checkFact(command, chain, broken);
     if (command.kind === 'SubmitSettlement' || command.kind === 'SubmitRelay') announced.add(command.txHash);
+    if ((command.kind === 'AdvanceClock' || command.kind === 'RecordPrice') && doubted.has(command.at)) {
+      broken('no command is stamped while the clock is in doubt', `${command.kind} at ${command.at}`);
+    }
     const { outcome, digest } = engine.step(data, command);
     outcomes.push(outcome);
     digests.push(digest);
@@ -76,6 +84,15 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
       ledger.take(event);
       quick.take(event, view.time);
       relays.take(event);
+    }
+  }
+
+  /** The second engine decides after everything else was looked at: what else is broken tells more. */
+  function judge(): void {
+    for (; judged < outcomes.length; judged++) {
+      const data = store.records.commands[judged]?.data ?? new Uint8Array();
+      const { text, digest } = reference.step(decodeCommand(data), data);
+      if (digest !== digests[judged]) broken('two engines agree', `command ${judged}: ${JSON.stringify(outcomes[judged])}, by the second one ${text}`);
     }
   }
 
@@ -92,18 +109,32 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
         const { digest } = decodeOutcome(written[recorded]?.data ?? new Uint8Array());
         if (digest !== digests[recorded]) broken('one digest', `outcome ${recorded} was recorded with digest ${digest}, and is ${digests[recorded]}`);
       }
+      judge();
     },
     checkReplica(run) {
-      const { process, replica, differs } = run;
-      if (replica === undefined || differs || replica.view.position === (checked.get(run) ?? 0)) return;
+      const { process, replica, special: { alter } } = run;
+      if (replica === undefined || alter !== undefined || replica.view.position === (checked.get(run) ?? 0)) return;
       const { position, digest } = replica.view;
       checked.set(run, position);
       if (formatDigest(digest) !== digests[position - 1]) broken('one digest', `${process.name} has another at position ${position}`);
     },
+    stamped: doubted.stamped,
     outcome: (position) => outcomes[position],
     digest: (position) => digests[position],
     unended: () => ledger.unended(),
     figures: () => ({ ...ledger.figures(), commands: outcomes.length, quick: quick.figures(), relays: relays.figures() }),
+  };
+}
+
+/** What is in doubt for less may have been trusted when the time's command was decided on. */
+const DOUBTED_MS = 3_000;
+
+/** The times that roles got while their clocks were in doubt, and no role while its clock was trusted. */
+function createStamps() {
+  const [doubted, trusted] = [new Set<number>(), new Set<number>()];
+  return {
+    stamped(atMs: number, doubtedForMs: number): void { (doubtedForMs < DOUBTED_MS ? trusted : doubted).add(atMs); },
+    has: (atMs: number): boolean => doubted.has(atMs) && !trusted.has(atMs),
   };
 }
 
