@@ -55,13 +55,13 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
   const announced = new Set<string>();
   const cancelledByClients = new Set<number>();
   const ids = new Set<string>();
-  const reference = createReferenceEngine();
+  const judge = createJudge(store, broken);
   const doubted = createStamps();
   const ledger = createLedger({ chain, markets, broken });
   const quick = watchPrices({ prices, strikes, broken });
   const relays = new RelaysWatch({ chain, outbox }, broken);
   const checked = new WeakMap<Running, number>();
-  let [recorded, judged] = [0, 0];
+  let recorded = 0;
 
   function takeCommand(data: Uint8Array, id: string): void {
     const command = decodeCommand(data);
@@ -87,15 +87,6 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
     }
   }
 
-  /** The second engine decides after everything else was looked at: what else is broken tells more. */
-  function judge(): void {
-    for (; judged < outcomes.length; judged++) {
-      const data = store.records.commands[judged]?.data ?? new Uint8Array();
-      const { text, digest } = reference.step(decodeCommand(data), data);
-      if (digest !== digests[judged]) broken('two engines agree', `command ${judged}: ${JSON.stringify(outcomes[judged])}, by the second one ${text}`);
-    }
-  }
-
   return {
     announced, cancelledByClients, view, quick, relays,
     look() {
@@ -109,7 +100,8 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
         const { digest } = decodeOutcome(written[recorded]?.data ?? new Uint8Array());
         if (digest !== digests[recorded]) broken('one digest', `outcome ${recorded} was recorded with digest ${digest}, and is ${digests[recorded]}`);
       }
-      judge();
+      // What else is broken tells more.
+      judge(digests);
     },
     checkReplica(run) {
       const { process, replica, special: { alter } } = run;
@@ -123,6 +115,19 @@ export function watchHistory({ store, chain, outbox, markets, prices, strikes }:
     digest: (position) => digests[position],
     unended: () => ledger.unended(),
     figures: () => ({ ...ledger.figures(), commands: outcomes.length, quick: quick.figures(), relays: relays.figures() }),
+  };
+}
+
+/** The second engine, which decides every recorded command, too. */
+function createJudge({ records }: WorldParts['store'], broken: Broken): (digests: readonly string[]) => void {
+  const reference = createReferenceEngine();
+  let judged = 0;
+  return (digests) => {
+    for (; judged < digests.length; judged++) {
+      const data = records.commands[judged]?.data ?? new Uint8Array();
+      const { text, digest } = reference.step(decodeCommand(data), data);
+      if (digest !== digests[judged]) broken('two engines agree', `command ${judged}: the second one says ${text}`);
+    }
   };
 }
 
