@@ -231,11 +231,6 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'return isOurs ? {', to: 'return isOurs && payout === 0n ? {',
   },
   {
-    name: 'the role engine lets time pass while its clock is in doubt', breaks: 'no command is stamped while the clock is in doubt',
-    file: 'service/roles/engine.js',
-    from: 'mayPass: () => time.doubt() === undefined', to: 'mayPass: () => true',
-  },
-  {
     name: 'the role api takes orders while its clock is in doubt', breaks: 'no request is taken while the clock is in doubt',
     file: 'service/roles/api.js',
     from: 'admit(what);', to: '',
@@ -251,19 +246,19 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'admit(\'order\');', to: '',
   },
   {
-    name: 'the role lane records settlements as relayed requests', breaks: 'everything comes to rest',
+    name: 'the role lane records no settlement', breaks: 'announced before it is sent',
     file: 'service/roles/lane.js',
     from: 'purpose === \'settlement\'', to: 'purpose === \'keeper\'',
   },
   {
     name: 'the role lane records nothing of what the relayer sends', breaks: 'announced before it is sent',
     file: 'service/roles/lane.js',
-    from: 'purpose === \'relay\'', to: 'purpose === \'keeper\'',
+    from: 'purpose === \'relay\'', to: 'false',
   },
   {
     name: 'the role settlement does not compare the orders with its settings', breaks: 'no fill is asked for with the settings of another exchange',
     file: 'service/roles/settlement.js',
-    from: 'checkOrder(domain, order);', to: '',
+    from: 'checkOrder(domain, order);', to: ';',
   },
   {
     name: 'the role settlement does not wait for what an earlier process has settled', breaks: 'a fill is in one request at a time',
