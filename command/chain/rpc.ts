@@ -2,6 +2,7 @@
 import { quantityOf } from '../../engine/records/hex.js';
 import { within } from '../../engine/waiting.js';
 import { ChainUnavailable, RpcError, type Rpc } from './chain.js';
+import type { Fetch } from './http-answer.js';
 import { createNode, NodeFailed, type RpcNode } from './rpc-node.js';
 import type { Report } from '../../engine/report.js';
 
@@ -14,7 +15,7 @@ export interface RpcOptions {
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
   readonly report: Report;
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   /** How long a node is not asked after the first, second, … failure in a row; the last value repeats. */
   readonly restMs?: readonly number[];
   /** How long a node that is on another chain is not asked. */

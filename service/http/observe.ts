@@ -19,7 +19,7 @@ export interface Observer {
 
 /** The command side's handlers as route handlers that count each result. */
 export function observedOrders(
-  metrics: Metrics, { placeOrder, cancelOrder }: { placeOrder: PlaceOrderHandler; cancelOrder: CancelOrderHandler },
+  metrics: Pick<Metrics, 'order'>, { placeOrder, cancelOrder }: { placeOrder: PlaceOrderHandler; cancelOrder: CancelOrderHandler },
 ): Pick<OrderHandlers, 'placeOrder' | 'cancelOrder'> {
   const counted = async <T>(result: string, work: () => Promise<T>): Promise<T> => {
     try {
