@@ -20,7 +20,7 @@ export interface Schedule {
 const USEFUL_PART = 1 / 3;
 
 /** The markets that there should be at a time, those that start first before others. */
-export function wantedTerms({ assets, intervalS, ahead }: Schedule, nowMs: number): readonly Terms[] {
+export function scheduledTerms({ assets, intervalS, ahead }: Schedule, nowMs: number): readonly Terms[] {
   const running = Math.floor(nowMs / 1_000 / intervalS) * intervalS;
   const starts = Array.from({ length: ahead + 1 }, (_, n) => running + n * intervalS);
   return starts

@@ -8,7 +8,7 @@ import { createPriceSources } from '../../command/prices/price-sources.js';
 import type { ProviderUrls } from '../../command/prices/source-urls.js';
 import { runRecorder, type Recorder } from '../../command/prices/recorder.js';
 import { openRecorderSession, soleRecorder } from '../../command/prices/sole-recorder.js';
-import { AGENDA_RULES } from '../../command/quick/agenda.js';
+import { QUICK_RULES } from '../../command/quick/quick-jobs.js';
 import { runQuickMarkets, type QuickMarkets } from '../../command/quick/quick-markets.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { pause } from '../../engine/waiting.js';
@@ -134,7 +134,7 @@ async function startChain(
     // Without a source no market could ever be resolved.
     schedule: { assets: sources.length === 0 ? [] : config.quickAssets, intervalS: config.quickIntervalS, ahead: config.quickAhead },
     hasStartPrice: async ({ asset, startTime: time }) => (await pastPrice({ asset, time, sources, nowMs: now() })).observation !== undefined,
-    rules: AGENDA_RULES, pollMs: QUICK_POLLS * pollMs,
+    rules: QUICK_RULES, pollMs: QUICK_POLLS * pollMs,
   });
   const look = createTroubleAlarm(`chain ${chainId}: the quick markets' sender`, { report, sender: quickMarkets });
   const timer = setInterval(look, WATCH_MS).unref();

@@ -1,8 +1,8 @@
 /** The relayer role: sends what users have signed, records how it ended, and settles proposals that nobody settles. Of two processes, one does. */
 import { runKeeper, type KeeperStatus } from '../../command/keeper/keeper.js';
-import { WATCH_RULES } from '../../command/keeper/watch.js';
+import { KEEPER_RULES } from '../../command/keeper/keeper.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
-import { openDesk, type EndedRelay } from '../../command/relayer/desk.js';
+import { openRelaySender, type EndedRelay } from '../../command/relayer/sender.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type RelayChain } from '../../command/relayer/relayer.js';
 import { LANE_POLICY } from '../../command/lane/lane-options.js';
@@ -86,7 +86,7 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
   if (address === undefined) return undefined;
   const signal = AbortSignal.any([stopping.signal, access.signal]);
   const watch = await parts.watch(access);
-  const desk = openDesk({
+  const sender = openRelaySender({
     chainId, report, now: parts.now, signal,
     lane: openLaneUser({ url: parts.urls.outbox, chainId, key: RELAYER, purpose: 'relay' }),
     history: relayHistory(chainId, { ...parts, replica, watch }),
@@ -99,27 +99,27 @@ async function startChain(access: ChainAccess, { replica, db, parts }: Grounds):
       proposals: () => view.openProposals(chainId), unproposed: () => view.unproposedMarkets(chainId),
       nextBlock: () => view.cursor(chainId)?.nextBlock ?? 0,
     },
-    rules: { ...WATCH_RULES, graceS: parts.config.keeperGraceS }, pollMs: KEEPER_POLLS * pollMs,
+    rules: { ...KEEPER_RULES, graceS: parts.config.keeperGraceS }, pollMs: KEEPER_POLLS * pollMs,
   });
-  const looks = [['relayer', desk] as const, ['keeper', keeper] as const]
-    .map(([who, sender]) => createTroubleAlarm(`chain ${chainId}: the ${who}`, { report, sender }));
+  const looks = [['relayer', sender] as const, ['keeper', keeper] as const]
+    .map(([who, each]) => createTroubleAlarm(`chain ${chainId}: the ${who}`, { report, sender: each }));
   const timer = setInterval(() => { for (const look of looks) look(); }, WATCH_MS).unref();
   return {
     relayChain: {
-      chain, desk, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
+      chain, sender, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
       token: () => access.collateral(),
       isKnownMarket: (marketId) => view.market(marketId)?.chainId === chainId, ended: (requestId) => endedByReadModel(db, requestId),
       commitments: (owner) => view.commitments({ trader: owner, chainId }),
       readModelCaughtUp: () => caughtUp(db, view.position - 1),
     },
     health() {
-      const { holds, open, trouble } = desk.status();
+      const { holds, open, trouble } = sender.status();
       return { chainId, address, standby: !holds, openRelays: open, trouble: trouble ?? null, keeper: keeperHealth(keeper.status()) };
     },
     async stop() {
       stopping.abort();
       clearInterval(timer);
-      await Promise.all([desk.done, keeper.done]);
+      await Promise.all([sender.done, keeper.done]);
     },
   };
 }

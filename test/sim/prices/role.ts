@@ -7,7 +7,7 @@ import type { LaneUser } from '../../../command/lane/requests.js';
 import { pastPrice } from '../../../command/prices/past-price.js';
 import { runRecorder } from '../../../command/prices/recorder.js';
 import { soleRecorder } from '../../../command/prices/sole-recorder.js';
-import { AGENDA_RULES } from '../../../command/quick/agenda.js';
+import { QUICK_RULES } from '../../../command/quick/quick-jobs.js';
 import { runQuickMarkets } from '../../../command/quick/quick-markets.js';
 import type { Keccak256 } from '../../../command/signing/keccak.js';
 import type { Log } from '../../../engine/log/log.js';
@@ -65,6 +65,6 @@ export function startPrices(process: SimProcess, parts: SourceParts, role: Price
     },
     schedule: { get assets() { return parts.time.now() < QUICK_UNTIL_MS ? [ASSET] : []; }, intervalS: QUICK_INTERVAL_S, ahead: 1 },
     hasStartPrice: async ({ asset, startTime: time }) => (await pastPrice({ asset, time, sources, nowMs: now() })).observation !== undefined,
-    rules: AGENDA_RULES, pollMs: 2_500,
+    rules: QUICK_RULES, pollMs: 2_500,
   }).done.catch(fail);
 }

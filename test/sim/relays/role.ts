@@ -1,12 +1,12 @@
-/** The relayer role of one process: the desk, the relayer before it, and the keeper. Of two processes one has the desk, and one is the keeper. */
+/** The relayer role of one process: the relay sender, the relayer before it, and the keeper. Of two processes one sends, and one is the keeper. */
 import { computeAddress } from 'ethers';
 import type { Chain, Rpc } from '../../../command/chain/chain.js';
 import { createChainReads } from '../../../command/chain/chain-reads.js';
 import type { Report } from '../../../engine/report.js';
 import { runKeeper } from '../../../command/keeper/keeper.js';
-import { WATCH_RULES } from '../../../command/keeper/watch.js';
+import { KEEPER_RULES } from '../../../command/keeper/keeper.js';
 import type { LaneUser } from '../../../command/lane/requests.js';
-import { openDesk, type Desk } from '../../../command/relayer/desk.js';
+import { openRelaySender, type RelaySender } from '../../../command/relayer/sender.js';
 import { createQuota } from '../../../command/relayer/quota.js';
 import { createRelayer, type Relay } from '../../../command/relayer/relayer.js';
 import type { Log } from '../../../engine/log/log.js';
@@ -25,7 +25,7 @@ export const RELAYER = computeAddress(RELAYER_KEY).toLowerCase();
 /** Others may settle first for so long. */
 export const KEEPER_GRACE_S = 4;
 const MAX_FEE = 40_000_000_000n;
-const KEEPER_RULES = { ...WATCH_RULES, graceS: KEEPER_GRACE_S, againMs: 8_000, backoff: { firstMs: 5_000, longestMs: 20_000 } };
+const RULES = { ...KEEPER_RULES, graceS: KEEPER_GRACE_S, againMs: 8_000, backoff: { firstMs: 5_000, longestMs: 20_000 } };
 
 export interface RelayerRole {
   readonly chain: Chain;
@@ -47,20 +47,20 @@ export interface RelayerRole {
 
 export interface RunningRelayer {
   readonly relay: Relay;
-  readonly desk: Desk;
+  readonly sender: RelaySender;
 }
 
 export function startRelayer(process: SimProcess, role: RelayerRole): RunningRelayer {
   const { chain, rpc, replica: { view }, watch, model, tools: { keccak256, recovery }, lane, now, doubt, signal, report, fail } = role;
   const reads = createChainReads(chain, rpc);
-  const desk = openDesk({
+  const sender = openRelaySender({
     chainId: chain.chainId, lane: lane('relay'), history: relayHistory(chain.chainId, role), now, signal, report,
     endings: { contracts: chain.contracts, confirmations: chain.confirmations, reads, relayer: RELAYER },
     timings: { pollMs: 1_000, answerWithinMs: 8_000 },
   });
-  desk.done.catch(fail);
+  sender.done.catch(fail);
   runKeeper({
-    chain, reads, lane: lane('keeper'), relayer: RELAYER, maxFeePerGas: MAX_FEE, verify: () => watch.verify(), rules: KEEPER_RULES, pollMs: 2_500, now, signal, report,
+    chain, reads, lane: lane('keeper'), relayer: RELAYER, maxFeePerGas: MAX_FEE, verify: () => watch.verify(), rules: RULES, pollMs: 2_500, now, signal, report,
     view: {
       proposals: () => view.openProposals(chain.chainId), unproposed: () => view.unproposedMarkets(chain.chainId),
       nextBlock: () => view.cursor(chain.chainId)?.nextBlock ?? 0,
@@ -69,7 +69,7 @@ export function startRelayer(process: SimProcess, role: RelayerRole): RunningRel
   const relay = createRelayer({
     keccak256, recovery, now, quota: createQuota({ gasPerOwner: 0n, gasPerToken: 0n }, () => performance.now()),
     chains: new Map([[chain.chainId, {
-      chain, desk, reads, relayer: RELAYER, maxFeePerGas: MAX_FEE, lacks: () => undefined, token: () => ({ name: 'USD Coin', version: '2' }),
+      chain, sender, reads, relayer: RELAYER, maxFeePerGas: MAX_FEE, lacks: () => undefined, token: () => ({ name: 'USD Coin', version: '2' }),
       isKnownMarket: (marketId) => view.market(marketId)?.chainId === chain.chainId,
       commitments: (owner) => view.commitments({ trader: owner, chainId: chain.chainId }),
       ended: (requestId) => process.request(() => model.ended(requestId)),
@@ -77,7 +77,7 @@ export function startRelayer(process: SimProcess, role: RelayerRole): RunningRel
     }]]),
   });
   return {
-    desk,
+    sender,
     async relay(asked) {
       const doubted = doubt();
       if (doubted !== undefined) throw new RequestError('clock_untrusted', doubted, [], { retryAfterS: 5 });
