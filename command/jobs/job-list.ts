@@ -1,6 +1,7 @@
 /**
- * Decides which jobs to look at, which requests to forget, and what an operator is told. Does no input or output, so the same sequence of calls
- * always gives the same decisions. It does not remember what was requested of the lane: the outbox lists that.
+ * Decides which jobs to look at, which requests to forget, and what an operator is told. Does no input or output, so
+ * the same sequence of calls always gives the same decisions. It does not remember what was requested of the lane: the
+ * outbox lists that.
  */
 import { recordId } from '../../engine/records/codec.js';
 import type { Report } from '../../engine/report.js';
@@ -16,7 +17,10 @@ export interface Job {
   readonly title: string;
   /** When the job is due, by the chain's time in seconds; absent: at once. */
   readonly dueAtS?: number;
-  /** From when on the job has waited for too long, by the chain's time in seconds, and how an operator is told: `it has waited …: REASON …`. */
+  /**
+   * From when on the job has waited for too long, by the chain's time in seconds, and how an operator is told: `it has
+   * waited …: REASON …`.
+   */
   readonly overdue?: { readonly atS: number; readonly waited: string; readonly advice?: string };
 }
 
@@ -110,8 +114,9 @@ export class JobList<J extends Job> {
   }
 
   /**
-   * The lane's id of the next request for a job: the same in every process and after every restart, so that it is sent once. After a request
-   * that did not do the job it is another one, since the outbox lists requests until their job is over.
+   * The lane's id of the next request for a job: the same in every process and after every restart, so that it is sent
+   * once. After a request that did not do the job it is another one, since the outbox lists requests until their job is
+   * over.
    */
   nextRequestId(job: J, requests: readonly TrackedRequest[]): string {
     const { name, chainId } = this.options;
@@ -119,13 +124,16 @@ export class JobList<J extends Job> {
   }
 
   /** The jobs to look at now, and what to report. Forgets all jobs that are not given. */
-  begin({ jobs, requests, nextBlock, timeS, nowMs }: RoundState<J>): { readonly looks: readonly J[]; readonly messages: readonly Message[] } {
+  begin(
+    { jobs, requests, nextBlock, timeS, nowMs }: RoundState<J>,
+  ): { readonly looks: readonly J[]; readonly messages: readonly Message[] } {
     const { rules } = this.options;
     const keys = new Set(jobs.map(({ key }) => key));
     for (const key of this.#memory.keys()) if (!keys.has(key)) this.#memory.delete(key);
     const due = jobs.filter(({ dueAtS }) => dueAtS === undefined || timeS >= dueAtS);
     const overdue = jobs.filter((job) => job.overdue !== undefined && timeS >= job.overdue.atS);
-    this.#counts = { due: due.length, overdue: overdue.length, refused: jobs.filter(({ key }) => this.#of(key).refusals > 0).length };
+    const refused = jobs.filter(({ key }) => this.#of(key).refusals > 0);
+    this.#counts = { due: due.length, overdue: overdue.length, refused: refused.length };
     const messages = [
       ...jobs.flatMap((job) => this.#failedRequests(job, this.#requestsOf(job, requests))),
       ...overdue.flatMap((job) => this.#waitsForLong(job, this.#requestsOf(job, requests))),
@@ -135,11 +143,16 @@ export class JobList<J extends Job> {
     return { looks: looks.slice(0, rules.looks), messages };
   }
 
-  /** Takes a finding and returns what to report. When to look again follows from it. A job that is `ready` is to be requested. */
+  /**
+   * Takes a finding and returns what to report. When to look again follows from it. A job that is `ready` is to be
+   * requested.
+   */
   found(job: J, finding: Finding, nowMs: number): readonly Message[] {
     const { rules } = this.options;
     const memory = this.#of(job.key);
-    const waits = (reason: string) => { this.#memory.set(job.key, { ...memory, notBeforeMs: nowMs + rules.againMs, reason }); };
+    const waits = (reason: string) => {
+      this.#memory.set(job.key, { ...memory, notBeforeMs: nowMs + rules.againMs, reason });
+    };
     switch (finding.kind) {
       case 'ready':
         this.#memory.set(job.key, { ...memory, refusals: 0 });
@@ -149,12 +162,13 @@ export class JobList<J extends Job> {
         return [];
       case 'waits':
         waits(finding.reason);
-        return finding.isNoted === true ? this.#once(job, { level: 'note', text: finding.reason }) : [];
+        return finding.isNoted === true ? this.#once(job, 'note', finding.reason) : [];
       case 'refused': {
         const { reason } = finding;
         const refusals = memory.refusals + 1;
-        this.#memory.set(job.key, { ...memory, refusals, notBeforeMs: nowMs + backoffMs(refusals, rules.backoff), reason });
-        return this.#once(job, { level: 'alarm', text: `${reason}. Nothing is sent; it is tried again with growing pauses` });
+        const notBeforeMs = nowMs + backoffMs(refusals, rules.backoff);
+        this.#memory.set(job.key, { ...memory, refusals, notBeforeMs, reason });
+        return this.#once(job, 'alarm', `${reason}. Nothing is sent; it is tried again with growing pauses`);
       }
     }
   }
@@ -162,12 +176,13 @@ export class JobList<J extends Job> {
   /** Reports each request that did not do the job, once. */
   #failedRequests(job: J, requests: readonly TrackedRequest[]): readonly Message[] {
     return requests.flatMap(({ id, status }) => {
-      if (status.kind === 'refused') return this.#once(job, { level: 'alarm', text: `the lane has refused request ${id}: ${status.reason}` });
+      const once = (level: Message['level'], text: string) => this.#once(job, level, text);
+      if (status.kind === 'refused') return once('alarm', `the lane has refused request ${id}: ${status.reason}`);
       if (status.kind !== 'ended') return [];
       const { ending } = status;
-      if (ending.kind === 'lost') return this.#once(job, { level: 'trouble', text: `another transaction used the nonce of request ${id}` });
+      if (ending.kind === 'lost') return once('trouble', `another transaction used the nonce of request ${id}`);
       if (ending.succeeded) return [];
-      return this.#once(job, { level: 'trouble', text: `transaction ${ending.txHash} reverted: somebody else may have been first` });
+      return once('trouble', `transaction ${ending.txHash} reverted: somebody else may have been first`);
     });
   }
 
@@ -177,11 +192,12 @@ export class JobList<J extends Job> {
     const reason = last !== undefined && !isOver(last) ? 'its transaction is on its way' : this.#of(job.key).reason;
     if (job.overdue === undefined || reason === undefined) return [];
     const { waited, advice } = job.overdue;
-    return this.#once(job, { level: 'alarm', text: `it has waited ${waited}: ${reason}${advice === undefined ? '' : `. ${advice}`}` }, 'waits for long');
+    const text = `it has waited ${waited}: ${reason}${advice === undefined ? '' : `. ${advice}`}`;
+    return this.#once(job, 'alarm', text, 'waits for long');
   }
 
   /** The message, once per job and topic. */
-  #once({ key, title }: J, { level, text }: Message, topic = text): readonly Message[] {
+  #once({ key, title }: J, level: Message['level'], text: string, topic = text): readonly Message[] {
     const memory = this.#of(key);
     if (memory.reported.has(topic)) return [];
     this.#memory.set(key, { ...memory, reported: new Set([...memory.reported, topic]) });
@@ -198,9 +214,13 @@ export class JobList<J extends Job> {
   }
 }
 
-/** Whether a request may follow the earlier ones for the same job: the history has the last one's block, and the pause after it is over. */
+/**
+ * Whether a request may follow the earlier ones for the same job: the history has the last one's block, and the pause
+ * after it is over.
+ */
 function mayRequest(
-  earlier: readonly TrackedRequest[], { nextBlock, nowMs, backoff }: { nextBlock: number; nowMs: number; backoff: Backoff },
+  earlier: readonly TrackedRequest[],
+  { nextBlock, nowMs, backoff }: { nextBlock: number; nowMs: number; backoff: Backoff },
 ): boolean {
   const last = earlier.at(-1);
   return last === undefined

@@ -1,9 +1,12 @@
-/** How a user of a lane keeps going: it holds its purpose, reads what the lane did with its requests, does a round of work, and waits. */
+/**
+ * How a user of a lane keeps going: it holds its purpose, reads what the lane did with its requests, does a round of
+ * work, and waits.
+ */
 import { startReactor } from '../../engine/reactor.js';
 import type { Report } from '../../engine/report.js';
 import type { Backoff } from '../../engine/waiting.js';
 import {
-  OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneState, type LaneUser, type RequestStatus, type TrackedRequest,
+  OutboxUnavailable, type HeldLaneUser, type LaneRequest, type LaneUser, type RequestStatus, type TrackedRequest,
 } from '../lane/requests.js';
 
 export interface LaneRoundsOptions {
@@ -11,9 +14,9 @@ export interface LaneRoundsOptions {
   /** As reports name the user: `chain 1: the keeper`. */
   readonly who: string;
   /** Called when this process has taken the purpose, before the first round. */
-  readonly taken?: (requests: HeldRequests) => void;
+  readonly taken?: (requests: PurposeRequests) => void;
   /** May throw: the round is repeated after a pause. */
-  readonly round: (requests: HeldRequests) => Promise<void>;
+  readonly round: (requests: PurposeRequests) => Promise<void>;
   /** The time between two rounds, in milliseconds. A change that the lane makes starts a round at once. */
   readonly pollMs: number;
   /** Milliseconds since the Unix epoch. */
@@ -22,18 +25,6 @@ export interface LaneRoundsOptions {
   readonly backoff?: Backoff;
   readonly signal: AbortSignal;
   readonly report: Report;
-}
-
-/** The requests of the purpose, whichever process made them. */
-export interface HeldRequests {
-  /** All that are not forgotten, oldest first, as of the last `update`. */
-  list(): readonly TrackedRequest[];
-  /** Reads what the lane has changed since the last call, and returns it. */
-  update(): Promise<readonly TrackedRequest[]>;
-  request(request: LaneRequest): Promise<void>;
-  forget(ids: readonly string[]): Promise<void>;
-  /** The lane's last published state; undefined when no lane has ever worked on the key. */
-  laneState(): Promise<LaneState | undefined>;
 }
 
 export interface RoundsStatus {
@@ -48,16 +39,16 @@ export interface LaneRounds {
   readonly done: Promise<void>;
   status(): RoundsStatus;
   /** The requests while this process owns the purpose. */
-  requests(): HeldRequests | undefined;
+  requests(): PurposeRequests | undefined;
 }
 
 const BACKOFF: Backoff = { firstMs: 250, longestMs: 60_000 };
 
 export function startLaneRounds(options: LaneRoundsOptions): LaneRounds {
   const { lane, who, taken, round, pollMs, now, backoff = BACKOFF, signal, report } = options;
-  const reactor = startReactor<Requests>({
+  const reactor = startReactor<PurposeRequests>({
     async hold(standBy) {
-      const requests = new Requests(await lane.hold(standBy), now);
+      const requests = new PurposeRequests(await lane.hold(standBy), now);
       try {
         await requests.update();
         taken?.(requests);
@@ -84,41 +75,41 @@ export function isOver({ kind }: RequestStatus): boolean {
   return kind === 'refused' || kind === 'ended';
 }
 
-/** Whether the request is over and the history has the facts of its transaction's block: all blocks below `nextBlock`. */
+/**
+ * Whether the request is over and the history has the facts of its transaction's block: all blocks below `nextBlock`.
+ */
 export function isRecorded(status: RequestStatus, nextBlock: number): boolean {
   if (status.kind === 'ended' && status.ending.kind === 'mined') return status.ending.block < nextBlock;
   return isOver(status);
 }
 
-/** The outbox lists what was requested, also by other processes: a new owner lists it anew. */
-class Requests implements HeldRequests {
-  private readonly requests = new Map<string, TrackedRequest>();
+/** The requests of the purpose, whichever process made them: the outbox lists them, and a new owner lists them anew. */
+export class PurposeRequests {
+  readonly #requests = new Map<string, TrackedRequest>();
 
   constructor(readonly held: HeldLaneUser, private readonly now: () => number) {}
 
-  async update(): Promise<readonly TrackedRequest[]> {
-    const changes = await this.held.changes();
-    for (const request of changes) this.requests.set(request.id, request);
-    return changes;
+  /** All that are not forgotten, oldest first, as of the last `update`. */
+  list(): readonly TrackedRequest[] {
+    return [...this.#requests.values()];
   }
 
-  list(): readonly TrackedRequest[] {
-    return [...this.requests.values()];
+  /** Reads what the lane has changed since the last call, and returns it. */
+  async update(): Promise<readonly TrackedRequest[]> {
+    const changes = await this.held.changes();
+    for (const request of changes) this.#requests.set(request.id, request);
+    return changes;
   }
 
   async request(request: LaneRequest): Promise<void> {
     await this.held.ask([request]);
     const { id, note } = request;
-    this.requests.set(id, { id, note, status: { kind: 'waiting' }, txHashes: [], askedAtMs: this.now() });
+    this.#requests.set(id, { id, note, status: { kind: 'waiting' }, txHashes: [], askedAtMs: this.now() });
   }
 
   async forget(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     await this.held.forget(ids);
-    for (const id of ids) this.requests.delete(id);
-  }
-
-  laneState(): Promise<LaneState | undefined> {
-    return this.held.state();
+    for (const id of ids) this.#requests.delete(id);
   }
 }

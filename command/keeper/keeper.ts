@@ -1,4 +1,7 @@
-/** The keeper of a chain settles at the oracle what nobody else has settled after a proposal's dispute window or its arbitration. */
+/**
+ * The keeper of a chain settles at the oracle what nobody else has settled after a proposal's dispute window or its
+ * arbitration.
+ */
 import { encodeCall, type ContractCall } from '../chain/abi.js';
 import type { Finding, Job, JobRules, Message } from '../jobs/job-list.js';
 import { runJobs, type JobOptions, type JobRunner, type JobSource } from '../jobs/job-runner.js';
@@ -51,7 +54,10 @@ export interface KeeperOptions extends JobOptions {
 export type Keeper = JobRunner;
 export type KeeperStatus = ReturnType<Keeper['status']>;
 
-/** Several times what the project's oracle needs (docs/performance.md, "Gas"): another oracle may need more. Unused gas is not paid for. */
+/**
+ * Several times what the project's oracle needs (docs/performance.md, "Gas"): another oracle may need more. Unused gas
+ * is not paid for.
+ */
 export const KEEPER_GAS = 600_000n;
 /** Before users' requests, which the same key sends: what the keeper settles pays everybody in the market. */
 const PRIORITY = 1;
@@ -65,18 +71,21 @@ export type KeeperJob = Job & Pick<Proposal, 'marketId' | 'disputed'>;
 
 export type KeeperJobsOptions = Pick<KeeperOptions, 'chain' | 'reads' | 'view' | 'relayer' | 'rules' | 'now'>;
 
-export function keeperJobs({ chain: { chainId, contracts: { oracle } }, reads, view, relayer, rules, now }: KeeperJobsOptions): JobSource<KeeperJob> {
+export function keeperJobs(options: KeeperJobsOptions): JobSource<KeeperJob> {
+  const { chain: { chainId, contracts: { oracle } }, reads, view, relayer, rules, now } = options;
   const halvable = halvableMarkets(chainId);
-  const onOracle = (method: string, assertionId: string): ContractCall => ({ abi: 'oracle', to: oracle, method, args: [assertionId] });
+  const onOracle = (method: string, assertionId: string): ContractCall => (
+    { abi: 'oracle', to: oracle, method, args: [assertionId] });
 
   async function look({ key: assertionId, marketId, disputed }: KeeperJob): Promise<Finding> {
-    const [assertion] = await reads.views([onOracle('getAssertion', assertionId)], 'pending') as [{ settled: boolean; disputer: string } | undefined];
+    const [found] = await reads.views([onOracle('getAssertion', assertionId)], 'pending');
+    const assertion = found as { readonly settled: boolean; readonly disputer: string } | undefined;
     if (assertion?.settled === true) return { kind: 'done' };
-    const data = encodeCall(onOracle('settleAssertion', assertionId));
-    const answer = await reads.simulate({ from: relayer, to: oracle, data, gasLimit: KEEPER_GAS });
+    const call = { to: oracle, data: encodeCall(onOracle('settleAssertion', assertionId)), gasLimit: KEEPER_GAS };
+    const answer = await reads.simulate({ from: relayer, ...call });
     if ('returned' in answer) {
       const announcement = `nobody has settled assertion ${assertionId} of market ${marketId}: the keeper does`;
-      return { kind: 'ready', transaction: { to: oracle, data, gasLimit: KEEPER_GAS, note: { assertionId }, priority: PRIORITY }, announcement };
+      return { kind: 'ready', transaction: { ...call, note: { assertionId }, priority: PRIORITY }, announcement };
     }
     // The history may not have heard of the dispute.
     return disputed || (assertion !== undefined && BigInt(assertion.disputer) !== 0n)
@@ -91,7 +100,8 @@ export function keeperJobs({ chain: { chainId, contracts: { oracle } }, reads, v
   };
 }
 
-function jobOf({ marketId, assertionId, expirationTime, disputed }: Proposal, { graceS, longS }: KeeperRules): KeeperJob {
+function jobOf(proposal: Proposal, { graceS, longS }: KeeperRules): KeeperJob {
+  const { marketId, assertionId, expirationTime, disputed } = proposal;
   const overdue = {
     atS: expirationTime + longS, waited: `for ${Math.floor(longS / 86_400)} days since its dispute window`,
     advice: 'If the oracle cannot settle it, the resolver\'s administrator can abandon it',
@@ -109,22 +119,33 @@ function assertionOf(note: unknown): string | undefined {
   return typeof assertionId === 'string' ? assertionId : undefined;
 }
 
-/** After thirty days the resolver's administrator can halve a market that nobody has proposed (HALVE_DELAY of OracleResolver). */
+/**
+ * After thirty days the resolver's administrator can halve a market that nobody has proposed (HALVE_DELAY of
+ * OracleResolver).
+ */
 const HALVABLE_S = 30 * 86_400;
 /** Markets that are named in one alarm. */
 const MAX_NAMED = 10;
 
-/** Returns a function that reports the markets that have become halvable since its last call: each once, together in one alarm. */
-export function halvableMarkets(chainId: number): (unproposed: Iterable<UnproposedMarket>, nowMs: number) => readonly Message[] {
+/**
+ * Returns a function that reports the markets that have become halvable since its last call: each once, together in one
+ * alarm.
+ */
+export function halvableMarkets(
+  chainId: number,
+): (unproposed: Iterable<UnproposedMarket>, nowMs: number) => readonly Message[] {
   let before: ReadonlySet<string> = new Set();
   return (unproposed, nowMs) => {
-    const halvable = [...unproposed].filter(({ expiration }) => nowMs / 1_000 >= expiration + HALVABLE_S).map(({ marketId }) => marketId);
+    const halvable = [...unproposed].filter(({ expiration }) => nowMs / 1_000 >= expiration + HALVABLE_S)
+      .map(({ marketId }) => marketId);
     const fresh = halvable.filter((marketId) => !before.has(marketId));
     before = new Set(halvable);
     if (fresh.length === 0) return [];
-    const named = fresh.slice(0, MAX_NAMED).join(', ') + (fresh.length > MAX_NAMED ? ` and ${fresh.length - MAX_NAMED} more` : '');
+    const more = fresh.length > MAX_NAMED ? ` and ${fresh.length - MAX_NAMED} more` : '';
+    const named = `${fresh.slice(0, MAX_NAMED).join(', ')}${more}`;
     return [{
-      level: 'alarm', text: `chain ${chainId}: nobody has proposed an outcome for 30 days since the expiration of ${named}. `
+      level: 'alarm',
+      text: `chain ${chainId}: nobody has proposed an outcome for 30 days since the expiration of ${named}. `
         + '/api/v1/resolution says why; the resolver\'s administrator can halve such a market',
     }];
   };

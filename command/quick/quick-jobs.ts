@@ -1,4 +1,7 @@
-/** The jobs of quick markets: which to create, which to resolve by which prices, and which cannot be resolved for want of a price. */
+/**
+ * The jobs of quick markets: which to create, which to resolve by which prices, and which cannot be resolved for want
+ * of a price.
+ */
 import type { QuickMarket } from '../../engine/run/view.js';
 import type { Job, JobRules, Message } from '../jobs/job-list.js';
 import type { MarketIds, Terms } from './terms.js';
@@ -25,7 +28,10 @@ export type QuickJob = CreateJob | ResolveJob;
 export interface QuickRules extends JobRules {
   /** A decided market that is not resolved this long after its end has waited for too long, in milliseconds. */
   readonly longMs: number;
-  /** Sources are asked again about a price that did not come in time: only a price that is missing for this long raises an alarm, in milliseconds. */
+  /**
+   * Sources are asked again about a price that did not come in time: only a price that is missing for this long raises
+   * an alarm, in milliseconds.
+   */
   readonly missedMs: number;
 }
 
@@ -43,24 +49,29 @@ export interface QuickNote {
 export function keyOfNote(note: unknown): string | undefined {
   if (typeof note !== 'object' || note === null) return undefined;
   const { kind, marketId } = note as Partial<QuickNote>;
-  return (kind === 'create' || kind === 'resolve') && typeof marketId === 'string' ? keyOf({ kind, marketId }) : undefined;
+  if ((kind !== 'create' && kind !== 'resolve') || typeof marketId !== 'string') return undefined;
+  return keyOf({ kind, marketId });
 }
 
 export function createJob(terms: Terms & MarketIds, nowMs: number): CreateJob {
   const { marketId, asset, startTime } = terms;
   return {
-    kind: 'create', key: keyOf({ kind: 'create', marketId }), title: `creating the quick market of ${asset} from ${isoText(startTime)}`,
+    kind: 'create', key: keyOf({ kind: 'create', marketId }),
+    title: `creating the quick market of ${asset} from ${isoText(startTime)}`,
     ...terms, isLate: startTime * 1_000 <= nowMs,
   };
 }
 
 /** The jobs of the markets whose outcomes are decided. */
-export function resolveJobs(unresolved: readonly QuickMarket[], { longMs }: Pick<QuickRules, 'longMs'>): readonly ResolveJob[] {
+export function resolveJobs(
+  unresolved: readonly QuickMarket[], { longMs }: Pick<QuickRules, 'longMs'>,
+): readonly ResolveJob[] {
   return unresolved.flatMap(({ marketId, expiration, quick: { asset, strike, end, outcome } }): ResolveJob[] => {
     if (strike === undefined || end === undefined || outcome === undefined) return [];
     const endPublishedS = secondOf(end.publishedAt);
     return [{
-      kind: 'resolve', key: keyOf({ kind: 'resolve', marketId }), title: `resolving the quick market ${marketId} of ${asset}`, marketId, asset,
+      kind: 'resolve', key: keyOf({ kind: 'resolve', marketId }),
+      title: `resolving the quick market ${marketId} of ${asset}`, marketId, asset,
       startPrice: strike.price, startPublishedS: secondOf(strike.publishedAt), endPrice: end.price, endPublishedS,
       dueAtS: Math.max(expiration, endPublishedS),
       overdue: { atS: endPublishedS + longMs / 1_000, waited: `for more than ${Math.round(longMs / 60_000)} minutes` },
@@ -68,7 +79,10 @@ export function resolveJobs(unresolved: readonly QuickMarket[], { longMs }: Pick
   });
 }
 
-/** Returns a function that reports the prices that did not come: once per market, when its price has been missing for `missedMs`. */
+/**
+ * Returns a function that reports the prices that did not come: once per market, when its price has been missing for
+ * `missedMs`.
+ */
 export function missedPrices(
   chainId: number, { missedMs }: Pick<QuickRules, 'missedMs'>,
 ): (unresolved: Iterable<QuickMarket>, nowMs: number) => readonly Message[] {
@@ -86,8 +100,8 @@ export function missedPrices(
 
 function missedText({ marketId, quick: { asset, startTime, missed }, expiration }: QuickMarket): string {
   const times = [...missed].map((which) => isoText(which === 'start' ? startTime : expiration)).join(' and ');
-  return `market ${marketId}: no source has told the price of ${asset} at ${times}. Without it nobody can resolve the market; a day after its end `
-    + 'the quick resolver\'s administrator can halve it';
+  return `market ${marketId}: no source has told the price of ${asset} at ${times}. Without it nobody can resolve the `
+    + 'market; a day after its end the quick resolver\'s administrator can halve it';
 }
 
 function keyOf({ kind, marketId }: QuickNote): string {

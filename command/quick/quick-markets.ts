@@ -5,7 +5,9 @@ import type { Finding } from '../jobs/job-list.js';
 import { runJobs, type JobOptions, type JobRunner, type JobSource } from '../jobs/job-runner.js';
 import type { RoundsStatus } from '../jobs/lane-rounds.js';
 import type { Keccak256 } from '../signing/keccak.js';
-import { createJob, keyOfNote, missedPrices, resolveJobs, type QuickJob, type QuickNote, type QuickRules } from './quick-jobs.js';
+import {
+  createJob, keyOfNote, missedPrices, resolveJobs, type QuickJob, type QuickNote, type QuickRules,
+} from './quick-jobs.js';
 import { idsOf, scheduledTerms, type Schedule, type Terms } from './terms.js';
 
 export interface QuickMarketsOptions extends JobOptions {
@@ -15,7 +17,10 @@ export interface QuickMarketsOptions extends JobOptions {
   readonly address: string;
   /** The markets to make; none without assets. */
   readonly schedule: Schedule;
-  /** Whether the sources tell the price at the start of a market that has started: without it the market could not be resolved. */
+  /**
+   * Whether the sources tell the price at the start of a market that has started: without it the market could not be
+   * resolved.
+   */
   readonly hasStartPrice: (terms: Terms) => Promise<boolean>;
   readonly rules: QuickRules;
   /** Why the clock is not trusted; no market is created then. */
@@ -36,7 +41,10 @@ export interface QuickMarketsStatus extends RoundsStatus {
   readonly missing: number;
   /** Decided markets that are not resolved. */
   readonly decided: number;
-  /** Markets that lack a price that did not come in time: they cannot be resolved until it does, or an administrator halves them. */
+  /**
+   * Markets that lack a price that did not come in time: they cannot be resolved until it does, or an administrator
+   * halves them.
+   */
   readonly unresolvable: number;
   /** Jobs that the contract refused last. */
   readonly refused: number;
@@ -63,10 +71,17 @@ export function runQuickMarkets(options: QuickMarketsOptions): QuickMarkets {
   };
 }
 
-export type QuickSource = JobSource<QuickJob> & { counts(): Pick<QuickMarketsStatus, 'missing' | 'decided' | 'unresolvable'> };
+export type QuickSource = JobSource<QuickJob>
+  & { counts(): Pick<QuickMarketsStatus, 'missing' | 'decided' | 'unresolvable'> };
 
-export function quickJobs(options: Omit<QuickMarketsOptions, 'lane' | 'verify' | 'maxFeePerGas' | 'pollMs' | 'signal' | 'report'>): QuickSource {
-  const { chain: { chainId, contracts }, reads, keccak256, view, address, schedule, hasStartPrice, rules, now, doubt } = options;
+export type QuickJobsOptions = Pick<
+  QuickMarketsOptions,
+  'chain' | 'reads' | 'keccak256' | 'view' | 'address' | 'schedule' | 'hasStartPrice' | 'rules' | 'now' | 'doubt'
+>;
+
+export function quickJobs(options: QuickJobsOptions): QuickSource {
+  const { chain: { chainId, contracts }, reads, keccak256, view, address, schedule, hasStartPrice, rules } = options;
+  const { now, doubt } = options;
   const { marketFactory, conditionalTokens, quickResolver } = contracts;
   const missed = missedPrices(chainId, rules);
   let counts = { missing: 0, decided: 0, unresolvable: 0 };
@@ -75,22 +90,29 @@ export function quickJobs(options: Omit<QuickMarketsOptions, 'lane' | 'verify' |
 
   async function check(): Promise<void> {
     if (isAuthorised) return;
-    const needed = [['marketFactory', marketFactory, 'CREATOR_ROLE'], ['quickResolver', quickResolver, 'OPERATOR_ROLE']] as const;
+    const needed = [
+      ['marketFactory', marketFactory, 'CREATOR_ROLE'], ['quickResolver', quickResolver, 'OPERATOR_ROLE'],
+    ] as const;
     const roles = await reads.views(needed.map(([abi, to, role]) => ({ abi, to, method: role, args: [] })), 'latest');
-    const has = await reads.views(needed.map(([abi, to], i) => ({ abi, to, method: 'hasRole', args: [roles[i], address] })), 'latest');
+    const calls = needed.map(([abi, to], i) => ({ abi, to, method: 'hasRole', args: [roles[i], address] }));
+    const has = await reads.views(calls, 'latest');
     const missing = needed.filter((_, i) => has[i] !== true).map(([, to, role]) => `${role} at ${to}`);
-    if (missing.length > 0) throw new Error(`the key ${address} lacks ${missing.join(' and ')}: the contracts' administrator can grant it`);
+    if (missing.length > 0) {
+      throw new Error(`the key ${address} lacks ${missing.join(' and ')}: the contracts' administrator can grant it`);
+    }
     isAuthorised = true;
   }
 
   function jobs(): readonly QuickJob[] {
     const scheduled = doubt() === undefined ? scheduledTerms(schedule, now()) : [];
-    const creates = scheduled.map((terms) => createJob({ ...terms, ...idsOf(terms, { keccak256, chainId, quickResolver }) }, now()))
+    const creates = scheduled
+      .map((terms) => createJob({ ...terms, ...idsOf(terms, { keccak256, chainId, quickResolver }) }, now()))
       .filter(({ marketId }) => !view.isKnown(marketId));
     const unresolved = [...view.unresolved()];
     const resolves = resolveJobs(unresolved, rules);
     counts = {
-      missing: creates.length, decided: resolves.length, unresolvable: unresolved.filter(({ quick }) => quick.missed.size > 0).length,
+      missing: creates.length, decided: resolves.length,
+      unresolvable: unresolved.filter(({ quick }) => quick.missed.size > 0).length,
     };
     return [...resolves, ...creates];
   }
@@ -98,10 +120,12 @@ export function quickJobs(options: Omit<QuickMarketsOptions, 'lane' | 'verify' |
   function callFor(job: QuickJob, market: unknown): ContractCall {
     if (job.kind === 'create') {
       const { questionId, asset, startTime, endTime } = job;
-      return { abi: 'marketFactory', to: marketFactory, method: 'createQuickMarket', args: [questionId, asset, startTime, endTime] };
+      const args = [questionId, asset, startTime, endTime];
+      return { abi: 'marketFactory', to: marketFactory, method: 'createQuickMarket', args };
     }
     const { startPrice, startPublishedS, endPrice, endPublishedS } = job;
-    return { abi: 'quickResolver', to: quickResolver, method: 'resolve', args: [market, startPrice, startPublishedS, endPrice, endPublishedS] };
+    const args = [market, startPrice, startPublishedS, endPrice, endPublishedS];
+    return { abi: 'quickResolver', to: quickResolver, method: 'resolve', args };
   }
 
   async function look(job: QuickJob): Promise<Finding> {
@@ -119,13 +143,14 @@ export function quickJobs(options: Omit<QuickMarketsOptions, 'lane' | 'verify' |
     const answer = await reads.simulate({ from: address, ...transaction });
     const note: QuickNote = { kind, marketId };
     // What is decided pays people: it goes before markets that only begin.
-    if ('returned' in answer) return { kind: 'ready', transaction: { ...transaction, note, priority: kind === 'resolve' ? 1 : 0 } };
+    const priority = kind === 'resolve' ? 1 : 0;
+    if ('returned' in answer) return { kind: 'ready', transaction: { ...transaction, note, priority } };
     isAuthorised = false;
     return { kind: 'refused', reason: `the contract refuses it: ${answer.reverted}` };
   }
 
   return {
-    chainId, name: 'quick', who: 'the quick markets\' sender', whose: 'the prices role', address, rules, check, jobs, look, keyOf: keyOfNote,
-    messages: () => missed(view.unresolved(), now()), counts: () => counts,
+    chainId, name: 'quick', who: 'the quick markets\' sender', whose: 'the prices role', address, rules,
+    check, jobs, look, keyOf: keyOfNote, messages: () => missed(view.unresolved(), now()), counts: () => counts,
   };
 }

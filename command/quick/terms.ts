@@ -1,4 +1,7 @@
-/** Which quick markets there should be, and under which ids: asset and times give the id, so the same market can never exist twice. */
+/**
+ * Which quick markets there should be, and under which ids: asset and times give the id, so the same market can never
+ * exist twice.
+ */
 import type { Keccak256 } from '../signing/keccak.js';
 
 /** What a quick market is about. Times are in seconds since the Unix epoch. */

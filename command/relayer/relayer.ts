@@ -1,6 +1,6 @@
 /**
  * The relayer: from a signed request to its transaction. The order of its checks is fixed: body, addresses, signature's form, chain, token's
- * scope, targets, signature, what is known of the request, no-ops, simulation, the cover of the owner's orders, quota, and then the lane.
+ * scope, targets, signature, what is known of the request, no-ops, simulation, what the owner's orders need, quota, and then the lane.
  */
 import type { RequestRelay } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
@@ -12,7 +12,7 @@ import { signingDomains, type SigningGrounds } from '../signing/signed-actions.j
 import { decodeAggregate, reasonOfRevert } from '../chain/abi.js';
 import { parseRelayRequest, type RelayAction, type RelayRequest } from './bodies.js';
 import { lackOf, priceOf, type ChainReads, type Funds } from '../chain/chain-reads.js';
-import { collateralTaken, refuseUncovered } from './cover.js';
+import { collateralDeducted, refuseReserved } from './reserved-balance.js';
 import type { EndedRelay, RelaySender } from './sender.js';
 import { isReached, sharesToRedeem } from './goals.js';
 import { isResolved, marketNames, readMarkets, winnerOf, type RelayMarkets } from './markets.js';
@@ -196,19 +196,19 @@ async function carryOut(work: Work): Promise<Relayed> {
   const claims = await claimsOf(work);
   const funds = await enoughFunds(plan, on);
   await simulate(plan, on, funds);
-  const checkCover = () => refuseUncovered(plan, { ...on, markets: work.markets, inFlight: () => sender.openOf(plan.owner, verdict.requestId) });
-  await checkCover();
+  const checkReserved = () => refuseReserved(plan, { ...on, markets: work.markets, inFlight: () => sender.openOf(plan.owner, verdict.requestId) });
+  await checkReserved();
   const gas = { owner: plan.owner, token, gas: plan.gasLimit };
   parts.quota.take(gas);
   const { action, owner, goals, call, gasLimit } = plan;
   try {
     const trouble = sender.trouble();
     if (trouble !== undefined) throw unavailable(trouble);
-    const taken = collateralTaken(plan);
+    const taken = collateralDeducted(plan);
     const note = {
       requestId: verdict.requestId, action, owner, goals, nonces, fromBlock: funds.block, ...taken === 0n ? {} : { collateral: String(taken) },
     };
-    const txHash = await sender.send({ note, token, claims, call, gasLimit, recheck: checkCover });
+    const txHash = await sender.send({ note, token, claims, call, gasLimit, recheck: checkReserved });
     on.lacks(undefined);
     return { txHash, status: 'pending' };
   } catch (error) {

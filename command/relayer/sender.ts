@@ -1,13 +1,14 @@
 /**
- * The relay sender of a chain: records each checked request in the history, requests its transaction from the lane, and records how it ended. One
- * process at a time sends. What it leaves behind the next one goes on with: the outbox has the transactions, the history the requests.
+ * The relay sender of a chain: records each checked request in the history, requests its transaction from the lane, and
+ * records how it ended. One process at a time sends. What it leaves behind the next one goes on with: the outbox has
+ * the transactions, the history the requests.
  */
 import { LRUCache } from 'lru-cache';
 import type { EndRelay, RequestRelay } from '../../engine/records/commands.js';
 import { RequestError } from '../../engine/records/errors.js';
 import { createBell } from '../../engine/waiting.js';
 import { errorText, type Report } from '../../engine/report.js';
-import { isOver, isRecorded, startLaneRounds, type HeldRequests, type LaneRounds } from '../jobs/lane-rounds.js';
+import { isOver, isRecorded, startLaneRounds, type PurposeRequests, type LaneRounds } from '../jobs/lane-rounds.js';
 import { OutboxUnavailable, type LaneState, type LaneUser, type TrackedRequest } from '../lane/requests.js';
 import { judge, neverSent, type Ended, type EndingParts } from './endings.js';
 import { laneIdOf, readRelayNote, type RelayNote } from './note.js';
@@ -19,9 +20,15 @@ export interface RelayHistory {
   open(): Iterable<{ readonly requestId: string; readonly claims: readonly unknown[] }>;
   /** The history has every fact of the blocks below this one. */
   nextBlock(): number;
-  /** Resolves when the history has reached the latest block that is final now: blocks without facts are recorded only on request. */
+  /**
+   * Resolves when the history has reached the latest block that is final now: blocks without facts are recorded only on
+   * request.
+   */
   catchUp(): Promise<void>;
-  /** Resolves with the command's position and whether the engine has taken it. Throws RequestError when the log cannot be written. */
+  /**
+   * Resolves with the command's position and whether the engine has taken it. Throws RequestError when the log cannot
+   * be written.
+   */
   record(command: RequestRelay | EndRelay): Promise<{ readonly position: number; readonly taken: boolean }>;
 }
 
@@ -59,7 +66,10 @@ export interface CheckedRequest {
   readonly claims: RequestRelay['claims'];
   readonly call: { readonly to: string; readonly data: string };
   readonly gasLimit: bigint;
-  /** Throws RequestError when the request must not be sent by what history and chain have now, ChainUnavailable when that cannot be told. */
+  /**
+   * Throws RequestError when the request must not be sent by what history and chain have now, ChainUnavailable when
+   * that cannot be told.
+   */
   readonly recheck: () => Promise<void>;
 }
 
@@ -67,9 +77,9 @@ export interface RelaySender {
   /** Resolves when the sender has ended. Only `signal` ends it. */
   readonly done: Promise<void>;
   /**
-   * Takes the request and resolves with its transaction's hash as soon as the lane has signed it. Throws RequestError `relay_already_used` when
-   * an open request uses one of its nonces, what `recheck` throws, `relay_unavailable` when it cannot be sent now; sending the same request again
-   * is safe.
+   * Takes the request and resolves with its transaction's hash as soon as the lane has signed it. Throws RequestError
+   * `relay_already_used` when an open request uses one of its nonces, what `recheck` throws, `relay_unavailable` when
+   * it cannot be sent now; sending the same request again is safe.
    */
   send(request: CheckedRequest): Promise<string>;
   /** Throws RequestError `relay_already_used` when an open request uses one of the nonces. */
@@ -80,7 +90,10 @@ export interface RelaySender {
   find(requestId: string): Promise<string> | undefined;
   /** How a request ended, if that was lately and in this process. */
   ended(requestId: string): EndedRelay | undefined;
-  /** When a transaction for this owner was last seen to have reverted, in milliseconds since the Unix epoch, if that was in this process. */
+  /**
+   * When a transaction for this owner was last seen to have reverted, in milliseconds since the Unix epoch, if that was
+   * in this process.
+   */
   revertedAt(owner: string): number | undefined;
   /** Why nothing can be sent at present; undefined when something can. */
   trouble(): string | undefined;
@@ -135,8 +148,8 @@ class RunningSender implements RelaySender {
     const { chainId, lane, now, signal, report } = options;
     this.timings = { ...TIMINGS, ...options.timings };
     this.admission = createAdmission({
-      unsigned: () => [...this.open.values()].filter(isUnsigned).length, trouble: () => this.trouble(), bell: this.changed,
-      withinMs: this.timings.answerWithinMs, now, signal,
+      unsigned: () => [...this.open.values()].filter(isUnsigned).length, trouble: () => this.trouble(),
+      bell: this.changed, withinMs: this.timings.answerWithinMs, now, signal,
     });
     this.rounds = startLaneRounds({
       lane, who: `chain ${chainId}: the relayer`, pollMs: this.timings.pollMs, backoff: BACKOFF, now, signal, report,
@@ -172,13 +185,16 @@ class RunningSender implements RelaySender {
     const request: OpenRequest = { note, isSubmitting: true, tracked: undefined };
     this.open.set(requestId, request);
     try {
-      const { position, taken } = await history.record({ kind: 'RequestRelay', v: 1, at: now(), requestId, chainId, action, owner, claims });
+      const at = now();
+      const command: RequestRelay = { kind: 'RequestRelay', v: 1, at, requestId, chainId, action, owner, claims };
+      const { position, taken } = await history.record(command);
       // One that an earlier process left open: the next round ends it.
       if (!taken) throw unavailable('an earlier try is being given up, or too many requests are open');
       await this.recheck(recheck, note);
       await requests.request({ id: laneIdOf({ requestId, position }), ...call, gasLimit, note });
     } catch (error) {
-      // Whether the lane has it is unknown: the request stays open until the outbox has been read anew, so that no round gives it up.
+      // Whether the lane has it is unknown: the request stays open until the outbox has been read anew, so that no
+      // round gives it up.
       if (error instanceof OutboxUnavailable) throw unavailable('the outbox does not answer');
       this.open.delete(requestId);
       throw error;
@@ -187,7 +203,10 @@ class RunningSender implements RelaySender {
     }
   }
 
-  /** The history has every order that came before the request. A request that must not be sent for it ends, and the error is thrown on. */
+  /**
+   * The history has every order that came before the request. A request that must not be sent for it ends, and the
+   * error is thrown on.
+   */
   private async recheck(recheck: CheckedRequest['recheck'], { requestId, goals }: RelayNote): Promise<void> {
     try {
       await recheck();
@@ -202,7 +221,8 @@ class RunningSender implements RelaySender {
     const other = [...this.open.values()].find((each) => each.note.nonces.some((nonce) => own.has(nonce.join())));
     if (other === undefined) return;
     const hash = other.tracked?.txHashes.at(-1);
-    throw new RequestError('relay_already_used', `another request with this nonce is on its way${hash === undefined ? '' : ` in transaction ${hash}`}`);
+    const where = hash === undefined ? '' : ` in transaction ${hash}`;
+    throw new RequestError('relay_already_used', `another request with this nonce is on its way${where}`);
   }
 
   openOf(owner: string, requestId: string): readonly RelayNote[] {
@@ -230,7 +250,8 @@ class RunningSender implements RelaySender {
     if (trouble !== undefined) return trouble;
     if (this.laneState === undefined) return 'no lane has worked on the relayer\'s key yet';
     if (this.laneState.trouble !== undefined) return `the lane is stuck: ${this.laneState.trouble.text}`;
-    return this.options.now() - this.laneSeenAtMs >= this.timings.laneSilentMs ? 'no process works on the relayer\'s lane' : undefined;
+    const isSilent = this.options.now() - this.laneSeenAtMs >= this.timings.laneSilentMs;
+    return isSilent ? 'no process works on the relayer\'s lane' : undefined;
   }
 
   status(): RelaySenderStatus {
@@ -254,22 +275,26 @@ class RunningSender implements RelaySender {
   }
 
   /**
-   * Reads what the lane has done, ends the requests that are left behind, and records how others ended. Left behind are requests of the history
-   * that the outbox does not have: the process that took them ended in between. The history is listed before the outbox answers, which proves
-   * that no other process was the sender until then: what another one takes afterwards is not this one's to end.
+   * Reads what the lane has done, ends the requests that are left behind, and records how others ended. Left behind are
+   * requests of the history that the outbox does not have: the process that took them ended in between. The history is
+   * listed before the outbox answers, which proves that no other process was the sender until then: what another one
+   * takes afterwards is not this one's to end.
    */
-  private async round(requests: HeldRequests): Promise<void> {
+  private async round(requests: PurposeRequests): Promise<void> {
     const { history } = this.options;
     const listed = [...history.open()];
     this.update(await requests.update());
-    this.sawLane(await requests.laneState());
+    this.sawLane(await requests.held.state());
     for (const { requestId, claims } of listed) {
       if (!this.open.has(requestId)) await this.end(requestId, neverSent(claims.length));
     }
     for (const [requestId, { note, tracked, isSubmitting }] of this.open) {
       if (tracked === undefined || !hasEnded(tracked) || isSubmitting) continue;
       if (!isRecorded(tracked.status, history.nextBlock())) this.catchUp();
-      else await this.conclude(note, tracked, requests).catch((error: unknown) => { this.failsToEnd(requestId, error); });
+      else {
+        const concluded = this.conclude(note, tracked, requests);
+        await concluded.catch((error: unknown) => { this.failsToEnd(requestId, error); });
+      }
     }
   }
 
@@ -308,7 +333,8 @@ class RunningSender implements RelaySender {
   }
 
   /** Records how a request has ended, then forgets it. Repeated after a failure; the engine takes an ending once. */
-  private async conclude(note: RelayNote, { id, status, txHashes }: TrackedRequest, requests: HeldRequests): Promise<void> {
+  private async conclude(note: RelayNote, tracked: TrackedRequest, requests: PurposeRequests): Promise<void> {
+    const { id, status, txHashes } = tracked;
     if (status.kind !== 'refused' && status.kind !== 'ended') return;
     const { requestId, owner } = note;
     const ended = await judge(note, status, txHashes, this.options.endings);
@@ -328,7 +354,9 @@ class RunningSender implements RelaySender {
   private async end(requestId: string, { txHash, results }: Ended): Promise<void> {
     const { history, chainId, now } = this.options;
     const sent = txHash === undefined ? {} : { txHash };
-    await history.record({ kind: 'EndRelay', v: 1, at: now(), requestId, chainId, ...sent, results: results.map((result) => ({ ...result })) });
+    await history.record({
+      kind: 'EndRelay', v: 1, at: now(), requestId, chainId, ...sent, results: results.map((result) => ({ ...result })),
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Lets few requests wait for the lane at a time; the others wait here. Bearer tokens take turns, and within a token its owners do, so that
- * hundreds of requests by one token keep nobody else waiting for more than one of them at a time.
+ * Lets few requests wait for the lane at a time; the others wait here. Bearer tokens take turns, and within a token its
+ * owners do, so that hundreds of requests by one token keep nobody else waiting for more than one of them at a time.
  */
 import { RequestError } from '../../engine/records/errors.js';
 import type { Bell } from '../../engine/waiting.js';
@@ -67,6 +67,7 @@ export function createTurns(): Turns {
 
 /** Requests that the lane has not signed, at most. */
 const MAX_UNSIGNED = 8;
+const NOT_TAKEN = 'many requests wait for the lane, and this one has not been taken';
 
 export interface AdmissionOptions {
   /** The number of requests at the lane that it has not signed. */
@@ -84,8 +85,8 @@ export interface AdmissionOptions {
 
 export interface Admission {
   /**
-   * Resolves at the request's turn, with a function to call once the request is at the lane, or will not be. Throws RequestError
-   * `relay_unavailable` when the turn does not come in time, and while there is trouble.
+   * Resolves at the request's turn, with a function to call once the request is at the lane, or will not be. Throws
+   * RequestError `relay_unavailable` when the turn does not come in time, and while there is trouble.
    */
   enter(requester: Requester): Promise<() => void>;
   /** To be called when the lane has signed something. */
@@ -111,7 +112,8 @@ export function createAdmission({ unsigned, trouble, bell, withinMs, now, signal
       letIn();
       for (const end = now() + withinMs; !turn.isDue();) {
         const left = end - now();
-        const why = trouble() ?? (left <= 0 || signal.aborted ? 'many requests wait for the lane, and this one has not been taken' : undefined);
+        const isTooLate = left <= 0 || signal.aborted;
+        const why = trouble() ?? (isTooLate ? NOT_TAKEN : undefined);
         if (why !== undefined) {
           turn.leave();
           throw new RequestError('relay_unavailable', why);

@@ -165,7 +165,7 @@ describe('keeper: faults', function () {
     const { assertionId, marketId } = proposal;
     assert.deepEqual(process.reports, [
       `alarm: chain ${node.chain.chainId}, assertion ${assertionId} of market ${marketId}: the oracle refuses to settle it: ReentrancyGuardReentrantCall(). `
-      + 'Nothing is sent; the keeper looks again with growing pauses',
+      + 'Nothing is sent; it is tried again with growing pauses',
     ]);
     assert.deepEqual(await requests(), []);
     await node.rpc('anvil_setCode', [address, code]);

@@ -180,8 +180,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the relay sender does not wait until a request is in the history', breaks: 'a relayed request is recorded before it is asked for',
     file: 'command/relayer/sender.js',
-    from: 'const { position, taken } = await history.record({ kind: \'RequestRelay\', v: 1, at: now(), requestId, chainId, action, owner, claims });',
-    to: 'const { position, taken } = { position: 0, taken: true }; history.record({ kind: \'RequestRelay\', v: 1, at: now(), requestId, chainId, action, owner, claims }).catch(() => undefined);',
+    from: 'const { position, taken } = await history.record(command);',
+    to: 'const { position, taken } = { position: 0, taken: true }; history.record(command).catch(() => undefined);',
   },
   {
     name: 'the engine keeps a request open that has ended', breaks: 'a relayed request ends once',
