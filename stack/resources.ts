@@ -13,7 +13,7 @@ import { ROLE_NAMES } from '../service/roles/role-names.js';
 import { developmentChainState } from '../service/status/process-state.js';
 import { startDevelopmentChain, type DevelopmentChain } from './chain/development.js';
 import { databaseOf, sharedDatabaseOf } from './database-of.js';
-import { developmentTokenText, keepDevelopmentToken } from './development-token.js';
+import { developmentTokenText, keepDevelopmentToken, type DevelopmentToken } from './development-token.js';
 import { readerUrlOf } from './reader-login.js';
 import { welcome } from './welcome.js';
 
@@ -21,6 +21,8 @@ export interface StackResources extends OpenResources {
   readonly failed: Promise<never>;
   /** Whether the development chain was started here. */
   readonly hasDevChain: boolean;
+  /** The bearer token of the development stack; undefined with a database of the settings. */
+  readonly token: DevelopmentToken | undefined;
 }
 
 /**
@@ -39,7 +41,7 @@ export async function stackResources(config: Config, opening: Opening): Promise<
   const token = isDevelopment ? await keepDevelopmentToken({ url: database.url, dataDir: config.dataDir }) : undefined;
   return {
     urls: urlsOf(config, database.url, isDevelopment ? await readerUrlOf(database.url) : undefined), chains: logged(chains, logger),
-    hasDevChain: dev !== undefined,
+    hasDevChain: dev !== undefined, token,
     state: dev === undefined ? undefined : [stateOf(dev)],
     failed: Promise.race([database.ended, ...dev === undefined ? [] : [dev.ended]]).then((ended) => { throw ended; }),
     ...token === undefined
