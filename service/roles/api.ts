@@ -6,15 +6,17 @@ import { createPlaceOrder } from '../../command/orders/place-order.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { createGroupCommit } from '../../engine/log/group-commit.js';
 import type { Replica } from '../../engine/run/replica.js';
-import { orderEndpoints } from '../api/endpoints.js';
+import { createOrderLookup } from '../../query/orders/order.js';
+import { serve } from '../api/endpoint.js';
 import { createExposures } from '../chains/exposures.js';
+import { orderEndpoints } from '../endpoints.js';
 import { observedOrders } from '../http/observe.js';
-import { createOrderFinder, createOrderLookup } from './handlers/order-finder.js';
-import { createPositionSync } from './handlers/position-sync.js';
-import type { Conditions } from '../status/conditions.js';
 import { neverFails } from '../process/failure.js';
-import type { Role } from './role.js';
 import type { SharedParts } from '../process/shared-parts.js';
+import type { Conditions } from '../status/conditions.js';
+import { createOrderFinder } from './handlers/order-finder.js';
+import { createPositionSync } from './handlers/position-sync.js';
+import type { Role } from './role.js';
 
 /** A client whose command has no outcome within this time gets `outcome_unknown`. */
 const ANSWER_WITHIN_MS = 10_000;
@@ -42,8 +44,8 @@ export const api: Role = {
       placeOrder: admitted(conditions, 'order', placeOrder), cancelOrder: admitted(conditions, 'other', cancelOrder),
     });
     return {
-      routes: orderEndpoints({
-        ...orders, getOrder: createOrderLookup({ view, outcomeOf, db }), syncPosition: admitted(conditions, 'other', syncPosition),
+      routes: serve(orderEndpoints, {
+        ...orders, lookUpOrder: createOrderLookup({ view, outcomeOf, db }), syncPosition: admitted(conditions, 'other', syncPosition),
       }),
       health: replicaHealth, failed: neverFails,
       figures: [
@@ -56,12 +58,12 @@ export const api: Role = {
 };
 
 /** The handler of a command, behind the conditions under which the process takes such commands; throws at once where it does not. */
-function admitted<Asked extends unknown[], Answered>(
-  { admit }: Conditions, what: Parameters<Conditions['admit']>[0], handler: (...asked: Asked) => Promise<Answered>,
-): (...asked: Asked) => Promise<Answered> {
-  return (...asked) => {
+function admitted<Request extends unknown[], Answered>(
+  { admit }: Conditions, what: Parameters<Conditions['admit']>[0], handler: (...request: Request) => Promise<Answered>,
+): (...request: Request) => Promise<Answered> {
+  return (...request) => {
     admit(what);
-    return handler(...asked);
+    return handler(...request);
   };
 }
 

@@ -1,15 +1,16 @@
 /** The query role: answers reads from the read models, and the history from the log. */
 import { SOURCE_URLS } from '../../command/prices/source-urls.js';
 import { within } from '../../engine/waiting.js';
+import { createHistory } from '../../query/history/list-events.js';
 import { createPriceFeed } from '../../query/price-feed.js';
-import { readEndpoints } from '../api/endpoints.js';
-import { createHistory } from './handlers/history.js';
-import { createPriceStreams } from './handlers/price-stream.js';
-import { createQueries } from './queries.js';
-import { lagReasons, type ReadinessParts } from '../status/readiness.js';
+import { createPriceStreams } from '../../query/price-stream.js';
+import { serve } from '../api/endpoint.js';
+import { readEndpoints } from '../endpoints.js';
+import { neverFails } from '../process/failure.js';
 import { createRecurring } from '../recurring.js';
 import { joined } from '../status/probe.js';
-import { neverFails } from '../process/failure.js';
+import { lagReasons, type ReadinessParts } from '../status/readiness.js';
+import { createWaysOut } from './handlers/ways-out.js';
 import type { Role } from './role.js';
 
 const POSITION_WITHIN_MS = 2_000;
@@ -25,9 +26,10 @@ export const query: Role = {
     const feed = createPriceFeed({ db, onError: (error) => { failed(String(error)); } });
     const streams = createPriceStreams(feed, config);
     const history = createHistory({ db, log, now: () => performance.now() });
-    const queries = createQueries({ db, log, now, assets: config.quickAssets, sourceUrls: SOURCE_URLS, streams, history, chains });
+    const waysOut = createWaysOut({ chains, monotonic: () => performance.now() });
     return {
-      routes: readEndpoints(queries), figures: [...streams.figures, ...history.figures], failed: neverFails,
+      routes: serve(readEndpoints, { db, log, now, assets: config.quickAssets, sourceUrls: SOURCE_URLS, streams, history, waysOut }),
+      figures: [...streams.figures, ...history.figures], failed: neverFails,
       // The read models are closed with the shared parts.
       stop: () => feed.close(),
       health: joined(async (): Promise<ReadinessParts> => {

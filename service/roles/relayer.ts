@@ -1,27 +1,28 @@
 /** The relayer role: sends what users have signed, records how it ended, and settles proposals that nobody settles. Of two processes, one does. */
+import { createChainReads } from '../../command/chain/chain-reads.js';
 import { runKeeper, type KeeperStatus } from '../../command/keeper/keeper.js';
 import { WATCH_RULES } from '../../command/keeper/watch.js';
-import { createChainReads } from '../../command/chain/chain-reads.js';
+import { LANE_POLICY } from '../../command/lane/lane-options.js';
+import { openLaneUser } from '../../command/lane/lane-user.js';
 import { openDesk, type EndedRelay } from '../../command/relayer/desk.js';
 import { createQuota } from '../../command/relayer/quota.js';
 import { createRelayer, type RelayChain } from '../../command/relayer/relayer.js';
-import { LANE_POLICY } from '../../command/lane/lane-options.js';
-import type { Report } from '../../engine/report.js';
-import { openLaneUser } from '../../command/lane/lane-user.js';
+import { createUserNonces } from '../../command/relayer/user-nonces.js';
 import { createSignerRecovery } from '../../command/signing/recover.js';
 import { RequestError } from '../../engine/records/errors.js';
+import type { Report } from '../../engine/report.js';
 import type { Replica } from '../../engine/run/replica.js';
 import { relayOfRequest } from '../../query/claims.js';
 import type { Database } from '../../query/database.js';
-import { relayerRoutes } from '../api/endpoints/relayer.js';
+import { serve } from '../api/endpoint.js';
 import type { ChainAccess } from '../chains/chain-access.js';
 import { createTroubleAlarm } from '../chains/chain-alarms.js';
-import { relayHistory } from './handlers/relay-history.js';
-import { createUserNonces } from './handlers/user-nonces.js';
-import type { Figure } from '../status/metrics.js';
+import { relayerEndpoints } from '../endpoints.js';
 import { neverFails } from '../process/failure.js';
-import type { KeeperHealth, RelayerHealth } from '../status/readiness.js';
 import type { SharedParts } from '../process/shared-parts.js';
+import type { Figure } from '../status/metrics.js';
+import type { KeeperHealth, RelayerHealth } from '../status/readiness.js';
+import { relayHistory } from './handlers/relay-history.js';
 import { RELAYER } from './lane.js';
 import type { Role } from './role.js';
 
@@ -46,13 +47,13 @@ export const relayer: Role = {
     });
     const relays = () => [...running.values()].map(({ health }) => health());
     return {
-      routes: relayerRoutes({
+      routes: serve(relayerEndpoints, {
         // A request is a command, and deadlines are compared with the clock: what stops orders stops requests.
-        async relay(asked) {
+        async relay(request: Parameters<typeof relay>[0]) {
           conditions.admit('order');
-          return relay(asked);
+          return relay(request);
         },
-        getUserNonces: createUserNonces({ view: replica.view, chains }),
+        userNonces: createUserNonces({ view: replica.view, chains }),
       }),
       figures: relayerFigures(relays), failed: neverFails,
       standsBy: () => running.size > 0 && relays().every(({ standby }) => standby),

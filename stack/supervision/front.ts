@@ -6,16 +6,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ProxyServer } from 'httpxy';
 import { RequestError } from '../../engine/records/errors.js';
 import type { ClientError } from '../../service/api/errors.js';
-import { bind, bindAll } from '../../service/api/endpoint.js';
-import { getReadiness } from '../../service/api/endpoints/readiness.js';
-import { getLiveness, getMetrics } from '../../service/api/endpoints/service.js';
-import { endpointAt, roleOf } from '../../service/api/role-of.js';
+import { bind } from '../../service/api/endpoint.js';
+import { getLiveness, getMetrics, getReadiness } from '../../service/endpoints/health.js';
+import { endpointAt, roleOf } from '../../service/role-of.js';
 import { createApp, type App } from '../../service/http/app.js';
 import { discardBody } from '../../service/http/body.js';
 import type { StreamConnections } from '../../service/http/connections.js';
 import { COMMON_HEADERS } from '../../service/http/headers.js';
 import type { Observer } from '../../service/http/observe.js';
-import { problems } from '../../service/http/problems.js';
+import { problems } from '../../service/api/problems.js';
 import { faultOf } from '../../service/http/well-formed.js';
 import type { Metrics } from '../../service/status/metrics.js';
 import type { RoleName } from '../../service/roles/role-names.js';
@@ -51,7 +50,7 @@ const SILENCE_MS = 60_000;
 export function createFront({ portsOf, readiness, metrics, showsMetrics, observer, trustProxy, silenceMs = SILENCE_MS }: FrontOptions): Front {
   const app = createApp({
     routes: [
-      ...bindAll({ getLiveness, getReadiness }, { getLiveness: () => ({ body: '{"live":true}' }), getReadiness: ({ role }) => readiness(role) }),
+      bind(getLiveness, getLiveness.serve({})), bind(getReadiness, getReadiness.serve({ readiness })),
       ...showsMetrics ? [bind(getMetrics, metrics.scrape)] : [],
     ],
     pages: {}, limiters: {}, trustProxy, observer, now: () => performance.now(), waitForPosition: () => Promise.resolve(),

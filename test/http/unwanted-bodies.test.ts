@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { once as event } from 'node:events';
 import type { Socket } from 'node:net';
-import { patternOf, roleOf } from '../../service/api/role-of.js';
-import { allEndpoints } from '../../service/api/endpoints.js';
+import { patternOf, roleOf } from '../../service/role-of.js';
+import { allEndpoints } from '../../service/endpoints.js';
 import { createServer, listen } from '../../service/http/server.js';
 import { createMetrics } from '../../service/status/metrics.js';
 import { createFront } from '../../stack/supervision/front.js';

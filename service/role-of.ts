@@ -1,6 +1,6 @@
 /** Which role's processes serve a request, by the table of endpoints: for the proxy in front of the roles. */
 import { allEndpoints, pages } from './endpoints.js';
-import type { Endpoint, Role } from './endpoint.js';
+import type { Endpoint, Role } from './api/endpoint.js';
 
 /**
  * The role of the processes that answer a request. `target` is a path, with or without a query. HEAD is served like GET. When no endpoint
