@@ -21,7 +21,6 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'fs-native-extensions': ['service/machine/directory-lock.ts'],
   'hash-wasm': ['command/signing/keccak.ts'],
   'helmet': ['service/http/security.ts'],
-  'httpxy': ['stack/supervision/front.ts'],
   'kafkajs': ['command/feed/kafka/client.ts'],
   'lru-cache': [
     'command/chain/holdings.ts', 'command/relayer/desk.ts', 'command/feed/signed-orders.ts', 'projections/*', 'service/access/authenticate.ts',

@@ -8,7 +8,7 @@ import type { ErrorShape } from '../../service/api/error-shape.js';
 import { streamPrices } from '../../query/price-stream.js';
 import { getMetrics } from '../../service/endpoints/health.js';
 import { allEndpoints } from '../../service/endpoints.js';
-import { roleOf } from '../../service/role-of.js';
+import { roleOf } from '../support/role-of.js';
 import { textOf } from '../support/deploy-files.js';
 
 const routes = textOf('deploy/proxy/routes.conf');

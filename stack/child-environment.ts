@@ -1,10 +1,13 @@
-/** The environment that a stack gives each process: its settings, less other roles' secrets, with the databases and the chain that it has started. */
+/**
+ * The environment that a stack gives each process: its settings, less other roles' secrets, with the databases and the chain that it has
+ * started.
+ */
 import { join, resolve } from 'node:path';
-import { IGNORED_WITH_CHAINS_FILE, type Config } from '../../service/config.js';
-import type { Urls } from '../../service/process/shared-parts.js';
-import type { RoleName } from '../../service/roles/role-names.js';
+import { IGNORED_WITH_CHAINS_FILE, type Config } from '../service/config.js';
+import type { Urls } from '../service/process/shared-parts.js';
+import type { RoleName } from '../service/roles/role-names.js';
 
-export interface StackGrounds {
+export interface StackForChildren {
   /** The stack's own environment, including the secrets that a chains file names. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly urls: Urls;
@@ -14,11 +17,13 @@ export interface StackGrounds {
   readonly keyVariables: readonly string[];
 }
 
-/**
- * What is for the stack alone: LOG_URL is given the log, whichever setting named it, and each process has its metrics at its own port, which
- * only this machine reaches.
- */
-const NOT_HANDED_ON = ['EVENTSTORE_URL', 'METRICS_PORT', 'METRICS_HOST'];
+/** A process of the stack, with ports of its own. */
+export interface ChildPlace {
+  readonly roles: readonly RoleName[];
+  readonly port: number;
+  /** Undefined: the metrics are at `port`. */
+  readonly metricsPort: number | undefined;
+}
 
 /** The roles that use a secret; undefined for what is no secret, or every role's. */
 function usersOf(name: string, keyVariables: readonly string[]): readonly RoleName[] | undefined {
@@ -29,34 +34,34 @@ function usersOf(name: string, keyVariables: readonly string[]): readonly RoleNa
 }
 
 /** The roles that write to no database. */
-const READERS = ['query'];
+const READERS: readonly RoleName[] = ['query'];
 
 /** A process that writes nothing gets no other user of the read models' Postgres than the one who may only read. */
-function databasesFor(roles: readonly string[], { log, readModels, outbox, reads }: Urls): Record<string, string> {
+function databasesFor(roles: readonly RoleName[], { log, readModels, outbox, reads }: Urls): Record<string, string> {
   if (reads === undefined) return { DATABASE_URL: readModels, LOG_URL: log, OUTBOX_URL: outbox };
   const rights = roles.every((role) => READERS.includes(role)) ? reads : readModels;
   const own = (url: string): string => url === readModels ? rights : url;
   return { DATABASE_URL: rights, LOG_URL: own(log), OUTBOX_URL: own(outbox), QUERY_DATABASE_URL: reads };
 }
 
-/** The environment of a process with these roles, without ROLES and PORT. Defaults that depend on other settings are written out. */
+/** The environment of the process. Defaults that depend on other settings are written out. */
 export function childEnvironment(
-  config: Config, { environment, urls, hasDevChain, keyVariables }: StackGrounds, roles: readonly string[],
+  config: Config, { environment, urls, hasDevChain, keyVariables }: StackForChildren, { roles, port, metricsPort }: ChildPlace,
 ): Record<string, string> {
-  const isLeftOut = (name: string): boolean => NOT_HANDED_ON.includes(name) || (hasDevChain && IGNORED_WITH_CHAINS_FILE.includes(name))
+  // LOG_URL is given the log, whichever setting named it.
+  const isLeftOut = (name: string): boolean => name === 'EVENTSTORE_URL' || (hasDevChain && IGNORED_WITH_CHAINS_FILE.includes(name))
     || usersOf(name, keyVariables)?.some((role) => roles.includes(role)) === false;
-  const given = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined && !isLeftOut(entry[0]));
+  const given = Object.entries(environment)
+    .filter((entry): entry is [string, string] => entry[1] !== undefined && !isLeftOut(entry[0]));
   return {
     ...Object.fromEntries(given), ...databasesFor(roles, urls),
-    HOST: '127.0.0.1', DATA_DIR: resolve(config.dataDir),
+    ROLES: roles.join(), PORT: String(port), ...metricsPort === undefined ? {} : { METRICS_PORT: String(metricsPort) },
+    DATA_DIR: resolve(config.dataDir),
     CHAINS: hasDevChain ? join(resolve(config.dataDir), 'chain', 'chains.json') : config.chains,
-    CANCEL_AUTH: config.cancelAuth, RATE_LIMIT_ORDERS: String(config.rateLimitOrders), RATE_LIMIT_READS: String(config.rateLimitReads),
-    MIN_FREE_DISK_MB: String(config.minFreeDiskMb), MAX_PRICE_STREAMS_PER_ADDRESS: String(config.maxPriceStreamsPerAddress),
+    CANCEL_AUTH: config.cancelAuth, RATE_LIMIT_ORDERS: String(config.rateLimitOrders),
+    RATE_LIMIT_READS: String(config.rateLimitReads), MIN_FREE_DISK_MB: String(config.minFreeDiskMb),
+    MAX_PRICE_STREAMS_PER_ADDRESS: String(config.maxPriceStreamsPerAddress),
     PRICE_SOURCES: config.priceSources.length === 0 ? 'none' : config.priceSources.join(),
     STOP_GRACE_MS: String(config.stopGraceMs),
-    // Every connection of a process comes from the front.
-    MAX_CONNECTIONS_PER_ADDRESS: '0',
-    // The front adds the client's address to X-Forwarded-For.
-    TRUST_PROXY: String(config.trustProxy + 1),
   };
 }

@@ -1,6 +1,6 @@
-/** Which role's processes serve a request, by the table of endpoints: for the proxy in front of the roles. */
-import { allEndpoints, pages } from './endpoints.js';
-import type { Endpoint, Role } from './api/endpoint.js';
+/** Which role's processes serve a request, by the table of endpoints: what a proxy in front of the roles has to know. */
+import { allEndpoints, pages } from '../../service/endpoints.js';
+import type { Endpoint, Role } from '../../service/api/endpoint.js';
 
 /**
  * The role of the processes that answer a request. `target` is a path, with or without a query. HEAD is served like GET. When no endpoint
