@@ -46,12 +46,21 @@ export interface Beginning {
 /** Time between two attempts to reach a chain that was unreachable at the start. */
 const RETRY_MS = 2_000;
 
-export function openChain(configured: ConfiguredChain, { keccak256, report }: { keccak256: Keccak256; report: Report }): ChainAccess {
+export interface ChainPorts {
+  readonly keccak256: Keccak256;
+  readonly report: Report;
+  /** Reaches the nodes. Default: the global one. */
+  readonly fetch?: typeof fetch;
+  /** Default: compares the contracts with the settings. */
+  readonly check?: typeof checkContracts;
+}
+
+export function openChain(configured: ConfiguredChain, { keccak256, report, fetch, check: compare = checkContracts }: ChainPorts): ChainAccess {
   const { chain, rpcUrls, requestTimeoutMs } = configured;
   const stopping = new AbortController();
   const nodes = (told: Report): Rpc => createRpc({
     chainId: chain.chainId, urls: rpcUrls, now: () => Math.round(performance.now()), report: told, signal: stopping.signal,
-    ...requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs },
+    ...requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs }, ...fetch === undefined ? {} : { fetch },
   });
   const rpc = nodes(report);
   const laterAttempts: Promise<void>[] = [];
@@ -62,7 +71,7 @@ export function openChain(configured: ConfiguredChain, { keccak256, report }: { 
 
   /** Checks the contracts once for all roles of the process. A failed check is repeated at the next call. */
   function check(): Promise<Collateral> {
-    checked ??= checkedCollateral({ chain, rpc, report });
+    checked ??= checkedCollateral({ chain, rpc, report }, compare);
     checked.catch(() => { checked = undefined; });
     return checked;
   }
@@ -115,8 +124,10 @@ export function openChain(configured: ConfiguredChain, { keccak256, report }: { 
 }
 
 /** Checks the contracts, and tells what they cannot do. */
-async function checkedCollateral({ report, ...checking }: Parameters<typeof checkContracts>[0] & { readonly report: Report }): Promise<Collateral> {
-  const { collateral, shortcomings } = await checkContracts(checking);
+async function checkedCollateral(
+  { report, ...checking }: Parameters<typeof checkContracts>[0] & { readonly report: Report }, compare: typeof checkContracts,
+): Promise<Collateral> {
+  const { collateral, shortcomings } = await compare(checking);
   for (const each of shortcomings) report('trouble', each);
   return collateral;
 }

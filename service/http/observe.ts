@@ -22,7 +22,7 @@ interface OrderHandlers {
 }
 
 /** The same handlers, which also count each result. */
-export function observedOrders(metrics: Metrics, { placeOrder, cancelOrder }: OrderHandlers): OrderHandlers {
+export function observedOrders(metrics: Pick<Metrics, 'order'>, { placeOrder, cancelOrder }: OrderHandlers): OrderHandlers {
   const counted = async <T>(result: string, work: () => Promise<T>): Promise<T> => {
     try {
       const answer = await work();

@@ -79,7 +79,7 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'if (step.position >= recorded) {', to: 'if (step.position > recorded) {',
   },
   {
-    name: 'the engine reads the clock of its machine', breaks: 'one digest',
+    name: 'the engine reads the clock of its machine', breaks: 'two engines agree',
     file: 'engine/run/engine.js',
     from: 'advance(state, command.at);', to: 'advance(state, Math.max(command.at, Date.now()));',
   },
@@ -229,6 +229,86 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'the indexer leaves out what a redemption has paid', breaks: 'positions equal the chain',
     file: 'command/indexer/facts.js',
     from: 'return isOurs ? {', to: 'return isOurs && payout === 0n ? {',
+  },
+  {
+    name: 'the role engine lets time pass while its clock is in doubt', breaks: 'no command is stamped while the clock is in doubt',
+    file: 'service/roles/engine.js',
+    from: 'mayPass: () => time.doubt() === undefined', to: 'mayPass: () => true',
+  },
+  {
+    name: 'the role api takes orders while its clock is in doubt', breaks: 'no request is taken while the clock is in doubt',
+    file: 'service/roles/api.js',
+    from: 'admit(what);', to: '',
+  },
+  {
+    name: 'the role prices records while its clock is in doubt', breaks: 'no command is stamped while the clock is in doubt',
+    file: 'service/roles/prices.js',
+    from: 'holds: () => sole.holds(), now, doubt: () => clock.doubt(),', to: 'holds: () => sole.holds(), now, doubt: () => undefined,',
+  },
+  {
+    name: 'the role relayer takes requests while its clock is in doubt', breaks: 'no request is taken while the clock is in doubt',
+    file: 'service/roles/relayer.js',
+    from: 'admit(\'order\');', to: '',
+  },
+  {
+    name: 'the role lane records settlements as relayed requests', breaks: 'everything comes to rest',
+    file: 'service/roles/lane.js',
+    from: 'purpose === \'settlement\'', to: 'purpose === \'keeper\'',
+  },
+  {
+    name: 'the role lane records nothing of what the relayer sends', breaks: 'announced before it is sent',
+    file: 'service/roles/lane.js',
+    from: 'purpose === \'relay\'', to: 'purpose === \'keeper\'',
+  },
+  {
+    name: 'the role settlement does not compare the orders with its settings', breaks: 'no fill is asked for with the settings of another exchange',
+    file: 'service/roles/settlement.js',
+    from: 'checkOrder(domain, order);', to: '',
+  },
+  {
+    name: 'the role settlement does not wait for what an earlier process has settled', breaks: 'a fill is in one request at a time',
+    file: 'service/roles/settlement.js',
+    from: 'catchUp: () => watch.catchUp()', to: 'catchUp: () => Promise.resolve()',
+  },
+  {
+    name: 'the role indexer does not wait for the recorded outcome of an anchor', breaks: 'everything comes to rest',
+    file: 'service/roles/indexer.js',
+    from: 'if (record !== undefined)\n            return decodeOutcome(record.data).digest;', to: 'return record === undefined ? undefined : decodeOutcome(record.data).digest;',
+  },
+  {
+    name: 'the role indexer begins anew at each look', breaks: 'everything comes to rest',
+    file: 'service/roles/indexer.js',
+    from: 'cursor: () => view.cursor(chainId)', to: 'cursor: () => undefined',
+  },
+  {
+    name: 'the role relayer lets desk and keeper be one user of the lane', breaks: 'everything comes to rest',
+    file: 'service/roles/relayer.js',
+    from: 'purpose: \'keeper\'', to: 'purpose: \'relay\'',
+  },
+  {
+    name: 'the role relayer does not wait for the read models', breaks: 'a repeated relay request gets the same transaction',
+    file: 'service/roles/relayer.js',
+    from: 'readModelCaughtUp: () => endedRelays.caughtUp(view.position - 1)', to: 'readModelCaughtUp: () => Promise.resolve()',
+  },
+  {
+    name: 'the role relayer does not ask the read models', breaks: 'a repeated relay request gets the same transaction',
+    file: 'service/roles/relayer.js',
+    from: 'ended: (requestId) => endedRelays.ended(requestId)', to: 'ended: () => Promise.resolve(undefined)',
+  },
+  {
+    name: 'the role prices looks at no unresolved market', breaks: 'everything comes to rest',
+    file: 'service/roles/prices.js',
+    from: 'unresolved: () => view.quickMarkets(chainId)', to: 'unresolved: () => []',
+  },
+  {
+    name: 'the role prices takes blocks for recorded that are not', breaks: 'a quick market is in one request at a time',
+    file: 'service/roles/prices.js',
+    from: 'nextBlock: () => view.cursor(chainId)?.nextBlock ?? 0', to: 'nextBlock: () => 1_000_000',
+  },
+  {
+    name: 'the role api names its records as another process does', breaks: 'no process ends by itself',
+    file: 'service/roles/api.js',
+    from: 'outcomeOf, writerId, answerWithinMs', to: 'outcomeOf, writerId: \'api\', answerWithinMs',
   },
   {
     name: 'the simulated contract does not use a message\'s nonce up', breaks: 'a relayed request is carried out once',
