@@ -183,8 +183,8 @@ export function bind<E extends Endpoint>(endpoint: E, handle: Handle<E>): Route 
 }
 
 /** The ports that all of these endpoints take together. */
-type PortsOf<E extends Served<never>> =
-  (E extends unknown ? (ports: Parameters<E['serve']>[0]) => void : never) extends (ports: infer P) => void ? P : never;
+type PortsOf<E extends Served<never>>
+  = (E extends unknown ? (ports: Parameters<E['serve']>[0]) => void : never) extends (ports: infer P) => void ? P : never;
 
 /** The routes of endpoints with their handlers. */
 export function serve<const E extends Served<never>>(endpoints: readonly E[], ports: PortsOf<E>): Route[] {
