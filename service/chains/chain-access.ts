@@ -1,6 +1,7 @@
 /** The access to a chain that the roles of one process share: its nodes, the check of its contracts, and the retries while it is unreachable. */
 import type { Chain, Rpc } from '../../command/chain/chain.js';
 import { ChainUnavailable } from '../../command/chain/chain.js';
+import type { Fetch } from '../../command/chain/http-answer.js';
 import { createRpc, WrongChain } from '../../command/chain/rpc.js';
 import type { Report } from '../../engine/report.js';
 import type { Keccak256 } from '../../command/signing/keccak.js';
@@ -50,7 +51,7 @@ export interface ChainPorts {
   readonly keccak256: Keccak256;
   readonly report: Report;
   /** Reaches the nodes. Default: the global one. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   /** Default: compares the contracts with the settings. */
   readonly check?: typeof checkContracts;
 }

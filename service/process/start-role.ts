@@ -4,7 +4,7 @@ import { openCheckpoints } from '../../command/feed/kafka/checkpoints.js';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createOutbox } from '../../command/lane/outbox.js';
 import type { OpenLaneUser } from '../../command/lane/requests.js';
-import { WATCH_RULES } from '../../command/keeper/watch.js';
+import { KEEPER_RULES } from '../../command/keeper/keeper.js';
 import type { PriceSource } from '../../command/prices/price-source.js';
 import { openRecorderSession } from '../../command/prices/sole-recorder.js';
 import { openStore } from '../../command/settlement/intake/store.js';
@@ -66,7 +66,7 @@ const START: Readonly<Record<RoleName, (parts: SharedParts) => Promise<RunningRo
       ...parts, replica: await parts.replica(), endedRelays: endedRelaysIn(await parts.readModels()), laneUser: laneUserOf(parts),
       recovery: await createSignerRecovery(parts.keccak256), admit: parts.conditions.admit,
       quota: { gasPerOwner: BigInt(config.relayGasPerOwner), gasPerToken: BigInt(config.relayGasPerToken) },
-      keeperRules: { ...WATCH_RULES, graceS: config.keeperGraceS },
+      keeperRules: { ...KEEPER_RULES, graceS: config.keeperGraceS },
     });
   },
   async prices(parts) {

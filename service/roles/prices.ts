@@ -6,7 +6,7 @@ import { pastPrice } from '../../command/prices/past-price.js';
 import type { PriceSource } from '../../command/prices/price-source.js';
 import { runRecorder, type Recorder } from '../../command/prices/recorder.js';
 import { soleRecorder, type SoleRecorderOptions } from '../../command/prices/sole-recorder.js';
-import { AGENDA_RULES } from '../../command/quick/agenda.js';
+import { QUICK_RULES } from '../../command/quick/quick-jobs.js';
 import { runQuickMarkets, type QuickMarkets } from '../../command/quick/quick-markets.js';
 import type { Schedule } from '../../command/quick/terms.js';
 import type { Keccak256 } from '../../command/signing/keccak.js';
@@ -129,7 +129,7 @@ async function startChain(access: ChainAccess, ports: PricesPorts): Promise<Runn
     // Without a source no market could ever be resolved.
     schedule: sources.length === 0 ? { ...schedule, assets: [] } : schedule,
     hasStartPrice: async ({ asset, startTime: time }) => (await pastPrice({ asset, time, sources, nowMs: now() })).observation !== undefined,
-    rules: AGENDA_RULES, pollMs: QUICK_POLLS * pollMs,
+    rules: QUICK_RULES, pollMs: QUICK_POLLS * pollMs,
   });
   const look = createTroubleAlarm(`chain ${chainId}: the quick markets' sender`, { report, sender: quickMarkets });
   const timer = setInterval(look, WATCH_MS).unref();

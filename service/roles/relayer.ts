@@ -1,12 +1,11 @@
 /** The relayer role: sends what users have signed, records how it ended, and settles proposals that nobody settles. Of two processes, one does. */
 import { createChainReads } from '../../command/chain/chain-reads.js';
-import { runKeeper, type KeeperStatus } from '../../command/keeper/keeper.js';
-import type { WatchRules } from '../../command/keeper/watch.js';
+import { runKeeper, type KeeperRules, type KeeperStatus } from '../../command/keeper/keeper.js';
 import { LANE_POLICY } from '../../command/lane/lane-options.js';
 import type { OpenLaneUser } from '../../command/lane/requests.js';
-import { openDesk, type DeskTimings } from '../../command/relayer/desk.js';
 import { createQuota, type QuotaLimits } from '../../command/relayer/quota.js';
 import { createRelayer, type RelayChain } from '../../command/relayer/relayer.js';
+import { openRelaySender, type RelaySenderTimings } from '../../command/relayer/sender.js';
 import { createUserNonces } from '../../command/relayer/user-nonces.js';
 import type { Keccak256 } from '../../command/signing/keccak.js';
 import type { SignerRecovery } from '../../command/signing/recover.js';
@@ -55,9 +54,9 @@ export interface RelayerPorts {
   /** Throws RequestError while no command may be stamped or written. */
   readonly admit: Conditions['admit'];
   readonly quota: QuotaLimits;
-  readonly keeperRules: WatchRules;
+  readonly keeperRules: KeeperRules;
   /** What differs from the relayer's own times; absent: nothing. */
-  readonly timings?: Partial<DeskTimings>;
+  readonly timings?: Partial<RelaySenderTimings>;
 }
 
 export const relayer: Role<RelayerPorts> = {
@@ -109,7 +108,7 @@ async function startChain(access: ChainAccess, ports: RelayerPorts): Promise<Run
   if (address === undefined) return undefined;
   const signal = AbortSignal.any([stopping.signal, access.signal]);
   const watch = await ports.watch(access);
-  const desk = openDesk({
+  const sender = openRelaySender({
     chainId, report, now, signal,
     lane: laneUser({ chainId, key: RELAYER, purpose: 'relay' }),
     history: relayHistory(chainId, { ...ports, watch }),
@@ -125,25 +124,25 @@ async function startChain(access: ChainAccess, ports: RelayerPorts): Promise<Run
     },
     rules: ports.keeperRules, pollMs: KEEPER_POLLS * pollMs,
   });
-  const looks = [['relayer', desk] as const, ['keeper', keeper] as const]
-    .map(([who, sender]) => createTroubleAlarm(`chain ${chainId}: the ${who}`, { report, sender }));
+  const looks = [['relayer', sender] as const, ['keeper', keeper] as const]
+    .map(([who, each]) => createTroubleAlarm(`chain ${chainId}: the ${who}`, { report, sender: each }));
   const timer = setInterval(() => { for (const look of looks) look(); }, WATCH_MS).unref();
   return {
     relayChain: {
-      chain, desk, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
+      chain, sender, maxFeePerGas, relayer: address, lacks: createLackAlarm(report), reads: createChainReads(chain, clientRpc),
       token: () => access.collateral(),
       isKnownMarket: (marketId) => view.market(marketId)?.chainId === chainId, ended: (requestId) => endedRelays.ended(requestId),
       commitments: (owner) => view.commitments({ trader: owner, chainId }),
       readModelCaughtUp: () => endedRelays.caughtUp(view.position - 1),
     },
     health() {
-      const { holds, open, trouble } = desk.status();
+      const { holds, open, trouble } = sender.status();
       return { chainId, address, standby: !holds, openRelays: open, trouble: trouble ?? null, keeper: keeperHealth(keeper.status()) };
     },
     async stop() {
       stopping.abort();
       clearInterval(timer);
-      await Promise.all([desk.done, keeper.done]);
+      await Promise.all([sender.done, keeper.done]);
     },
   };
 }

@@ -23,7 +23,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'helmet': ['service/http/security.ts'],
   'kafkajs': ['command/feed/kafka/client.ts'],
   'lru-cache': [
-    'command/chain/holdings.ts', 'command/relayer/desk.ts', 'command/feed/signed-orders.ts', 'projections/*', 'service/access/authenticate.ts',
+    'command/chain/holdings.ts', 'command/relayer/sender.ts', 'command/feed/signed-orders.ts', 'projections/*', 'service/access/authenticate.ts',
   ],
   'pg': [
     'engine/log/postgres/connection.ts', 'engine/log/postgres/read.ts', 'engine/log/postgres/postgres-log.ts', 'projections/database.ts', 'query/database.ts',

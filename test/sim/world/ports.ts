@@ -1,7 +1,7 @@
 /** The ports of a simulated process: what its roles take, in memory, over the simulated network and on virtual time. */
 import { setMaxListeners } from 'node:events';
 import type { Chain, Rpc } from '../../../command/chain/chain.js';
-import { WATCH_RULES } from '../../../command/keeper/watch.js';
+import { KEEPER_RULES } from '../../../command/keeper/keeper.js';
 import { createLogFeed } from '../../../command/feed/log-feed.js';
 import type { PreparedDomain } from '../../../command/signing/typed-data.js';
 import type { Log } from '../../../engine/log/log.js';
@@ -106,7 +106,7 @@ export async function openPorts(parts: WorldParts, options: OpenOptions): Promis
       caughtUp: (position) => process.request(() => relayModel.caughtUp(position)),
     },
     quota: { gasPerOwner: 0n, gasPerToken: 0n },
-    keeperRules: { ...WATCH_RULES, graceS: KEEPER_GRACE_S, againMs: 8_000, backoff: { firstMs: 5_000, longestMs: 20_000 } },
+    keeperRules: { ...KEEPER_RULES, graceS: KEEPER_GRACE_S, againMs: 8_000, backoff: { firstMs: 5_000, longestMs: 20_000 } },
     sources: SOURCES.map((name) => createSimSource(name, process, parts)), assets: [ASSET],
     schedule: { get assets() { return time.now() < QUICK_UNTIL_MS ? [ASSET] : []; }, intervalS: QUICK_INTERVAL_S, ahead: 1 },
     openRecorderSession: (session) => memoryRecorderSession(database, { ...session, carry }),

@@ -1,6 +1,6 @@
 /**
- * Keeps the relayer from carrying what would take away the cover of its owner's open orders and unsettled fills: a match would be a free option
- * else. Owners who pay for gas themselves are not stopped by this; docs/security.md says what stops them.
+ * Refuses a request that would take away what its owner's open orders and unsettled fills need: otherwise a match would
+ * be a free option. It does not stop owners who pay for gas themselves; docs/security.md says what does.
  */
 import { RequestError } from '../../engine/records/errors.js';
 import { BUY, SELL, type MarketOutcome } from '../../engine/records/fields.js';
@@ -14,7 +14,7 @@ import type { Plan } from './plan.js';
 import { nonceSpaceOf } from './signatures.js';
 
 /** What a request takes away from its owner, if anything. Amounts in units of 1e-6. */
-type Taking
+type Deduction
   /** The settlement contract's right to move the owner's shares. */
   = | { readonly kind: 'approval' }
     /** The settlement contract's allowance, but for this much, and the nonce of the stablecoin's next permit. */
@@ -25,7 +25,7 @@ type Taking
     | { readonly kind: 'shares'; readonly marketId: string; readonly tokens: readonly [bigint, bigint]; readonly amount: bigint };
 
 /** What an owner has in the newest block; `shares` are the YES and the NO shares of the market that the request is about. */
-interface Cover {
+interface Balances {
   /** Less what transactions will take that are on their way to a block. */
   readonly collateral: bigint;
   readonly allowance: bigint;
@@ -35,9 +35,9 @@ interface Cover {
 }
 
 /** Unsettled fills about which the chain is asked; further ones count. */
-const ASKED_FILLS = 500;
+const MAX_FILLS_READ = 500;
 
-export interface CoverParts {
+export interface ReservedBalanceParts {
   readonly chain: Pick<Chain, 'chainId' | 'contracts'>;
   readonly markets: RelayMarkets;
   readonly reads: Pick<ChainReads, 'views'>;
@@ -51,21 +51,21 @@ export interface CoverParts {
  * Throws RequestError `relay_cover_needed` when the request would take away what its owner's commitments need, by the newest block and the history
  * of this moment. Redemptions take nothing: the chain settles no fill of a resolved market. Throws ChainUnavailable.
  */
-export async function refuseUncovered(plan: Plan, parts: CoverParts): Promise<void> {
-  const takings = takingsOf(plan, parts);
-  if (takings.length === 0) return;
-  const cover = await readCover(plan, takings, parts);
-  const commitments = [...parts.commitments(plan.owner)].filter(({ fill }) => fill === undefined || !cover.ended.has(fill));
-  for (const taking of takings) refuseTaking(taking, cover, commitments);
+export async function refuseReserved(plan: Plan, parts: ReservedBalanceParts): Promise<void> {
+  const deductions = deductionsOf(plan, parts);
+  if (deductions.length === 0) return;
+  const balances = await readBalances(plan, deductions, parts);
+  const commitments = [...parts.commitments(plan.owner)].filter(({ fill }) => fill === undefined || !balances.ended.has(fill));
+  for (const deduction of deductions) refuseDeduction(deduction, balances, commitments);
 }
 
 /** What the plan takes of its owner's collateral, in units of 1e-6. */
-export function collateralTaken({ goals, bond }: Pick<Plan, 'goals' | 'bond'>): bigint {
+export function collateralDeducted({ goals, bond }: Pick<Plan, 'goals' | 'bond'>): bigint {
   return goals.reduce((total, goal) => total + (goal.kind === 'split' ? BigInt(goal.amount) : goal.kind === 'proposal' ? bond?.amount ?? 0n : 0n), 0n);
 }
 
-function takingsOf(plan: Plan, { chain: { contracts }, markets }: CoverParts): readonly Taking[] {
-  return plan.goals.flatMap((goal): Taking[] => {
+function deductionsOf(plan: Plan, { chain: { contracts }, markets }: ReservedBalanceParts): readonly Deduction[] {
+  return plan.goals.flatMap((goal): Deduction[] => {
     switch (goal.kind) {
       case 'approval': return goal.approved ? [] : [{ kind: 'approval' }];
       case 'allowance': return goal.spender === contracts.settlement ? [{ kind: 'allowance', left: BigInt(goal.value) }] : [{ kind: 'permit' }];
@@ -83,9 +83,10 @@ function takingsOf(plan: Plan, { chain: { contracts }, markets }: CoverParts): r
 }
 
 /** In one call, so that balances, fills and nonces are of one block. */
-async function readCover({ owner }: Plan, takings: readonly Taking[], { chain, reads, commitments, inFlight }: CoverParts): Promise<Cover> {
+async function readBalances({ owner }: Plan, deductions: readonly Deduction[], parts: ReservedBalanceParts): Promise<Balances> {
+  const { chain, reads, commitments, inFlight } = parts;
   const { collateral, conditionalTokens, settlement } = chain.contracts;
-  const tokens = takings.flatMap((taking) => taking.kind === 'shares' ? taking.tokens : []);
+  const tokens = deductions.flatMap((deduction) => deduction.kind === 'shares' ? deduction.tokens : []);
   const amounts: ContractCall[] = [
     { abi: 'collateral', to: collateral, method: 'balanceOf', args: [owner] },
     { abi: 'collateral', to: collateral, method: 'allowance', args: [owner, settlement] },
@@ -93,7 +94,7 @@ async function readCover({ owner }: Plan, takings: readonly Taking[], { chain, r
   ];
   const before = inFlight().filter((note) => note.collateral !== undefined);
   const nonces = before.map((note) => nonceCall(note, owner, chain));
-  const fills = [...commitments(owner)].flatMap(({ fill }) => fill ?? []).slice(0, ASKED_FILLS);
+  const fills = [...commitments(owner)].flatMap(({ fill }) => fill ?? []).slice(0, MAX_FILLS_READ);
   const ends = fills.map((fill): ContractCall => ({ abi: 'settlement', to: settlement, method: 'isSettled', args: [fill] }));
   const results = await reads.views([...amounts, ...nonces, ...ends], 'latest');
   const [read, used, ended] = [
@@ -109,30 +110,30 @@ async function readCover({ owner }: Plan, takings: readonly Taking[], { chain, r
 }
 
 /** Asks for the next nonce of the owner's message: once it is above the message's own, the newest block has the transaction. */
-function nonceCall({ goals: [goal] }: Pick<RelayNote, 'goals'>, owner: string, { contracts }: CoverParts['chain']): ContractCall {
+function nonceCall({ goals: [goal] }: Pick<RelayNote, 'goals'>, owner: string, { contracts }: ReservedBalanceParts['chain']): ContractCall {
   const message = goal?.kind === 'proposal' ? { name: 'propose-resolution', nonceOf: goal.marketId } as const : { name: 'ctf-split', nonceOf: undefined } as const;
   return nonceSpaceOf(message, owner, contracts).call;
 }
 
 /** Throws RequestError `relay_cover_needed`. What no commitment needs may be taken, and so may what is not there already. */
-function refuseTaking(taking: Taking, cover: Cover, commitments: readonly Commitment[]): void {
+function refuseDeduction(deduction: Deduction, balances: Balances, commitments: readonly Commitment[]): void {
   const buys = commitments.filter(({ side }) => side === BUY);
   const cost = sum(buys, ({ cost: each }) => each);
-  switch (taking.kind) {
+  switch (deduction.kind) {
     case 'approval': return refuseIf(true, 'the approval of the settlement contract', commitments.filter(({ side }) => side === SELL));
     case 'allowance': {
-      const { left } = taking;
+      const { left } = deduction;
       // Also where the present allowance is lower: the permits of orders, which may raise it, have the nonce that this would use up.
       return refuseIf(left < cost, `an allowance of ${cost}, and ${left} would be left`, buys);
     }
     case 'permit':
-      return refuseIf(cover.allowance < cost, `an allowance of ${cost} by a permit with the nonce that this would use up; sign a permit for the settlement contract first`, buys);
-    case 'collateral': return refuseLess({ what: 'of the collateral', needed: cost, left: cover.collateral - taking.amount }, buys);
+      return refuseIf(balances.allowance < cost, `an allowance of ${cost} by a permit with the nonce that this would use up; sign a permit for the settlement contract first`, buys);
+    case 'collateral': return refuseLess({ what: 'of the collateral', needed: cost, left: balances.collateral - deduction.amount }, buys);
     case 'shares':
       for (const outcome of [0, 1] as const) {
-        const sells = sellsOf(commitments, taking.marketId, outcome);
-        const what = `${outcome === 0 ? 'YES' : 'NO'} shares of market ${taking.marketId}`;
-        refuseLess({ what, needed: sum(sells, ({ size }) => size), left: cover.shares[outcome] - taking.amount }, sells);
+        const sells = sellsOf(commitments, deduction.marketId, outcome);
+        const what = `${outcome === 0 ? 'YES' : 'NO'} shares of market ${deduction.marketId}`;
+        refuseLess({ what, needed: sum(sells, ({ size }) => size), left: balances.shares[outcome] - deduction.amount }, sells);
       }
   }
 }

@@ -1,10 +1,10 @@
 /**
- * The desk while its outbox fails: a request of which nobody knows whether the lane was asked is neither given up nor forgotten. And while
+ * The relay sender while its outbox fails: a request of which nobody knows whether the lane has it is neither given up nor forgotten. And while
  * requests come at once: a nonce is used once.
  */
 import assert from 'node:assert/strict';
 import { RequestError } from '../../engine/records/errors.js';
-import { openDesk } from '../../command/relayer/desk.js';
+import { openRelaySender } from '../../command/relayer/sender.js';
 import type { RelayNote } from '../../command/relayer/note.js';
 import { OutboxUnavailable, type HeldLaneUser, type LaneRequest, type TrackedRequest } from '../../command/lane/requests.js';
 import { CHAIN_ID, contracts } from '../support/relay-scene.js';
@@ -13,7 +13,7 @@ import { turnsUntil } from '../support/turns-until.js';
 const requestId = `0x${'77'.repeat(32)}`;
 const note: RelayNote = { requestId, action: 'ctf-approval', owner: `0x${'11'.repeat(20)}`, goals: [], nonces: [['owner', '0']], fromBlock: 1 };
 
-describe('relayer: the desk', () => {
+describe('relayer: the sender of requests', () => {
   it('does not give up a request whose way to the lane is in doubt, and finds it in the outbox', async () => {
     const stop = new AbortController();
     const recorded: string[] = [];
@@ -50,7 +50,7 @@ describe('relayer: the desk', () => {
     };
     let sessions = 0;
     const open = new Set<string>();
-    const desk = openDesk({
+    const sender = openRelaySender({
       chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined,
       lane: { hold: () => Promise.resolve(session(++sessions === 1)) },
       history: {
@@ -64,18 +64,18 @@ describe('relayer: the desk', () => {
       endings: { contracts, relayer: note.owner } as never,
     });
     const until = async (holds: () => boolean) => { while (!holds()) await new Promise((resolve) => { setImmediate(resolve); }); };
-    await until(() => desk.trouble() === undefined);
+    await until(() => sender.trouble() === undefined);
     await until(() => letGo !== undefined);
-    await assert.rejects(desk.send({ note, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => Promise.resolve(), token: 't' }), /the outbox does not answer/);
+    await assert.rejects(sender.send({ note, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => Promise.resolve(), token: 't' }), /the outbox does not answer/);
     letGo!();
-    await until(() => sessions === 2 && desk.trouble() === undefined);
-    assert.equal(await desk.find(requestId), `0x${'ab'.repeat(32)}`);
+    await until(() => sessions === 2 && sender.trouble() === undefined);
+    assert.equal(await sender.find(requestId), `0x${'ab'.repeat(32)}`);
     assert.deepEqual(recorded, ['RequestRelay'], 'nothing was ended');
     stop.abort();
-    await desk.done;
+    await sender.done;
   });
 
-  it('does not give up what another process has taken since this one has lost the desk', async () => {
+  it('does not give up what another process has taken since this one has lost the lane', async () => {
     const stop = new AbortController();
     const other = `0x${'88'.repeat(32)}`;
     const recorded: string[] = [];
@@ -90,7 +90,7 @@ describe('relayer: the desk', () => {
       wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
     };
     let holds = 0;
-    const desk = openDesk({
+    const sender = openRelaySender({
       chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined,
       lane: {
         hold: () => {
@@ -109,7 +109,7 @@ describe('relayer: the desk', () => {
       endings: {
         contracts, relayer: note.owner,
         reads: {
-          // While the chain is asked how the first request has ended, another process gets the desk and takes a request.
+          // While the chain is asked how the first request has ended, another process becomes the sender and takes a request.
           funds() {
             isLost = true;
             open.add(other);
@@ -121,7 +121,7 @@ describe('relayer: the desk', () => {
     while (!isOver) await new Promise((resolve) => { setImmediate(resolve); });
     assert.deepEqual(recorded, []);
     stop.abort();
-    await desk.done;
+    await sender.done;
   });
 
   it('does not give up what another process takes while the outbox\'s answer is on its way', async () => {
@@ -131,7 +131,7 @@ describe('relayer: the desk', () => {
     let [reads, holds] = [0, 0];
     const session: HeldLaneUser = {
       changes() {
-        // The second answer is the last one of this session: it was given before another process got the desk and took a request.
+        // The second answer is the last one of this session: it was given before another process became the sender and took a request.
         if (++reads === 2) open.add(requestId);
         return reads > 2 ? Promise.reject(new OutboxUnavailable(new Error('cut'))) : Promise.resolve([]);
       },
@@ -139,7 +139,7 @@ describe('relayer: the desk', () => {
       ask: () => Promise.resolve(), list: () => Promise.resolve([]), forget: () => Promise.resolve(), close: () => Promise.resolve(),
       wait: () => Promise.resolve('timeout'),
     };
-    const desk = openDesk({
+    const sender = openRelaySender({
       chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined,
       lane: {
         hold: () => ++holds === 1
@@ -157,7 +157,7 @@ describe('relayer: the desk', () => {
     });
     await turnsUntil('this process stands by', () => holds === 2);
     stop.abort();
-    await desk.done;
+    await sender.done;
     assert.deepEqual(recorded, []);
   });
 
@@ -176,7 +176,7 @@ describe('relayer: the desk', () => {
       state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
       wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
     };
-    const desk = openDesk({
+    const sender = openRelaySender({
       chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined, lane: { hold: () => Promise.resolve(session) },
       history: {
         open: () => [], nextBlock: () => 0, catchUp: () => Promise.resolve(),
@@ -188,14 +188,14 @@ describe('relayer: the desk', () => {
       },
       endings: { contracts, relayer: note.owner } as never,
     });
-    await turnsUntil('the desk is open', () => desk.trouble() === undefined);
+    await turnsUntil('the sender is ready', () => sender.trouble() === undefined);
     const other: RelayNote = { ...note, requestId: `0x${'88'.repeat(32)}`, nonces: [['token', '4'], ...note.nonces] };
-    // Both have passed the relayer's own look at the desk before either is sent.
-    for (const { nonces } of [note, other]) desk.refuseUsed(nonces);
-    const send = (each: RelayNote) => desk.send({ note: each, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => Promise.resolve(), token: 't' });
+    // Both have passed the relayer's own check of used nonces before either is sent.
+    for (const { nonces } of [note, other]) sender.refuseUsed(nonces);
+    const send = (each: RelayNote) => sender.send({ note: each, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck: () => Promise.resolve(), token: 't' });
     const [first, second] = await Promise.allSettled([send(note), send(other)]);
     stop.abort();
-    await desk.done;
+    await sender.done;
     assert.deepEqual(first, { status: 'fulfilled', value: `0x${'ab'.repeat(32)}` });
     assert.ok(second.status === 'rejected' && second.reason instanceof RequestError && second.reason.code === 'relay_already_used', JSON.stringify(second));
     assert.deepEqual([recorded, asked], [[requestId], [requestId]]);
@@ -215,19 +215,19 @@ describe('relayer: the desk', () => {
       state: () => Promise.resolve({ address: note.owner, blockGasLimit: undefined, trouble: undefined, seenAtMs: 0 }),
       wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
     };
-    const desk = openDesk({
+    const sender = openRelaySender({
       chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined, lane: { hold: () => Promise.resolve(session) },
       history: {
         open: () => [], nextBlock: () => 0, catchUp: () => Promise.resolve(), record: () => Promise.resolve({ position: recorded++, taken: true }),
       },
       endings: { contracts, relayer: note.owner } as never,
     });
-    await turnsUntil('the desk is open', () => desk.trouble() === undefined);
+    await turnsUntil('the sender is ready', () => sender.trouble() === undefined);
     const owners = [note.owner, `0x${'22'.repeat(20)}`, note.owner, note.owner];
     const notes = owners.map((owner, i): RelayNote => ({ ...note, owner, requestId: `request ${i}`, nonces: [['space', String(i)]] }));
-    const openOf = (requestId: string) => desk.openOf(note.owner, requestId).map((each) => each.requestId);
+    const openOf = (requestId: string) => sender.openOf(note.owner, requestId).map((each) => each.requestId);
     const found: string[][] = [];
-    await Promise.all(notes.map((each) => desk.send({
+    await Promise.all(notes.map((each) => sender.send({
       note: each, claims: [], call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, token: 't',
       recheck: async () => {
         await new Promise((resolve) => { setImmediate(resolve); });
@@ -237,7 +237,7 @@ describe('relayer: the desk', () => {
     assert.deepEqual(found, [[], ['request 0'], ['request 0', 'request 2']]);
     assert.deepEqual(openOf('another'), ['request 0', 'request 2', 'request 3']);
     stop.abort();
-    await desk.done;
+    await sender.done;
   });
 
   it('ends a request that the history forbids once it has the request, without the lane', async () => {
@@ -253,7 +253,7 @@ describe('relayer: the desk', () => {
       },
       wait: () => new Promise((resolve) => { setImmediate(() => { resolve('timeout'); }); }),
     };
-    const desk = openDesk({
+    const sender = openRelaySender({
       chainId: CHAIN_ID, signal: stop.signal, now: () => 1_000, report: () => undefined, lane: { hold: () => Promise.resolve(session) },
       history: {
         open: () => [], nextBlock: () => 0, catchUp: () => Promise.resolve(),
@@ -264,15 +264,15 @@ describe('relayer: the desk', () => {
       },
       endings: { contracts, relayer: note.owner } as never,
     });
-    while (desk.trouble() !== undefined) await new Promise((resolve) => { setImmediate(resolve); });
+    while (sender.trouble() !== undefined) await new Promise((resolve) => { setImmediate(resolve); });
     const recheck = () => Promise.reject(new RequestError('relay_cover_needed', 'they need 5'));
     const order = { note: { ...note, goals: [{ kind: 'merge' as const, owner: note.owner, marketId: requestId, amount: '5' }] }, claims: [] };
-    await assert.rejects(desk.send({ ...order, call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck, token: 't' }), { code: 'relay_cover_needed' });
+    await assert.rejects(sender.send({ ...order, call: { to: contracts.conditionalTokens, data: '0x' }, gasLimit: 1n, recheck, token: 't' }), { code: 'relay_cover_needed' });
     assert.deepEqual(recorded, ['RequestRelay', {
       txHash: undefined, results: [{ succeeded: false, reason: 'relay_cover_needed: they need 5' }],
     }]);
-    assert.deepEqual([asked, desk.status().open], [[], 0]);
+    assert.deepEqual([asked, sender.status().open], [[], 0]);
     stop.abort();
-    await desk.done;
+    await sender.done;
   });
 });
