@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import type { RelayAsked } from '../../command/relayer/relayer.js';
+import type { RelayParams } from '../../command/relayer/relayer.js';
 import { parseRelayRequest, RELAY_ACTIONS, type RelayAction } from '../../command/relayer/bodies.js';
 import { parseJsonObject, type JsonObject } from '../../service/api/exact-json.js';
 import type { CancelRequest } from '../../command/orders/cancel-order.js';
@@ -50,7 +50,7 @@ describe(`service: hostile bodies (SEED=${SEED})`, () => {
       },
     });
     const relays = serve(relayerEndpoints, {
-      relay: ({ action, bytes }: RelayAsked) => scene.ask(action, bytes), userNonces: () => Promise.resolve({ body: '{}' }),
+      relay: ({ action, bytes }: RelayParams) => scene.ask(action, bytes), userNonces: () => Promise.resolve({ body: '{}' }),
     });
     const authenticate = () => Promise.resolve({ id: 1, name: 'test', scopes: ['relay'] as const });
     const limits = { requestTimeoutMs: PATIENCE_MS, keepAliveTimeoutMs: PATIENCE_MS };
