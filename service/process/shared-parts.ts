@@ -9,7 +9,7 @@ import { startReplica, type Replica } from '../../engine/run/replica.js';
 import type { Reading } from '../../engine/state-table.js';
 import { orAborted } from '../../engine/waiting.js';
 import type { Database } from '../../query/database.js';
-import { orderDomains } from '../api/signing.js';
+import { orderDomains } from '../endpoints/signing.js';
 import { openChain, type ChainAccess } from '../chains/chain-access.js';
 import { watchesOf, type ChainWatch } from '../chains/chain-watch.js';
 import type { ConfiguredChain } from '../chains/configured-chain.js';

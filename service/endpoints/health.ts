@@ -1,15 +1,16 @@
-/** The endpoint that tells whether requests should be sent to a process. */
-import { Type, type TObject, type TProperties, type TSchema } from '../../../engine/records/schema-types.js';
-import type { Shown } from '../../../engine/state-table.js';
-import { oneOf, optional } from '../../../query/parameters.js';
-import { problems } from '../../http/problems.js';
-import { ROLE_NAMES } from '../../roles/role-names.js';
-import { STATE_TABLES } from '../../status/state-tables.js';
-import * as field from '../answer-fields.js';
-import { anybody } from '../authority.js';
-import { defineEndpoint } from '../endpoint.js';
-import { inQuery } from '../parameter.js';
-import * as example from '../examples.js';
+/** The endpoints for who runs a process: whether it answers, whether requests should be sent to it, and its metrics. */
+import { Type, type TObject, type TProperties, type TSchema } from '../../engine/records/schema-types.js';
+import type { Shown } from '../../engine/state-table.js';
+import * as field from '../api/answer-fields.js';
+import { anybody } from '../api/authority.js';
+import { defineEndpoint, type Reply } from '../api/endpoint.js';
+import * as example from '../api/examples.js';
+import { inQuery } from '../api/parameter.js';
+import { problems } from '../api/problems.js';
+import { oneOf, optional } from '../api/request-fields.js';
+import { ROLE_NAMES, type RoleName } from '../roles/role-names.js';
+import { STATE_TABLES } from '../status/state-tables.js';
+import { ofEveryProcess } from './of-every-process.js';
 
 /** The parts that the process and its roles show, each with the fields of its state tables. */
 function parts(): TProperties {
@@ -78,4 +79,25 @@ export const getReadiness = defineEndpoint({
     statuses: { 503: 'Not ready; `reasons` says why.' },
   },
   errors: [], limit: 'none', consistent: false,
-});
+}, ({ readiness: answer }: { readonly readiness: (role: RoleName | undefined) => Promise<Reply> }) => ({ role: asked }) => answer(asked));
+
+export const getLiveness = defineEndpoint({
+  ...ofEveryProcess,
+  id: 'getLiveness', path: '/health/live', summary: 'Whether the process answers', description: 'A process that does not answer should be restarted.',
+  answer: {
+    description: 'The process answers.', schema: field.answer('Liveness', { live: Type.Literal(true) }), examples: { live: { live: true } },
+  },
+  limit: 'none',
+}, () => () => ({ body: '{"live":true}' }));
+
+export const getMetrics = defineEndpoint({
+  ...ofEveryProcess,
+  id: 'getMetrics', path: '/metrics', summary: 'Metrics in Prometheus\' text format',
+  description: 'Durations by route, orders by result, queue, batches, positions, lags, connections, event-loop delay. Served at METRICS_PORT instead, '
+    + 'where that is set.',
+  answer: {
+    description: 'The metrics.', schema: Type.String(), contentType: 'text/plain',
+    examples: { metrics: '# TYPE exchange_engine_position gauge\nexchange_engine_position 4218\n' },
+  },
+  limit: 'none',
+}, ({ scrape }: { readonly scrape: () => Promise<Reply> }) => scrape);
