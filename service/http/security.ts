@@ -1,6 +1,6 @@
 /** The security headers of every answer, from helmet. Computed once: for an API they are constants. */
-import helmet, { type HelmetOptions } from 'helmet';
 import type { RequestHandler } from 'express';
+import helmet, { type HelmetOptions } from 'helmet';
 
 /** Answers are data, not pages: they may not load anything and may not be framed, but any origin may read them. */
 const forData: HelmetOptions = {
@@ -12,10 +12,10 @@ const forData: HelmetOptions = {
   permittedCrossDomainPolicies: false, xssFilter: false, hidePoweredBy: false,
 };
 
-/** The headers of every data answer, as the flat list of names and values that `writeHead` takes. */
-export function dataHeaders(): readonly string[] {
-  const headers: string[] = [];
-  const recorder = { setHeader: (name: string, value: string) => { headers.push(name, value); }, removeHeader: () => undefined };
+/** The headers of every data answer, with their names. */
+export function dataHeaders(): readonly (readonly [name: string, value: string])[] {
+  const headers: [string, string][] = [];
+  const recorder = { setHeader: (name: string, value: string) => { headers.push([name, value]); }, removeHeader: () => undefined };
   helmet(forData)({} as never, recorder as never, (error?: unknown) => { if (error !== undefined) throw error as Error; });
   return headers;
 }

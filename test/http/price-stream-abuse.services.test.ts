@@ -1,9 +1,9 @@
 /** The price stream under clients that mean no good, or know no better: half open, old, gone at once, with strange ids, methods and assets. */
 import assert from 'node:assert/strict';
+import { ServerResponse } from 'node:http';
 import { queryObjects } from 'node:v8';
 import { createPriceFeed, type PriceFeed } from '../../query/price-feed.js';
-import { createQueries, type QueryParts } from '../../service/roles/queries.js';
-import { createPriceStreams, type PriceStreams } from '../../service/roles/handlers/price-stream.js';
+import { createPriceStreams, streamPrices, type PriceStreams } from '../../query/price-stream.js';
 import { readModels, type ReadModels } from '../support/read-models.js';
 import { startShell, type RunningShell } from '../support/shell.js';
 import { once, Wire } from '../support/wire.js';
@@ -24,8 +24,7 @@ describe('service: the price stream under abuse', () => {
     models = await readModels();
     feed = createPriceFeed({ db: models.db, onError: (error) => { throw error; } });
     streams = createPriceStreams(feed, { maxPriceStreams: 1_000, maxPriceStreamsPerAddress: 0 });
-    const parts = { db: models.db, assets: ['BTC', 'ETH'], streams, chains: new Map() } as unknown as QueryParts;
-    shell = await startShell({ handlers: { streamPrices: createQueries(parts).streamPrices }, limits: { maxConnections: 1_000 } });
+    shell = await startShell({ handlers: { streamPrices: streamPrices.serve({ assets: ['BTC', 'ETH'], streams }) }, limits: { maxConnections: 1_000 } });
     await record(1);
     await record(2);
   });
@@ -122,7 +121,7 @@ describe('service: the price stream under abuse', () => {
   });
 
   it('1,000 clients that come and go leave nothing behind', async () => {
-    const alive = () => queryObjects(shell.app.ServerResponse, { format: 'count' }) as unknown as number;
+    const alive = () => queryObjects(ServerResponse, { format: 'count' }) as unknown as number;
     const signals = () => queryObjects(AbortSignal, { format: 'count' }) as unknown as number;
     const end = `${eventOf(2)}\r\n`;
     const comeAndGo = async (count: number) => {
