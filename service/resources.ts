@@ -1,5 +1,4 @@
 /** The databases and chains that a process uses, as its settings name them. */
-import type { Reading } from '../engine/state-table.js';
 import { CannotStart } from './cannot-start.js';
 import type { Secrets } from './chains/chains-file.js';
 import { chainsOf } from './chains/chains-of.js';
@@ -13,8 +12,6 @@ export interface Resources {
   readonly urls: Urls;
   /** Where orders settle; empty: orders are matched and trades do not settle. */
   readonly chains: readonly ConfiguredChain[];
-  /** What was started here for all processes says of itself; absent when nothing was. */
-  readonly state?: readonly Reading[] | undefined;
 }
 
 export interface OpenResources extends Resources {

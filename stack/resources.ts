@@ -1,16 +1,13 @@
 /** The databases and chains of an exchange on a laptop: what the settings do not name is started here. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { reading, type Reading } from '../engine/state-table.js';
 import { dataDirectoryError } from '../service/cannot-start.js';
 import { chainsOf } from '../service/chains/chains-of.js';
 import type { ConfiguredChain } from '../service/chains/configured-chain.js';
 import type { Config } from '../service/config.js';
-import { reportTo } from '../service/logger.js';
 import { DirectoryInUse } from '../service/machine/directory-lock.js';
 import { logged, urlsOf, type Opening, type OpenResources } from '../service/resources.js';
 import { ROLE_NAMES } from '../service/roles/role-names.js';
-import { developmentChainState } from '../service/status/process-state.js';
 import { startDevelopmentChain, type DevelopmentChain } from './chain/development.js';
 import { databaseOf, sharedDatabaseOf } from './database-of.js';
 import { developmentTokenText, keepDevelopmentToken, type DevelopmentToken } from './development-token.js';
@@ -42,7 +39,6 @@ export async function stackResources(config: Config, opening: Opening): Promise<
   return {
     urls: urlsOf(config, database.url, isDevelopment ? await readerUrlOf(database.url) : undefined), chains: logged(chains, logger),
     hasDevChain: dev !== undefined, token,
-    state: dev === undefined ? undefined : [stateOf(dev)],
     failed: Promise.race([database.ended, ...dev === undefined ? [] : [dev.ended]]).then((ended) => { throw ended; }),
     ...token === undefined
       ? {}
@@ -61,17 +57,13 @@ interface Chains {
 async function openChains(config: Config, { joins, logger, ...secrets }: Opening & { readonly joins: boolean }): Promise<Chains> {
   if (config.chains !== 'dev') return { chains: await chainsOf(config.chains, secrets), dev: undefined };
   try {
-    const dev = await startDevelopmentChain(config, { log: (line) => { logger.debug({ line }, 'chain'); }, report: reportTo(logger) });
+    const dev = await startDevelopmentChain(config, (line) => { logger.debug({ line }, 'chain'); });
     return { chains: [dev.configured], dev };
   } catch (error) {
     const running = join(config.dataDir, 'chain', 'chains.json');
     if (!joins || !(error instanceof DirectoryInUse) || !await isThere(running)) throw error;
     return { chains: await chainsOf(running, secrets), dev: undefined };
   }
-}
-
-function stateOf({ chain: { chainId }, unkeptBlocks }: DevelopmentChain): Reading {
-  return reading(developmentChainState, () => [{ chainId, unkeptBlocks: unkeptBlocks() }]);
 }
 
 function isThere(path: string): Promise<boolean> {

@@ -64,7 +64,7 @@ const readiness = {
   chains: [{
     chainId: 31_337, finalBlock: 312, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 0, stalled: false,
     waitingFills: 3, sentFills: 12, oldestWaitingS: 0, settlementTrouble: null, stopped: null,
-    resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0, unkeptBlocks: 0,
+    resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   }],
 };
 

@@ -58,10 +58,9 @@ export interface OpeningProcess {
  * endpoint answers 503. When the promise rejects, nothing is left running.
  */
 export async function openProcess({ config, resources, logger, machine = THIS_MACHINE, graceMs }: OpeningProcess): Promise<ExchangeProcess> {
-  const { urls, chains, state: own = [] } = resources;
+  const { urls, chains } = resources;
   const roles = new Set(config.roles);
   const metrics = createMetrics();
-  metrics.show(own);
   const ending = new AbortController();
   const waits = createWaits({ logger, signal: ending.signal });
   const leaving = { isSaid: false };
@@ -75,7 +74,7 @@ export async function openProcess({ config, resources, logger, machine = THIS_MA
     return readinessAnswer({
       roles: config.roles, limits: { maxLag: config.readyMaxLag },
       reasons: now === undefined ? startingReasons([...left, ...waits.reasons()]) : [...left, ...reasonsOf(now, role)],
-      readings: now === undefined ? own : [...own, ...stateOf(now, role)],
+      readings: now === undefined ? [] : stateOf(now, role),
     });
   } });
   const { url, stop } = await serve(app, { config, metrics, logger });

@@ -113,22 +113,6 @@ export const diskState: StateTable<DiskState & { readonly shortage: string | und
   }],
 };
 
-const developmentChainSchema = Type.Object({
-  chainId: field.ChainId,
-  unkeptBlocks: field.integer('Only of the development chain: number of mined blocks that are not on disk yet; '
-    + 'their fills are not confirmed before.'),
-});
-
-/** The development chain, at the process that runs it. */
-export const developmentChainState: StateTable<Static<typeof developmentChainSchema>> = {
-  shows: { part: 'chains', schema: developmentChainSchema },
-  rows: [{
-    name: 'exchange_dev_chain_unkept_blocks',
-    help: 'Number of blocks of the development chain that were mined and are not on disk yet',
-    value: ({ unkeptBlocks }) => unkeptBlocks,
-  }],
-};
-
 export const connectionsState: StateTable<{ readonly open: number }> = {
   rows: [{ name: 'exchange_http_connections', help: 'Number of open client connections', value: ({ open }) => open }],
 };

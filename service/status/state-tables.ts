@@ -11,11 +11,11 @@ import { readModelsState, streamsState } from '../roles/query-state.js';
 import { relayerState } from '../roles/relayer-state.js';
 import type { RoleName } from '../roles/role-names.js';
 import { intakeState, kafkaState, settlementState } from '../roles/settlement-state.js';
-import { clockState, connectionsState, counted, databaseState, developmentChainState, diskState, given } from './process-state.js';
+import { clockState, connectionsState, counted, databaseState, diskState, given } from './process-state.js';
 
 /** The engine's table is that of every process with a replica. */
 export const STATE_TABLES: Readonly<Record<'process' | RoleName, readonly StateTable<never>[]>> = {
-  process: [clockState, databaseState, diskState, developmentChainState, connectionsState],
+  process: [clockState, databaseState, diskState, connectionsState],
   engine: [engineState],
   projections: [projectionState],
   query: [readModelsState, streamsState],
