@@ -106,7 +106,6 @@ const Readiness = field.answer('Readiness', {
     resolutionTrouble: field.orNull(Type.String(), 'Which quick market the chain has resolved otherwise than the exchange decided, since the process started; null when none.'),
     contradictedMarkets: field.integer('Number of quick markets that the chain has resolved otherwise than the exchange decided, since the process started.'),
     anchorsPassedOver: field.integer('Number of transactions whose anchors the chain\'s settings pass over.'),
-    unkeptBlocks: field.integer('Only of the development chain: number of mined blocks that are not on disk yet; their fills are not confirmed before.'),
   })), { description: 'State of the indexer and settlement roles; each has its own fields.' })),
 });
 
@@ -137,7 +136,7 @@ const readiness = {
   chains: [{
     chainId: 31_337, finalBlock: 312, lagBlocks: 0, reachable: true, failures: 0, lastError: null, sinceLookS: 0, stalled: false,
     waitingFills: 3, sentFills: 12, oldestWaitingS: 0, settlementTrouble: null, stopped: null,
-    resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0, unkeptBlocks: 0,
+    resolutionTrouble: null, contradictedMarkets: 0, anchorsPassedOver: 0,
   }],
 };
 

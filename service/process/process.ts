@@ -57,10 +57,9 @@ export interface OpeningProcess {
  * endpoint answers 503. When the promise rejects, nothing is left running.
  */
 export async function openProcess({ config, resources, logger, machine = THIS_MACHINE, graceMs }: OpeningProcess): Promise<ExchangeProcess> {
-  const { urls, chains, started: startedHere } = resources;
+  const { urls, chains } = resources;
   const roles = new Set(config.roles);
   const metrics = createMetrics();
-  metrics.show(startedHere?.figures ?? []);
   const ending = new AbortController();
   const waits = createWaits({ logger, signal: ending.signal });
   const leaving = { isSaid: false };
@@ -71,9 +70,8 @@ export async function openProcess({ config, resources, logger, machine = THIS_MA
   const { app, closeTokens } = appOf({ pages, config, chains, urls, metrics, logger, working, readiness: async (role) => {
     const now = working();
     const left = leaving.isSaid ? ['the service is stopping'] : [];
-    const own = startedHere === undefined ? [] : [startedHere.health()];
-    if (now === undefined) return readinessAnswer(config.roles, [{ reasons: startingReasons([...left, ...waits.reasons()]) }, ...own]);
-    return readinessAnswer(config.roles, [{ reasons: [...left, ...reasonsOf(now, role)] }, ...own, ...await healthOf(now, role)]);
+    if (now === undefined) return readinessAnswer(config.roles, [{ reasons: startingReasons([...left, ...waits.reasons()]) }]);
+    return readinessAnswer(config.roles, [{ reasons: [...left, ...reasonsOf(now, role)] }, ...await healthOf(now, role)]);
   } });
   const { url, stop } = await serve(app, { config, metrics, logger });
   const { started, failed, stopSteps } = beginning = beginRoles({
