@@ -260,34 +260,14 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'checkOrder(domain, order);', to: ';',
   },
   {
-    name: 'the role settlement does not wait for what an earlier process has settled', breaks: 'a fill is in one request at a time',
-    file: 'service/roles/settlement.js',
-    from: 'catchUp: () => watch.catchUp()', to: 'catchUp: () => Promise.resolve()',
-  },
-  {
-    name: 'the role indexer does not wait for the recorded outcome of an anchor', breaks: 'everything comes to rest',
-    file: 'service/roles/indexer.js',
-    from: 'if (record !== undefined)\n            return decodeOutcome(record.data).digest;', to: 'return record === undefined ? undefined : decodeOutcome(record.data).digest;',
-  },
-  {
-    name: 'the role indexer begins anew at each look', breaks: 'everything comes to rest',
+    name: 'the role indexer begins anew at each look', breaks: 'no process ends by itself',
     file: 'service/roles/indexer.js',
     from: 'cursor: () => view.cursor(chainId)', to: 'cursor: () => undefined',
   },
   {
-    name: 'the role relayer lets desk and keeper be one user of the lane', breaks: 'everything comes to rest',
+    name: 'the role relayer lets relay sender and keeper be one user of the lane', breaks: 'everything comes to rest',
     file: 'service/roles/relayer.js',
     from: 'purpose: \'keeper\'', to: 'purpose: \'relay\'',
-  },
-  {
-    name: 'the role relayer does not wait for the read models', breaks: 'a repeated relay request gets the same transaction',
-    file: 'service/roles/relayer.js',
-    from: 'readModelCaughtUp: () => endedRelays.caughtUp(view.position - 1)', to: 'readModelCaughtUp: () => Promise.resolve()',
-  },
-  {
-    name: 'the role relayer does not ask the read models', breaks: 'a repeated relay request gets the same transaction',
-    file: 'service/roles/relayer.js',
-    from: 'ended: (requestId) => endedRelays.ended(requestId)', to: 'ended: () => Promise.resolve(undefined)',
   },
   {
     name: 'the role prices looks at no unresolved market', breaks: 'everything comes to rest',
@@ -295,12 +275,7 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'unresolved: () => view.quickMarkets(chainId)', to: 'unresolved: () => []',
   },
   {
-    name: 'the role prices takes blocks for recorded that are not', breaks: 'a quick market is in one request at a time',
-    file: 'service/roles/prices.js',
-    from: 'nextBlock: () => view.cursor(chainId)?.nextBlock ?? 0', to: 'nextBlock: () => 1_000_000',
-  },
-  {
-    name: 'the role api names its records as another process does', breaks: 'no process ends by itself',
+    name: 'the role api names its records as another process does', breaks: 'nothing is appended twice',
     file: 'service/roles/api.js',
     from: 'outcomeOf, writerId, answerWithinMs', to: 'outcomeOf, writerId: \'api\', answerWithinMs',
   },
