@@ -44,9 +44,9 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'if (seconded || counted.looks >= policy.looks) {', to: 'if (true) {',
   },
   {
-    name: 'the indexer reads blocks that are not final', breaks: 'facts are final',
-    file: 'command/indexer/indexer.js',
-    from: 'const final = latest - chain.confirmations;\n    while', to: 'const final = latest - 1;\n    while',
+    name: 'the role indexer takes blocks for final that are not', breaks: 'facts are final',
+    file: 'service/roles/indexer.js',
+    from: 'chain, rpc, report, signal, pollMs', to: 'chain: { ...chain, confirmations: 1 }, rpc, report, signal, pollMs',
   },
   {
     name: 'the indexer\'s cursor skips the first event after it', breaks: 'positions equal the chain',
@@ -69,9 +69,10 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'const first = await log.append(', to: 'if (batch.length === 1) await log.append(stream, [batch[0].record]); const first = await log.append(',
   },
   {
-    name: 'an engine writes its outcomes wherever the stream ends', breaks: 'outcomes follow commands',
+    name: 'an engine writes its outcomes again wherever the stream ends', breaks: 'outcomes follow commands',
     file: 'engine/run/outcome-writer.js',
-    from: 'await log.append(\'outcomes\', batch, written);', to: 'await log.append(\'outcomes\', batch);',
+    from: 'await log.append(\'outcomes\', batch, written);',
+    to: 'await log.append(\'outcomes\', batch, written); if (await log.length(\'commands\') === written + batch.length) await log.append(\'outcomes\', batch);',
   },
   {
     name: 'an engine that starts leaves out the first outcome', breaks: 'one digest',
@@ -207,7 +208,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a request that is taken is refused for certain', breaks: 'a refused relay request is never recorded',
     file: 'command/relayer/relayer.js',
-    from: 'on.lacks(undefined);', to: 'on.lacks(undefined); if (block % 3 === 0) throw new RequestError(\'relay_would_revert\');',
+    from: 'on.lacks(undefined);', to: 'on.lacks(undefined); if (funds.block % 3 === 0) throw new RequestError(\'relay_would_revert\');',
   },
   {
     name: 'a repeat is answered with what ended last', breaks: 'a repeated relay request gets the same transaction',
