@@ -207,7 +207,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a request that is taken is refused for certain', breaks: 'a refused relay request is never recorded',
     file: 'command/relayer/relayer.js',
-    from: 'on.lacks(undefined);', to: 'on.lacks(undefined); if (block % 3 === 0) throw new RequestError(\'relay_would_revert\');',
+    from: 'on.lacks(undefined);', to: 'on.lacks(undefined); if (funds.block % 3 === 0) throw new RequestError(\'relay_would_revert\');',
   },
   {
     name: 'a repeat is answered with what ended last', breaks: 'a repeated relay request gets the same transaction',
