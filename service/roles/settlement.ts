@@ -5,9 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { openLaneUser } from '../../command/lane/lane-user.js';
 import { createChainReads } from '../../command/chain/chain-reads.js';
-import { runIntake, type Intake } from '../../command/settlement/intake/intake.js';
-import { openStore } from '../../command/settlement/intake/store.js';
-import { laneOf } from '../../command/settlement/intake/owned-lane.js';
+import { runIntake, type Intake } from '../../command/settlement/intake.js';
+import { openStore } from '../../command/settlement/postgres-store.js';
 import { createSettledOnChain } from '../../command/settlement/settled-on-chain.js';
 import { runSettlement, type Settlement } from '../../command/settlement/settlement-worker.js';
 import type { PlaceOrder } from '../../engine/records/commands.js';
@@ -37,7 +36,7 @@ export const settlement: Role = {
     const foreign = rejection();
     const intake = runIntake({
       openStore: (session) => openStore({ url: urls.outbox, ...session }),
-      feed: open.feed, log, chains: [...accesses.keys()], signal: stopping.signal, report: reportTo(logger),
+      feed: open.feed, log, now: parts.now, signal: stopping.signal, report: reportTo(logger),
       checkChains: (ofMarkets) => { checkChains(ofMarkets, [...accesses.keys()]); },
     });
     await intake.begun;
@@ -75,8 +74,7 @@ async function startSettlement(access: ChainAccess, { intake, parts, stopping, f
   });
   intake.onChange(() => { watch.stepped(); });
   const settledOnChain = createSettledOnChain(chain, createChainReads(chain, rpc));
-  const view = intake.view(chainId);
-  const lane = laneOf(intake, openLaneUser({ url: urls.outbox, chainId, key: OPERATOR, purpose: 'settlement' }));
+  const lane = openLaneUser({ url: urls.outbox, chainId, key: OPERATOR, purpose: 'settlement' });
   const check = (order: PlaceOrder): void => {
     const domain = domains.get(chainId);
     try {
@@ -91,12 +89,17 @@ async function startSettlement(access: ChainAccess, { intake, parts, stopping, f
     await watch.verify();
     started ??= runSettlement({
       chain, log, report, now, signal, settledOnChain, catchUp: () => watch.catchUp(), verify: () => watch.verify(), newId: () => randomUUID(),
-      view, lane, checkOrder: check,
+      intake, lane, checkOrder: check,
     });
   });
-  const health = createSettlementHealth({ chainId, now, settlement: () => started?.status(), unsettled: () => view.unsettled(0) });
+  let waiting = 0;
+  const health = createSettlementHealth({ chainId, now, settlement: () => started?.status(), waiting: () => waiting });
   const look = createWaitingAlarm({ chainId, report });
-  const timer = setInterval(() => { look(health()); }, WATCH_MS).unref();
+  const timer = setInterval(() => {
+    // A running worker counts for itself.
+    if (started === undefined) intake.counts(chainId).then((counts) => { ({ waiting } = counts); }, () => undefined);
+    look(health());
+  }, WATCH_MS).unref();
   return {
     health,
     async stop() {

@@ -1,6 +1,6 @@
 /** What a settlement process tells of its intake, and of Kafka. */
 import { deepEqual } from 'node:assert/strict';
-import type { IntakeStatus } from '../../command/settlement/intake/intake.js';
+import type { IntakeStatus } from '../../command/settlement/intake.js';
 import { intakeHealth, kafkaFigures } from '../../service/roles/settlement.js';
 
 describe('the health of the intake', () => {

@@ -14,8 +14,7 @@ import { createCancelOrder, type CancelOrderHandler } from '../../../command/ord
 import { createCommandWriter } from '../../../command/orders/command-writer.js';
 import { createPlaceOrder, type PlaceOrderHandler } from '../../../command/orders/place-order.js';
 import { relaySubmissionOf } from '../../../command/relayer/note.js';
-import { runIntake } from '../../../command/settlement/intake/intake.js';
-import { laneOf } from '../../../command/settlement/intake/owned-lane.js';
+import { runIntake } from '../../../command/settlement/intake.js';
 import { runSettlement, type Settlement } from '../../../command/settlement/settlement-worker.js';
 import { createSettledOnChain } from '../../../command/settlement/settled-on-chain.js';
 import { submissionOf } from '../../../command/settlement/submission.js';
@@ -236,7 +235,7 @@ export class Exchange {
     const outbox = { database, tables, carry, now: () => START_MS + time.now() };
     const key = { chainId: CHAIN.chainId, key: KEY };
     const intake = runIntake({
-      feed: createLogFeed(log), log, chains: [CHAIN.chainId], checkChains: () => undefined, signal, report,
+      feed: createLogFeed(log), log, now, checkChains: () => undefined, signal, report,
       openStore: (session) => openMemoryStore({ database, tables: intakeTables, carry }, session),
     });
     intake.done.catch(fail);
@@ -262,7 +261,7 @@ export class Exchange {
     }
     let requests = 0;
     run.settlement = runSettlement({
-      chain: CHAIN, log, report, now, signal, view: intake.view(CHAIN.chainId), lane: laneOf(intake, memoryLaneUser(outbox, { ...key, purpose: 'settlement' })),
+      chain: CHAIN, log, report, now, signal, intake, lane: memoryLaneUser(outbox, { ...key, purpose: 'settlement' }),
       settledOnChain: createSettledOnChain(CHAIN, createChainReads(CHAIN, rpc)), catchUp: () => watch.catchUp(), verify: () => watch.verify(),
       newId: () => recordId(`request:${process.name}:${this.starts}:${requests++}`), checkOrder: () => undefined, timings: { pollMs: 500, laneLookMs: 1_000 },
     });
